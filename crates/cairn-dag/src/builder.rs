@@ -1,0 +1,380 @@
+//! Builds a flow from names in any order. Knows the reader's places only as opaque marks.
+
+use crate::flow::Attributes;
+use crate::names::Names;
+use crate::{Dag, DagError, Flow, TaskId};
+
+/// Where the reader met something: usually a line number. The builder only hands it back in errors.
+pub type Mark = u32;
+
+/// A task name known to one [`FlowBuilder`], declared or only mentioned so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol(u32);
+
+/// Why the tasks and arcs given to a [`FlowBuilder`] are no flow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// Two tasks have one name.
+    #[error("task '{name}' is declared twice")]
+    Duplicate {
+        /// The name.
+        name: String,
+        /// Where it was declared first.
+        first: Mark,
+        /// Where it was declared again.
+        again: Mark,
+    },
+    /// A task is mentioned but never declared.
+    #[error("task '{name}' is mentioned but never declared")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Where it was mentioned first.
+        mark: Mark,
+    },
+    /// A name of no characters.
+    #[error("a task has an empty name")]
+    EmptyName {
+        /// Where.
+        mark: Mark,
+    },
+    /// A task that waits for itself.
+    #[error("task '{name}' depends on itself")]
+    SelfLoop {
+        /// The task.
+        name: String,
+    },
+    /// Tasks that wait for each other: each a parent of the next, the last a parent of the first.
+    #[error("tasks wait for each other in a cycle: {}", .names.join(" -> "))]
+    Cycle {
+        /// Their names.
+        names: Vec<String>,
+        /// Where each was declared.
+        marks: Vec<Mark>,
+    },
+    /// More than 2³² − 2 tasks or arcs, or more than 4 GiB of one kind of text.
+    #[error("the input is too large: 32-bit numbers cannot count its {what}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+    },
+    /// A duration that is negative, infinite or not a number.
+    #[error(
+        "task '{name}' has the duration {seconds}; it must be a finite number of seconds, not below zero"
+    )]
+    BadSeconds {
+        /// The task.
+        name: String,
+        /// The value, as text.
+        seconds: String,
+    },
+}
+
+const UNDECLARED: u32 = u32::MAX;
+
+/// Collects tasks, arcs and attributes in whatever order the input gives them.
+///
+/// Tasks are numbered in the order in which they are *declared*, so that "first come, first served" means the
+/// order of the file; arcs may mention tasks that are declared later.
+///
+/// ```
+/// use cairn_dag::FlowBuilder;
+/// let mut build = FlowBuilder::new();
+/// let a = build.declare("a", 1)?;
+/// let b = build.mention("b", 1);
+/// build.arc(a, b)?;
+/// build.declare("b", 2)?;
+/// build.set_seconds(b, 2.5)?;
+/// let flow = build.finish().unwrap();
+/// assert_eq!(flow.dag().arc_count(), 1);
+/// assert_eq!(flow.seconds(flow.find("b").unwrap()), Some(2.5));
+/// # Ok::<(), cairn_dag::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FlowBuilder {
+    names: Names,
+    /// By symbol: position in the order of declaration, or `UNDECLARED`.
+    rank: Vec<u32>,
+    /// By symbol: where declared, or, before that, where first mentioned.
+    mark: Vec<Mark>,
+    declared: u32,
+    arcs: Vec<(u32, u32)>,
+    attributes: Attributes,
+    /// What passed a 32-bit limit, if anything did: reported by `finish`.
+    overflow: Option<&'static str>,
+}
+
+impl FlowBuilder {
+    /// A builder with nothing in it.
+    pub fn new() -> FlowBuilder {
+        FlowBuilder::default()
+    }
+
+    /// Number of tasks declared so far.
+    pub fn declared(&self) -> usize {
+        self.declared as usize
+    }
+
+    /// Declares a task. Its number will be the count of tasks declared before it.
+    ///
+    /// # Errors
+    /// [`BuildError::Duplicate`], [`BuildError::EmptyName`].
+    pub fn declare(&mut self, name: &str, mark: Mark) -> Result<Symbol, BuildError> {
+        if name.is_empty() {
+            return Err(BuildError::EmptyName { mark });
+        }
+        let symbol = self.mention(name, mark);
+        let i = symbol.0 as usize;
+        if self.rank.get(i).is_some_and(|&r| r != UNDECLARED) {
+            return Err(BuildError::Duplicate {
+                name: name.to_owned(),
+                first: self.mark[i],
+                again: mark,
+            });
+        }
+        if let Some(rank) = self.rank.get_mut(i) {
+            *rank = self.declared;
+            self.mark[i] = mark;
+            self.declared += 1;
+        }
+        Ok(symbol)
+    }
+
+    /// The symbol of a name that is, or will be, declared elsewhere.
+    pub fn mention(&mut self, name: &str, mark: Mark) -> Symbol {
+        let Some(index) = self.names.intern(name) else {
+            self.overflow = Some("task names");
+            return Symbol(0);
+        };
+        if index as usize == self.rank.len() {
+            self.rank.push(UNDECLARED);
+            self.mark.push(mark);
+        }
+        Symbol(index)
+    }
+
+    /// The symbol of a name met before.
+    pub fn lookup(&self, name: &str) -> Option<Symbol> {
+        self.names.find(name).map(Symbol)
+    }
+
+    /// Whether the task has been declared yet.
+    pub fn is_declared(&self, task: Symbol) -> bool {
+        (self.rank.get(task.0 as usize)).is_some_and(|&r| r != UNDECLARED)
+    }
+
+    /// The task's name.
+    pub fn name(&self, task: Symbol) -> &str {
+        self.names.get(task.0 as usize)
+    }
+
+    /// `child` waits for `parent`. The same arc may be given again.
+    ///
+    /// # Errors
+    /// [`BuildError::SelfLoop`].
+    pub fn arc(&mut self, parent: Symbol, child: Symbol) -> Result<(), BuildError> {
+        if parent == child && self.overflow.is_none() {
+            return Err(BuildError::SelfLoop {
+                name: self.name(parent).to_owned(),
+            });
+        }
+        self.arcs.push((parent.0, child.0));
+        Ok(())
+    }
+
+    /// The command line to run.
+    pub fn set_command(&mut self, task: Symbol, command: &str) {
+        if !self.attributes.command.set(task.0 as usize, command) {
+            self.overflow = Some("commands");
+        }
+    }
+
+    /// The expected duration.
+    ///
+    /// # Errors
+    /// [`BuildError::BadSeconds`] unless finite and not negative.
+    pub fn set_seconds(&mut self, task: Symbol, seconds: f64) -> Result<(), BuildError> {
+        if !seconds.is_finite() || seconds < 0.0 {
+            return Err(BuildError::BadSeconds {
+                name: self.name(task).to_owned(),
+                seconds: seconds.to_string(),
+            });
+        }
+        set(&mut self.attributes.seconds, task, Some(seconds));
+        Ok(())
+    }
+
+    /// Processors the task wants.
+    pub fn set_cpus(&mut self, task: Symbol, cpus: u32) {
+        set(&mut self.attributes.cpus, task, Some(cpus));
+    }
+
+    /// How often to try again after a failure.
+    pub fn set_retries(&mut self, task: Symbol, retries: u32) {
+        set(&mut self.attributes.retries, task, Some(retries));
+    }
+
+    /// A priority the input gives; larger goes first.
+    pub fn set_priority(&mut self, task: Symbol, priority: i64) {
+        set(&mut self.attributes.priority, task, Some(priority));
+    }
+
+    /// The task was executed before.
+    pub fn set_done(&mut self, task: Symbol) {
+        set(&mut self.attributes.done, task, true);
+    }
+
+    /// The task reads the file. A size, once known, holds for every mention of the path.
+    pub fn add_input(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
+        let file = self.file(path, bytes);
+        if !self.attributes.inputs.push(task.0 as usize, file) {
+            self.overflow = Some("input files");
+        }
+    }
+
+    /// The task writes the file. A size, once known, holds for every mention of the path.
+    pub fn add_output(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
+        let file = self.file(path, bytes);
+        if !self.attributes.outputs.push(task.0 as usize, file) {
+            self.overflow = Some("output files");
+        }
+    }
+
+    fn file(&mut self, path: &str, bytes: Option<u64>) -> u32 {
+        let Some(file) = self.attributes.file_names.intern(path) else {
+            self.overflow = Some("file names");
+            return 0;
+        };
+        if bytes.is_some() {
+            set(&mut self.attributes.file_bytes, Symbol(file), bytes);
+        }
+        file
+    }
+
+    /// Freezes everything. Time and space linear.
+    ///
+    /// # Errors
+    /// All mentioned but undeclared tasks at once, or else a cycle, as short as could be found.
+    pub fn finish(mut self) -> Result<Flow, Vec<BuildError>> {
+        if let Some(what) = self.overflow {
+            return Err(vec![BuildError::TooLarge { what }]);
+        }
+        let unknown: Vec<BuildError> = (self.rank.iter().enumerate())
+            .filter(|&(_, &rank)| rank == UNDECLARED)
+            .map(|(i, _)| BuildError::Unknown {
+                name: self.names.get(i).to_owned(),
+                mark: self.mark[i],
+            })
+            .collect();
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+        let rank = std::mem::take(&mut self.rank);
+        let tasks = rank.len();
+        if rank.iter().enumerate().any(|(i, &r)| i as u32 != r) {
+            self.names.permute(&rank);
+            self.attributes.permute(&rank);
+            self.mark = crate::names::permuted(&self.mark, &rank);
+            for (parent, child) in &mut self.arcs {
+                *parent = rank[*parent as usize];
+                *child = rank[*child as usize];
+            }
+        }
+        drop(rank);
+        match Dag::from_arcs(tasks, self.arcs) {
+            Ok(dag) => Ok(Flow {
+                dag,
+                names: self.names,
+                attributes: self.attributes,
+            }),
+            Err(DagError::Cycle(cycle)) => Err(vec![BuildError::Cycle {
+                marks: cycle.iter().map(|t| self.mark[t.index()]).collect(),
+                names: (cycle.iter())
+                    .map(|t: &TaskId| self.names.get(t.index()).to_owned())
+                    .collect(),
+            }]),
+            Err(DagError::TooLarge(_)) => Err(vec![BuildError::TooLarge { what: "arcs" }]),
+            Err(DagError::SelfLoop(_) | DagError::OutOfRange { .. }) => {
+                unreachable!("`arc` takes neither a self-loop nor a task it does not know")
+            }
+        }
+    }
+}
+
+fn set<T: Clone + Default>(column: &mut Vec<T>, task: Symbol, value: T) {
+    let i = task.0 as usize;
+    if i >= column.len() {
+        column.resize(i + 1, T::default());
+    }
+    column[i] = value;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_numbered_as_declared_not_as_mentioned() {
+        let mut build = FlowBuilder::new();
+        let late = build.mention("late", 1);
+        build.add_input(late, "x", None);
+        let early = build.declare("early", 2).unwrap();
+        build.add_output(early, "x", Some(7));
+        build.add_output(early, "y", None);
+        build.set_command(early, "make x");
+        build.declare("late", 3).unwrap();
+        build.add_input(late, "z", Some(1));
+        build.arc(early, late).unwrap();
+        let flow = build.finish().unwrap();
+        let [early, late] = [TaskId(0), TaskId(1)];
+        assert_eq!((flow.name(early), flow.name(late)), ("early", "late"));
+        assert_eq!(flow.find("late"), Some(late));
+        assert_eq!(flow.find("never"), None);
+        assert_eq!(flow.command(early), Some("make x"));
+        assert_eq!(flow.command(late), None);
+        let x = File {
+            path: "x",
+            bytes: Some(7),
+        };
+        assert_eq!(flow.inputs(late).next(), Some(x));
+        assert_eq!(flow.inputs(late).nth(1).unwrap().path, "z");
+        assert_eq!(flow.outputs(early).count(), 2);
+        assert_eq!(flow.dag().children(early), [late]);
+    }
+    use crate::File;
+
+    #[test]
+    fn errors_carry_the_marks_of_the_reader() {
+        let mut build = FlowBuilder::new();
+        let a = build.declare("a", 10).unwrap();
+        let again = build.declare("a", 20).unwrap_err();
+        assert!(matches!(
+            again,
+            BuildError::Duplicate {
+                first: 10,
+                again: 20,
+                ..
+            }
+        ));
+        assert!(matches!(build.arc(a, a), Err(BuildError::SelfLoop { .. })));
+        assert!(matches!(
+            build.declare("", 5),
+            Err(BuildError::EmptyName { mark: 5 })
+        ));
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(build.set_seconds(a, bad).is_err());
+        }
+        let b = build.mention("b", 30);
+        build.arc(a, b).unwrap();
+        let errors = build.clone().finish().unwrap_err();
+        assert!(matches!(&errors[..], [BuildError::Unknown { name, mark: 30 }] if name == "b"));
+        build.declare("b", 40).unwrap();
+        build.arc(b, a).unwrap();
+        let errors = build.finish().unwrap_err();
+        let [BuildError::Cycle { names, marks }] = &errors[..] else {
+            panic!("{errors:?}")
+        };
+        assert_eq!(names.join(" "), "a b");
+        assert_eq!(marks, &[10, 40]);
+    }
+}

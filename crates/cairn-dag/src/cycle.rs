@@ -1,0 +1,87 @@
+//! Finds a short cycle to show to the person whose input has one. Knows nothing of names.
+
+use crate::{Dag, TaskId};
+use std::collections::VecDeque;
+
+/// How many arcs the search may look at: the cycle is the shortest where this suffices, else the shortest found.
+const WORK: usize = 20_000_000;
+
+/// A cycle of `graph`, each task a parent of the next and the last a parent of the first. Shortest of all
+/// when the graph is small, else the shortest that breadth-first searches found within a fixed amount of work.
+///
+/// # Panics
+/// If the graph is acyclic.
+pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
+    let on_cycle = candidates(graph);
+    let mut best: Option<Vec<TaskId>> = None;
+    let mut work = 0;
+    let mut reached_from = vec![u32::MAX; graph.len()];
+    let mut touched = Vec::new();
+    for start in graph.tasks().filter(|t| on_cycle[t.index()]) {
+        if best.is_some() && work > WORK {
+            break;
+        }
+        let limit = best.as_ref().map_or(usize::MAX, Vec::len);
+        let mut queue = VecDeque::from([(start, 1)]);
+        'search: while let Some((task, length)) = queue.pop_front() {
+            if length >= limit {
+                break;
+            }
+            work += graph.children(task).len();
+            for &child in graph.children(task) {
+                if child == start {
+                    let mut cycle = vec![task];
+                    while *cycle.last().expect("not empty") != start {
+                        let last = cycle[cycle.len() - 1];
+                        cycle.push(TaskId(reached_from[last.index()]));
+                    }
+                    cycle.reverse();
+                    best = Some(cycle);
+                    break 'search;
+                }
+                if on_cycle[child.index()] && reached_from[child.index()] == u32::MAX {
+                    reached_from[child.index()] = task.0;
+                    touched.push(child);
+                    queue.push_back((child, length + 1));
+                }
+            }
+        }
+        for task in touched.drain(..) {
+            reached_from[task.index()] = u32::MAX;
+        }
+    }
+    best.expect("a graph that cannot be sorted has a cycle")
+}
+
+/// The tasks left after peeling sources and sinks for as long as there are any: every cycle lies in them.
+fn candidates(graph: &Dag) -> Vec<bool> {
+    let mut left = vec![true; graph.len()];
+    peel(graph, &mut left, Dag::parents, Dag::children);
+    peel(graph, &mut left, Dag::children, Dag::parents);
+    left
+}
+
+type Row = fn(&Dag, TaskId) -> &[TaskId];
+
+fn peel(graph: &Dag, left: &mut [bool], before: Row, after: Row) {
+    let mut waiting: Vec<usize> = (graph.tasks())
+        .map(|t| {
+            let alive = before(graph, t).iter().filter(|p| left[p.index()]);
+            alive.count()
+        })
+        .collect();
+    let mut free: Vec<TaskId> = (graph.tasks())
+        .filter(|t| left[t.index()] && waiting[t.index()] == 0)
+        .collect();
+    while let Some(task) = free.pop() {
+        left[task.index()] = false;
+        for &next in after(graph, task) {
+            if left[next.index()] {
+                waiting[next.index()] -= 1;
+                if waiting[next.index()] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A flow: a dag with names and what the input says of each task. Knows no file format and no schedule.
+
+use crate::names::{Names, Texts, permuted};
+use crate::{Dag, TaskId};
+
+/// A file that a task reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct File<'a> {
+    /// As the input spells it.
+    pub path: &'a str,
+    /// Its size, where known.
+    pub bytes: Option<u64>,
+}
+
+/// A dag whose tasks have names and, where the input gives them, a command, a duration, files and so on.
+///
+/// Attributes are columns that take no memory until one task has a value. Made by [`crate::FlowBuilder`].
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub(crate) dag: Dag,
+    pub(crate) names: Names,
+    pub(crate) attributes: Attributes,
+}
+
+impl Flow {
+    /// The structure.
+    pub fn dag(&self) -> &Dag {
+        &self.dag
+    }
+
+    /// The task's name: unique, never empty.
+    pub fn name(&self, task: TaskId) -> &str {
+        self.names.get(task.index())
+    }
+
+    /// The task called `name`.
+    pub fn find(&self, name: &str) -> Option<TaskId> {
+        self.names.find(name).map(TaskId)
+    }
+
+    /// The command line to run.
+    pub fn command(&self, task: TaskId) -> Option<&str> {
+        Some(self.attributes.command.get(task.index())).filter(|c| !c.is_empty())
+    }
+
+    /// Expected duration in seconds: finite and not negative.
+    pub fn seconds(&self, task: TaskId) -> Option<f64> {
+        self.attributes.seconds.get(task.index()).copied().flatten()
+    }
+
+    /// Processors the task wants.
+    pub fn cpus(&self, task: TaskId) -> Option<u32> {
+        self.attributes.cpus.get(task.index()).copied().flatten()
+    }
+
+    /// How often to try again after a failure.
+    pub fn retries(&self, task: TaskId) -> Option<u32> {
+        self.attributes.retries.get(task.index()).copied().flatten()
+    }
+
+    /// The priority the input already gives; larger goes first.
+    pub fn priority(&self, task: TaskId) -> Option<i64> {
+        (self.attributes.priority.get(task.index()))
+            .copied()
+            .flatten()
+    }
+
+    /// Whether the input says the task was executed before.
+    pub fn is_done(&self, task: TaskId) -> bool {
+        (self.attributes.done.get(task.index()))
+            .copied()
+            .unwrap_or(false)
+    }
+
+    /// Files the task reads, in the input's order.
+    pub fn inputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
+        self.attributes.files_of(&self.attributes.inputs, task)
+    }
+
+    /// Files the task writes, in the input's order.
+    pub fn outputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
+        self.attributes.files_of(&self.attributes.outputs, task)
+    }
+
+    /// The same tasks and attributes over other arcs, such as the skeleton's.
+    ///
+    /// # Panics
+    /// If `dag` has another number of tasks.
+    pub fn with_dag(self, dag: Dag) -> Flow {
+        assert_eq!(dag.len(), self.dag.len(), "one entry a task");
+        Flow { dag, ..self }
+    }
+
+    /// Bytes on the heap: structure, names, attributes.
+    pub fn heap_bytes(&self) -> usize {
+        self.dag.heap_bytes() + self.names.heap_bytes() + self.attributes.heap_bytes()
+    }
+}
+
+/// What the input says of each task, one column an attribute.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributes {
+    pub(crate) command: Texts,
+    pub(crate) seconds: Vec<Option<f64>>,
+    pub(crate) cpus: Vec<Option<u32>>,
+    pub(crate) retries: Vec<Option<u32>>,
+    pub(crate) priority: Vec<Option<i64>>,
+    pub(crate) done: Vec<bool>,
+    pub(crate) file_names: Names,
+    /// By file. Unknown where shorter.
+    pub(crate) file_bytes: Vec<Option<u64>>,
+    pub(crate) inputs: FileLists,
+    pub(crate) outputs: FileLists,
+}
+
+/// For each task a list of file numbers, kept as runs in one vector.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FileLists {
+    pub(crate) spans: Vec<(u32, u32)>,
+    pub(crate) items: Vec<u32>,
+}
+
+impl FileLists {
+    /// Appends `file` to the task's list, moving the list to the end of the vector when another came between.
+    #[must_use]
+    pub(crate) fn push(&mut self, task: usize, file: u32) -> bool {
+        if self.items.len() >= u32::MAX as usize / 2 {
+            return false;
+        }
+        if task >= self.spans.len() {
+            self.spans.resize(task + 1, (0, 0));
+        }
+        let (start, length) = self.spans[task];
+        let end = self.items.len();
+        if length == 0 {
+            self.spans[task] = (end as u32, 1);
+        } else if (start + length) as usize == end {
+            self.spans[task].1 += 1;
+        } else {
+            self.items
+                .extend_from_within(start as usize..(start + length) as usize);
+            self.spans[task] = (end as u32, length + 1);
+        }
+        self.items.push(file);
+        true
+    }
+}
+
+impl Attributes {
+    pub(crate) fn permute(&mut self, to: &[u32]) {
+        self.command.spans = permuted(&self.command.spans, to);
+        self.seconds = permuted(&self.seconds, to);
+        self.cpus = permuted(&self.cpus, to);
+        self.retries = permuted(&self.retries, to);
+        self.priority = permuted(&self.priority, to);
+        self.done = permuted(&self.done, to);
+        self.inputs.spans = permuted(&self.inputs.spans, to);
+        self.outputs.spans = permuted(&self.outputs.spans, to);
+    }
+
+    fn files_of<'a>(
+        &'a self,
+        lists: &'a FileLists,
+        task: TaskId,
+    ) -> impl Iterator<Item = File<'a>> {
+        let (start, length) = lists.spans.get(task.index()).copied().unwrap_or((0, 0));
+        let files = &lists.items[start as usize..(start + length) as usize];
+        files.iter().map(|&file| File {
+            path: self.file_names.get(file as usize),
+            bytes: self.file_bytes.get(file as usize).copied().flatten(),
+        })
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let lists = |l: &FileLists| 8 * l.spans.capacity() + 4 * l.items.capacity();
+        self.command.heap_bytes()
+            + 16 * self.seconds.capacity()
+            + 8 * (self.cpus.capacity() + self.retries.capacity())
+            + 16 * self.priority.capacity()
+            + self.done.capacity()
+            + self.file_names.heap_bytes()
+            + 16 * self.file_bytes.capacity()
+            + lists(&self.inputs)
+            + lists(&self.outputs)
+    }
+}

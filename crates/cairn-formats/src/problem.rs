@@ -1,0 +1,131 @@
+//! What is wrong with an input, and where. Knows nothing of terminals: the command line prints these.
+
+use cairn_dag::{BuildError, Mark};
+use std::fmt;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The input cannot be used.
+    Error,
+    /// The input can be used, but something in it was ignored or looks wrong.
+    Warning,
+}
+
+/// A place in an input. Line and column count from 1; 0 means the whole file, or the whole line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the user named it; `-` is standard input.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The offending text, shortened.
+    pub text: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is wrong: where, what, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Where.
+    pub place: Place,
+    /// What is wrong, naming the task or keyword.
+    pub message: String,
+    /// What to do; empty when nothing helpful can be said.
+    pub help: String,
+}
+
+/// Collects problems while a reader goes on. Keeps the first [`Report::LIMIT`] of each severity, counts the rest.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    problems: Vec<Problem>,
+    errors: usize,
+    warnings: usize,
+}
+
+impl Report {
+    /// How many errors, and how many warnings, are kept.
+    pub const LIMIT: usize = 50;
+
+    /// Adds an error.
+    pub fn error(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.errors += 1;
+        if self.errors <= Report::LIMIT {
+            self.problems.push(Problem {
+                severity: Severity::Error,
+                place,
+                message: message.into(),
+                help: help.into(),
+            });
+        }
+    }
+
+    /// Adds a warning.
+    pub fn warning(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
+        self.warnings += 1;
+        if self.warnings <= Report::LIMIT {
+            self.problems.push(Problem {
+                severity: Severity::Warning,
+                place,
+                message: message.into(),
+                help: help.into(),
+            });
+        }
+    }
+
+    /// Adds what a [`cairn_dag::FlowBuilder`] found; `place` turns the reader's marks into places.
+    pub fn build_error(&mut self, error: &BuildError, place: impl Fn(Mark) -> Place) {
+        let (mark, help) = match error {
+            BuildError::Duplicate { first, again, .. } => {
+                let first = place(*first);
+                let help =
+                    format!("it was declared first at {first}; rename or remove one of them");
+                (Some(*again), help)
+            }
+            BuildError::Unknown { mark, .. } => (
+                Some(*mark),
+                "declare the task, or correct the spelling (names are case-sensitive)".to_owned(),
+            ),
+            BuildError::EmptyName { mark } => (Some(*mark), "give the task a name".to_owned()),
+            BuildError::Cycle { marks, .. } => (
+                marks.first().copied(),
+                "a task cannot start before itself: remove one of these dependencies".to_owned(),
+            ),
+            BuildError::SelfLoop { .. } => (None, "remove the dependency".to_owned()),
+            BuildError::BadSeconds { .. } | BuildError::TooLarge { .. } => (None, String::new()),
+        };
+        let place = place(mark.unwrap_or(Mark::MAX));
+        self.error(place, error.to_string(), help);
+    }
+
+    /// Number of errors met, kept or not.
+    pub fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// Number of warnings met, kept or not.
+    pub fn warnings(&self) -> usize {
+        self.warnings
+    }
+
+    /// The kept problems, in the order met.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}

@@ -1,0 +1,1 @@
+//! Internet-Computing scheduling theory on a frozen dag. Knows no files, clocks, threads or randomness.
