@@ -1,1 +1,5 @@
 //! Internet-Computing scheduling theory on a frozen dag. Knows no files, clocks, threads or randomness.
+
+mod bipartite;
+
+pub use bipartite::Bipartite;

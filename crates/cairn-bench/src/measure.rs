@@ -1,0 +1,29 @@
+//! Clocks and memory for the benches. Knows nothing of what is measured.
+#![allow(dead_code, reason = "each topic uses what it needs")]
+
+use std::time::Instant;
+
+/// Runs `work` once and returns its result and the seconds it took.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}
+
+/// The fastest of `runs` runs, in seconds, and the last result: machines are noisy, the minimum least so.
+pub fn fastest<T>(runs: usize, mut work: impl FnMut() -> T) -> (T, f64) {
+    let (mut result, mut best) = timed(&mut work);
+    for _ in 1..runs {
+        let (again, seconds) = timed(&mut work);
+        (result, best) = (again, best.min(seconds));
+    }
+    (result, best)
+}
+
+/// The most memory this process has held so far, in bytes; `None` where /proc does not tell.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

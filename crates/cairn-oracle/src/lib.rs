@@ -1,0 +1,168 @@
+//! Slow and obvious answers for small dags, for tests alone. Knows none of the clever algorithms.
+//!
+//! An *ideal* is a set of tasks closed under parents: what can have been executed at some moment. It is held as
+//! a bit mask, task `i` in bit `i`, so dags here have at most 24 tasks.
+
+use cairn_dag::{Dag, TaskId};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// The most tasks a dag may have here.
+pub const MOST: usize = 24;
+
+/// For each size `t = 0..=n`, all ideals of that size.
+///
+/// # Panics
+/// If the dag has more than [`MOST`] tasks.
+pub fn ideals(dag: &Dag) -> Vec<Vec<u32>> {
+    assert!(dag.len() <= MOST, "brute force is for small dags");
+    let mut layers = vec![vec![0u32]];
+    for _ in 0..dag.len() {
+        let last = &layers[layers.len() - 1];
+        let mut next = BTreeSet::new();
+        for &ideal in last {
+            for task in eligible(dag, ideal) {
+                next.insert(ideal | 1 << task.0);
+            }
+        }
+        layers.push(next.into_iter().collect());
+    }
+    layers
+}
+
+/// The tasks that are not in `ideal` but whose parents all are.
+pub fn eligible(dag: &Dag, ideal: u32) -> Vec<TaskId> {
+    let executed = |t: TaskId| ideal >> t.0 & 1 == 1;
+    (dag.tasks())
+        .filter(|&t| !executed(t) && dag.parents(t).iter().all(|&p| executed(p)))
+        .collect()
+}
+
+/// The most tasks that can be eligible after `t = 0..=n` executed tasks: the best over all ideals of size `t`.
+pub fn best_profile(dag: &Dag) -> Vec<u32> {
+    (ideals(dag).iter())
+        .map(|layer| {
+            let counts = layer.iter().map(|&i| eligible(dag, i).len() as u32);
+            counts.max().expect("every size has an ideal")
+        })
+        .collect()
+}
+
+/// An IC-optimal order: one that attains [`best_profile`] at every step. `None` proves that there is none.
+pub fn ic_optimal_order(dag: &Dag) -> Option<Vec<TaskId>> {
+    let best = best_profile(dag);
+    // Ideals reachable through optimal ideals alone, each with the order that led to it.
+    let mut front: Vec<(u32, Vec<TaskId>)> = vec![(0, Vec::new())];
+    for &goal in &best[1..] {
+        let mut seen = BTreeSet::new();
+        let mut next = Vec::new();
+        for (ideal, order) in &front {
+            for task in eligible(dag, *ideal) {
+                let grown = ideal | 1 << task.0;
+                if eligible(dag, grown).len() as u32 == goal && seen.insert(grown) {
+                    let mut order = order.clone();
+                    order.push(task);
+                    next.push((grown, order));
+                }
+            }
+        }
+        front = next;
+    }
+    front.into_iter().next().map(|(_, order)| order)
+}
+
+/// How many tasks are eligible after each prefix of `order`.
+///
+/// # Panics
+/// If `order` is no topological order of all tasks.
+pub fn profile(dag: &Dag, order: &[TaskId]) -> Vec<u32> {
+    assert_eq!(order.len(), dag.len(), "an order names every task once");
+    let mut ideal = 0u32;
+    let mut out = vec![eligible(dag, 0).len() as u32];
+    for &task in order {
+        assert!(
+            eligible(dag, ideal).contains(&task),
+            "{task:?} is not eligible"
+        );
+        ideal |= 1 << task.0;
+        out.push(eligible(dag, ideal).len() as u32);
+    }
+    out
+}
+
+/// Random dags of `0..=most` tasks in several styles: sparse, dense, layered, tree-like, with isolated tasks.
+/// Ids are shuffled, so that they tell nothing about the order.
+pub fn any_dag(most: usize) -> impl Strategy<Value = Dag> {
+    (0..=most, 0usize..5, any::<u64>()).prop_map(|(n, style, seed)| random_dag(n, style, seed))
+}
+
+/// One dag of [`any_dag`]: `style` is 0 uniform sparse, 1 uniform dense, 2 layered, 3 windowed, 4 tree-like.
+pub fn random_dag(n: usize, style: usize, seed: u64) -> Dag {
+    let mut state = seed;
+    // SplitMix64: enough for tests, and the same everywhere.
+    let mut below = move |k: usize| {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % k.max(1) as u64) as usize
+    };
+    let mut arcs = Vec::new();
+    let width = 1 + below(n / 2 + 1);
+    let window = 1 + below(n / 3 + 1);
+    for v in 1..n {
+        let parents = match style {
+            0 => below(3),
+            1 => below(v + 1),
+            2 | 3 => 1 + below(3),
+            _ => 1 + below(5) / 4 * below(3),
+        };
+        for _ in 0..parents {
+            let parent = match style {
+                2 if v < width => continue,
+                2 => (v / width - 1) * width + below(width),
+                3 => v.saturating_sub(1 + below(window)),
+                _ => below(v),
+            };
+            arcs.push((parent, v));
+        }
+    }
+    let mut label: Vec<u32> = (0..n as u32).collect();
+    for i in (1..n).rev() {
+        label.swap(i, below(i + 1));
+    }
+    let arcs = arcs.into_iter().filter(|(p, c)| p != c);
+    let arcs = arcs.map(|(p, c)| (label[p], label[c])).collect();
+    Dag::from_arcs(n, arcs).expect("arcs go from smaller to larger before relabelling")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diamond_by_hand() {
+        let dag = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
+        assert_eq!(ideals(&dag).iter().map(Vec::len).sum::<usize>(), 6);
+        assert_eq!(best_profile(&dag), [1, 2, 1, 1, 0]);
+        let order = ic_optimal_order(&dag).unwrap();
+        assert_eq!(profile(&dag, &order), [1, 2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn some_dag_admits_no_ic_optimal_order() {
+        // Best at step 1 is the task with two children; best at step 2 is the pair with three shared children.
+        let arcs = vec![
+            (0, 3),
+            (0, 4),
+            (1, 5),
+            (2, 5),
+            (1, 6),
+            (2, 6),
+            (1, 7),
+            (2, 7),
+        ];
+        let dag = Dag::from_arcs(8, arcs).unwrap();
+        assert_eq!(ic_optimal_order(&dag), None);
+    }
+}
