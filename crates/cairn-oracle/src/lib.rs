@@ -6,6 +6,8 @@
 use cairn_dag::{Dag, TaskId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// The most tasks a dag may have here.
 pub const MOST: usize = 24;
@@ -88,6 +90,20 @@ pub fn profile(dag: &Dag, order: &[TaskId]) -> Vec<u32> {
         out.push(eligible(dag, ideal).len() as u32);
     }
     out
+}
+
+/// The folder of other people's dags: `$CAIRN_CORPUS`, or `../shared/corpus` beside the workspace. Where there is
+/// none, says aloud that `test` is skipped: past the test harness's capture, so that the summary can count it.
+pub fn corpus(test: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let folder = std::env::var_os("CAIRN_CORPUS").map_or_else(beside, PathBuf::from);
+    if folder.join("manifest.csv").is_file() {
+        return Some(folder);
+    }
+    let line = format!("SKIPPED: {test}: no corpus of dags (set CAIRN_CORPUS to its folder)\n");
+    // Nobody reads standard error: then nobody needs to be told.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    None
 }
 
 /// Random dags of `0..=most` tasks in several styles: sparse, dense, layered, tree-like, with isolated tasks.
