@@ -2,4 +2,9 @@
 
 mod bipartite;
 
+pub mod batch_game;
+pub mod client_game;
+pub mod game;
+pub mod profile;
+
 pub use bipartite::Bipartite;
