@@ -101,77 +101,81 @@ impl fmt::Display for Kind {
 /// assert_eq!(recognise(&block), Some(Kind::W { sources: 2, degree: 2 }));
 /// ```
 pub fn recognise(block: &Bipartite) -> Option<Kind> {
-    is_connected(block).then(|| recognise_block(block))
+    is_connected(block).then(|| recognise_block(block).0)
 }
 
-/// [`recognise`] where it is known that the block is one.
-pub(crate) fn recognise_block(block: &Bipartite) -> Kind {
-    let (s, k, arcs) = (block.sources(), block.sinks(), block.arc_count());
-    let (sources, sinks) = (s as u32, k as u32);
-    if s == 1 && k == 1 {
-        return Kind::N { sources };
+/// [`recognise`] where it is known that the block is one; with the strand, if that had to be found for it.
+pub(crate) fn recognise_block(block: &Bipartite) -> (Kind, Option<Strand>) {
+    if let Some(kind) = by_degrees(block) {
+        return (kind, None);
     }
-    if s == 1 {
-        return Kind::W {
-            sources,
-            degree: sinks,
+    if is_tree(block) {
+        return match Strand::recognise(block) {
+            Some(strand) => {
+                let (kind, degrees) = (strand.kind(), strand.degrees());
+                (Kind::Strand { kind, degrees }, Some(strand))
+            }
+            None => (Kind::Tree, None),
         };
     }
-    if k == 1 {
-        return Kind::M {
-            sinks,
-            degree: sources,
-        };
+    let expansive = is_expansive(block);
+    (
+        if expansive {
+            Kind::Expansive
+        } else {
+            Kind::Other
+        },
+        None,
+    )
+}
+
+/// The kind of a block of the catalogue: degrees and counts tell it, the block being connected.
+fn by_degrees(block: &Bipartite) -> Option<Kind> {
+    let (sources, sinks) = (block.sources() as u32, block.sinks() as u32);
+    match (sources, sinks) {
+        (1, 1) => return Some(Kind::N { sources }),
+        (1, degree) => return Some(Kind::W { sources, degree }),
+        (degree, 1) => return Some(Kind::M { sinks, degree }),
+        _ => {}
     }
     let out = Degrees::of((0..sources).map(|u| block.children(u).len()));
     let into = Degrees::of((0..sinks).map(|v| block.parents(v).len()));
-    if arcs == s * k {
-        return match s == k {
-            true if s == 2 => Kind::C { sources },
+    if out.all(2) && into.all(2) {
+        return Some(Kind::C { sources });
+    }
+    if out.all(block.sinks()) {
+        return Some(match sources == sinks {
             true => Kind::Q { sources },
             false => Kind::K { sources, sinks },
-        };
+        });
     }
-    if out.all(2) && into.all(2) {
-        return Kind::C { sources };
+    if !is_tree(block) {
+        return None;
     }
-    if arcs + 1 == s + k {
-        return recognise_tree(block, out, into);
-    }
-    if is_expansive(block) {
-        Kind::Expansive
-    } else {
-        Kind::Other
-    }
-}
-
-fn recognise_tree(block: &Bipartite, out: Degrees, into: Degrees) -> Kind {
-    let (sources, sinks) = (block.sources() as u32, block.sinks() as u32);
     if out.most == 2 && into.most == 2 && sources == sinks {
-        return Kind::N { sources };
+        return Some(Kind::N { sources });
     }
     // In a tree whose sinks have at most two parents, sources that share at most two sinks form a row.
     let shared_sinks = |u: u32| count(block.children(u), |v| block.parents(v).len() > 1);
     if into.most == 2 && out.all(out.most) && (0..sources).all(|u| shared_sinks(u) <= 2) {
-        return Kind::W {
+        return Some(Kind::W {
             sources,
             degree: out.most as u32,
-        };
+        });
     }
     let shared_sources = |v: u32| count(block.parents(v), |u| block.children(u).len() > 1);
     if out.most == 2 && into.all(into.most) && (0..sinks).all(|v| shared_sources(v) <= 2) {
-        return Kind::M {
+        return Some(Kind::M {
             sinks,
             degree: into.most as u32,
-        };
+        });
     }
-    match Strand::recognise(block) {
-        Some(strand) => Kind::Strand {
-            kind: strand.kind(),
-            degrees: strand.degrees(),
-        },
-        None => Kind::Tree,
-    }
+    None
+}
+
+/// Whether a connected block is a tree.
+fn is_tree(block: &Bipartite) -> bool {
+    block.arc_count() + 1 == block.sources() + block.sinks()
 }
 
 /// The extreme degrees of one side.
