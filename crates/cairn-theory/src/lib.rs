@@ -1,5 +1,6 @@
 //! Internet-Computing scheduling theory on a frozen dag. Knows no files, clocks, threads or randomness.
 
 mod bipartite;
+pub mod strand;
 
 pub use bipartite::Bipartite;
