@@ -1,4 +1,4 @@
-//! Strands: caterpillar-shaped blocks T[δ], recognised and described. The order of their sources is in `order`.
+//! Strands: caterpillar-shaped blocks T\[δ\], recognised and described. The order of their sources is in `order`.
 //! Knows nothing of blocks of other shapes or of the dag around a block.
 //!
 //! A *caterpillar* is a tree whose nodes of degree at least 2 form a path, the *backbone*. Drawn in the plane, its
@@ -6,7 +6,7 @@
 //! consecutive such sinks sharing exactly one source. So a strand is told by two numbers a source: how many
 //! children it has alone, and whether it is the rightmost parent of a shared sink.
 //!
-//! Reference: [CMR07] §3. Time and space of everything here: linear.
+//! Reference: \[CMR07\] §3. Time and space of everything here: linear.
 
 mod extensions;
 mod maximal;

@@ -1,6 +1,6 @@
 //! An IC-optimal order of the sources of a sum of strands. Knows the planar rows alone, not where they came from.
 //!
-//! Reference: [CMR07] Theorem 4.2: for any sum of T-strands, always executing a source whose eligibility vector
+//! Reference: \[CMR07\] Theorem 4.2: for any sum of T-strands, always executing a source whose eligibility vector
 //! (how many sinks it, with the next 0, 1, 2, … sources to its right, makes eligible) is lexicographically largest
 //! is IC-optimal, whatever the tie-breaks.
 //!
