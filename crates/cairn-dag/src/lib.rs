@@ -12,6 +12,7 @@ mod id;
 mod levels;
 mod names;
 mod reach;
+mod skeleton;
 
 pub use builder::{BuildError, FlowBuilder, Mark, Symbol};
 pub use components::Components;
@@ -19,3 +20,4 @@ pub use dag::{Dag, DagError};
 pub use flow::{File, Flow};
 pub use id::TaskId;
 pub use levels::Levels;
+pub use skeleton::Skeleton;
