@@ -3,6 +3,10 @@
 //! An *ideal* is a set of tasks closed under parents: what can have been executed at some moment. It is held as
 //! a bit mask, task `i` in bit `i`, so dags here have at most 24 tasks.
 
+mod reach;
+
+pub use reach::{reach, shortcuts};
+
 use cairn_dag::{Dag, TaskId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
