@@ -1,6 +1,7 @@
 //! Internet-Computing scheduling theory on a frozen dag. Knows no files, clocks, threads or randomness.
 
 mod bipartite;
+mod normal;
 #[cfg(test)]
 mod testing;
 
@@ -17,6 +18,7 @@ pub mod recognise;
 pub mod search;
 pub mod split;
 pub mod strand;
+pub mod survey;
 pub mod tree;
 
 pub use bipartite::Bipartite;
