@@ -11,6 +11,7 @@ pub mod chain;
 pub mod client_game;
 pub mod dual;
 pub mod game;
+pub mod linearize;
 pub mod merge;
 pub mod priority;
 pub mod profile;
