@@ -2,6 +2,7 @@
 
 use crate::Bipartite;
 use crate::recognise::Kind;
+use cairn_oracle::{Random, Shape};
 use proptest::prelude::*;
 
 /// A profile of 1..=`sources` sources whose increments are at most `most`, often long runs of one increment.
@@ -97,44 +98,27 @@ pub(crate) fn small_catalogue(most: u32) -> Vec<Kind> {
 
 /// A block of a kind of the catalogue, drawn from left to right.
 pub(crate) fn build(kind: &Kind) -> Bipartite {
-    let row = |s: u32, d: u32| (0..s).flat_map(move |u| (0..d).map(move |i| (u, u * (d - 1) + i)));
-    let (s, k, arcs): (u32, u32, Vec<(u32, u32)>) = match *kind {
-        Kind::W {
-            sources: s,
-            degree: d,
-        } => (s, s * (d - 1) + 1, row(s, d).collect()),
-        Kind::M {
-            sinks: s,
-            degree: d,
-        } => (s * (d - 1) + 1, s, row(s, d).map(|(v, u)| (u, v)).collect()),
-        Kind::N { sources: s } => (s, s, row(s, 2).filter(|a| a.1 < s).collect()),
-        Kind::C { sources: s } => (s, s, row(s, 2).map(|(u, v)| (u, v % s)).collect()),
-        Kind::Q { sources: s } => (s, s, (0..s * s).map(|i| (i / s, i % s)).collect()),
-        Kind::K {
-            sources: s,
-            sinks: k,
-        } => (s, k, (0..s * k).map(|i| (i / k, i % k)).collect()),
+    let shape = match *kind {
+        Kind::W { sources, degree } => Shape::w(sources, degree),
+        Kind::M { sinks, degree } => Shape::m(sinks, degree),
+        Kind::N { sources } => Shape::n(sources),
+        Kind::C { sources } => Shape::c(sources),
+        Kind::Q { sources } => Shape::k(sources, sources),
+        Kind::K { sources, sinks } => Shape::k(sources, sinks),
         _ => panic!("{kind:?} is not in the catalogue"),
     };
-    Bipartite::from_arcs(s as usize, k as usize, arcs)
+    Bipartite::from_arcs(shape.sources, shape.sinks, shape.arcs)
 }
 
 /// The same block with sources and sinks renumbered at random.
 pub(crate) fn shuffled(block: &Bipartite, seed: u64) -> Bipartite {
-    let mut state = seed.wrapping_mul(2).wrapping_add(1);
+    let mut random = Random::new(seed);
     let mut permutation = |n: usize| {
         let mut all: Vec<u32> = (0..n as u32).collect();
-        for i in (1..n).rev() {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            all.swap(i, (state >> 33) as usize % (i + 1));
-        }
+        random.shuffle(&mut all);
         all
     };
     let (of_source, of_sink) = (permutation(block.sources()), permutation(block.sinks()));
-    let arcs = block
-        .arcs()
-        .map(|(u, v)| (of_source[u as usize], of_sink[v as usize]));
+    let arcs = (block.arcs()).map(|(u, v)| (of_source[u as usize], of_sink[v as usize]));
     Bipartite::from_arcs(block.sources(), block.sinks(), arcs.collect())
 }
