@@ -4,13 +4,20 @@
 //! [`FlowBuilder`]. Everything here is pure: values in, values out.
 
 mod builder;
+mod components;
 mod cycle;
 mod dag;
 mod flow;
 mod id;
+mod levels;
 mod names;
+mod reach;
+mod skeleton;
 
 pub use builder::{BuildError, FlowBuilder, Mark, Symbol};
+pub use components::Components;
 pub use dag::{Dag, DagError};
 pub use flow::{File, Flow};
 pub use id::TaskId;
+pub use levels::Levels;
+pub use skeleton::Skeleton;
