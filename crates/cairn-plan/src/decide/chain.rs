@@ -23,6 +23,8 @@ pub struct Chain {
     pub is_edge: Vec<bool>,
     /// The most that any `t` nonsinks gain, t = 0..=nonsinks.
     pub upper: Vec<u32>,
+    /// By task: its rank in a topological order, the best known so far. Followed where nothing better is found.
+    pub rank: Vec<u32>,
 }
 
 /// How much work deciding may cost.
@@ -141,28 +143,28 @@ fn solve_components(
 ) -> Solved {
     let placed = components(dag, &chain.interval, None);
     let mut classes: HashMap<(&Component, bool), usize> = HashMap::new();
-    let mut members: Vec<(&Component, bool)> = Vec::new();
+    let mut first: Vec<&Placed> = Vec::new();
     let class = (placed.iter())
         .map(|p| {
             let key = (&p.component, chain.is_edge[p.interval as usize]);
             *classes.entry(key).or_insert_with(|| {
-                members.push(key);
-                members.len() - 1
+                first.push(p);
+                first.len() - 1
             })
         })
         .collect();
     let mut effort = limits.component;
-    effort.steps = effort
-        .steps
-        .min(limits.components / members.len().max(1) as u64);
-    let known = (members.par_iter())
-        .map(|&(component, is_edge)| {
-            let upper = if is_edge {
-                component.chord()
+    effort.steps = (effort.steps).min(limits.components / first.len().max(1) as u64);
+    let known = (first.par_iter())
+        .map(|p| {
+            let upper = if chain.is_edge[p.interval as usize] {
+                p.component.chord()
             } else {
-                super::block_bound::shared_weights(component)
+                super::block_bound::shared_weights(&p.component)
             };
-            solve(component, upper, &effort, &mut Work::new(u64::MAX, stop))
+            let mut order: Vec<u32> = (0..p.tasks.len() as u32).collect();
+            order.sort_unstable_by_key(|&v| chain.rank[p.tasks[v as usize].index()]);
+            solve(&p.component, upper, order, &effort, &mut Work::new(u64::MAX, stop))
         })
         .collect();
     Solved {
@@ -367,6 +369,15 @@ fn sum_of(
     Some(sum)
 }
 
+/// By task: its place in the order.
+pub(crate) fn rank_of(order: &[TaskId]) -> Vec<u32> {
+    let mut rank = vec![0; order.len()];
+    for (i, task) in order.iter().enumerate() {
+        rank[task.index()] = i as u32;
+    }
+    rank
+}
+
 /// The entries of a component: nodes without a gate.
 pub(super) fn entries(component: &Component, tasks: &[TaskId]) -> Vec<TaskId> {
     (tasks.iter().enumerate())
@@ -437,6 +448,7 @@ mod tests {
             interval,
             is_edge: vec![true; vertices.len() - 1],
             upper,
+            rank: rank_of(dag.topological_order()),
         }
     }
 

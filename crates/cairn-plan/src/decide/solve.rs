@@ -5,7 +5,7 @@ use super::component::Component;
 use super::cutset::Cutset;
 use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
-use super::macro_states::{ChainSearch, MacroStates, gate_order};
+use super::macro_states::{ChainSearch, MacroStates};
 use crate::work::Work;
 
 /// One node, or rewards that all need every node: nothing to decide.
@@ -56,14 +56,15 @@ impl Default for Effort {
 }
 
 /// Learns all it can of a component within the effort. `upper` is a valid bound to start from: the chord for a
-/// component of a hull interval.
+/// component of a hull interval. `order` respects the gates: what is kept when nothing better is found.
 pub fn solve(
     component: &Component,
     upper: Vec<u32>,
+    order: Vec<u32>,
     effort: &Effort,
     work: &mut Work<'_>,
 ) -> Knowledge {
-    let mut known = Knowledge::new(component, upper, gate_order(component));
+    let mut known = Knowledge::new(component, upper, order);
     let large = component.nodes() * component.rewards() > 40_000;
     let first = MacroStates {
         beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),
@@ -104,6 +105,7 @@ pub fn solve(
 #[cfg(test)]
 mod tests {
     use super::super::component::{NONE, components};
+    use super::super::macro_states::gate_order;
     use super::*;
     use cairn_dag::Dag;
     use cairn_oracle::any_dag;
@@ -186,7 +188,7 @@ mod tests {
                 known.learn(&ChainSearch, &component, &mut Work::new(1 << 40, &never));
                 prop_assert_eq!(known.admits, Some(admits));
                 // Together.
-                let known = solve(&component, trivial_bound(&component), &Effort::default(), &mut Work::new(1 << 40, &never));
+                let known = solve(&component, trivial_bound(&component), gate_order(&component), &Effort::default(), &mut Work::new(1 << 40, &never));
                 check(&known, &best, admits, "together")?;
                 prop_assert_eq!(known.admits, Some(admits));
                 prop_assert_eq!(&known.upper, &best);
