@@ -1,6 +1,6 @@
 //! Linearization of dags of about 10⁶ tasks: seconds from the frozen dag to the proved order.
 
-use crate::measure::timed;
+use crate::measure::timed_on_cpu;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::linearize;
 use cairn_theory::profile::profile;
@@ -16,9 +16,10 @@ pub fn run() {
     );
     for (name, make) in CASES {
         let dag = make();
-        let (blocks, split) = timed(|| Decomposition::new(&dag).len());
-        let (classes, survey) = timed(|| Survey::new(&dag, &Limits::default()).classes().len());
-        let (result, seconds) = timed(|| linearize(&dag, &Limits::default()));
+        let (blocks, split) = timed_on_cpu(|| Decomposition::new(&dag).len());
+        let (classes, survey) =
+            timed_on_cpu(|| Survey::new(&dag, &Limits::default()).classes().len());
+        let (result, seconds) = timed_on_cpu(|| linearize(&dag, &Limits::default()));
         let proof = match &result {
             Ok(found) => {
                 profile(&dag, &found.order).expect("a linearization is a schedule");
