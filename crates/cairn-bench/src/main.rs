@@ -2,13 +2,21 @@
 
 mod measure;
 mod strands;
+mod theory;
 
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
-const TOPICS: &[(&str, &str, fn())] = &[(
-    "strands",
-    "sums of strands, 10⁶ sources; orders of implicit families",
-    strands::run,
-)];
+const TOPICS: &[(&str, &str, fn())] = &[
+    (
+        "strands",
+        "sums of strands, 10⁶ sources; orders of implicit families",
+        strands::run,
+    ),
+    (
+        "theory",
+        "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks",
+        theory::run,
+    ),
+];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -28,7 +28,7 @@ pub enum IllegalBatch {
     Illegal(#[from] IllegalMove),
 }
 
-/// A play of the batched Internet-Computing pebble game ([MR05], §2.2).
+/// A play of the batched Internet-Computing pebble game (\[MR05\], §2.2).
 ///
 /// At each step `r` clients ask at once. The server chooses min(r, eligible) eligible tasks, executes all of them,
 /// and only then does the next generation become eligible. Invariants: those of [`Game`]; with r = 1 at every

@@ -89,7 +89,7 @@ impl Bipartite {
         (0..self.sources() as u32).flat_map(|u| self.children(u).iter().map(move |&v| (u, v)))
     }
 
-    /// Every arc reversed: sinks become sources. [CMR07], §5.
+    /// Every arc reversed: sinks become sources. \[CMR07\], §5.
     pub fn dual(&self) -> Bipartite {
         Bipartite {
             child_start: self.parent_start.clone(),

@@ -3,7 +3,7 @@
 use crate::Bipartite;
 use crate::recognise::Kind;
 
-/// The optimal profile E(t), t = 0..=sources, of a kind that has a closed form ([MRY06], Theorem 1; ours for K).
+/// The optimal profile E(t), t = 0..=sources, of a kind that has a closed form (\[MRY06\], Theorem 1; ours for K).
 ///
 /// | block | sources | E(t) |
 /// |---|---|---|
@@ -52,7 +52,7 @@ pub fn sources(kind: &Kind) -> Option<u32> {
 
 /// An IC-optimal order of the sources of a block of this kind, put into `order`; false if the kind has no closed
 /// form. W, M, C: from one end to the other; N: from its anchor, the end with a child of its own; Q, K: any
-/// ([MRY06], Theorem 1). Linear.
+/// (\[MRY06\], Theorem 1). Linear.
 pub(crate) fn order(kind: &Kind, block: &Bipartite, order: &mut Vec<u32>) -> bool {
     order.clear();
     match *kind {

@@ -14,10 +14,10 @@
 //!    is IC-optimal ([`merge`]).
 //!
 //! Beyond ▷, a component must admit an IC-optimal schedule as a sum. Pairs decide that too ([`merge`]), and for two
-//! strands it is known ([CMR07], Theorem 4.1).
+//! strands it is known (\[CMR07\], Theorem 4.1).
 
 use crate::merge;
-use crate::priority::{Answer, Contender, by_table};
+use crate::priority::{Answer, Contender, Weakest, by_table, expands, reduces};
 use crate::recognise::Kind;
 use std::cmp::Ordering;
 
@@ -52,7 +52,7 @@ pub enum Rank {
 /// Why a sum admits an IC-optimal schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Admission {
-    /// It is a sum of strands ([CMR07], Theorem 4.1).
+    /// It is a sum of strands (\[CMR07\], Theorem 4.1).
     Strands,
     /// The largest merge of every two of its blocks attains the (max,+) convolution.
     Convolution,
@@ -88,12 +88,17 @@ pub fn chain(classes: &[Class<'_>], work: u64) -> Result<Vec<Rank>, NoChain> {
     let mut sorted: Vec<u32> = (0..classes.len() as u32).collect();
     sorted.sort_by(|&a, &b| concatenation_order(profile(classes, a), profile(classes, b)));
     let mut field = Field::new(classes, work);
-    let mut components: Vec<Vec<u32>> = Vec::new();
+    let mut components: Vec<Component> = Vec::new();
+    let mut longest = longest_after(classes, &sorted);
     for class in sorted {
-        field.join(&mut components, class)?;
+        let longest = longest.pop().expect("one for each class");
+        field.join(&mut components, class, longest)?;
     }
     let mut ranks: Vec<Rank> = Vec::new();
-    for component in components {
+    for Component {
+        members: component, ..
+    } in components
+    {
         if component.len() > 1 || !field.may_repeat(component[0])? {
             let because = field.admission(&component)?;
             ranks.push(Rank::Merged {
@@ -110,6 +115,16 @@ pub fn chain(classes: &[Class<'_>], work: u64) -> Result<Vec<Rank>, NoChain> {
         }
     }
     Ok(ranks)
+}
+
+/// For each class of the order, last one first, the most sources that any class after it has.
+fn longest_after(classes: &[Class<'_>], sorted: &[u32]) -> Vec<usize> {
+    let sources = |&class: &u32| profile(classes, class).len() - 1;
+    let mut longest = vec![0];
+    for class in sorted.iter().skip(1).rev() {
+        longest.push(longest[longest.len() - 1].max(sources(class)));
+    }
+    longest
 }
 
 fn profile<'a>(classes: &[Class<'a>], class: u32) -> &'a [u32] {
@@ -136,6 +151,17 @@ fn concatenation_order(a: &[u32], b: &[u32]) -> Ordering {
     heads.then_with(|| rest().unwrap_or(Ordering::Equal))
 }
 
+/// Classes connected by incomparability.
+struct Component {
+    members: Vec<u32>,
+    /// What all of them offer, for two members and more; `None` if it would take too much work.
+    weakest: Option<Weakest>,
+    /// Whether all are strands.
+    strands: bool,
+    /// Whether all are W-strands, which have priority over all M-strands.
+    expansive: bool,
+}
+
 /// The classes with what has been found out about them.
 struct Field<'a> {
     classes: &'a [Class<'a>],
@@ -158,45 +184,81 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Adds a class, none of whose blocks comes before any added so far, to the components: it joins those with a
-    /// member incomparable to it.
-    fn join(&mut self, components: &mut Vec<Vec<u32>>, class: u32) -> Result<(), NoChain> {
-        let mut joined = vec![class];
-        while let Some(last) = components.last() {
-            let (mut some_holds, mut some_fails) = (false, false);
-            for &member in last.iter().rev() {
-                if self.has_priority(member, class)? {
-                    some_holds = true;
-                } else {
-                    some_fails = true;
-                }
-                if some_holds && some_fails {
-                    break;
-                }
-            }
-            if !some_fails {
+    /// Adds a class that has priority over none added so far to the components: it joins those with a member
+    /// incomparable to it. Classes still to come have at most `longest` sources.
+    fn join(
+        &mut self,
+        components: &mut Vec<Component>,
+        class: u32,
+        longest: usize,
+    ) -> Result<(), NoChain> {
+        let mut joined = Component {
+            members: vec![class],
+            weakest: None,
+            strands: self.classes[class as usize].strands,
+            expansive: self.is(class, expands),
+        };
+        // A component that has priority has all earlier ones before it, which then have priority too.
+        while let Some(last) = components.pop() {
+            if self.all_have_priority(&last, class)? {
+                components.push(last);
                 break;
             }
-            let mut last = components.pop().expect("there was a last");
-            last.append(&mut joined);
-            joined = last;
-            // All components further up ▷ that member, which ▷ the new one.
-            if some_holds {
-                break;
-            }
+            joined = self.unite(last, joined, longest);
         }
         components.push(joined);
         Ok(())
     }
 
-    /// Whether a ▷ b; "no" if that cannot be found out but both are strands.
-    fn has_priority(&mut self, a: u32, b: u32) -> Result<bool, NoChain> {
-        match self.test(a, b) {
+    /// Whether all of a component ▷ a class; "no" if that cannot be found out but all are strands.
+    fn all_have_priority(&mut self, component: &Component, class: u32) -> Result<bool, NoChain> {
+        if component.expansive && self.is(class, reduces) {
+            return Ok(true);
+        }
+        let contender = &mut self.contenders[class as usize];
+        let first = component.members[0];
+        let answer = match &component.weakest {
+            Some(weakest) => weakest.all_have_priority(contender, &mut self.work),
+            None if component.members.len() == 1 => self.test(first, class),
+            None => Answer::TooLarge,
+        };
+        match answer {
             Answer::Holds => Ok(true),
             Answer::Fails => Ok(false),
-            Answer::TooLarge if self.both_strands(a, b) => Ok(false),
-            Answer::TooLarge => Err(NoChain::TooLarge(a, b)),
+            Answer::TooLarge if component.strands && self.classes[class as usize].strands => {
+                Ok(false)
+            }
+            Answer::TooLarge => Err(NoChain::TooLarge(first, class)),
         }
+    }
+
+    /// One component of two.
+    fn unite(&mut self, mut first: Component, mut second: Component, longest: usize) -> Component {
+        let weakest = [&mut first, &mut second].map(|component| match component.members[..] {
+            [only] => Weakest::of(&mut self.contenders[only as usize], longest, &mut self.work),
+            _ => component.weakest.take(),
+        });
+        if first.members.len() < second.members.len() {
+            std::mem::swap(&mut first.members, &mut second.members);
+        }
+        first.members.append(&mut second.members);
+        let weakest = match weakest {
+            [Some(mut one), Some(other)] => {
+                one.join(other);
+                Some(one)
+            }
+            _ => None,
+        };
+        Component {
+            members: first.members,
+            weakest,
+            strands: first.strands && second.strands,
+            expansive: first.expansive && second.expansive,
+        }
+    }
+
+    fn is(&self, class: u32, what: fn(&Kind) -> bool) -> bool {
+        self.classes[class as usize].kind.is_some_and(what)
     }
 
     fn test(&mut self, a: u32, b: u32) -> Answer {
@@ -220,7 +282,7 @@ impl<'a> Field<'a> {
         match self.contenders[class as usize].is_reflexive(&mut self.work) {
             Answer::Holds => Ok(true),
             Answer::Fails => Ok(false),
-            Answer::TooLarge if self.both_strands(class, class) => Ok(false),
+            Answer::TooLarge if self.classes[class as usize].strands => Ok(false),
             Answer::TooLarge => Err(NoChain::TooLarge(class, class)),
         }
     }
@@ -232,30 +294,34 @@ impl<'a> Field<'a> {
 
     /// Why the sum of all blocks of these classes admits an IC-optimal schedule.
     fn admission(&mut self, component: &[u32]) -> Result<Admission, NoChain> {
-        let mut because = Admission::Strands;
-        for (i, &a) in component.iter().enumerate() {
-            for &b in &component[i..] {
-                if self.both_strands(a, b) || a == b && self.classes[a as usize].copies == 1 {
-                    continue;
-                }
-                because = Admission::Convolution;
-                let (first, second) = (profile(self.classes, a), profile(self.classes, b));
-                let cost = first.len() as u64 * second.len() as u64;
-                if a != b && self.test(a, b) == Answer::Holds {
-                    continue;
-                }
-                let left = self.work.checked_sub(cost);
-                self.work = left.ok_or(NoChain::TooLarge(a, b))?;
-                if !merge::sum_admits(first, second) {
-                    return Err(NoChain::NoSum(a, b));
+        let (strands, others): (Vec<u32>, Vec<u32>) =
+            (component.iter()).partition(|&&class| self.classes[class as usize].strands);
+        for (i, &a) in others.iter().enumerate() {
+            if self.classes[a as usize].copies > 1 {
+                self.check_sum(a, a)?;
+            }
+            for &b in strands.iter().chain(&others[i + 1..]) {
+                if self.test(a, b) != Answer::Holds && self.test(b, a) != Answer::Holds {
+                    self.check_sum(a, b)?;
                 }
             }
         }
-        Ok(because)
+        Ok(if others.is_empty() {
+            Admission::Strands
+        } else {
+            Admission::Convolution
+        })
     }
 
-    fn both_strands(&self, a: u32, b: u32) -> bool {
-        self.classes[a as usize].strands && self.classes[b as usize].strands
+    /// Whether the sum of a block of each class admits an IC-optimal schedule.
+    fn check_sum(&mut self, a: u32, b: u32) -> Result<(), NoChain> {
+        let (first, second) = (profile(self.classes, a), profile(self.classes, b));
+        let left = (self.work).checked_sub(first.len() as u64 * second.len() as u64);
+        self.work = left.ok_or(NoChain::TooLarge(a, b))?;
+        match merge::sum_admits(first, second) {
+            true => Ok(()),
+            false => Err(NoChain::NoSum(a, b)),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub enum ClientError {
     HoldsNothing(ClientId),
 }
 
-/// A play of the Internet-Computing pebble game with clients ([RY05], §2.2.1, Rules 1–4).
+/// A play of the Internet-Computing pebble game with clients (\[RY05\], §2.2.1, Rules 1–4).
 ///
 /// Invariants, at every moment: a task bears a pebble iff all its parents bear XEQ pebbles; a client holds at most
 /// one task; the tasks with EAA pebbles are exactly those that clients hold. When tasks come back in the order in

@@ -1,6 +1,6 @@
 //! Duality: what a schedule of a bipartite dag says of the dag with all arcs reversed. Knows one block at a time.
 //!
-//! [CMR07], §5 states all this of W- and M-strands. It holds for *all* bipartite dags. Executing the sources X of G
+//! \[CMR07\], §5 states all this of W- and M-strands. It holds for *all* bipartite dags. Executing the sources X of G
 //! renders exactly the sinks eligible that no source outside X feeds. So if X renders Y, then in the dual the sinks
 //! of G outside Y, executed as sources, render at least all sources of G outside X: best sets of G and of its dual
 //! are complements of each other, and nested ones on one side give nested ones on the other. An empty packet does no
@@ -72,7 +72,7 @@ impl Packets {
         self.start.len() - 2
     }
 
-    /// The dual schedule: packets in reverse order, here in increasing order inside each ([CMR07], (5.3)).
+    /// The dual schedule: packets in reverse order, here in increasing order inside each (\[CMR07\], (5.3)).
     pub fn reversed(&self) -> Vec<u32> {
         (0..=self.steps())
             .rev()
@@ -82,7 +82,7 @@ impl Packets {
 }
 
 /// The order of the dual's sources (the block's sinks) that is dual to an order of the block's sources. If that is
-/// IC-optimal for the block, this is IC-optimal for the dual ([CMR07], Theorems 5.1 and 5.2, for every bipartite
+/// IC-optimal for the block, this is IC-optimal for the dual (\[CMR07\], Theorems 5.1 and 5.2, for every bipartite
 /// dag). Linear.
 ///
 /// ```
@@ -99,7 +99,7 @@ pub fn dual_order(block: &Bipartite, order: &[u32]) -> Vec<u32> {
 }
 
 /// For e = 0..=s, the fewest sources of the dual that render e of its sinks eligible: X̃(e) = S − E(s − e), where E
-/// is the optimal profile of a block with s sources and S sinks ([CMR07], proof of Theorem 5.3). Linear.
+/// is the optimal profile of a block with s sources and S sinks (\[CMR07\], proof of Theorem 5.3). Linear.
 pub fn fewest_sources(profile: &[u32], sinks: u32) -> Vec<u32> {
     profile.iter().rev().map(|&e| sinks - e).collect()
 }
@@ -124,7 +124,7 @@ pub fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
         .collect()
 }
 
-/// ▷ between the duals: dual(G2) ▷ dual(G1), which holds iff G1 ▷ G2 ([CMR07], Theorem 5.3, for all bipartite dags
+/// ▷ between the duals: dual(G2) ▷ dual(G1), which holds iff G1 ▷ G2 (\[CMR07\], Theorem 5.3, for all bipartite dags
 /// in which every source has a child and every sink a parent). The arguments are the optimal profiles of G1 and G2 and their numbers of sinks.
 pub fn dual_has_priority(first: (&[u32], u32), second: (&[u32], u32)) -> bool {
     let first = dual_profile(first.0, first.1);

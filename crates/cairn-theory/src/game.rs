@@ -41,7 +41,7 @@ pub enum IllegalMove {
     AlreadyExecuted(TaskId),
 }
 
-/// A play of the simplified Internet-Computing pebble game on a dag ([MRY06], §2.2).
+/// A play of the simplified Internet-Computing pebble game on a dag (\[MRY06\], §2.2).
 ///
 /// The server begins with an eligible pebble on every source. At each step it replaces one eligible pebble by an
 /// executed one and puts eligible pebbles on the tasks whose last parent this was. Invariants, at every moment:

@@ -21,7 +21,7 @@ pub struct Linearization<'a> {
 /// Every block has an IC-optimal order of its own. The ranks form a chain under ▷ in which no arc of the super-dag
 /// leads backwards. So to execute rank after rank, and all sinks of the dag last, is possible and renders at every
 /// step as many in-copies eligible as any choice of sources could, even one that disregards the super-dag
-/// ([MRY06], Theorems 4 and 7; the same argument holds with sums of blocks in place of blocks).
+/// (\[MRY06\], Theorems 4 and 7; the same argument holds with sums of blocks in place of blocks).
 #[derive(Clone, Debug)]
 pub struct Proof<'a> {
     /// The blocks: kinds, orders, profiles.
@@ -38,9 +38,9 @@ pub struct Proof<'a> {
 /// The theorem that carries a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Theorem {
-    /// The dag is a ▷-linear composition ([MRY06], Theorems 4 and 7).
+    /// The dag is a ▷-linear composition (\[MRY06\], Theorems 4 and 7).
     Linear,
-    /// The dag is a sum of strands and of isolated tasks ([CMR07], Theorem 4.1).
+    /// The dag is a sum of strands and of isolated tasks (\[CMR07\], Theorem 4.1).
     Strands,
     /// Some blocks are incomparable but were merged: a ▷-linear composition of sums, each of which admits an
     /// IC-optimal schedule.
@@ -160,7 +160,7 @@ impl Failure<'_> {
     }
 }
 
-/// Linearizes a dag: steps of [MRY06], §5, corrected and made near-linear.
+/// Linearizes a dag: steps of \[MRY06\], §5, corrected and made near-linear.
 ///
 /// 1. Blocks and super-dag; if that is cyclic, those of the skeleton.
 /// 2. An IC-optimal order and profile of each block.

@@ -92,7 +92,7 @@ pub(crate) fn merged_profile(profiles: &[&[u32]], units: &[u32], order: &[u32]) 
 /// ```
 /// use cairn_theory::merge::sum_admits;
 /// assert!(sum_admits(&[0, 3, 5], &[0, 3, 5]));
-/// // A clique of 3 and one of 2 ([MRY06], Lemma 2.1): the best at step 2 and at step 3 cannot be nested.
+/// // A clique of 3 and one of 2 (\[MRY06\], Lemma 2.1): the best at step 2 and at step 3 cannot be nested.
 /// assert!(!sum_admits(&[0, 0, 0, 3], &[0, 0, 2]));
 /// ```
 pub fn sum_admits(first: &[u32], second: &[u32]) -> bool {

@@ -1,6 +1,6 @@
 //! The priority relation ▷ between profiles, by definition, by windows and by closed form. Knows no dag.
 //!
-//! G1 ▷ G2 means that one never loses by executing a source of G1 in preference to one of G2 ([MRY06], §3.2). It is
+//! G1 ▷ G2 means that one never loses by executing a source of G1 in preference to one of G2 (\[MRY06\], §3.2). It is
 //! transitive (Theorem 2 there) but **not reflexive**: W\[4,2\] has the profile 0, 3, 5, which is not ▷ itself, so
 //! that two copies of this block are incomparable.
 
@@ -27,8 +27,8 @@ pub fn by_definition(first: &[u32], second: &[u32]) -> bool {
 
 /// ▷ between two blocks by their kinds alone, where a closed form is known. O(1).
 ///
-/// The exact conditions for W, N, M, C and Q correct Table 1 and Theorem 3 of [MRY06] in the fields N–N, M–Q, C–Q,
-/// Q–M and Q–C. Beside them, every W-strand ▷ every M-strand ([CMR07], §6), and never the other way round.
+/// The exact conditions for W, N, M, C and Q correct Table 1 and Theorem 3 of \[MRY06\] in the fields N–N, M–Q, C–Q,
+/// Q–M and Q–C. Beside them, every W-strand ▷ every M-strand (\[CMR07\], §6), and never the other way round.
 ///
 /// ```
 /// use cairn_theory::{priority::by_table, recognise::Kind};
@@ -39,13 +39,10 @@ pub fn by_definition(first: &[u32], second: &[u32]) -> bool {
 /// ```
 pub fn by_table(first: &Kind, second: &Kind) -> Option<bool> {
     use Kind::{C, K, M, N, Q, W};
-    let strand = |kind: &Kind, wanted| matches!(kind, Kind::Strand { kind, .. } if *kind == wanted);
-    let is_w = |kind: &Kind| matches!(kind, W { .. }) || strand(kind, StrandKind::W);
-    let is_m = |kind: &Kind| matches!(kind, M { .. }) || strand(kind, StrandKind::M);
-    if is_w(first) && is_m(second) {
+    if expands(first) && reduces(second) {
         return Some(true);
     }
-    if is_m(first) && is_w(second) {
+    if reduces(first) && expands(second) {
         return Some(false);
     }
     let listed = |kind: &Kind| match kind {
@@ -87,6 +84,30 @@ pub fn by_table(first: &Kind, second: &Kind) -> Option<bool> {
         (Q { sources }, M { degree, .. }) => sources <= degree,
         _ => false,
     })
+}
+
+/// Whether a block is a W-strand. Sums of W-strands ▷ sums of M-strands.
+pub(crate) fn expands(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::W { .. }
+            | Kind::Strand {
+                kind: StrandKind::W,
+                ..
+            }
+    )
+}
+
+/// Whether a block is an M-strand.
+pub(crate) fn reduces(kind: &Kind) -> bool {
+    matches!(
+        kind,
+        Kind::M { .. }
+            | Kind::Strand {
+                kind: StrandKind::M,
+                ..
+            }
+    )
 }
 
 /// What a test of ▷ within a limit of work found.
@@ -179,7 +200,7 @@ impl<'a> Contender<'a> {
     /// O((s1 + s2)·min(s1, s2)) for windows, once.
     pub fn has_priority(&mut self, other: &mut Contender<'_>, work: &mut u64) -> Answer {
         let most_k = self.sources().min(other.sources());
-        if !spend(work, most_k as u64 + 1) {
+        if !spend(work, TEST + most_k as u64) {
             return Answer::TooLarge;
         }
         // Heads and tails are windows too: cheap, and in most cases enough to refuse.
@@ -244,6 +265,65 @@ impl<'a> Contender<'a> {
     }
 }
 
+/// What the weakest of several contenders offers in each window: least(k) and tail(k), the minima over all that have
+/// k sources or more. All of them ▷ a profile iff its heads and windows stay below that, so that a test against any
+/// number of contenders costs no more than one.
+#[derive(Clone, Debug)]
+pub(crate) struct Weakest {
+    least: Vec<u32>,
+    tail: Vec<u32>,
+}
+
+impl Weakest {
+    /// Of one contender, for tests against profiles of at most `most_k` sources; `None` if that takes more work than
+    /// is left.
+    pub(crate) fn of(one: &mut Contender<'_>, most_k: usize, work: &mut u64) -> Option<Weakest> {
+        let most_k = most_k.min(one.sources());
+        if !spend(work, most_k as u64) || !one.prepare(most_k, work) {
+            return None;
+        }
+        Some(Weakest {
+            least: (1..=most_k).map(|k| one.least_window(k)).collect(),
+            tail: (1..=most_k).map(|k| one.tail(k)).collect(),
+        })
+    }
+
+    /// Of these and others together. O(the shorter of the two).
+    pub(crate) fn join(&mut self, mut other: Weakest) {
+        if other.least.len() > self.least.len() {
+            std::mem::swap(self, &mut other);
+        }
+        let lower = |mine: &mut [u32], theirs: &[u32]| {
+            mine.iter_mut()
+                .zip(theirs)
+                .for_each(|(m, &t)| *m = t.min(*m));
+        };
+        lower(&mut self.least, &other.least);
+        lower(&mut self.tail, &other.tail);
+    }
+
+    /// Whether all of them ▷ `other`.
+    pub(crate) fn all_have_priority(&self, other: &mut Contender<'_>, work: &mut u64) -> Answer {
+        let most_k = self.least.len().min(other.sources());
+        if !spend(work, TEST + most_k as u64) {
+            return Answer::TooLarge;
+        }
+        if (1..=most_k)
+            .any(|k| other.head(k) > self.least[k - 1] || other.tail(k) > self.tail[k - 1])
+        {
+            return Answer::Fails;
+        }
+        if !other.prepare(most_k, work) {
+            return Answer::TooLarge;
+        }
+        let holds = (1..=most_k).all(|k| other.most_window(k) <= self.tail[k - 1]);
+        if holds { Answer::Holds } else { Answer::Fails }
+    }
+}
+
+/// What a test costs beside the entries it looks at.
+const TEST: u64 = 8;
+
 /// Takes `cost` from `work` if that much is left.
 fn spend(work: &mut u64, cost: u64) -> bool {
     let left = work.checked_sub(cost);
@@ -295,6 +375,19 @@ mod tests {
                 }
                 work = u64::MAX;
             }
+        }
+
+        /// Several contenders at once.
+        #[test]
+        fn the_weakest_speak_for_all(all in prop::collection::vec(any_profile(7, 3), 1..5), other in any_profile(7, 3)) {
+            let mut work = u64::MAX;
+            let most = other.len() - 1;
+            let mut weakest = Weakest::of(&mut Contender::new(&all[0]), most, &mut work).unwrap();
+            for profile in &all[1..] {
+                weakest.join(Weakest::of(&mut Contender::new(profile), most, &mut work).unwrap());
+            }
+            let answer = weakest.all_have_priority(&mut Contender::new(&other), &mut work);
+            prop_assert_eq!(answer == Answer::Holds, all.iter().all(|p| by_definition(p, &other)));
         }
 
         /// [MRY06] Theorem 2: ▷ is transitive.

@@ -46,7 +46,7 @@ pub enum Kind {
         /// k.
         sinks: u32,
     },
-    /// A caterpillar T\[δ\] that is none of the above ([CMR07], §3).
+    /// A caterpillar T\[δ\] that is none of the above (\[CMR07\], §3).
     Strand {
         /// Whether it is a W-strand, an M-strand or neither.
         kind: StrandKind,
@@ -55,7 +55,7 @@ pub enum Kind {
     },
     /// Another bipartite tree.
     Tree,
-    /// Every source has at least two children of its own, and not more others ([MR05], §2.1.2).
+    /// Every source has at least two children of its own, and not more others (\[MR05\], §2.1.2).
     Expansive,
     /// Anything else.
     Other,
@@ -63,7 +63,7 @@ pub enum Kind {
 
 impl Kind {
     /// Whether a block of this kind is a strand: W, M, N or another caterpillar. Every sum of strands admits an
-    /// IC-optimal schedule ([CMR07], Theorem 4.1).
+    /// IC-optimal schedule (\[CMR07\], Theorem 4.1).
     pub fn is_strand(&self) -> bool {
         matches!(
             self,

@@ -28,7 +28,7 @@ impl BlockId {
 /// `eligible(X) = sources − |X| + Σ e_i(X)`, where `e_i(X)` counts the sinks of block `i` whose parents all lie in
 /// X. Everything that this crate proves of whole dags rests on this line.
 ///
-/// A dag is *composite* ([MRY06], §4) iff its super-dag is acyclic, and then [MRY06]'s Theorem 6 holds: the blocks
+/// A dag is *composite* (\[MRY06\], §4) iff its super-dag is acyclic, and then \[MRY06\]'s Theorem 6 holds: the blocks
 /// are those it was composed of, whatever the order of composition. That paper's definition of a "constituent",
 /// taken literally, is not used: it loses arcs (see the tests `literal_constituents_lose_an_arc` and
 /// `literal_constituents_accept_a_dag_that_is_not_composite`).

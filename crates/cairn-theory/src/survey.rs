@@ -5,8 +5,8 @@ use crate::search::{self, SearchAnswer};
 use crate::split::{BlockId, Decomposition};
 use crate::{Bipartite, catalogue, normal, tree};
 use cairn_dag::{Dag, TaskId};
+use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// How much work may be spent where no near-linear method is known. Counted in steps, not seconds, so that the same
 /// dag gets the same answer everywhere.
@@ -92,7 +92,7 @@ pub struct ClassOfBlocks {
 
 impl<'a> Survey<'a> {
     /// Looks at every block of `dag`. If the dag is not composite and has shortcut arcs, at those of its skeleton
-    /// instead: both have the same schedules of the same quality ([MRY06], Theorem 5).
+    /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5).
     pub fn new(dag: &'a Dag, limits: &Limits) -> Survey<'a> {
         let (dag, removed, blocks) = decompose(dag);
         let mut surveyor = Surveyor::new(limits);
@@ -242,15 +242,7 @@ impl<'a> Surveyor<'a> {
         let (kind, strand) = recognise_block(&self.block);
         let closed_form = catalogue::order(&kind, &self.block, &mut self.order);
         let strands = kind.is_strand();
-        let fresh = self.class_of_kind.len() as u32;
-        let index = match self.kinds.get(&kind) {
-            Some(&index) => index,
-            None => {
-                self.class_of_kind.push(NONE);
-                self.kinds.insert(kind.clone(), fresh);
-                fresh
-            }
-        };
+        let index = self.index_of(&kind);
         if let Some(strand) = strand {
             self.order = strand.schedule();
         } else if !closed_form {
@@ -265,6 +257,17 @@ impl<'a> Surveyor<'a> {
         }
         self.count(class, index, closed_form, strands);
         (index, Solution::Optimal(class))
+    }
+
+    /// The index of a kind, new if it was not met before.
+    fn index_of(&mut self, kind: &Kind) -> u32 {
+        if let Some(&index) = self.kinds.get(kind) {
+            return index;
+        }
+        let fresh = self.class_of_kind.len() as u32;
+        self.class_of_kind.push(NONE);
+        self.kinds.insert(kind.clone(), fresh);
+        fresh
     }
 
     /// Solves a block whose kind does not tell its profile: looked up, or else by the tree program or by search.

@@ -137,12 +137,14 @@ fn is_connected(shape: &Shape) -> bool {
     is_block(&arcs, (1 << dag.len()) - 1)
 }
 
+type Arcs = Vec<(u32, u32)>;
+
 /// Blocks found by [MRY06] §5.2 taken literally: the maximal connected bipartite induced subdags all of whose sources
 /// are sources of what is left are detached one after the other. Returns the arcs of each, and the arcs in none.
-fn literal_constituents(dag: &Dag) -> Option<(Vec<Vec<(u32, u32)>>, usize)> {
-    let mut arcs: Vec<(u32, u32)> = dag.arcs().map(|(a, b)| (a.0, b.0)).collect();
+fn literal_constituents(dag: &Dag) -> Option<(Vec<Arcs>, usize)> {
+    let mut arcs: Arcs = dag.arcs().map(|(a, b)| (a.0, b.0)).collect();
     let total = arcs.len();
-    let mut found: Vec<Vec<(u32, u32)>> = Vec::new();
+    let mut found: Vec<Arcs> = Vec::new();
     while !arcs.is_empty() {
         let candidates: Vec<u32> = (0..1u32 << dag.len())
             .filter(|&set| is_block(&arcs, set))

@@ -75,13 +75,13 @@ proptest! {
     #[test]
     fn mry06_theorem_4_linear_compositions(given in any_composite(16)) {
         let (dag, _) = given;
-        if let Ok(found) = linearize(&dag, &Limits::default()) {
-            if found.proof.theorem() == Theorem::Linear {
-                let blocks = found.proof.blocks.iter().flat_map(|&b| found.proof.survey.order(b).to_vec());
-                let expected: Vec<TaskId> = blocks.chain(dag.sinks()).collect();
-                prop_assert_eq!(&found.order, &expected);
-                prop_assert_eq!(profile(&dag, &expected).unwrap(), best_profile(&dag));
-            }
+        if let Ok(found) = linearize(&dag, &Limits::default())
+            && found.proof.theorem() == Theorem::Linear
+        {
+            let blocks = found.proof.blocks.iter().flat_map(|&b| found.proof.survey.order(b).to_vec());
+            let expected: Vec<TaskId> = blocks.chain(dag.sinks()).collect();
+            prop_assert_eq!(&found.order, &expected);
+            prop_assert_eq!(profile(&dag, &expected).unwrap(), best_profile(&dag));
         }
     }
 
