@@ -1,5 +1,6 @@
 //! `cargo run --release -p cairn-bench -- [NAME…]`: measures the topics named, or all. Prints; asserts nothing.
 
+mod closure;
 mod measure;
 mod strands;
 mod theory;
@@ -15,6 +16,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "theory",
         "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks",
         theory::run,
+    ),
+    (
+        "closure",
+        "the hull of large dags: seconds, memory, growth",
+        closure::run,
     ),
 ];
 

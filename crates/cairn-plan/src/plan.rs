@@ -3,7 +3,7 @@
 
 use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
 use crate::hull::{Hull, hull};
-use crate::{Weights, chain_order};
+use crate::Weights;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::{Failure, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
@@ -191,6 +191,13 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
         rank: decide::rank_of(&chain_order(dag, hull)),
     }
+}
+
+/// Piece after piece of the chain, each in topological order; sinks last.
+fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
+    let mut order = dag.topological_order().to_vec();
+    order.sort_by_key(|&t| hull.executed_in(t).unwrap_or(usize::MAX));
+    order
 }
 
 /// Eligible tasks from gains of nonsinks: |S| − t + gain, then n − t once only sinks are left.
