@@ -1,8 +1,14 @@
 //! Reads and writes workflow dags in the formats people have. Knows nothing of scheduling.
 
+mod dagman;
 mod format;
+mod lines;
+mod makeflow;
 mod problem;
 mod source;
+mod suggest;
+#[cfg(test)]
+mod text_tests;
 
 pub use format::Format;
 pub use problem::{Place, Problem, Report, Severity};
