@@ -1,12 +1,15 @@
 //! Reads and writes workflow dags in the formats people have. Knows nothing of scheduling.
 
 mod dagman;
+mod edgelist;
 mod format;
 mod lines;
 mod makeflow;
 mod problem;
 mod source;
+mod stg;
 mod suggest;
+mod taskedge;
 #[cfg(test)]
 mod text_tests;
 

@@ -2,7 +2,7 @@
 //! Knows no format.
 
 use crate::{Place, Report, Source};
-use cairn_dag::{FlowBuilder, Flow, Mark};
+use cairn_dag::{Flow, FlowBuilder, Mark};
 
 /// The longest line, in bytes, that a line-based format may have. Longer ones are no workflow but a wrong file.
 pub(crate) const LONGEST_LINE: usize = 64 << 20;
@@ -13,8 +13,15 @@ pub(crate) fn lines_fit(source: &Source, report: &mut Report) -> bool {
     for line in source.text().split_inclusive('\n') {
         if line.len() > LONGEST_LINE {
             let mebibytes = LONGEST_LINE >> 20;
-            let message = format!("this line has {} bytes; the most is {mebibytes} MiB", line.len());
-            report.error(source.place_at(start), message, "is this really a workflow? break the line up if so");
+            let message = format!(
+                "this line has {} bytes; the most is {mebibytes} MiB",
+                line.len()
+            );
+            report.error(
+                source.place_at(start),
+                message,
+                "is this really a workflow? break the line up if so",
+            );
             return false;
         }
         start += line.len();
@@ -25,12 +32,20 @@ pub(crate) fn lines_fit(source: &Source, report: &mut Report) -> bool {
 /// The place of a byte offset, for an error or warning about to be reported. Finding it is linear in the text, so
 /// once the report is full only the file is named: the problem will be counted, not kept.
 pub(crate) fn place_at(source: &Source, offset: usize, report: &Report) -> Place {
-    if is_full(report) { source.place() } else { source.place_at(offset) }
+    if is_full(report) {
+        source.place()
+    } else {
+        source.place_at(offset)
+    }
 }
 
 /// The place of a line that serves as a mark, found as sparingly as by [`place_at`]. `Mark::MAX` is the whole file.
 pub(crate) fn place_of_mark(source: &Source, mark: Mark, full: bool) -> Place {
-    if full || mark == Mark::MAX { source.place() } else { source.place_of_line(mark) }
+    if full || mark == Mark::MAX {
+        source.place()
+    } else {
+        source.place_of_line(mark)
+    }
 }
 
 /// Whether the report keeps no more errors.

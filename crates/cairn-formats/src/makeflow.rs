@@ -22,7 +22,13 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     if !lines_fit(source, report) {
         return None;
     }
-    let mut reader = Reader { source, report, variables: Variables::default(), rules: Vec::new(), sizes: HashMap::new() };
+    let mut reader = Reader {
+        source,
+        report,
+        variables: Variables::default(),
+        rules: Vec::new(),
+        sizes: HashMap::new(),
+    };
     reader.lines();
     let (rules, sizes) = (reader.rules, reader.sizes);
     build(&rules, &sizes, source, report)
@@ -39,7 +45,12 @@ struct Rule {
 }
 
 /// Ties the rules by their files.
-fn build(rules: &[Rule], sizes: &HashMap<String, u64>, source: &Source, report: &mut Report) -> Option<Flow> {
+fn build(
+    rules: &[Rule],
+    sizes: &HashMap<String, u64>,
+    source: &Source,
+    report: &mut Report,
+) -> Option<Flow> {
     let mut build = FlowBuilder::new();
     let mut tasks = Vec::new();
     let mut writer: HashMap<&str, usize> = HashMap::new();
@@ -47,7 +58,10 @@ fn build(rules: &[Rule], sizes: &HashMap<String, u64>, source: &Source, report: 
         for output in &rule.outputs {
             if let Some(other) = writer.insert(output, index).filter(|&other| other != index) {
                 let full = is_full(report);
-                let help = format!("it is written by the rule in line {} too: let one rule write it", rules[other].line);
+                let help = format!(
+                    "it is written by the rule in line {} too: let one rule write it",
+                    rules[other].line
+                );
                 let message = format!("two rules write the file '{output}'");
                 report.error(place_of_mark(source, rule.line, full), message, help);
             }
@@ -56,9 +70,15 @@ fn build(rules: &[Rule], sizes: &HashMap<String, u64>, source: &Source, report: 
     for rule in rules {
         let unnamed = || {
             let name = format!("rule-in-line-{}", rule.line);
-            std::iter::successors(Some(name), |name| Some(name.clone() + "'")).find(|name| !writer.contains_key(&name[..]))
+            std::iter::successors(Some(name), |name| Some(name.clone() + "'"))
+                .find(|name| !writer.contains_key(&name[..]))
         };
-        let name = rule.outputs.first().cloned().or_else(unnamed).expect("names do not end");
+        let name = rule
+            .outputs
+            .first()
+            .cloned()
+            .or_else(unnamed)
+            .expect("names do not end");
         match build.declare(&name, rule.line) {
             Ok(task) => tasks.push(task),
             Err(_) => tasks.push(build.mention(&name, rule.line)), // reported above: two rules write the file
@@ -66,15 +86,25 @@ fn build(rules: &[Rule], sizes: &HashMap<String, u64>, source: &Source, report: 
     }
     for (index, rule) in rules.iter().enumerate() {
         let task = tasks[index];
-        rule.command.iter().for_each(|command| build.set_command(task, command));
-        rule.cpus.into_iter().for_each(|cpus| build.set_cpus(task, cpus));
+        rule.command
+            .iter()
+            .for_each(|command| build.set_command(task, command));
+        rule.cpus
+            .into_iter()
+            .for_each(|cpus| build.set_cpus(task, cpus));
         for output in &rule.outputs {
             build.add_output(task, output, sizes.get(output).copied());
         }
         let mut seen = HashSet::new();
-        for input in rule.inputs.iter().filter(|input| seen.insert(input.as_str())) {
+        for input in rule
+            .inputs
+            .iter()
+            .filter(|input| seen.insert(input.as_str()))
+        {
             build.add_input(task, input, sizes.get(input).copied());
-            let Some(&from) = writer.get(&input[..]) else { continue };
+            let Some(&from) = writer.get(&input[..]) else {
+                continue;
+            };
             if build.arc(tasks[from], task).is_err() {
                 let place = place_of_mark(source, rule.line, is_full(report));
                 let message = format!("the rule needs the file '{input}' that it writes itself");
@@ -100,13 +130,23 @@ struct Variables {
 
 impl Variables {
     fn get(&self, name: &str) -> Option<&str> {
-        let of_category = self.category.as_ref().and_then(|category| self.of_category.get(category));
-        let value = self.of_rule.get(name).or_else(|| of_category?.get(name)).or_else(|| self.of_file.get(name));
+        let of_category = self
+            .category
+            .as_ref()
+            .and_then(|category| self.of_category.get(category));
+        let value = self
+            .of_rule
+            .get(name)
+            .or_else(|| of_category?.get(name))
+            .or_else(|| self.of_file.get(name));
         value.map(String::as_str)
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.of_rule.keys().chain(self.of_file.keys()).map(String::as_str)
+        self.of_rule
+            .keys()
+            .chain(self.of_file.keys())
+            .map(String::as_str)
     }
 }
 
@@ -131,12 +171,19 @@ impl Reader<'_> {
     }
 
     fn lines(&mut self) {
-        let mut scan = Scan { rest: self.source.text(), line: 1 };
+        let mut scan = Scan {
+            rest: self.source.text(),
+            line: 1,
+        };
         let mut open: Option<Rule> = None;
         while let Some(logical) = scan.next_logical() {
             let (Logical { text, line }, open_quote) = logical;
             if let Some(quote) = open_quote {
-                self.error(line, format!("the quote {quote} is never closed"), "close it, or put a backslash before it");
+                self.error(
+                    line,
+                    format!("the quote {quote} is never closed"),
+                    "close it, or put a backslash before it",
+                );
                 continue;
             }
             if text.trim().is_empty() {
@@ -161,7 +208,11 @@ impl Reader<'_> {
     /// A rule that got no command.
     fn abandon(&mut self, open: Option<Rule>) {
         if let Some(rule) = open {
-            self.error(rule.line, "this rule has no command", "put it on the next line, after a tab");
+            self.error(
+                rule.line,
+                "this rule has no command",
+                "put it on the next line, after a tab",
+            );
         }
     }
 
@@ -175,9 +226,18 @@ impl Reader<'_> {
             self.variables.of_rule.clear();
             let outputs = self.files(&text[..colon], line);
             let inputs = self.files(&text[colon + 1..], line);
-            *open = Some(Rule { line, outputs, inputs, command: None, cpus: None });
+            *open = Some(Rule {
+                line,
+                outputs,
+                inputs,
+                command: None,
+                cpus: None,
+            });
         } else if let Some(equals) = equals {
-            let text = text.strip_prefix("export").filter(|rest| rest.starts_with([' ', '\t'])).unwrap_or(text);
+            let text = text
+                .strip_prefix("export")
+                .filter(|rest| rest.starts_with([' ', '\t']))
+                .unwrap_or(text);
             let equals = equals.min(text.find('=').unwrap_or(equals));
             self.assignment(text, equals, line, open.is_some());
         } else if text.starts_with('.') {
@@ -185,7 +245,11 @@ impl Reader<'_> {
         } else if text.split_whitespace().next() != Some("export") {
             let help = "a rule has a colon between outputs and inputs, a variable an equals sign, a command a tab \
                         before it";
-            self.error(line, "this is neither a rule nor a variable nor a command", help);
+            self.error(
+                line,
+                "this is neither a rule nor a variable nor a command",
+                help,
+            );
         }
     }
 
@@ -198,11 +262,15 @@ impl Reader<'_> {
         };
         if !is_name(name) {
             let message = format!("'{}' is no name for a variable", shortened(name));
-            self.error(line, message, "letters, digits and underscores make a name; '=' or '+=' follows it");
+            self.error(
+                line,
+                message,
+                "letters, digits and underscores make a name; '=' or '+=' follows it",
+            );
             return;
         }
         let mut value = self.expanded(value, line);
-        if append && let Some(old) = self.variables.get(name) {
+        if append && let Some(old) = self.value(name, line) {
             value = format!("{old} {value}");
         }
         self.set(name, value, line, in_rule);
@@ -210,7 +278,10 @@ impl Reader<'_> {
 
     fn set(&mut self, name: &str, value: String, line: u32, in_rule: bool) {
         if value.len() > LONGEST_VALUE {
-            let message = format!("the variable '{name}' has {} bytes; the most is {LONGEST_VALUE}", value.len());
+            let message = format!(
+                "the variable '{name}' has {} bytes; the most is {LONGEST_VALUE}",
+                value.len()
+            );
             self.error(line, message, "does it contain itself over and over?");
             return;
         }
@@ -232,14 +303,24 @@ impl Reader<'_> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
             [".MAKEFLOW", "MODE", _] | [".UMBRELLA", ..] => {}
-            [".MAKEFLOW", key, value] => self.set(key, value.trim_matches(['"', '\'']).to_owned(), line, in_rule),
+            [".MAKEFLOW", key, value] => self.set(
+                key,
+                value.trim_matches(['"', '\'']).to_owned(),
+                line,
+                in_rule,
+            ),
             [".SIZE", file, ref size @ ..] if !size.is_empty() => match metric(&size.concat()) {
                 Some(bytes) => {
-                    self.sizes.insert(file.trim_matches(['"', '\'']).to_owned(), bytes);
+                    self.sizes
+                        .insert(file.trim_matches(['"', '\'']).to_owned(), bytes);
                 }
                 None => {
                     let message = format!("'{}' is no size", shortened(&size.concat()));
-                    self.error(line, message, "write a whole number of bytes, or one with K, M, G, T or P after it");
+                    self.error(
+                        line,
+                        message,
+                        "write a whole number of bytes, or one with K, M, G, T or P after it",
+                    );
                 }
             },
             _ => {
@@ -263,9 +344,17 @@ impl Reader<'_> {
             command = rest.trim_start();
         }
         if command.is_empty() {
-            self.error(line, "the command is empty", "write what the rule runs after LOCAL or MAKEFLOW");
+            self.error(
+                line,
+                "the command is empty",
+                "write what the rule runs after LOCAL or MAKEFLOW",
+            );
         }
-        rule.command = Some(if makeflow { format!("makeflow {command}") } else { command.to_owned() });
+        rule.command = Some(if makeflow {
+            format!("makeflow {command}")
+        } else {
+            command.to_owned()
+        });
         rule.cpus = self.cores();
         self.variables.of_rule.clear();
         self.rules.push(rule);
@@ -273,43 +362,61 @@ impl Reader<'_> {
 
     /// `CORES` as the rule sees it, in its own category if it names one.
     fn cores(&mut self) -> Option<u32> {
-        let own = self.variables.of_rule.get("CATEGORY").map(|category| category.trim_matches(['"', '\'']).to_owned());
+        let own = self
+            .variables
+            .of_rule
+            .get("CATEGORY")
+            .map(|category| category.trim_matches(['"', '\'']).to_owned());
         let around = self.variables.category.clone();
         if own.is_some() {
             self.variables.category = own;
         }
-        let cores = self.variables.get("CORES").and_then(|value| metric(value.trim_matches(['"', '\''])));
+        let cores = self
+            .variables
+            .get("CORES")
+            .and_then(|value| metric(value.trim_matches(['"', '\''])));
         self.variables.category = around;
-        cores.and_then(|cores| u32::try_from(cores).ok()).filter(|&cores| cores > 0)
+        cores
+            .and_then(|cores| u32::try_from(cores).ok())
+            .filter(|&cores| cores > 0)
     }
 
     /// The text with its variables replaced, quotes and all else left alone.
     fn expanded(&mut self, text: &str, line: u32) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
-        let mut single = false;
+        let mut quote: Option<u8> = None;
         while let Some(at) = rest.find(['$', '\\', '\'', '"']) {
             out.push_str(&rest[..at]);
             rest = &rest[at..];
-            if rest.starts_with("\\$") {
-                out.push_str(if single { "\\$" } else { "$" });
-                rest = &rest[2..];
-            } else if rest.starts_with('\\') {
-                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
-                out.push_str(&rest[..length]);
-                rest = &rest[length..];
-            } else if rest.starts_with('$') && !single {
-                let (length, name) = variable(rest);
-                match name.and_then(|name| self.value(name, line)) {
-                    Some(value) => out.push_str(&value),
-                    None => out.push_str(&rest[..length]),
+            let byte = rest.as_bytes()[0];
+            let mut length = 1;
+            match (byte, quote) {
+                (b'\\', None | Some(b'"')) if rest.starts_with("\\$") => {
+                    out.push('$');
+                    length = 2;
                 }
-                rest = &rest[length..];
-            } else {
-                single ^= rest.starts_with('\'') && !in_double_quotes(&out);
-                out.push_str(&rest[..1]);
-                rest = &rest[1..];
+                (b'\\', _) => {
+                    length += rest[1..].chars().next().map_or(0, char::len_utf8);
+                    out.push_str(&rest[..length]);
+                }
+                (b'$', None | Some(b'"')) => {
+                    let (taken, name) = variable(rest);
+                    length = taken;
+                    match name.and_then(|name| self.value(name, line)) {
+                        Some(value) => out.push_str(&value),
+                        None => out.push_str(&rest[..length]),
+                    }
+                }
+                _ => {
+                    quote = match quote {
+                        None => Some(byte).filter(|&byte| byte != b'$'),
+                        Some(open) => Some(open).filter(|&open| open != byte),
+                    };
+                    out.push_str(&rest[..1]);
+                }
             }
+            rest = &rest[length..];
         }
         out.push_str(rest);
         out
@@ -317,14 +424,17 @@ impl Reader<'_> {
 
     /// The value of a variable; `None` when it is not set, or when too much has been replaced.
     fn value(&mut self, name: &str, line: u32) -> Option<String> {
-        let value = self.variables.get(name)?.to_owned();
         let before = self.variables.replaced;
-        self.variables.replaced = before.saturating_add(value.len());
-        if self.variables.replaced <= MOST_REPLACED {
-            return Some(value);
+        let after = before.saturating_add(self.variables.get(name)?.len());
+        self.variables.replaced = after;
+        if after <= MOST_REPLACED {
+            return self.variables.get(name).map(str::to_owned);
         }
         if before <= MOST_REPLACED {
-            let message = format!("the variables come to more than {} MiB", MOST_REPLACED >> 20);
+            let message = format!(
+                "the variables come to more than {} MiB",
+                MOST_REPLACED >> 20
+            );
             self.error(line, message, "is a long variable used over and over?");
         }
         None
@@ -343,7 +453,11 @@ impl Reader<'_> {
                 None => {
                     let renamed = words.next().flatten();
                     if files.is_empty() || renamed.is_none() {
-                        self.error(line, "'->' needs a name on both sides", "write name->remote_name");
+                        self.error(
+                            line,
+                            "'->' needs a name on both sides",
+                            "write name->remote_name",
+                        );
                     }
                 }
             }
@@ -372,7 +486,9 @@ impl Reader<'_> {
                     let (taken, name) = variable(rest);
                     length = taken;
                     match name.map(|name| (name, self.value(name, line))) {
-                        Some((_, Some(value))) if quote.is_none() => self.cut(&value, false, line, words),
+                        Some((_, Some(value))) if quote.is_none() => {
+                            self.cut(&value, false, line, words)
+                        }
                         Some((_, Some(value))) => value.chars().for_each(|c| words.push(c)),
                         Some((name, None)) => {
                             self.warn_unset(name, line);
@@ -394,13 +510,20 @@ impl Reader<'_> {
 
     fn warn_unset(&mut self, name: &str, line: u32) {
         let full = self.report.warnings() >= Report::LIMIT;
-        let near = (!full).then(|| suggest::closest(name, self.variables.names())).flatten();
+        let near = (!full)
+            .then(|| suggest::closest(name, self.variables.names()))
+            .flatten();
         let help = match near {
             Some(near) => format!("did you mean {near}? Makeflow would look in the environment"),
-            None => "Makeflow would take it from the environment; here the name stays as it is".to_owned(),
+            None => "Makeflow would take it from the environment; here the name stays as it is"
+                .to_owned(),
         };
         let place = place_of_mark(self.source, line, full);
-        self.report.warning(place, format!("the variable '{}' is not set in this file", shortened(name)), help);
+        self.report.warning(
+            place,
+            format!("the variable '{}' is not set in this file", shortened(name)),
+            help,
+        );
     }
 }
 
@@ -447,11 +570,16 @@ impl Scan<'_> {
         let line = self.line;
         let (text, length, open) = joined(self.rest);
         let length = match open {
-            Some(_) => self.rest.find('\n').map_or(self.rest.len(), |newline| newline + 1),
+            Some(_) => self
+                .rest
+                .find('\n')
+                .map_or(self.rest.len(), |newline| newline + 1),
             None => length,
         };
         let lines = self.rest[..length].bytes().filter(|&b| b == b'\n').count();
-        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.line = self
+            .line
+            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
         self.rest = &self.rest[length..];
         Some((Logical { text, line }, open))
     }
@@ -469,12 +597,16 @@ fn joined(rest: &str) -> (String, usize, Option<char>) {
         match (c, quote) {
             ('\n', None) => return (trimmed(text), at + 1, None),
             ('#', None) => {
-                let end = rest[at..].find('\n').map_or(rest.len(), |newline| at + newline + 1);
+                let end = rest[at..]
+                    .find('\n')
+                    .map_or(rest.len(), |newline| at + newline + 1);
                 return (trimmed(text), end, None);
             }
             ('\\', _) => {
                 let after = &rest[at + 1..];
-                let newline = ["\n", "\r\n"].iter().find(|newline| after.starts_with(**newline));
+                let newline = ["\n", "\r\n"]
+                    .iter()
+                    .find(|newline| after.starts_with(**newline));
                 let length = match newline {
                     Some(newline) => newline.len(),
                     None => after.chars().next().map_or(0, char::len_utf8),
@@ -521,22 +653,6 @@ fn unquoted(text: &str, wanted: u8) -> Option<usize> {
     None
 }
 
-/// Whether the text ends inside double quotes.
-fn in_double_quotes(text: &str) -> bool {
-    let mut open = None;
-    let mut escaped = false;
-    for byte in text.bytes() {
-        match (byte, open) {
-            _ if escaped => escaped = false,
-            (b'\\', _) => escaped = true,
-            (byte, Some(quote)) if byte == quote => open = None,
-            (b'\'' | b'"', None) => open = Some(byte),
-            _ => {}
-        }
-    }
-    open == Some(b'"')
-}
-
 /// The length of the `$…` that the text begins with, and the variable it names: `$X`, `$(X)` or `${X}`.
 fn variable(text: &str) -> (usize, Option<&str>) {
     let after = &text[1..];
@@ -544,11 +660,20 @@ fn variable(text: &str) -> (usize, Option<&str>) {
         Some(b'(') => ')',
         Some(b'{') => '}',
         _ => {
-            let length = after.find(|c: char| !(c == '_' || c.is_ascii_alphanumeric())).unwrap_or(after.len());
-            return (1 + length, Some(&after[..length]).filter(|name| is_name(name)));
+            let length = after
+                .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+                .unwrap_or(after.len());
+            return (
+                1 + length,
+                Some(&after[..length]).filter(|name| is_name(name)),
+            );
         }
     };
-    match after[1..].find(closing).map(|end| &after[1..1 + end]).filter(|name| is_name(name)) {
+    match after[1..]
+        .find(closing)
+        .map(|end| &after[1..1 + end])
+        .filter(|name| is_name(name))
+    {
         Some(name) => (name.len() + 3, Some(name)),
         None => (1, None),
     }
@@ -562,7 +687,12 @@ fn is_name(name: &str) -> bool {
 fn metric(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number: u64 = digits.trim().parse().ok()?;
-    let shift = match text[digits.len()..].trim().chars().next().map(|c| c.to_ascii_uppercase()) {
+    let shift = match text[digits.len()..]
+        .trim()
+        .chars()
+        .next()
+        .map(|c| c.to_ascii_uppercase())
+    {
         Some('K') => 10,
         Some('M') => 20,
         Some('G') => 30,
@@ -610,23 +740,41 @@ mod tests {
         let flow = read_clean("c: a b x\n\tmake c\na b2:\n  cmd\r\nb: a  b2 \\\n a\n\tgo\n");
         assert_eq!(shown(&flow), "a b -> c\na\na -> b\n");
         let c = flow.find("c").unwrap();
-        assert_eq!(flow.inputs(c).map(|file| file.path).collect::<Vec<_>>(), ["a", "b", "x"]);
+        assert_eq!(
+            flow.inputs(c).map(|file| file.path).collect::<Vec<_>>(),
+            ["a", "b", "x"]
+        );
         assert_eq!(flow.outputs(flow.find("a").unwrap()).count(), 2);
-        assert_eq!(flow.inputs(flow.find("b").unwrap()).count(), 2, "a file named twice is one");
+        assert_eq!(
+            flow.inputs(flow.find("b").unwrap()).count(),
+            2,
+            "a file named twice is one"
+        );
         assert_eq!(command(&flow, "a"), "cmd");
     }
 
     #[test]
     fn variables_are_replaced_in_lists_and_commands() {
         let flow = read_clean(
-            "A=one two # comment\nB = \"$A\" \nB += 'x $A'\nexport C=${A}.d\nexport A C\n\
+            "A=one two # comment\nB = \"$A\" \nB += 'x $A'\nexport C=x${A}.d\nexport A C\n\
              $A: \"a b\" 'it is' $(C) esc\\ aped\n\techo $A \"$A\" '$A' \\$A $HOME $(date) $$ a#b\n",
         );
         let one = flow.find("one").unwrap();
-        let files = |files: Vec<cairn_dag::File<'_>>| files.iter().map(|file| file.path.to_owned()).collect::<Vec<_>>();
+        let files = |files: Vec<cairn_dag::File<'_>>| {
+            files
+                .iter()
+                .map(|file| file.path.to_owned())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(files(flow.outputs(one).collect()), ["one", "two"]);
-        assert_eq!(files(flow.inputs(one).collect()), ["a b", "it is", "one", "two.d", "esc aped"]);
-        assert_eq!(command(&flow, "one"), "echo one two \"one two\" '$A' $A $HOME $(date) $$ a");
+        assert_eq!(
+            files(flow.inputs(one).collect()),
+            ["a b", "it is", "xone", "two.d", "esc aped"]
+        );
+        assert_eq!(
+            command(&flow, "one"),
+            "echo one two \"one two\" '$A' $A $HOME $(date) $$ a"
+        );
         let flow = read_clean("B=\"1\"\nB+='x $A'\no:\n\trun $B\n");
         assert_eq!(command(&flow, "o"), "run \"1\" 'x $A'");
     }
@@ -637,7 +785,12 @@ mod tests {
             "X=file\nCORES=2\nCATEGORY=big\nX=big\n.MAKEFLOW CORES 8\na:\n@X=own\n@BATCH_OPTIONS=\"-l x\"\n\trun $X\n\
              b:\n\trun $X\n.MAKEFLOW CATEGORY default\nc:\n\trun $X\nd:\n@CATEGORY=big\n\tLOCAL run\n",
         );
-        for (name, expected, cpus) in [("a", "run own", 8), ("b", "run big", 8), ("c", "run file", 2), ("d", "run", 8)] {
+        for (name, expected, cpus) in [
+            ("a", "run own", 8),
+            ("b", "run big", 8),
+            ("c", "run file", 2),
+            ("d", "run", 8),
+        ] {
             assert_eq!(command(&flow, name), expected);
             assert_eq!(flow.cpus(flow.find(name).unwrap()), Some(cpus), "{name}");
         }
@@ -648,16 +801,22 @@ mod tests {
         let flow = read_clean(
             ".SIZE in 3K\n.SIZE 'out' 7\nM=LOCAL\nout->o -> x: in->remote.in a-b->c d-e\n\t$M MAKEFLOW sub.makeflow dir\n",
         );
-        let out = flow.find("out").unwrap_or_else(|| panic!("{}", shown(&flow)));
+        let out = flow
+            .find("out")
+            .unwrap_or_else(|| panic!("{}", shown(&flow)));
         assert_eq!(command(&flow, "out"), "makeflow sub.makeflow dir");
-        let inputs: Vec<_> = flow.inputs(out).map(|file| (file.path, file.bytes)).collect();
+        let inputs: Vec<_> = flow
+            .inputs(out)
+            .map(|file| (file.path, file.bytes))
+            .collect();
         assert_eq!(inputs, [("in", Some(3072)), ("a-b", None), ("d-e", None)]);
         assert_eq!(flow.outputs(out).next().unwrap().bytes, Some(7));
     }
 
     #[test]
     fn commands_may_span_lines() {
-        let flow = read_clean("a:\n\tone \\\n\ttwo 'three\nfour' # end\n\nb: # none\n\n# x\n\tgo\n");
+        let flow =
+            read_clean("a:\n\tone \\\n\ttwo 'three\nfour' # end\n\nb: # none\n\n# x\n\tgo\n");
         assert_eq!(command(&flow, "a"), "one  \ttwo 'three\nfour'");
         assert_eq!(command(&flow, "b"), "go");
     }
@@ -665,12 +824,17 @@ mod tests {
     #[test]
     fn a_rule_without_outputs_is_called_after_its_line() {
         let flow = read_clean("rule-in-line-4:\n\tx\n\n: rule-in-line-4\n\ty\n");
-        assert_eq!(shown(&flow), "rule-in-line-4\nrule-in-line-4 -> rule-in-line-4'\n");
+        assert_eq!(
+            shown(&flow),
+            "rule-in-line-4\nrule-in-line-4 -> rule-in-line-4'\n"
+        );
     }
 
     #[test]
     fn errors_come_together_with_lines_and_cures() {
-        let said = refused("a: b\na:\n\tx\n\ty\nnonsense\n.SIZE f big\n.NO x\nb: b\n\tz\na:\n\tw\nx y=1\nq: 'open\n\tv\nlast: a\n");
+        let said = refused(
+            "a: b\na:\n\tx\n\ty\nnonsense\n.SIZE f big\n.NO x\nb: b\n\tz\na:\n\tw\nx y=1\nq: 'open\n\tv\nlast: a\n",
+        );
         let lines: Vec<&str> = said.lines().collect();
         let expected = [
             "t.makeflow:1: this rule has no command",
@@ -689,7 +853,10 @@ mod tests {
         for (line, expected) in lines.iter().zip(expected) {
             assert!(line.starts_with(expected), "{line}\n{expected}");
         }
-        assert!(refused("a: b\n\tx\nb: a\n\ty\n").contains("t.makeflow:1: tasks wait for each other in a cycle: a -> b"));
+        assert!(
+            refused("a: b\n\tx\nb: a\n\ty\n")
+                .contains("t.makeflow:1: tasks wait for each other in a cycle: a -> b")
+        );
     }
 
     #[test]
@@ -697,7 +864,10 @@ mod tests {
         let (flow, report) = try_read("FILES=x\n$FILE.out: $HOME/in\n\tgo\n");
         assert_eq!(shown(&flow.unwrap()), "$FILE.out\n");
         let said = problems(&report);
-        assert!(said.contains("the variable 'FILE' is not set in this file; did you mean FILES?"), "{said}");
+        assert!(
+            said.contains("the variable 'FILE' is not set in this file; did you mean FILES?"),
+            "{said}"
+        );
         assert_eq!(report.warnings(), 2);
     }
 

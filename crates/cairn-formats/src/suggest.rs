@@ -5,7 +5,10 @@ const MOST_CANDIDATES: usize = 200_000;
 
 /// The candidate that differs least from `word`, if one is close: at most a third of the letters off, case aside.
 /// Time O(candidates × length).
-pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let letters: Vec<char> = word.chars().map(fold).take(64).collect();
     let allowed = (letters.len() / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
@@ -70,7 +73,10 @@ mod tests {
     #[test]
     fn distances_by_hand() {
         let distance = |a: &str, b: &str| {
-            edit_distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
+            edit_distance(
+                &a.chars().collect::<Vec<_>>(),
+                &b.chars().collect::<Vec<_>>(),
+            )
         };
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("kitten", "sitting"), 3);

@@ -40,7 +40,12 @@ struct File {
 impl<'l> Files<'l> {
     pub(crate) fn new(top: &Source, load: &'l mut Load<'l>) -> Files<'l> {
         let path = top.path().unwrap_or(Path::new("")).to_owned();
-        let mut files = Files { load, all: Vec::new(), by_path: HashMap::new(), chain: Vec::new() };
+        let mut files = Files {
+            load,
+            all: Vec::new(),
+            by_path: HashMap::new(),
+            chain: Vec::new(),
+        };
         if !path.as_os_str().is_empty() {
             files.by_path.insert(identity(&path), Some(0));
         }
@@ -51,16 +56,26 @@ impl<'l> Files<'l> {
     fn add(&mut self, source: Source, path: PathBuf) -> FileId {
         let first_mark = self.all.last().map_or(0, |last| {
             let lines = last.source.text().bytes().filter(|&b| b == b'\n').count();
-            last.first_mark.saturating_add(u32::try_from(lines + 2).unwrap_or(u32::MAX))
+            last.first_mark
+                .saturating_add(u32::try_from(lines + 2).unwrap_or(u32::MAX))
         });
         let encoded = super::name::is_encoded(source.text());
-        self.all.push(File { source: Rc::new(source), path, first_mark, encoded });
+        self.all.push(File {
+            source: Rc::new(source),
+            path,
+            first_mark,
+            encoded,
+        });
         self.all.len() - 1
     }
 
     /// The directory that DAGMan runs in: that of the top file.
     pub(crate) fn top_directory(&self) -> PathBuf {
-        self.all[0].path.parent().unwrap_or(Path::new("")).to_owned()
+        self.all[0]
+            .path
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_owned()
     }
 
     pub(crate) fn source(&self, file: FileId) -> Rc<Source> {
@@ -78,7 +93,9 @@ impl<'l> Files<'l> {
 
     /// The file of a mark.
     pub(crate) fn file_of(&self, mark: Mark) -> FileId {
-        self.all.partition_point(|file| file.first_mark < mark).saturating_sub(1)
+        self.all
+            .partition_point(|file| file.first_mark < mark)
+            .saturating_sub(1)
     }
 
     pub(crate) fn place_of_mark(&self, mark: Mark, full: bool) -> Place {
@@ -105,7 +122,11 @@ impl<'l> Files<'l> {
         if let Some(&known) = self.by_path.get(&identity(&wanted)) {
             return known;
         }
-        let beside = self.all[from].path.parent().unwrap_or(Path::new("")).join(name);
+        let beside = self.all[from]
+            .path
+            .parent()
+            .unwrap_or(Path::new(""))
+            .join(name);
         let mut first_failure = None;
         for path in [&wanted, &beside] {
             let mut trial = Report::default();
@@ -120,7 +141,10 @@ impl<'l> Files<'l> {
                 self.by_path.insert(identity(&wanted), Some(file));
                 return Some(file);
             }
-            let why = trial.problems().first().map(|problem| problem.message.clone());
+            let why = trial
+                .problems()
+                .first()
+                .map(|problem| problem.message.clone());
             first_failure.get_or_insert(why.unwrap_or_else(|| "it cannot be read".to_owned()));
             if beside == wanted {
                 break;
@@ -136,12 +160,30 @@ impl<'l> Files<'l> {
 
     /// Begins reading a file that a statement in `from` names. Refuses one that is being read already, or that lies
     /// too deep.
-    pub(crate) fn enter(&mut self, file: FileId, from: FileId, at: usize, report: &mut Report) -> bool {
+    pub(crate) fn enter(
+        &mut self,
+        file: FileId,
+        from: FileId,
+        at: usize,
+        report: &mut Report,
+    ) -> bool {
         if let Some(again) = self.chain.iter().position(|&f| f == file) {
-            let names: Vec<String> =
-                self.chain[again..].iter().chain([&file]).map(|&f| self.all[f].source.name().to_owned()).collect();
-            let message = format!("files contain each other without end: {}", names.join(" -> "));
-            self.error(from, at, message, "remove one of these INCLUDE or SPLICE lines", report);
+            let names: Vec<String> = self.chain[again..]
+                .iter()
+                .chain([&file])
+                .map(|&f| self.all[f].source.name().to_owned())
+                .collect();
+            let message = format!(
+                "files contain each other without end: {}",
+                names.join(" -> ")
+            );
+            self.error(
+                from,
+                at,
+                message,
+                "remove one of these INCLUDE or SPLICE lines",
+                report,
+            );
             return false;
         }
         if self.chain.len() >= DEEPEST {
@@ -195,13 +237,19 @@ impl<'l> Files<'l> {
 
 /// The same for all names of one file: resolved on disk where possible, else without `.` and `x/..`.
 pub(crate) fn identity(path: &Path) -> PathBuf {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     path.canonicalize().unwrap_or_else(|_| {
         let mut clean = PathBuf::new();
         for part in path.components() {
             match part {
                 Component::CurDir => {}
-                Component::ParentDir if matches!(clean.components().next_back(), Some(Component::Normal(_))) => {
+                Component::ParentDir
+                    if matches!(clean.components().next_back(), Some(Component::Normal(_))) =>
+                {
                     clean.pop();
                 }
                 part => clean.push(part),

@@ -29,7 +29,11 @@ pub(crate) struct Line<'t> {
 
 impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str) -> Lines<'t> {
-        Lines { text, at: 0, line: 1 }
+        Lines {
+            text,
+            at: 0,
+            line: 1,
+        }
     }
 
     /// Where the next physical line begins.
@@ -53,7 +57,12 @@ impl<'t> Lines<'t> {
             }
             let indent = whole.len() - whole.trim_start_matches(is_space).len();
             let end = start + whole.strip_suffix('\r').unwrap_or(whole).len();
-            return Some(Line { text, start: start + indent, end, number });
+            return Some(Line {
+                text,
+                start: start + indent,
+                end,
+                number,
+            });
         }
         None
     }
@@ -78,7 +87,12 @@ impl<'t> Lines<'t> {
             words.parts.push(next.start..next.start + next.text.len());
             last = next;
         }
-        Some(Logical { words, start: first.start, end: last.end, line: first.number })
+        Some(Logical {
+            words,
+            start: first.start,
+            end: last.end,
+            line: first.number,
+        })
     }
 }
 
@@ -134,12 +148,24 @@ pub(crate) enum Quotes {
 impl<'t> Words<'t> {
     /// The words of a text without continuation lines.
     pub(crate) fn of(text: &'t str) -> Words<'t> {
-        Words { text, parts: Vec::new(), part: 0, at: 0, end: text.len() }
+        Words {
+            text,
+            parts: Vec::new(),
+            part: 0,
+            at: 0,
+            end: text.len(),
+        }
     }
 
     /// The words of `span` of the same text.
     pub(crate) fn of_span(text: &'t str, span: Range<usize>) -> Words<'t> {
-        Words { text, parts: Vec::new(), part: 0, at: span.start, end: span.end }
+        Words {
+            text,
+            parts: Vec::new(),
+            part: 0,
+            at: span.start,
+            end: span.end,
+        }
     }
 
     /// Where the next character stands.
@@ -191,16 +217,25 @@ impl<'t> Words<'t> {
             if self.peek().is_none() {
                 return Ok(None);
             }
-            while self.at < self.end && !is_blank(self.text.as_bytes()[self.at]) && !is_quote(self.text.as_bytes()[self.at]) {
+            while self.at < self.end
+                && !is_blank(self.text.as_bytes()[self.at])
+                && !is_quote(self.text.as_bytes()[self.at])
+            {
                 self.at += 1;
             }
             let plain = &self.text[start..self.at];
             if !self.peek().is_some_and(is_quote) {
-                return Ok(Some(Word { text: Cow::Borrowed(plain), span: start..self.at }));
+                return Ok(Some(Word {
+                    text: Cow::Borrowed(plain),
+                    span: start..self.at,
+                }));
             }
             let text = self.quoted_rest(plain, quotes)?;
             if !text.is_empty() {
-                return Ok(Some(Word { text: Cow::Owned(text), span: start..self.at }));
+                return Ok(Some(Word {
+                    text: Cow::Owned(text),
+                    span: start..self.at,
+                }));
             }
         }
     }
@@ -268,18 +303,28 @@ mod tests {
 
     #[test]
     fn comments_and_blank_lines_fall_out_even_between_continued_lines() {
-        let text = "# first\n  // second\n\nPARENT a \\\n# not me\n\n  b \\\r\n CHILD c\\\nd\nJOB x y\\";
+        let text =
+            "# first\n  // second\n\nPARENT a \\\n# not me\n\n  b \\\r\n CHILD c\\\nd\nJOB x y\\";
         assert_eq!(
             words(text, Quotes::Keep),
-            [vec!["PARENT", "a", "b", "CHILD", "c", "d"], vec!["JOB", "x", "y"]]
+            [
+                vec!["PARENT", "a", "b", "CHILD", "c", "d"],
+                vec!["JOB", "x", "y"]
+            ]
         );
     }
 
     #[test]
     fn quotes_stay_in_names_and_leave_file_names() {
         let text = r#"a"b c"d '' "x\"y" "" 'it "is"'"#;
-        assert_eq!(words(text, Quotes::Keep), [[r#"a"b c"d"#, "''", r#""x"y""#, r#""""#, r#"'it "is"'"#]]);
-        assert_eq!(words(text, Quotes::Drop), [["ab cd", r#"x"y"#, r#"it "is""#]]);
+        assert_eq!(
+            words(text, Quotes::Keep),
+            [[r#"a"b c"d"#, "''", r#""x"y""#, r#""""#, r#"'it "is"'"#]]
+        );
+        assert_eq!(
+            words(text, Quotes::Drop),
+            [["ab cd", r#"x"y"#, r#"it "is""#]]
+        );
     }
 
     #[test]
@@ -303,7 +348,10 @@ mod tests {
         let mut lines = Lines::new(text);
         let mut logical = lines.next_logical().unwrap();
         assert_eq!((logical.start, logical.line), (3, 2));
-        assert_eq!(&text[logical.start..logical.end], "JOB  ü  x.sub \\\r\n   DONE");
+        assert_eq!(
+            &text[logical.start..logical.end],
+            "JOB  ü  x.sub \\\r\n   DONE"
+        );
         while let Some(word) = logical.words.next_word(Quotes::Keep).unwrap() {
             assert_eq!(text[word.span.clone()], word.text);
         }

@@ -16,7 +16,10 @@ pub(crate) const RESERVED: [&str; 3] = ["PARENT", "CHILD", "ALL_NODES"];
 
 /// Whether the comments at the head of the file say that names are encoded.
 pub(crate) fn is_encoded(text: &str) -> bool {
-    let head = text.lines().map(str::trim).take_while(|line| line.is_empty() || line.starts_with('#'));
+    let head = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| line.is_empty() || line.starts_with('#'));
     head.into_iter().any(|line| line == ENCODED_NAMES)
 }
 
@@ -26,7 +29,8 @@ pub(crate) fn is_plain(name: &str) -> bool {
 }
 
 pub(crate) fn is_reserved(name: &str) -> bool {
-    RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word)) || name.eq_ignore_ascii_case("ALL-NODES")
+    RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word))
+        || name.eq_ignore_ascii_case("ALL-NODES")
 }
 
 /// Bytes that no name may have.
@@ -65,7 +69,9 @@ pub(crate) fn decode(encoded: Cow<'_, str>) -> Cow<'_, str> {
     let mut rest = encoded.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
         let digits = (first == b'%').then(|| tail.get(..2)).flatten();
-        let code = digits.and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u8::from_str_radix(d, 16).ok());
+        let code = digits
+            .and_then(|d| std::str::from_utf8(d).ok())
+            .and_then(|d| u8::from_str_radix(d, 16).ok());
         match code {
             Some(code) => {
                 bytes.push(code);

@@ -22,8 +22,18 @@ use std::rc::Rc;
 pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) -> Option<Flow> {
     let mut workflow = Workflow::open(source, load, report)?;
     let variables = workflow.variables(report);
-    let mut layout = Layout { workflow: &workflow, variables, build: FlowBuilder::new(), tasks: Vec::new() };
-    layout.place(&Rc::clone(&workflow.top), &mut String::new(), &mut Vec::new(), report);
+    let mut layout = Layout {
+        workflow: &workflow,
+        variables,
+        build: FlowBuilder::new(),
+        tasks: Vec::new(),
+    };
+    layout.place(
+        &Rc::clone(&workflow.top),
+        &mut String::new(),
+        &mut Vec::new(),
+        report,
+    );
     let build = layout.build;
     match build.finish() {
         Ok(flow) => (report.errors() == 0).then_some(flow),
@@ -71,7 +81,11 @@ pub(crate) struct Site {
 
 impl<'l> Workflow<'l> {
     /// Reads all scopes. `None` when there was an error.
-    pub(crate) fn open(source: &Source, load: &'l mut Load<'_>, report: &mut Report) -> Option<Workflow<'l>> {
+    pub(crate) fn open(
+        source: &Source,
+        load: &'l mut Load<'_>,
+        report: &mut Report,
+    ) -> Option<Workflow<'l>> {
         if !lines_fit(source, report) {
             return None;
         }
@@ -101,19 +115,42 @@ impl<'l> Workflow<'l> {
         }
         let errors = report.errors();
         let mut scope = Scope::default();
-        self.walk(file, directory, true, report, &mut |workflow, site, statement, report| {
-            workflow.declare(&mut scope, directory, site, statement, report);
-        });
+        self.walk(
+            file,
+            directory,
+            true,
+            report,
+            &mut |workflow, site, statement, report| {
+                workflow.declare(&mut scope, directory, site, statement, report);
+            },
+        );
         let mut position = 0;
         let mut connected = HashSet::new();
-        self.walk(file, directory, false, report, &mut |workflow, site, statement, report| {
-            position += 1;
-            workflow.tie(&mut scope, site, position, statement, &mut connected, report);
-        });
+        self.walk(
+            file,
+            directory,
+            false,
+            report,
+            &mut |workflow, site, statement, report| {
+                position += 1;
+                workflow.tie(
+                    &mut scope,
+                    site,
+                    position,
+                    statement,
+                    &mut connected,
+                    report,
+                );
+            },
+        );
         let scope = (report.errors() == errors).then(|| {
             scope.index = self.roots.len();
             let scope = Rc::new(scope);
-            self.roots.push(Root { scope: Rc::clone(&scope), file, directory: directory.to_owned() });
+            self.roots.push(Root {
+                scope: Rc::clone(&scope),
+                file,
+                directory: directory.to_owned(),
+            });
             scope
         });
         self.by_place.insert(key, scope.clone());
@@ -138,16 +175,28 @@ impl<'l> Workflow<'l> {
             match statement {
                 Ok(Statement::Include { file: name }) => {
                     let mut silent = Report::default();
-                    let report_here = if first_time { &mut *report } else { &mut silent };
-                    let Some(included) = self.include(&name, directory, Site { file, span }, first_time, report_here)
-                    else {
+                    let report_here = if first_time {
+                        &mut *report
+                    } else {
+                        &mut silent
+                    };
+                    let Some(included) = self.include(
+                        &name,
+                        directory,
+                        Site { file, span },
+                        first_time,
+                        report_here,
+                    ) else {
                         continue;
                     };
                     self.walk(included, directory, first_time, report, visit);
                     self.files.leave();
                 }
                 Ok(statement) => visit(self, Site { file, span }, statement, report),
-                Err(fault) if first_time => self.files.error(file, fault.at, fault.message, fault.help, report),
+                Err(fault) if first_time => {
+                    self.files
+                        .error(file, fault.at, fault.message, fault.help, report)
+                }
                 Err(_) => {}
             }
         }
@@ -166,12 +215,17 @@ impl<'l> Workflow<'l> {
         if self.includes > MOST_INCLUDES {
             let message = format!("there are more than {MOST_INCLUDES} INCLUDEs");
             let help = "do files include each other over and over?";
-            self.files.error(site.file, site.span.start, message, help, report);
+            self.files
+                .error(site.file, site.span.start, message, help, report);
             self.stopped = true;
             return None;
         }
-        let included = self.files.find(name, directory, site.file, site.span.start, report)?;
-        self.files.enter(included, site.file, site.span.start, report).then_some(included)
+        let included = self
+            .files
+            .find(name, directory, site.file, site.span.start, report)?;
+        self.files
+            .enter(included, site.file, site.span.start, report)
+            .then_some(included)
     }
 
     /// First pass: nodes, splices, descriptions.
@@ -185,18 +239,35 @@ impl<'l> Workflow<'l> {
     ) {
         let mark = self.files.mark(site.file, site.span.line);
         let (name, taken) = match statement {
-            Statement::Node { kind, name, name_span, description, done } => {
+            Statement::Node {
+                kind,
+                name,
+                name_span,
+                description,
+                done,
+            } => {
                 self.check_node(scope, kind, &name, site, name_span.start, report);
                 self.described |= matches!(description, Description::Inline(_));
                 let description = match description {
                     Description::Named(name) => NodeDescription::Named(name.into()),
-                    Description::Inline(body) => NodeDescription::Inline(Box::new(Submit::parse(body))),
+                    Description::Inline(body) => {
+                        NodeDescription::Inline(Box::new(Submit::parse(body)))
+                    }
                 };
-                let node = Node { kind, done, description, settings: Settings::default() };
+                let node = Node {
+                    kind,
+                    done,
+                    description,
+                    settings: Settings::default(),
+                };
                 let added = scope.add_node(&name, mark, node);
                 (name, added)
             }
-            Statement::Splice { name, file, directory: below } => {
+            Statement::Splice {
+                name,
+                file,
+                directory: below,
+            } => {
                 let below = below.map_or(directory.to_owned(), |below| directory.join(&*below));
                 let splice = self.splice(scope, &name, &file, &below, site, report);
                 let added = scope.add_splice(&name, mark, splice);
@@ -204,16 +275,22 @@ impl<'l> Workflow<'l> {
             }
             Statement::SubmitDescription { name, body } => {
                 self.described = true;
-                scope.descriptions.entry_ref(&*name).or_insert_with(|| Submit::parse(body));
+                scope
+                    .descriptions
+                    .entry_ref(&*name)
+                    .or_insert_with(|| Submit::parse(body));
                 return;
             }
             _ => return,
         };
         if let Err(taken) = taken {
-            let first = self.files.place_of_mark(scope.entries[taken].mark, is_full(report));
+            let first = self
+                .files
+                .place_of_mark(scope.entries[taken].mark, is_full(report));
             let message = format!("'{name}' is declared twice");
             let help = format!("it was declared first at {first}; rename or remove one of them");
-            self.files.error(site.file, site.span.start, message, help, report);
+            self.files
+                .error(site.file, site.span.start, message, help, report);
         }
     }
 
@@ -228,7 +305,8 @@ impl<'l> Workflow<'l> {
         report: &mut Report,
     ) {
         if name.contains('+') && !self.files.is_encoded(site.file) {
-            let message = format!("DAGMan keeps '+' for the nodes of splices and refuses the name '{name}'");
+            let message =
+                format!("DAGMan keeps '+' for the nodes of splices and refuses the name '{name}'");
             let help = "rename the node, or set DAGMAN_ALLOW_ANY_NODE_NAME_CHARACTERS";
             self.files.warning(site.file, at, message, help, report);
         }
@@ -239,11 +317,18 @@ impl<'l> Workflow<'l> {
         };
         if scope.specials.contains(&kind) {
             let message = format!("there is a second {single} node, '{name}'");
-            self.files.error(site.file, at, message, "a workflow has one at most: remove one of them", report);
+            self.files.error(
+                site.file,
+                at,
+                message,
+                "a workflow has one at most: remove one of them",
+                report,
+            );
         }
         if self.splice_depth > 0 && kind == NodeKind::Final {
             let message = format!("the FINAL node '{name}' is in a spliced file");
-            self.files.error(site.file, at, message, "move it to the top file", report);
+            self.files
+                .error(site.file, at, message, "move it to the top file", report);
         }
     }
 
@@ -275,8 +360,11 @@ impl<'l> Workflow<'l> {
         ];
         let too_much = too_much.iter().find(|(size, most, _)| size > most);
         if let Some((size, most, what)) = too_much {
-            let message = format!("with the splice '{name}' the workflow has {size} {what}; the most is {most}");
-            let help = "do splices multiply without need? run the parts as separate workflows if not";
+            let message = format!(
+                "with the splice '{name}' the workflow has {size} {what}; the most is {most}"
+            );
+            let help =
+                "do splices multiply without need? run the parts as separate workflows if not";
             self.files.error(site.file, at, message, help, report);
             self.stopped = true;
             return None;
@@ -302,30 +390,59 @@ impl<'l> Workflow<'l> {
                     self.add_arcs(scope, &parents, &children, site, report);
                 }
             }
-            Statement::Connect { parent, child } => self.connect(scope, &parent, &child, site, connected, report),
+            Statement::Connect { parent, child } => {
+                self.connect(scope, &parent, &child, site, connected, report)
+            }
             Statement::PinIn { node, pin } => {
                 let number = self.number_of(scope, &node, site, report);
-                number.into_iter().for_each(|number| scope.pins_in.entry(pin).or_default().push(number));
+                number
+                    .into_iter()
+                    .for_each(|number| scope.pins_in.entry(pin).or_default().push(number));
             }
             Statement::PinOut { node, pin } => {
                 let number = self.number_of(scope, &node, site, report);
-                number.into_iter().for_each(|number| scope.pins_out.entry(pin).or_default().push(number));
+                number
+                    .into_iter()
+                    .for_each(|number| scope.pins_out.entry(pin).or_default().push(number));
             }
             Statement::Priority { node, value, .. } => {
-                self.set(scope, &node, Setting::Priority(value), position, site, report);
+                self.set(
+                    scope,
+                    &node,
+                    Setting::Priority(value),
+                    position,
+                    site,
+                    report,
+                );
             }
             Statement::Retry { node, times } => {
-                self.set(scope, &node, Setting::Retries(times), position, site, report);
+                self.set(
+                    scope,
+                    &node,
+                    Setting::Retries(times),
+                    position,
+                    site,
+                    report,
+                );
             }
-            Statement::Done { node } => self.set(scope, &node, Setting::Done, position, site, report),
+            Statement::Done { node } => {
+                self.set(scope, &node, Setting::Done, position, site, report)
+            }
             Statement::Vars { node, .. } | Statement::OfNode { node } => {
                 if !is_all_nodes(&node) {
                     self.number_of(scope, &node, site, report);
                 }
             }
             Statement::Reject => {
-                let help = "planning it is possible; DAGMan will not run it before this line is removed";
-                self.files.warning(site.file, site.span.start, "the workflow is marked REJECT", help, report);
+                let help =
+                    "planning it is possible; DAGMan will not run it before this line is removed";
+                self.files.warning(
+                    site.file,
+                    site.span.start,
+                    "the workflow is marked REJECT",
+                    help,
+                    report,
+                );
             }
             _ => {}
         }
@@ -372,7 +489,8 @@ impl<'l> Workflow<'l> {
         if numbers.is_empty() && report.errors() == errors && !broken {
             let message = format!("'{}' has no node to depend on", names[0]);
             let help = "an empty splice cannot be a parent or child: put a node into its file, or leave it out";
-            self.files.error(site.file, site.span.start, message, help, report);
+            self.files
+                .error(site.file, site.span.start, message, help, report);
         }
         (report.errors() == errors).then_some(numbers)
     }
@@ -380,13 +498,23 @@ impl<'l> Workflow<'l> {
     /// Refuses a special node in a dependency.
     fn check_regular(&self, kind: NodeKind, name: &str, site: Site, report: &mut Report) {
         if !kind.is_regular() {
-            let message = format!("'{name}' is a FINAL, PROVISIONER or SERVICE node, which can have no dependency");
+            let message = format!(
+                "'{name}' is a FINAL, PROVISIONER or SERVICE node, which can have no dependency"
+            );
             let help = "declare it with JOB, or take it out of this line";
-            self.files.error(site.file, site.span.start, message, help, report);
+            self.files
+                .error(site.file, site.span.start, message, help, report);
         }
     }
 
-    fn add_arcs(&mut self, scope: &mut Scope, parents: &[u32], children: &[u32], site: Site, report: &mut Report) {
+    fn add_arcs(
+        &mut self,
+        scope: &mut Scope,
+        parents: &[u32],
+        children: &[u32],
+        site: Site,
+        report: &mut Report,
+    ) {
         let total = scope.size.arcs + parents.len() as u64 * children.len() as u64;
         if total > MOST_ARCS {
             self.too_many_arcs(total, site, report);
@@ -397,7 +525,13 @@ impl<'l> Workflow<'l> {
             for &child in children {
                 if parent == child {
                     let message = format!("'{}' depends on itself", scope.name_of(parent));
-                    self.files.error(site.file, site.span.start, message, "remove the dependency", report);
+                    self.files.error(
+                        site.file,
+                        site.span.start,
+                        message,
+                        "remove the dependency",
+                        report,
+                    );
                     return;
                 }
                 scope.arcs.push((parent, child));
@@ -406,9 +540,11 @@ impl<'l> Workflow<'l> {
     }
 
     fn too_many_arcs(&mut self, total: u64, site: Site, report: &mut Report) {
-        let message = format!("with this line there are {total} dependencies; the most is {MOST_ARCS}");
+        let message =
+            format!("with this line there are {total} dependencies; the most is {MOST_ARCS}");
         let help = "every parent is tied to every child: put a NOOP node between many parents and many children";
-        self.files.error(site.file, site.span.start, message, help, report);
+        self.files
+            .error(site.file, site.span.start, message, help, report);
         self.stopped = true;
     }
 
@@ -424,18 +560,27 @@ impl<'l> Workflow<'l> {
     ) {
         let parent_splice = self.splice_named(scope, parent, site, report);
         let child_splice = self.splice_named(scope, child, site, report);
-        let (Some((parent_first, above)), Some((child_first, below))) = (parent_splice, child_splice) else {
+        let (Some((parent_first, above)), Some((child_first, below))) =
+            (parent_splice, child_splice)
+        else {
             return;
         };
         let count = |pins: &Pins| pins.keys().next_back().copied().unwrap_or(0);
         let (outs, ins) = (count(&above.pins_out), count(&below.pins_in));
-        let missing = |pins: &Pins| (1..).zip(pins.keys()).find(|&(n, &pin)| n != pin).map(|(n, _)| n);
+        let missing = |pins: &Pins| {
+            (1..)
+                .zip(pins.keys())
+                .find(|&(n, &pin)| n != pin)
+                .map(|(n, _)| n)
+        };
         let trouble = if outs == 0 {
             Some(format!("splice '{parent}' has no PIN_OUT"))
         } else if ins == 0 {
             Some(format!("splice '{child}' has no PIN_IN"))
         } else if outs != ins {
-            Some(format!("'{parent}' has {outs} PIN_OUTs, '{child}' has {ins} PIN_INs"))
+            Some(format!(
+                "'{parent}' has {outs} PIN_OUTs, '{child}' has {ins} PIN_INs"
+            ))
         } else if let Some(pin) = missing(&above.pins_out) {
             Some(format!("'{parent}' has no PIN_OUT {pin}"))
         } else {
@@ -443,7 +588,8 @@ impl<'l> Workflow<'l> {
         };
         if let Some(message) = trouble {
             let help = "the pins of both splices must be numbered 1, 2, … and be equally many";
-            self.files.error(site.file, site.span.start, message, help, report);
+            self.files
+                .error(site.file, site.span.start, message, help, report);
             return;
         }
         for (outs, ins) in above.pins_out.values().zip(below.pins_in.values()) {
@@ -460,12 +606,27 @@ impl<'l> Workflow<'l> {
     }
 
     /// DAGMan refuses to connect a splice if a node of it has neither a parent nor a pin.
-    fn warn_of_orphan(&mut self, scope: &Scope, first: u32, splice: &Scope, site: Site, report: &mut Report) {
+    fn warn_of_orphan(
+        &mut self,
+        scope: &Scope,
+        first: u32,
+        splice: &Scope,
+        site: Site,
+        report: &mut Report,
+    ) {
         let pinned: HashSet<u32> = splice.pins_in.values().flatten().copied().collect();
-        if let Some(&orphan) = splice.initial().iter().find(|number| !pinned.contains(*number)) {
-            let message = format!("'{}' has neither a parent nor a PIN_IN", scope.name_of(first + orphan));
+        if let Some(&orphan) = splice
+            .initial()
+            .iter()
+            .find(|number| !pinned.contains(*number))
+        {
+            let message = format!(
+                "'{}' has neither a parent nor a PIN_IN",
+                scope.name_of(first + orphan)
+            );
             let help = "DAGMan refuses this CONNECT unless an earlier line gave the node a parent";
-            self.files.warning(site.file, site.span.start, message, help, report);
+            self.files
+                .warning(site.file, site.span.start, message, help, report);
         }
     }
 
@@ -481,7 +642,8 @@ impl<'l> Workflow<'l> {
             Some(_) => {
                 let message = format!("'{name}' is a node, not a splice");
                 let help = "CONNECT ties splices; use PARENT … CHILD for nodes";
-                self.files.error(site.file, site.span.start, message, help, report);
+                self.files
+                    .error(site.file, site.span.start, message, help, report);
                 None
             }
             None => {
@@ -492,13 +654,25 @@ impl<'l> Workflow<'l> {
     }
 
     /// The number of a single node.
-    fn number_of(&mut self, scope: &Scope, name: &str, site: Site, report: &mut Report) -> Option<u32> {
+    fn number_of(
+        &mut self,
+        scope: &Scope,
+        name: &str,
+        site: Site,
+        report: &mut Report,
+    ) -> Option<u32> {
         match scope.find(name) {
             Some(Found::Own(entry)) => Some(scope.entries[entry].first),
             Some(Found::Inside(number, _)) => Some(number),
             Some(Found::Splice(..)) => {
                 let message = format!("'{name}' is a splice, but this is for nodes only");
-                self.files.error(site.file, site.span.start, message, "name a node inside the splice's file", report);
+                self.files.error(
+                    site.file,
+                    site.span.start,
+                    message,
+                    "name a node inside the splice's file",
+                    report,
+                );
                 None
             }
             None => {
@@ -526,17 +700,32 @@ impl<'l> Workflow<'l> {
             return;
         };
         if inside {
-            let message = format!("DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes");
+            let message = format!(
+                "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"
+            );
             let help = "move this line into the spliced file";
-            self.files.warning(site.file, site.span.start, message, help, report);
+            self.files
+                .warning(site.file, site.span.start, message, help, report);
             scope.nested.push((number, setting));
             return;
         }
-        let Some(Found::Own(entry)) = scope.find(name) else { return };
-        let What::Node(node) = &mut scope.entries[entry].what else { return };
+        let Some(Found::Own(entry)) = scope.find(name) else {
+            return;
+        };
+        let What::Node(node) = &mut scope.entries[entry].what else {
+            return;
+        };
         if !node.kind.is_regular() {
-            let message = format!("'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line");
-            self.files.warning(site.file, site.span.start, message, "remove the line", report);
+            let message = format!(
+                "'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line"
+            );
+            self.files.warning(
+                site.file,
+                site.span.start,
+                message,
+                "remove the line",
+                report,
+            );
             return;
         }
         node.done |= setting == Setting::Done;
@@ -544,13 +733,18 @@ impl<'l> Workflow<'l> {
     }
 
     fn unknown(&self, scope: &Scope, name: &str, site: Site, report: &mut Report) {
-        let near = (!is_full(report)).then(|| suggest::closest(name, scope.names())).flatten();
+        let near = (!is_full(report))
+            .then(|| suggest::closest(name, scope.names()))
+            .flatten();
         let help = match near {
             Some(near) => format!("did you mean '{near}'? names are case-sensitive"),
-            None => "declare it with JOB, or correct the spelling (names are case-sensitive)".to_owned(),
+            None => {
+                "declare it with JOB, or correct the spelling (names are case-sensitive)".to_owned()
+            }
         };
         let message = format!("no node or splice is called '{name}'");
-        self.files.error(site.file, site.span.start, message, help, report);
+        self.files
+            .error(site.file, site.span.start, message, help, report);
     }
 
     /// The `VARS` of nodes, by scope; empty when no description could use them.
@@ -564,12 +758,18 @@ impl<'l> Workflow<'l> {
             let mut variables = ScopeVariables::default();
             let mut position = 0;
             self.files.enter(root.file, root.file, 0, report);
-            self.walk(root.file, &root.directory, false, report, &mut |_, _, statement, _| {
-                if let Statement::Vars { node, pairs } = statement {
-                    position += 1;
-                    variables.add(&root.scope, &node, pairs, position);
-                }
-            });
+            self.walk(
+                root.file,
+                &root.directory,
+                false,
+                report,
+                &mut |_, _, statement, _| {
+                    if let Statement::Vars { node, pairs } = statement {
+                        position += 1;
+                        variables.add(&root.scope, &node, pairs, position);
+                    }
+                },
+            );
             self.files.leave();
             all.push(variables);
         }
@@ -620,13 +820,21 @@ struct Layout<'w, 'l> {
 
 impl Layout<'_, '_> {
     /// Adds the tasks of a scope whose names begin with `prefix`, inside the scopes `around`.
-    fn place(&mut self, scope: &Rc<Scope>, prefix: &mut String, around: &mut Vec<Rc<Scope>>, report: &mut Report) {
+    fn place(
+        &mut self,
+        scope: &Rc<Scope>,
+        prefix: &mut String,
+        around: &mut Vec<Rc<Scope>>,
+        report: &mut Report,
+    ) {
         let (base, prefix_length) = (self.tasks.len(), prefix.len());
         around.push(Rc::clone(scope));
         for (index, entry) in scope.entries.iter().enumerate() {
             prefix.push_str(&entry.name);
             match &entry.what {
-                What::Node(node) => self.place_node(scope, index, entry, node, prefix, around, report),
+                What::Node(node) => {
+                    self.place_node(scope, index, entry, node, prefix, around, report)
+                }
                 What::Splice(None) => {}
                 What::Splice(Some(splice)) => {
                     prefix.push('+');
@@ -637,8 +845,14 @@ impl Layout<'_, '_> {
         }
         around.pop();
         for &(parent, child) in &scope.arcs {
-            let arc = self.build.arc(self.tasks[base + parent as usize], self.tasks[base + child as usize]);
-            debug_assert!(arc.is_ok() || report.errors() > 0, "self-loops were refused before");
+            let arc = self.build.arc(
+                self.tasks[base + parent as usize],
+                self.tasks[base + child as usize],
+            );
+            debug_assert!(
+                arc.is_ok() || report.errors() > 0,
+                "self-loops were refused before"
+            );
         }
         for &(number, setting) in &scope.nested {
             let task = self.tasks[base + number as usize];
@@ -650,7 +864,10 @@ impl Layout<'_, '_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one call, with what the loop around it knows")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one call, with what the loop around it knows"
+    )]
     fn place_node(
         &mut self,
         scope: &Scope,
@@ -675,19 +892,30 @@ impl Layout<'_, '_> {
         }
         if node.kind.is_regular() {
             let (priority, retries) = node.settings.with(scope.all);
-            priority.into_iter().for_each(|priority| self.build.set_priority(task, priority.into()));
-            retries.into_iter().for_each(|times| self.build.set_retries(task, times));
+            priority
+                .into_iter()
+                .for_each(|priority| self.build.set_priority(task, priority.into()));
+            retries
+                .into_iter()
+                .for_each(|times| self.build.set_retries(task, times));
         }
         let submit = match &node.description {
             NodeDescription::Inline(submit) => Some(&**submit),
             _ if !self.workflow.described || node.kind == NodeKind::Subdag => None,
-            NodeDescription::Named(name) => around.iter().find_map(|scope| scope.descriptions.get(&**name)),
+            NodeDescription::Named(name) => around
+                .iter()
+                .find_map(|scope| scope.descriptions.get(&**name)),
         };
         if let Some(submit) = submit {
             let variables = &self.variables[scope.index];
             let command = submit.command(name, &|key| variables.get(index, key));
-            command.into_iter().for_each(|command| self.build.set_command(task, &command));
-            submit.cpus().into_iter().for_each(|cpus| self.build.set_cpus(task, cpus));
+            command
+                .into_iter()
+                .for_each(|command| self.build.set_command(task, &command));
+            submit
+                .cpus()
+                .into_iter()
+                .for_each(|cpus| self.build.set_cpus(task, cpus));
         }
     }
 }

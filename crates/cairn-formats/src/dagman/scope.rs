@@ -7,8 +7,8 @@
 
 use super::statement::NodeKind;
 use super::submit::Submit;
-use hashbrown::hash_map::Entry as MapEntry;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry as MapEntry;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -117,11 +117,15 @@ impl Settings {
 
     /// The settings of a node whose scope has `all` for all its nodes.
     pub(crate) fn with(self, all: Settings) -> (Option<i32>, Option<u32>) {
-        let later = |own: Option<(u32, i64)>, all: Option<(u32, i64)>| own.max(all).map(|(_, value)| value);
+        let later =
+            |own: Option<(u32, i64)>, all: Option<(u32, i64)>| own.max(all).map(|(_, value)| value);
         let wide = |(position, value): (u32, i32)| (position, i64::from(value));
         let wide_retries = |(position, times): (u32, u32)| (position, i64::from(times));
         let priority = later(self.priority.map(wide), all.priority.map(wide));
-        let retries = later(self.retries.map(wide_retries), all.retries.map(wide_retries));
+        let retries = later(
+            self.retries.map(wide_retries),
+            all.retries.map(wide_retries),
+        );
         (priority.map(|p| p as i32), retries.map(|r| r as u32))
     }
 }
@@ -144,12 +148,28 @@ impl Scope {
         if !node.kind.is_regular() && !self.specials.contains(&node.kind) {
             self.specials.push(node.kind);
         }
-        self.add(name, mark, What::Node(node), Size { tasks: 1, name_bytes: bytes, arcs: 0 })
+        self.add(
+            name,
+            mark,
+            What::Node(node),
+            Size {
+                tasks: 1,
+                name_bytes: bytes,
+                arcs: 0,
+            },
+        )
     }
 
     /// Adds a splice, which must fit ([`Scope::size_with`]). Gives the entry that has its name already.
-    pub(crate) fn add_splice(&mut self, name: &str, mark: Mark, splice: Option<Rc<Scope>>) -> Result<(), usize> {
-        let size = splice.as_ref().map_or(Size::default(), |s| prefixed(s.size, name));
+    pub(crate) fn add_splice(
+        &mut self,
+        name: &str,
+        mark: Mark,
+        splice: Option<Rc<Scope>>,
+    ) -> Result<(), usize> {
+        let size = splice
+            .as_ref()
+            .map_or(Size::default(), |s| prefixed(s.size, name));
         self.add(name, mark, What::Splice(splice), size)
     }
 
@@ -162,7 +182,12 @@ impl Scope {
         };
         let first = self.size.tasks as u32;
         self.size = sum(self.size, size);
-        self.entries.push(Entry { name, mark, first, what });
+        self.entries.push(Entry {
+            name,
+            mark,
+            first,
+            what,
+        });
         Ok(())
     }
 
@@ -181,15 +206,21 @@ impl Scope {
             });
         }
         for (plus, _) in name.match_indices('+') {
-            let Some(&index) = self.by_name.get(&name[..plus]) else { continue };
+            let Some(&index) = self.by_name.get(&name[..plus]) else {
+                continue;
+            };
             let entry = &self.entries[index as usize];
-            let What::Splice(splice) = &entry.what else { continue };
+            let What::Splice(splice) = &entry.what else {
+                continue;
+            };
             let Some(splice) = splice else {
                 return Some(Found::Splice(entry.first, None));
             };
             return Some(match splice.find(&name[plus + 1..])? {
                 Found::Own(inner) => match &splice.entries[inner].what {
-                    What::Node(node) => Found::Inside(entry.first + splice.entries[inner].first, node),
+                    What::Node(node) => {
+                        Found::Inside(entry.first + splice.entries[inner].first, node)
+                    }
                     What::Splice(_) => return None,
                 },
                 Found::Inside(number, node) => Found::Inside(entry.first + number, node),
@@ -204,7 +235,9 @@ impl Scope {
         let after = self.entries.partition_point(|entry| entry.first <= number);
         let entry = &self.entries[after - 1];
         match &entry.what {
-            What::Splice(Some(splice)) => format!("{}+{}", entry.name, splice.name_of(number - entry.first)),
+            What::Splice(Some(splice)) => {
+                format!("{}+{}", entry.name, splice.name_of(number - entry.first))
+            }
             _ => entry.name.to_string(),
         }
     }
@@ -216,19 +249,27 @@ impl Scope {
 
     /// Tasks that wait for none of this scope, ascending: where a parent of the whole splice attaches.
     pub(crate) fn initial(&self) -> Rc<[u32]> {
-        let ends = self.initial.get_or_init(|| self.loose_ends(|&(_, child)| child, Scope::initial));
+        let ends = self
+            .initial
+            .get_or_init(|| self.loose_ends(|&(_, child)| child, Scope::initial));
         Rc::clone(ends)
     }
 
     /// Tasks that none of this scope waits for, ascending: where a child of the whole splice attaches.
     pub(crate) fn terminal(&self) -> Rc<[u32]> {
-        let ends = self.terminal.get_or_init(|| self.loose_ends(|&(parent, _)| parent, Scope::terminal));
+        let ends = self
+            .terminal
+            .get_or_init(|| self.loose_ends(|&(parent, _)| parent, Scope::terminal));
         Rc::clone(ends)
     }
 
     /// Tasks at no end of a dependency, neither of this scope nor of the splice they lie in. Special nodes, which
     /// take no dependencies, are left out.
-    fn loose_ends(&self, end: impl Fn(&(u32, u32)) -> u32, of_splice: fn(&Scope) -> Rc<[u32]>) -> Rc<[u32]> {
+    fn loose_ends(
+        &self,
+        end: impl Fn(&(u32, u32)) -> u32,
+        of_splice: fn(&Scope) -> Rc<[u32]>,
+    ) -> Rc<[u32]> {
         let mut tied = vec![false; self.size.tasks as usize];
         for arc in &self.arcs {
             tied[end(arc) as usize] = true;
@@ -238,7 +279,9 @@ impl Scope {
             match &entry.what {
                 What::Node(node) => loose.extend(node.kind.is_regular().then_some(entry.first)),
                 What::Splice(None) => {}
-                What::Splice(Some(splice)) => loose.extend(of_splice(splice).iter().map(|number| entry.first + number)),
+                What::Splice(Some(splice)) => {
+                    loose.extend(of_splice(splice).iter().map(|number| entry.first + number))
+                }
             }
         }
         loose.retain(|&number: &u32| !tied[number as usize]);
@@ -257,5 +300,8 @@ fn sum(a: Size, b: Size) -> Size {
 /// The size of a splice, each of whose names gets `name+` before it.
 fn prefixed(size: Size, name: &str) -> Size {
     let more = size.tasks.saturating_mul(name.len() as u64 + 1);
-    Size { name_bytes: size.name_bytes.saturating_add(more), ..size }
+    Size {
+        name_bytes: size.name_bytes.saturating_add(more),
+        ..size
+    }
 }

@@ -64,21 +64,41 @@ pub(crate) enum Description<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement<'t> {
     /// `JOB`, `SUBDAG EXTERNAL`, `FINAL`, `PROVISIONER`, `SERVICE`.
-    Node { kind: NodeKind, name: Text<'t>, name_span: Range<usize>, description: Description<'t>, done: bool },
+    Node {
+        kind: NodeKind,
+        name: Text<'t>,
+        name_span: Range<usize>,
+        description: Description<'t>,
+        done: bool,
+    },
     /// `SPLICE name file [DIR directory]`.
-    Splice { name: Text<'t>, file: Text<'t>, directory: Option<Text<'t>> },
+    Splice {
+        name: Text<'t>,
+        file: Text<'t>,
+        directory: Option<Text<'t>>,
+    },
     /// `INCLUDE file`.
     Include { file: Text<'t> },
     /// `SUBMIT-DESCRIPTION name { … }`.
     SubmitDescription { name: Text<'t>, body: &'t str },
     /// `[WEAK] PARENT … CHILD …`. A weak dependency orders its nodes like any other.
-    Dependency { parents: Vec<Text<'t>>, children: Vec<Text<'t>> },
+    Dependency {
+        parents: Vec<Text<'t>>,
+        children: Vec<Text<'t>>,
+    },
     /// `RETRY node times [UNLESS-EXIT code]`.
     Retry { node: Text<'t>, times: u32 },
     /// `VARS node [PREPEND|APPEND] key=value …`.
-    Vars { node: Text<'t>, pairs: Vec<(Text<'t>, Text<'t>)> },
+    Vars {
+        node: Text<'t>,
+        pairs: Vec<(Text<'t>, Text<'t>)>,
+    },
     /// `PRIORITY node value`.
-    Priority { node: Text<'t>, value: i32, value_span: Range<usize> },
+    Priority {
+        node: Text<'t>,
+        value: i32,
+        value_span: Range<usize>,
+    },
     /// `DONE node`.
     Done { node: Text<'t> },
     /// `PIN_IN node number`.
@@ -98,7 +118,11 @@ pub(crate) enum Statement<'t> {
 
 /// The statements of a file in order, each with its place, or what is wrong with it.
 pub(crate) fn statements(text: &str) -> Statements<'_> {
-    Statements { text, lines: Lines::new(text), encoded: name::is_encoded(text) }
+    Statements {
+        text,
+        lines: Lines::new(text),
+        encoded: name::is_encoded(text),
+    }
 }
 
 /// See [`statements`].
@@ -117,7 +141,11 @@ impl<'t> Iterator for Statements<'t> {
         while logical.words.is_empty() {
             logical = self.lines.next_logical()?;
         }
-        let mut span = Span { start: logical.start, end: logical.end, line: logical.line };
+        let mut span = Span {
+            start: logical.start,
+            end: logical.end,
+            line: logical.line,
+        };
         let parser = Parser {
             text: self.text,
             words: logical.words,
@@ -133,14 +161,29 @@ impl<'t> Iterator for Statements<'t> {
 
 /// The keywords, with the form of their statements. A `-` in a keyword may also be written `_`.
 const FORMS: [(&str, &str); 31] = [
-    ("JOB", "JOB <node> <submit file or description> [DIR <directory>] [NOOP] [DONE]"),
-    ("FINAL", "FINAL <node> <submit file or description> [DIR <directory>] [NOOP]"),
-    ("PROVISIONER", "PROVISIONER <node> <submit file or description>"),
+    (
+        "JOB",
+        "JOB <node> <submit file or description> [DIR <directory>] [NOOP] [DONE]",
+    ),
+    (
+        "FINAL",
+        "FINAL <node> <submit file or description> [DIR <directory>] [NOOP]",
+    ),
+    (
+        "PROVISIONER",
+        "PROVISIONER <node> <submit file or description>",
+    ),
     ("SERVICE", "SERVICE <node> <submit file or description>"),
-    ("SUBDAG", "SUBDAG EXTERNAL <node> <dag file> [DIR <directory>] [NOOP] [DONE]"),
+    (
+        "SUBDAG",
+        "SUBDAG EXTERNAL <node> <dag file> [DIR <directory>] [NOOP] [DONE]",
+    ),
     ("SPLICE", "SPLICE <name> <dag file> [DIR <directory>]"),
     ("INCLUDE", "INCLUDE <dag file>"),
-    ("SUBMIT_DESCRIPTION", "SUBMIT-DESCRIPTION <name> {, then the description, then } on a line of its own"),
+    (
+        "SUBMIT_DESCRIPTION",
+        "SUBMIT-DESCRIPTION <name> {, then the description, then } on a line of its own",
+    ),
     ("CATEGORY", "CATEGORY <node> <category>"),
     ("PARENT", "PARENT <node> … CHILD <node> …"),
     ("WEAK", "WEAK PARENT <node> … CHILD <node> …"),
@@ -149,16 +192,28 @@ const FORMS: [(&str, &str); 31] = [
         "SCRIPT [DEFER <status> <seconds>] [DEBUG <file> STDOUT|STDERR|ALL] PRE|POST|HOLD <node> <script> …",
     ),
     ("RETRY", "RETRY <node> <times> [UNLESS-EXIT <code>]"),
-    ("ABORT_DAG_ON", "ABORT-DAG-ON <node> <status> [RETURN <0…255>]"),
+    (
+        "ABORT_DAG_ON",
+        "ABORT-DAG-ON <node> <status> [RETURN <0…255>]",
+    ),
     ("VARS", "VARS <node> [PREPEND|APPEND] <key>=<value> …"),
     ("PRIORITY", "PRIORITY <node> <integer>"),
     ("PRE_SKIP", "PRE_SKIP <node> <status>"),
-    ("TOLERANCE", "TOLERANCE <node> <failures>[%] [FAIL-FAST|WAIT]"),
+    (
+        "TOLERANCE",
+        "TOLERANCE <node> <failures>[%] [FAIL-FAST|WAIT]",
+    ),
     ("DONE", "DONE <node>"),
     ("MAXJOBS", "MAXJOBS <category> <number>"),
     ("CONFIG", "CONFIG <file>"),
-    ("DOT", "DOT <file> [UPDATE|DONT-UPDATE] [OVERWRITE|DONT-OVERWRITE] [INCLUDE <file>]"),
-    ("NODE_STATUS_FILE", "NODE_STATUS_FILE <file> [<seconds>] [ALWAYS-UPDATE]"),
+    (
+        "DOT",
+        "DOT <file> [UPDATE|DONT-UPDATE] [OVERWRITE|DONT-OVERWRITE] [INCLUDE <file>]",
+    ),
+    (
+        "NODE_STATUS_FILE",
+        "NODE_STATUS_FILE <file> [<seconds>] [ALWAYS-UPDATE]",
+    ),
     ("JOBSTATE_LOG", "JOBSTATE_LOG <file>"),
     ("SAVE_POINT_FILE", "SAVE_POINT_FILE <node> [<file>]"),
     ("SET_JOB_ATTR", "SET_JOB_ATTR <key> = <value>"),
@@ -196,7 +251,10 @@ impl<'t> Parser<'t, '_> {
         let Some(word) = self.word(Quotes::Keep)? else {
             return Err(self.fault("a line without a word"));
         };
-        let Some(&(keyword, form)) = FORMS.iter().find(|(keyword, _)| is_keyword(&word.text, keyword)) else {
+        let Some(&(keyword, form)) = FORMS
+            .iter()
+            .find(|(keyword, _)| is_keyword(&word.text, keyword))
+        else {
             return Err(unknown_keyword(&word));
         };
         self.form = form;
@@ -228,7 +286,9 @@ impl<'t> Parser<'t, '_> {
             "RETRY" => self.retry()?,
             "VARS" => self.vars()?,
             "PRIORITY" => self.priority()?,
-            "DONE" => Statement::Done { node: self.name("node")? },
+            "DONE" => Statement::Done {
+                node: self.name("node")?,
+            },
             "PIN_IN" => {
                 let (node, pin) = self.pin()?;
                 Statement::PinIn { node, pin }
@@ -237,7 +297,10 @@ impl<'t> Parser<'t, '_> {
                 let (node, pin) = self.pin()?;
                 Statement::PinOut { node, pin }
             }
-            "CONNECT" => Statement::Connect { parent: self.name("splice")?, child: self.name("splice")? },
+            "CONNECT" => Statement::Connect {
+                parent: self.name("splice")?,
+                child: self.name("splice")?,
+            },
             "SCRIPT" => self.script()?,
             "ABORT_DAG_ON" => self.abort_dag_on()?,
             "PRE_SKIP" => {
@@ -266,7 +329,11 @@ impl<'t> Parser<'t, '_> {
         let (name_span, name) = (word.span.clone(), self.decoded(word));
         if name::is_reserved(&name) && !self.encoded {
             let message = format!("'{name}' is a reserved word and cannot name a node");
-            return Err(Fault { at: name_span.start, message, help: "choose another name".to_owned() });
+            return Err(Fault {
+                at: name_span.start,
+                message,
+                help: "choose another name".to_owned(),
+            });
         }
         let opening = match self.word(Quotes::Drop)? {
             Some(word) => word,
@@ -287,7 +354,13 @@ impl<'t> Parser<'t, '_> {
                 return Err(self.fault_at(option.span.start, message));
             }
         }
-        Ok(Statement::Node { kind, name, name_span, description, done })
+        Ok(Statement::Node {
+            kind,
+            name,
+            name_span,
+            description,
+            done,
+        })
     }
 
     /// Swallows the lines up to the closing one, which may go on with options of the node.
@@ -326,7 +399,10 @@ impl<'t> Parser<'t, '_> {
             return Err(self.fault("the description is missing"));
         };
         let Some(closing) = closing_of(&opening.text) else {
-            return Err(self.fault_at(opening.span.start, "a description begins with '{'".to_owned()));
+            return Err(self.fault_at(
+                opening.span.start,
+                "a description begins with '{'".to_owned(),
+            ));
         };
         let body = self.inline_description(&opening, &closing)?;
         self.words = Words::of(""); // DAGMan does not look at what follows the closing brace
@@ -339,11 +415,17 @@ impl<'t> Parser<'t, '_> {
         let mut directory = None;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "DIR") {
-                return Err(self.fault_at(option.span.start, format!("'{}' is not DIR", option.text)));
+                return Err(
+                    self.fault_at(option.span.start, format!("'{}' is not DIR", option.text))
+                );
             }
             directory = Some(self.file()?);
         }
-        Ok(Statement::Splice { name, file, directory })
+        Ok(Statement::Splice {
+            name,
+            file,
+            directory,
+        })
     }
 
     fn dependency(&mut self) -> Result<Statement<'t>, Fault> {
@@ -371,17 +453,27 @@ impl<'t> Parser<'t, '_> {
         let (times, _) = self.integer("number of retries", 0..=i32::MAX)?;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "UNLESS_EXIT") {
-                return Err(self.fault_at(option.span.start, format!("'{}' is not UNLESS-EXIT", option.text)));
+                return Err(self.fault_at(
+                    option.span.start,
+                    format!("'{}' is not UNLESS-EXIT", option.text),
+                ));
             }
             self.integer("exit code", i32::MIN..=i32::MAX)?;
         }
-        Ok(Statement::Retry { node, times: times.unsigned_abs() })
+        Ok(Statement::Retry {
+            node,
+            times: times.unsigned_abs(),
+        })
     }
 
     fn priority(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node")?;
         let (value, value_span) = self.integer("priority", i32::MIN..=i32::MAX)?;
-        Ok(Statement::Priority { node, value, value_span })
+        Ok(Statement::Priority {
+            node,
+            value,
+            value_span,
+        })
     }
 
     fn pin(&mut self) -> Result<(Text<'t>, u32), Fault> {
@@ -393,7 +485,10 @@ impl<'t> Parser<'t, '_> {
     fn script(&mut self) -> Result<Statement<'t>, Fault> {
         loop {
             let word = self.need("script type (PRE, POST or HOLD)")?;
-            if ["PRE", "POST", "HOLD"].iter().any(|kind| is_keyword(&word.text, kind)) {
+            if ["PRE", "POST", "HOLD"]
+                .iter()
+                .any(|kind| is_keyword(&word.text, kind))
+            {
                 break;
             } else if is_keyword(&word.text, "DEFER") {
                 self.integer("exit status", i32::MIN..=i32::MAX)?;
@@ -402,7 +497,10 @@ impl<'t> Parser<'t, '_> {
                 self.need("debug file")?;
                 self.one_of(&["STDOUT", "STDERR", "ALL"])?;
             } else {
-                let message = format!("'{}' is none of PRE, POST, HOLD, DEFER and DEBUG", word.text);
+                let message = format!(
+                    "'{}' is none of PRE, POST, HOLD, DEFER and DEBUG",
+                    word.text
+                );
                 return Err(self.fault_at(word.span.start, message));
             }
         }
@@ -419,7 +517,10 @@ impl<'t> Parser<'t, '_> {
         self.integer("exit status", i32::MIN..=i32::MAX)?;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "RETURN") {
-                return Err(self.fault_at(option.span.start, format!("'{}' is not RETURN", option.text)));
+                return Err(self.fault_at(
+                    option.span.start,
+                    format!("'{}' is not RETURN", option.text),
+                ));
             }
             self.integer("return code", 0..=255)?;
         }
@@ -430,7 +531,11 @@ impl<'t> Parser<'t, '_> {
         let node = self.name("node")?;
         let word = self.need("number of failures")?;
         let digits = word.text.strip_suffix('%');
-        if !digits.unwrap_or(&word.text).parse::<i32>().is_ok_and(|n| n >= 0) {
+        if !digits
+            .unwrap_or(&word.text)
+            .parse::<i32>()
+            .is_ok_and(|n| n >= 0)
+        {
             let message = format!("'{}' is no number of failures", word.text);
             return Err(self.fault_at(word.span.start, message));
         }
@@ -452,7 +557,9 @@ impl<'t> Parser<'t, '_> {
         let node = self.name("node")?;
         let mut after_option = self.words.clone();
         let option = after_option.next_word(Quotes::Keep).ok().flatten();
-        if option.is_some_and(|word| is_keyword(&word.text, "PREPEND") || is_keyword(&word.text, "APPEND")) {
+        if option.is_some_and(|word| {
+            is_keyword(&word.text, "PREPEND") || is_keyword(&word.text, "APPEND")
+        }) {
             self.words = after_option;
         }
         let mut pairs = Vec::new();
@@ -468,7 +575,11 @@ impl<'t> Parser<'t, '_> {
     /// `key=value`, with blanks around `=` or without, the value quoted or not.
     fn pair(&mut self) -> Result<(Text<'t>, Text<'t>), Fault> {
         let start = self.words.offset();
-        while self.words.peek().is_some_and(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'=' | b'"' | b'\'')) {
+        while self
+            .words
+            .peek()
+            .is_some_and(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'=' | b'"' | b'\''))
+        {
             self.words.bump();
         }
         let key = self.words.since(start);
@@ -487,11 +598,21 @@ impl<'t> Parser<'t, '_> {
         let Some(value) = self.word(Quotes::Keep)? else {
             return Err(self.fault_at(start, format!("the value of '{key}' is missing")));
         };
-        if key.trim_start_matches("My.").trim_start_matches('+').is_empty() {
+        if key
+            .trim_start_matches("My.")
+            .trim_start_matches('+')
+            .is_empty()
+        {
             return Err(self.fault_at(start, format!("'{key}' is no key")));
         }
-        if key.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("queue")) {
-            return Err(self.fault_at(start, format!("the key '{key}' begins with 'queue', which DAGMan forbids")));
+        if key
+            .get(..5)
+            .is_some_and(|head| head.eq_ignore_ascii_case("queue"))
+        {
+            return Err(self.fault_at(
+                start,
+                format!("the key '{key}' begins with 'queue', which DAGMan forbids"),
+            ));
         }
         Ok((Cow::Borrowed(key), unquoted(value.text)))
     }
@@ -512,15 +633,23 @@ impl<'t> Parser<'t, '_> {
                     if is_keyword(&option.text, "INCLUDE") {
                         self.file()?;
                     } else if !flags.iter().any(|flag| is_keyword(&option.text, flag)) {
-                        return Err(self.fault_at(option.span.start, format!("'{}' is too much", option.text)));
+                        return Err(self.fault_at(
+                            option.span.start,
+                            format!("'{}' is too much", option.text),
+                        ));
                     }
                 }
             }
             "NODE_STATUS_FILE" => {
                 self.file()?;
                 while let Some(option) = self.word(Quotes::Keep)? {
-                    if !is_keyword(&option.text, "ALWAYS_UPDATE") && option.text.parse::<i32>().is_err() {
-                        return Err(self.fault_at(option.span.start, format!("'{}' is too much", option.text)));
+                    if !is_keyword(&option.text, "ALWAYS_UPDATE")
+                        && option.text.parse::<i32>().is_err()
+                    {
+                        return Err(self.fault_at(
+                            option.span.start,
+                            format!("'{}' is too much", option.text),
+                        ));
                     }
                 }
             }
@@ -583,19 +712,32 @@ impl<'t> Parser<'t, '_> {
 
     fn one_of(&mut self, keywords: &[&str]) -> Result<(), Fault> {
         let word = self.need(&keywords.join(" or "))?;
-        match keywords.iter().any(|keyword| is_keyword(&word.text, keyword)) {
+        match keywords
+            .iter()
+            .any(|keyword| is_keyword(&word.text, keyword))
+        {
             true => Ok(()),
-            false => Err(self.fault_at(word.span.start, format!("'{}' is not {}", word.text, keywords.join(" or ")))),
+            false => Err(self.fault_at(
+                word.span.start,
+                format!("'{}' is not {}", word.text, keywords.join(" or ")),
+            )),
         }
     }
 
-    fn integer(&mut self, what: &str, range: std::ops::RangeInclusive<i32>) -> Result<(i32, Range<usize>), Fault> {
+    fn integer(
+        &mut self,
+        what: &str,
+        range: std::ops::RangeInclusive<i32>,
+    ) -> Result<(i32, Range<usize>), Fault> {
         let word = self.need(what)?;
         match word.text.parse() {
             Ok(number) if range.contains(&number) => Ok((number, word.span)),
             _ => {
                 let (least, most) = range.into_inner();
-                let message = format!("'{}' is no {what}: it must be an integer from {least} to {most}", word.text);
+                let message = format!(
+                    "'{}' is no {what}: it must be an integer from {least} to {most}",
+                    word.text
+                );
                 Err(self.fault_at(word.span.start, message))
             }
         }
@@ -607,7 +749,11 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn fault_at(&self, at: usize, message: String) -> Fault {
-        Fault { at, message, help: format!("the form is: {}", self.form) }
+        Fault {
+            at,
+            message,
+            help: format!("the form is: {}", self.form),
+        }
     }
 }
 
@@ -616,7 +762,9 @@ fn closing_of(opening: &str) -> Option<String> {
     if opening.starts_with('{') {
         return Some("}".to_owned());
     }
-    let token = opening.strip_prefix("@=").filter(|token| !token.is_empty())?;
+    let token = opening
+        .strip_prefix("@=")
+        .filter(|token| !token.is_empty())?;
     Some(format!("@{token}"))
 }
 
@@ -631,10 +779,16 @@ fn unquoted(value: Text<'_>) -> Text<'_> {
 fn unknown_keyword(word: &Word<'_>) -> Fault {
     let help = match suggest::closest(&word.text, FORMS.iter().map(|(keyword, _)| *keyword)) {
         Some(keyword) => format!("did you mean {keyword}?"),
-        None => "a DAGMan line begins with a keyword such as JOB, PARENT, SPLICE or PRIORITY".to_owned(),
+        None => {
+            "a DAGMan line begins with a keyword such as JOB, PARENT, SPLICE or PRIORITY".to_owned()
+        }
     };
     let shown: String = word.text.chars().take(40).collect();
-    Fault { at: word.span.start, message: format!("'{shown}' is no DAGMan keyword"), help }
+    Fault {
+        at: word.span.start,
+        message: format!("'{shown}' is no DAGMan keyword"),
+        help,
+    }
 }
 
 #[cfg(test)]
@@ -648,7 +802,9 @@ mod tests {
     fn one(text: &str) -> Statement<'_> {
         let mut all = parse(text);
         assert_eq!(all.len(), 1, "{all:?}");
-        all.pop().unwrap().unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
+        all.pop()
+            .unwrap()
+            .unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
     }
 
     fn fault(text: &str) -> Fault {
@@ -659,27 +815,75 @@ mod tests {
     fn every_keyword_in_any_case_with_dash_or_underscore() {
         let of_node = |node: &'static str| Statement::OfNode { node: node.into() };
         for text in [
-            "CATEGORY a cat", "category a +cat", "SCRIPT PRE a x.sh $JOB", "script defer 1 60 debug f all post a x",
-            "Script Hold a \"x y\"", "ABORT-DAG-ON a 2", "abort_dag_on a -1 return 0", "PRE_SKIP a 1", "pre-skip a 1",
-            "TOLERANCE a 3", "TOLERANCE a 3% WAIT", "tolerance a 3 % fail-fast", "SAVE_POINT_FILE a",
+            "CATEGORY a cat",
+            "category a +cat",
+            "SCRIPT PRE a x.sh $JOB",
+            "script defer 1 60 debug f all post a x",
+            "Script Hold a \"x y\"",
+            "ABORT-DAG-ON a 2",
+            "abort_dag_on a -1 return 0",
+            "PRE_SKIP a 1",
+            "pre-skip a 1",
+            "TOLERANCE a 3",
+            "TOLERANCE a 3% WAIT",
+            "tolerance a 3 % fail-fast",
+            "SAVE_POINT_FILE a",
             "save-point-file a ../x.save",
         ] {
             assert_eq!(one(text), of_node("a"), "{text}");
         }
         for text in [
-            "MAXJOBS cat 3", "CONFIG x.config", "config \"x y\"", "DOT x.dot", "dot x dont-update OVERWRITE include h",
-            "NODE_STATUS_FILE f", "node-status-file f 60 always-update", "JOBSTATE_LOG f", "SET_JOB_ATTR a = \"b",
-            "set-job-attr x=1", "ENV SET a=b;c=d", "env get A B",
+            "MAXJOBS cat 3",
+            "CONFIG x.config",
+            "config \"x y\"",
+            "DOT x.dot",
+            "dot x dont-update OVERWRITE include h",
+            "NODE_STATUS_FILE f",
+            "node-status-file f 60 always-update",
+            "JOBSTATE_LOG f",
+            "SET_JOB_ATTR a = \"b",
+            "set-job-attr x=1",
+            "ENV SET a=b;c=d",
+            "env get A B",
         ] {
             assert_eq!(one(text), Statement::OfRun, "{text}");
         }
         assert_eq!(one("reject"), Statement::Reject);
         assert_eq!(one("Done a"), Statement::Done { node: "a".into() });
-        assert_eq!(one("pin-in a 2"), Statement::PinIn { node: "a".into(), pin: 2 });
-        assert_eq!(one("PIN_OUT a 1"), Statement::PinOut { node: "a".into(), pin: 1 });
-        assert_eq!(one("connect A B"), Statement::Connect { parent: "A".into(), child: "B".into() });
-        assert_eq!(one("include \"a b.dag\""), Statement::Include { file: "a b.dag".into() });
-        assert_eq!(one("RETRY a 3 unless-exit 2"), Statement::Retry { node: "a".into(), times: 3 });
+        assert_eq!(
+            one("pin-in a 2"),
+            Statement::PinIn {
+                node: "a".into(),
+                pin: 2
+            }
+        );
+        assert_eq!(
+            one("PIN_OUT a 1"),
+            Statement::PinOut {
+                node: "a".into(),
+                pin: 1
+            }
+        );
+        assert_eq!(
+            one("connect A B"),
+            Statement::Connect {
+                parent: "A".into(),
+                child: "B".into()
+            }
+        );
+        assert_eq!(
+            one("include \"a b.dag\""),
+            Statement::Include {
+                file: "a b.dag".into()
+            }
+        );
+        assert_eq!(
+            one("RETRY a 3 unless-exit 2"),
+            Statement::Retry {
+                node: "a".into(),
+                times: 3
+            }
+        );
         let all = parse("RETRY x -1\nJOB PARENT x\nPIN_IN a 0\nENV PUT x\nPRIORITY a 3000000000\n");
         assert!(all.iter().all(Result::is_err), "{all:?}");
         assert_eq!(FORMS.len(), 31);
@@ -695,14 +899,20 @@ mod tests {
             done,
         };
         assert_eq!(one("Job A a.sub"), node(NodeKind::Job, "A", false));
-        assert_eq!(one("JOB B \"a.sub\" dir /tmp NOOP Done"), node(NodeKind::Job, "B", true));
+        assert_eq!(
+            one("JOB B \"a.sub\" dir /tmp NOOP Done"),
+            node(NodeKind::Job, "B", true)
+        );
         for (text, expected) in [
             ("SUBDAG EXTERNAL s x.dag", NodeKind::Subdag),
             ("final s x.sub", NodeKind::Final),
             ("PROVISIONER s x.sub", NodeKind::Provisioner),
             ("SERVICE s x.sub", NodeKind::Service),
         ] {
-            assert!(matches!(one(text), Statement::Node { kind, .. } if kind == expected), "{text}");
+            assert!(
+                matches!(one(text), Statement::Node { kind, .. } if kind == expected),
+                "{text}"
+            );
         }
     }
 
@@ -710,17 +920,40 @@ mod tests {
     fn inline_descriptions_end_at_their_closing_line() {
         let text = "JOB a {\n executable = /bin/x\n\n # }\n}  DONE\nSUBMIT-DESCRIPTION d @=end\nx = }\n}\n@end\nJOB b d";
         let all = parse(text);
-        let Ok(Statement::Node { description: Description::Inline(body), done: true, .. }) = &all[0] else {
+        let Ok(Statement::Node {
+            description: Description::Inline(body),
+            done: true,
+            ..
+        }) = &all[0]
+        else {
             panic!("{:?}", all[0])
         };
         assert_eq!(*body, " executable = /bin/x\n");
-        assert_eq!(all[1], Ok(Statement::SubmitDescription { name: "d".into(), body: "x = }\n}\n" }));
+        assert_eq!(
+            all[1],
+            Ok(Statement::SubmitDescription {
+                name: "d".into(),
+                body: "x = }\n}\n"
+            })
+        );
         assert!(matches!(all[2], Ok(Statement::Node { .. })));
         let (span, _) = statements(text).next().unwrap();
         assert!(text[..span.end].ends_with("}  DONE"));
-        assert!(fault("JOB a {\nexecutable = x\n").message.contains("never closed"));
-        assert!(fault("JOB a { executable = x }").help.contains("lines of its own"));
-        assert!(fault("SUBMIT-DESCRIPTION d x.sub").message.contains("begins with '{'"));
+        assert!(
+            fault("JOB a {\nexecutable = x\n")
+                .message
+                .contains("never closed")
+        );
+        assert!(
+            fault("JOB a { executable = x }")
+                .help
+                .contains("lines of its own")
+        );
+        assert!(
+            fault("SUBMIT-DESCRIPTION d x.sub")
+                .message
+                .contains("begins with '{'")
+        );
     }
 
     #[test]
@@ -730,20 +963,46 @@ mod tests {
             children: vec!["c".into(), "d".into()],
         };
         assert_eq!(one("PARENT a b CHILD c d"), expected);
-        assert_eq!(one("weak parent a \\\n b \\\n\n child c\\\n child d"), expected);
-        assert_eq!(fault("PARENT CHILD b").message, "there is no node after PARENT");
+        assert_eq!(
+            one("weak parent a \\\n b \\\n\n child c\\\n child d"),
+            expected
+        );
+        assert_eq!(
+            fault("PARENT CHILD b").message,
+            "there is no node after PARENT"
+        );
         assert_eq!(fault("PARENT a b").message, "CHILD is missing");
-        assert_eq!(fault("PARENT a CHILD").message, "there is no node after CHILD");
-        assert!(fault("WEAK CHILD a").message.contains("'CHILD' is not PARENT"));
+        assert_eq!(
+            fault("PARENT a CHILD").message,
+            "there is no node after CHILD"
+        );
+        assert!(
+            fault("WEAK CHILD a")
+                .message
+                .contains("'CHILD' is not PARENT")
+        );
     }
 
     #[test]
     fn variables() {
         let text = r#"VARS a APPEND x = "1 \"2\"" +My='q' z=$(JOB) t = "" "#;
-        let Statement::Vars { pairs, .. } = one(text) else { panic!() };
+        let Statement::Vars { pairs, .. } = one(text) else {
+            panic!()
+        };
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(k, v)| (&**k, &**v)).collect();
-        assert_eq!(pairs, [("x", "1 \"2\""), ("+My", "q"), ("z", "$(JOB)"), ("t", "")]);
-        for bad in ["VARS a", "VARS a x", "VARS a =1", "VARS a x==1", "VARS a x=", "VARS a +=\"1\"", "VARS a Queue1=2"] {
+        assert_eq!(
+            pairs,
+            [("x", "1 \"2\""), ("+My", "q"), ("z", "$(JOB)"), ("t", "")]
+        );
+        for bad in [
+            "VARS a",
+            "VARS a x",
+            "VARS a =1",
+            "VARS a x==1",
+            "VARS a x=",
+            "VARS a +=\"1\"",
+            "VARS a Queue1=2",
+        ] {
             fault(bad);
         }
         assert!(fault("VARS a x=\"1").message.contains("never closed"));
@@ -752,7 +1011,10 @@ mod tests {
     #[test]
     fn faults_name_the_word_the_form_and_a_near_keyword() {
         let wrong = fault("PARNET a CHILD b");
-        assert_eq!((wrong.message.as_str(), wrong.help.as_str()), ("'PARNET' is no DAGMan keyword", "did you mean PARENT?"));
+        assert_eq!(
+            (wrong.message.as_str(), wrong.help.as_str()),
+            ("'PARNET' is no DAGMan keyword", "did you mean PARENT?")
+        );
         let wrong = fault("PRIORITY node high");
         assert_eq!(wrong.at, 14);
         assert_eq!(wrong.help, "the form is: PRIORITY <node> <integer>");
@@ -766,7 +1028,14 @@ mod tests {
     fn the_span_of_a_priority_value_can_be_replaced() {
         let text = "JOB a a.sub\r\nPriority a \\\r\n  -5 \r\n";
         let (span, statement) = statements(text).nth(1).unwrap();
-        let Ok(Statement::Priority { value: -5, value_span, .. }) = statement else { panic!() };
+        let Ok(Statement::Priority {
+            value: -5,
+            value_span,
+            ..
+        }) = statement
+        else {
+            panic!()
+        };
         assert_eq!(&text[value_span], "-5");
         assert_eq!(&text[span.end..], "\r\n");
         assert_eq!(span.line, 2);
@@ -774,13 +1043,24 @@ mod tests {
 
     #[test]
     fn encoded_names_are_decoded_only_under_the_head() {
-        let text = format!("{}\nPARENT a%20b CHILD %50arent\nJOB %50arent x%20y", name::ENCODED_NAMES);
+        let text = format!(
+            "{}\nPARENT a%20b CHILD %50arent\nJOB %50arent x%20y",
+            name::ENCODED_NAMES
+        );
         let all = parse(&text);
         assert_eq!(
             all[0],
-            Ok(Statement::Dependency { parents: vec!["a b".into()], children: vec!["Parent".into()] })
+            Ok(Statement::Dependency {
+                parents: vec!["a b".into()],
+                children: vec!["Parent".into()]
+            })
         );
         assert!(matches!(&all[1], Ok(Statement::Node { name, .. }) if name == "Parent"));
-        assert_eq!(one("DONE a%20b"), Statement::Done { node: "a%20b".into() });
+        assert_eq!(
+            one("DONE a%20b"),
+            Statement::Done {
+                node: "a%20b".into()
+            }
+        );
     }
 }

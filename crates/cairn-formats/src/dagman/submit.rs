@@ -45,7 +45,12 @@ impl Submit {
     /// The command line that `node` runs, where it can be known: `None` when there is no executable, or when a macro
     /// stands for something that only HTCondor knows.
     pub(crate) fn command(&self, node: &str, variables: &Variables<'_>) -> Option<String> {
-        let macros = Macros { submit: self, node, variables, left: Cell::new(MOST_MACROS) };
+        let macros = Macros {
+            submit: self,
+            node,
+            variables,
+            left: Cell::new(MOST_MACROS),
+        };
         let executable = macros.expand(self.get("executable")?, 0)?;
         if executable.is_empty() {
             return None;
@@ -103,7 +108,9 @@ impl Macros<'_, '_> {
             out.push_str(&rest[..dollar]);
             rest = &rest[dollar + 1..];
             let Some(inner) = rest.strip_prefix('(') else {
-                let word = rest.trim_start_matches(|c: char| c == '$' || c == '_' || c.is_ascii_alphanumeric());
+                let word = rest.trim_start_matches(|c: char| {
+                    c == '$' || c == '_' || c.is_ascii_alphanumeric()
+                });
                 if word.starts_with(['(', '[']) {
                     return None;
                 }
@@ -133,7 +140,9 @@ impl Macros<'_, '_> {
             _ => {}
         }
         let key = name.to_ascii_lowercase();
-        let text = (self.variables)(&key).or_else(|| self.submit.get(&key)).or(default)?;
+        let text = (self.variables)(&key)
+            .or_else(|| self.submit.get(&key))
+            .or(default)?;
         self.expand(text, depth + 1)
     }
 }
@@ -142,7 +151,12 @@ impl Macros<'_, '_> {
 /// quotes), else the old one (words between blanks, `\"` a quote). `None` when the quotes do not match.
 fn split_arguments(text: &str) -> Option<Vec<String>> {
     let Some(inner) = text.strip_prefix('"') else {
-        return Some(text.replace("\\\"", "\"").split_whitespace().map(str::to_owned).collect());
+        return Some(
+            text.replace("\\\"", "\"")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect(),
+        );
     };
     let inner = inner.strip_suffix('"')?;
     let mut arguments: Vec<String> = Vec::new();
@@ -194,7 +208,11 @@ const UNESCAPE: &str = "eval \"$(printf %b \"$1\")\"";
 pub(crate) fn description(command: &str, cpus: Option<u32>) -> String {
     let mut lines = format!("executable = {SHELL}\n");
     let arguments = match command.chars().any(|c| c.is_control() && c != '\t') {
-        true => format!("-c {} sh {}", condor_quoted(UNESCAPE), condor_quoted(&escaped(command))),
+        true => format!(
+            "-c {} sh {}",
+            condor_quoted(UNESCAPE),
+            condor_quoted(&escaped(command))
+        ),
         false => format!("-c {}", condor_quoted(command)),
     };
     writeln!(lines, "arguments = \"{arguments}\"").expect("a string takes anything");
@@ -206,7 +224,10 @@ pub(crate) fn description(command: &str, cpus: Option<u32>) -> String {
 
 /// One argument in HTCondor's new syntax, with no macro in it.
 fn condor_quoted(argument: &str) -> String {
-    let quoted = argument.replace('\'', "''").replace('"', "\"\"").replace('$', "$(DOLLAR)");
+    let quoted = argument
+        .replace('\'', "''")
+        .replace('"', "\"\"")
+        .replace('$', "$(DOLLAR)");
     format!("'{quoted}'")
 }
 
@@ -243,7 +264,13 @@ fn unescaped(text: &str) -> String {
                 out.push(b'\n');
                 rest = tail;
             }
-            [b'0', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..] => {
+            [
+                b'0',
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                tail @ ..,
+            ] => {
                 out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
                 rest = tail;
             }
@@ -263,28 +290,57 @@ mod tests {
     use proptest::prelude::*;
 
     fn command(body: &str) -> Option<String> {
-        let variables = |key: &str| [("x", "1 2"), ("loop", "$(LOOP)")].iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
+        let variables = |key: &str| {
+            [("x", "1 2"), ("loop", "$(LOOP)")]
+                .iter()
+                .find(|(k, _)| *k == key)
+                .map(|(_, v)| *v)
+        };
         Submit::parse(body).command("node", &variables)
     }
 
     #[test]
     fn executable_and_arguments_make_a_command() {
-        assert_eq!(command("executable = x.pl\narguments = 1 2\n").unwrap(), "x.pl 1 2");
+        assert_eq!(
+            command("executable = x.pl\narguments = 1 2\n").unwrap(),
+            "x.pl 1 2"
+        );
         assert_eq!(command("  EXECUTABLE=/bin/echo\n# arguments = no\nArguments = \"a 'b c' \"\"d\"\" 'it''s' ''\"").unwrap(),
             "/bin/echo a 'b c' '\"d\"' 'it'\\''s' ''");
-        assert_eq!(command("executable = e\narguments = say \\\"hi\\\"").unwrap(), "e say '\"hi\"'");
+        assert_eq!(
+            command("executable = e\narguments = say \\\"hi\\\"").unwrap(),
+            "e say '\"hi\"'"
+        );
         assert_eq!(command("executable = e").unwrap(), "e");
         assert_eq!(command("arguments = 1"), None);
         assert_eq!(command("executable = e\narguments = \"'open\""), None);
-        assert_eq!(command("executable = e\narguments = \"single \" inside\""), None);
+        assert_eq!(
+            command("executable = e\narguments = \"single \" inside\""),
+            None
+        );
     }
 
     #[test]
     fn macros_are_replaced_or_the_command_is_unknown() {
-        let with = |arguments: &str| command(&format!("dir = /d\nexecutable = e\narguments = {arguments}"));
-        assert_eq!(with("$(JOB) $(x) $(Dir)/$(none:no)").unwrap(), "e node 1 2 /d/no");
+        let with = |arguments: &str| {
+            command(&format!(
+                "dir = /d\nexecutable = e\narguments = {arguments}"
+            ))
+        };
+        assert_eq!(
+            with("$(JOB) $(x) $(Dir)/$(none:no)").unwrap(),
+            "e node 1 2 /d/no"
+        );
         assert_eq!(with("$(DOLLAR)HOME a$b$").unwrap(), "e '$HOME' 'a$b$'");
-        for unknown in ["$(Process)", "$$(Arch)", "$ENV(HOME)", "$(loop)", "$(open", "$$([1+1])", "$F(x)"] {
+        for unknown in [
+            "$(Process)",
+            "$$(Arch)",
+            "$ENV(HOME)",
+            "$(loop)",
+            "$(open",
+            "$$([1+1])",
+            "$F(x)",
+        ] {
             assert_eq!(with(unknown), None, "{unknown}");
         }
     }
@@ -311,8 +367,13 @@ mod tests {
     #[test]
     fn the_shell_undoes_what_was_escaped() {
         let script = "printf '%s|' one\nprintf '%s|' 'back\\slash' \"$((1+1))\"\n";
-        let out = std::process::Command::new(SHELL).args(["-c", UNESCAPE, "sh", &escaped(script)]).output();
-        assert_eq!(String::from_utf8_lossy(&out.unwrap().stdout), "one|back\\slash|2|");
+        let out = std::process::Command::new(SHELL)
+            .args(["-c", UNESCAPE, "sh", &escaped(script)])
+            .output();
+        assert_eq!(
+            String::from_utf8_lossy(&out.unwrap().stdout),
+            "one|back\\slash|2|"
+        );
     }
 
     proptest! {

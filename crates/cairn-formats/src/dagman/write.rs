@@ -42,7 +42,11 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "RETRY {name} {}", retries.min(i32::MAX as u32))?;
         }
         if let Some(priority) = flow.priority(task) {
-            writeln!(out, "PRIORITY {name} {}", priority.clamp(i32::MIN.into(), i32::MAX.into()))?;
+            writeln!(
+                out,
+                "PRIORITY {name} {}",
+                priority.clamp(i32::MIN.into(), i32::MAX.into())
+            )?;
         }
     }
     for parent in tasks() {

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use std::path::Path;
 
 /// Fetches from `(name, text)` pairs by path.
-pub(crate) fn in_memory<'a>(files: &'a [(&'a str, &'a str)]) -> impl FnMut(&Path, &mut Report) -> Option<Source> + 'a {
+pub(crate) fn in_memory<'a>(
+    files: &'a [(&'a str, &'a str)],
+) -> impl FnMut(&Path, &mut Report) -> Option<Source> + 'a {
     |path, report| {
         let name = path.to_str().expect("test paths are text");
         let file = files.iter().find(|(file, _)| *file == name);
@@ -21,10 +23,19 @@ pub(crate) fn in_memory<'a>(files: &'a [(&'a str, &'a str)]) -> impl FnMut(&Path
 pub(crate) fn shown(flow: &Flow) -> String {
     let mut out = String::new();
     for task in flow.dag().tasks() {
-        let mut parents: Vec<&str> = flow.dag().parents(task).iter().map(|&parent| flow.name(parent)).collect();
+        let mut parents: Vec<&str> = flow
+            .dag()
+            .parents(task)
+            .iter()
+            .map(|&parent| flow.name(parent))
+            .collect();
         parents.sort_unstable();
         let arrow = if parents.is_empty() { "" } else { " -> " };
-        out.push_str(&format!("{}{arrow}{}\n", parents.join(" "), flow.name(task)));
+        out.push_str(&format!(
+            "{}{arrow}{}\n",
+            parents.join(" "),
+            flow.name(task)
+        ));
     }
     out
 }
@@ -56,23 +67,39 @@ fn any_name() -> impl Strategy<Value = String> {
 pub(crate) fn any_flow() -> impl Strategy<Value = Flow> {
     let names = prop::collection::hash_set(any_name(), 0..12);
     let command = "[ -~\\t\\n]{1,20}";
-    let attributes = (prop::option::of(command), prop::option::of(0..5u32), prop::option::of(any::<i32>()), any::<bool>());
+    let attributes = (
+        prop::option::of(command),
+        prop::option::of(0..5u32),
+        prop::option::of(any::<i32>()),
+        any::<bool>(),
+    );
     let attributes = prop::collection::vec(attributes, 12);
     (names, any::<u64>(), 0..4u64, attributes).prop_map(|(names, seed, density, attributes)| {
         let names: Vec<String> = names.into_iter().collect();
         let mut build = FlowBuilder::new();
-        let tasks: Vec<_> = names.iter().map(|name| build.declare(name, 0).expect("names differ")).collect();
+        let tasks: Vec<_> = names
+            .iter()
+            .map(|name| build.declare(name, 0).expect("names differ"))
+            .collect();
         for (&task, (command, retries, priority, done)) in tasks.iter().zip(attributes) {
-            command.iter().for_each(|command| build.set_command(task, command));
-            retries.into_iter().for_each(|retries| build.set_retries(task, retries));
-            priority.into_iter().for_each(|priority| build.set_priority(task, priority.into()));
+            command
+                .iter()
+                .for_each(|command| build.set_command(task, command));
+            retries
+                .into_iter()
+                .for_each(|retries| build.set_retries(task, retries));
+            priority
+                .into_iter()
+                .for_each(|priority| build.set_priority(task, priority.into()));
             if done {
                 build.set_done(task);
             }
         }
         let mut state = seed;
         let mut random = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             state >> 33
         };
         let mut rank: Vec<usize> = (0..tasks.len()).collect();
@@ -82,7 +109,9 @@ pub(crate) fn any_flow() -> impl Strategy<Value = Flow> {
         for i in 0..rank.len() {
             for j in i + 1..rank.len() {
                 if random() % 6 < density {
-                    build.arc(tasks[rank[i]], tasks[rank[j]]).expect("two tasks");
+                    build
+                        .arc(tasks[rank[i]], tasks[rank[j]])
+                        .expect("two tasks");
                 }
             }
         }
