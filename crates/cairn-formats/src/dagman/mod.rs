@@ -1,0 +1,30 @@
+//! HTCondor DAGMan: reads the files users have, with all they include and splice, and writes ones that DAGMan takes.
+//! Knows nothing of other formats.
+//!
+//! From the bottom: the `lexer` cuts logical lines and words, `statement` makes typed statements of them (with their
+//! places, for edits that leave all else as it is), `files` loads what is included and spliced, `scope` holds one
+//! file's part, `read` puts it together.
+//!
+//! What is read: `JOB`, `SUBDAG EXTERNAL`, `FINAL`, `PROVISIONER` and `SERVICE` make one task each; the last three
+//! stand alone, as DAGMan ties them to nothing. Tasks keep the order of the file, a splice's tasks standing where its
+//! `SPLICE` line does and an included file's where its `INCLUDE` does. A task in a splice is called `splice+node`.
+//! `WEAK` dependencies are dependencies. `RETRY`, `PRIORITY` and `DONE` are kept; so is the command where an inline or
+//! named submit description gives an executable and every macro in it is known.
+//!
+//! Limits, so that a small file cannot fill the memory: [`scope::MOST_TASKS`] tasks and [`scope::MOST_NAME_BYTES`]
+//! bytes of names by splicing, [`scope::MOST_ARCS`] dependencies, [`files::DEEPEST`] files deep,
+//! [`files::MOST_INCLUDES`] includes.
+
+mod files;
+mod lexer;
+mod name;
+mod read;
+mod scope;
+mod statement;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(crate) use read::read;
+pub(crate) use write::write;
