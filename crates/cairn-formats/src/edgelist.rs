@@ -1,0 +1,12 @@
+//! Stand-in.
+use crate::{Report, Source};
+use cairn_dag::Flow;
+
+pub(crate) fn read(source: &Source, _separator: char, report: &mut Report) -> Option<Flow> {
+    report.error(source.place(), "not in this build", "");
+    None
+}
+
+pub(crate) fn write(_: &Flow, _: char, _: &mut dyn std::io::Write) -> std::io::Result<()> {
+    Err(std::io::Error::other("not in this build"))
+}
