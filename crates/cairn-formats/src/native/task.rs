@@ -37,6 +37,8 @@ pub(super) struct Sink<'s, 'r> {
     pub(super) draft: Draft<'s, 'r>,
     /// Where the task at hand begins, if known.
     pub(super) here: Mark,
+    /// The names in a list `after`, while it is read.
+    names: Vec<Text<'s>>,
     parents: Vec<(Symbol, Mark)>,
     inputs: Vec<FileEntry<'s>>,
     outputs: Vec<FileEntry<'s>>,
@@ -50,6 +52,7 @@ impl<'s, 'r> Sink<'s, 'r> {
         Sink {
             draft,
             here: NOWHERE,
+            names: Vec::new(),
             parents: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -65,11 +68,17 @@ impl<'s, 'r> Sink<'s, 'r> {
         }
     }
 
-    #[inline]
-    fn parent(&mut self, name: &str) {
-        let mark = self.mark(name);
-        let parent = self.draft.build.mention(name, mark);
-        self.parents.push((parent, mark));
+    /// Looks all parents up at once, so that the processor can wait for several at a time.
+    fn mention_parents(&mut self) {
+        for name in &self.names {
+            let mark = match self.draft.mark(name) {
+                NOWHERE => self.here,
+                mark => mark,
+            };
+            let parent = self.draft.build.mention(name, mark);
+            self.parents.push((parent, mark));
+        }
+        self.names.clear();
     }
 
     /// Warns of a field that is not ours, once for each name.
@@ -245,19 +254,23 @@ impl<'de> Visitor<'de> for ParentsSeed<'_, 'de, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(name) = list.next_element::<Text<'de>>()? {
-            self.0.parent(&name);
+        self.0.names.clear();
+        while let Some(name) = list.next_element()? {
+            self.0.names.push(name);
         }
+        self.0.mention_parents();
         Ok(())
     }
 
     fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<(), E> {
-        self.0.parent(name);
+        self.0.names.push(Text(name.into()));
+        self.0.mention_parents();
         Ok(())
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<(), E> {
-        self.0.parent(name);
+        self.0.names.push(Text(name.to_owned().into()));
+        self.0.mention_parents();
         Ok(())
     }
 
