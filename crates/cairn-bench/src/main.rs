@@ -2,6 +2,7 @@
 
 mod closure;
 mod measure;
+mod read;
 mod strands;
 mod theory;
 
@@ -22,6 +23,7 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "the hull of large dags: seconds, memory, growth",
         closure::run,
     ),
+    ("read", "load, parse and freeze large files", read::run),
 ];
 
 fn main() {

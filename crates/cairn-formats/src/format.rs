@@ -1,5 +1,7 @@
 //! The formats there are, by name and by extension. Knows nothing of their syntax.
 
+use std::path::Path;
+
 /// A file format that can be read, and perhaps written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
@@ -79,5 +81,84 @@ impl Format {
     /// The format called `name`.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
+    }
+
+    /// The format that a file name promises, looking through `.gz` and `.zst`. A `.json` is taken for the native
+    /// flow file and a `.dag` for DAGMan; what such a file really holds, [`crate::detect`] says.
+    ///
+    /// ```
+    /// use cairn_formats::Format;
+    /// assert_eq!(Format::from_extension("a/b.dag".as_ref()), Some(Format::Dagman));
+    /// assert_eq!(Format::from_extension("b.dot.zst".as_ref()), Some(Format::Dot));
+    /// assert_eq!(Format::from_extension("README".as_ref()), None);
+    /// ```
+    pub fn from_extension(path: &Path) -> Option<Format> {
+        let mut extension = extension_of(path)?;
+        if matches!(extension.as_str(), "gz" | "zst") {
+            extension = extension_of(Path::new(path.file_stem()?))?;
+        }
+        Some(match extension.as_str() {
+            "dag" | "dagman" => Format::Dagman,
+            "dax" | "xml" => Format::Dax,
+            "yml" | "yaml" => Format::PegasusYaml,
+            "dot" | "gv" => Format::Dot,
+            "makeflow" | "mf" => Format::Makeflow,
+            "stg" => Format::Stg,
+            "ga" => Format::Galaxy,
+            "csv" => Format::Csv,
+            "tsv" => Format::Tsv,
+            "toml" => Format::FlowToml,
+            "json" => Format::FlowJson,
+            "jsonl" | "ndjson" => Format::FlowJsonLines,
+            _ => return None,
+        })
+    }
+
+    /// Whether flows can be written in this format, too.
+    pub fn can_write(self) -> bool {
+        match self {
+            Format::Dagman | Format::WfFormat | Format::Dot | Format::Csv | Format::Tsv => true,
+            Format::FlowToml | Format::FlowJson | Format::FlowJsonLines => true,
+            Format::Dax | Format::PegasusYaml | Format::Makeflow | Format::Stg => false,
+            Format::Galaxy | Format::Taskcluster | Format::TaskEdge => false,
+        }
+    }
+
+    /// The names of the formats that pass `test`, for messages.
+    pub(crate) fn names(test: impl Fn(Format) -> bool) -> String {
+        let formats = Format::ALL.into_iter().filter(|&f| test(f));
+        formats.map(Format::name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn extension_of(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        for format in Format::ALL {
+            assert_eq!(Format::from_name(format.name()), Some(format));
+        }
+        assert_eq!(Format::from_name("nonsense"), None);
+    }
+
+    #[test]
+    fn extensions_in_any_case_and_packed() {
+        for (name, format) in [
+            ("X.JSON", Some(Format::FlowJson)),
+            ("x.json.gz", Some(Format::FlowJson)),
+            ("x.NDJSON.ZST", Some(Format::FlowJsonLines)),
+            ("x.y.gv", Some(Format::Dot)),
+            ("x.gz", None),
+            (".gz", None),
+            ("-", None),
+        ] {
+            assert_eq!(Format::from_extension(Path::new(name)), format, "{name}");
+        }
     }
 }

@@ -1,18 +1,51 @@
 //! Reads and writes workflow dags in the formats people have. Knows nothing of scheduling.
+//!
+//! [`Source::load`] brings a file or standard input into memory, unpacked and checked; [`read`] detects its format
+//! and makes a [`cairn_dag::Flow`], or fills a [`Report`] with what is wrong, where, and what to do; [`write`]
+//! writes a flow again.
+//!
+//! ```
+//! use cairn_formats::{Format, Report, Source};
+//! let source = Source::from_text("hello.dot", "digraph { a -> b; a -> c }");
+//! let mut report = Report::default();
+//! let (format, flow) = cairn_formats::read(&source, None, &mut report).expect("well-formed");
+//! assert_eq!((format, flow.dag().arc_count()), (Format::Dot, 2));
+//! let mut out = Vec::new();
+//! cairn_formats::write(&flow, Format::FlowJsonLines, &mut out)?;
+//! assert!(out.starts_with(br#"{"name":"a"}"#));
+//! # Ok::<(), cairn_formats::WriteError>(())
+//! ```
 
 mod dagman;
+mod dax;
+mod detect;
+mod dot;
+mod draft;
 mod edgelist;
 mod format;
+mod galaxy;
+mod json;
 mod lines;
 mod makeflow;
+mod native;
+mod pegasus;
 mod problem;
+mod read;
+mod shell;
 mod source;
 mod stg;
 mod suggest;
+mod taskcluster;
 mod taskedge;
+mod text;
 #[cfg(test)]
 mod text_tests;
+mod wfformat;
+mod write;
 
+pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use problem::{Place, Problem, Report, Severity};
-pub use source::Source;
+pub use read::read;
+pub use source::{Limits, Source};
+pub use write::{WriteError, lost, write};

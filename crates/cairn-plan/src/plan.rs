@@ -1,9 +1,9 @@
 //! The plan of a dag: an order, a bound and a verdict, by theory where it applies and by the hull where it does not.
 //! Knows no files and no clock.
 
+use crate::Weights;
 use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
 use crate::hull::{Hull, hull};
-use crate::Weights;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::{Failure, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
@@ -132,10 +132,16 @@ pub fn plan(dag: &Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Pla
     }
 }
 
-fn plan_by_hull(dag: &Dag, failure: Failure<'_>, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
+fn plan_by_hull(
+    dag: &Dag,
+    failure: Failure<'_>,
+    limits: &Limits,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Plan {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
-    let hull = hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs");
+    let hull =
+        hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs");
     let chain = chain_of(skeleton, &hull);
     let decision = decide::decide(skeleton, &chain, &limits.decide, stop);
     let search = Search {
@@ -183,7 +189,10 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
     }
     // The last vertex is the full set, strict or not.
     let count = interval_of_piece.last().map_or(0, |&last| last + 1);
-    let of_task = |t: TaskId| hull.executed_in(t).map_or(NONE, |piece| interval_of_piece[piece]);
+    let of_task = |t: TaskId| {
+        hull.executed_in(t)
+            .map_or(NONE, |piece| interval_of_piece[piece])
+    };
     let nonsinks = dag.tasks().filter(|&t| !dag.is_sink(t)).count();
     Chain {
         interval: dag.tasks().map(of_task).collect(),

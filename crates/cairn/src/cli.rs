@@ -66,7 +66,9 @@ pub(crate) struct Input {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Count and describe: tasks, arcs, levels, shortcuts, blocks
-    #[command(after_help = "Examples:\n  cairn info workflow.dag\n  zcat big.json.gz | cairn info --json -")]
+    #[command(
+        after_help = "Examples:\n  cairn info workflow.dag\n  zcat big.json.gz | cairn info --json -"
+    )]
     Info(Input),
     /// Is it a dag we can run? Every problem, with file, line and cure
     #[command(
@@ -87,7 +89,9 @@ pub(crate) enum Command {
     )]
     Plan(Plan),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
-    #[command(after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag")]
+    #[command(
+        after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag"
+    )]
     Explain(Explain),
     /// The best N eligible tasks now, given what is executed
     #[command(

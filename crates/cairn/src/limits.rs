@@ -32,11 +32,16 @@ pub(crate) fn stop(limits: &cli::Limits) -> Result<impl Fn() -> bool + Sync + us
         ));
     }
     if limits.threads == Some(0) {
-        return Err(Failure::usage("--threads 0 leaves nobody to do the work", "give 1 or more"));
+        return Err(Failure::usage(
+            "--threads 0 leaves nobody to do the work",
+            "give 1 or more",
+        ));
     }
     if let Some(threads) = limits.threads {
         // Only the first pool counts; a second plan in one process keeps it.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global();
     }
     catch_interrupt();
     let end = Instant::now() + Duration::from_secs_f64(seconds.min(1e9));

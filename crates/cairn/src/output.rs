@@ -153,7 +153,10 @@ impl Progress {
         let (done, over) = std::sync::mpsc::channel();
         let spin = move || {
             let second = std::time::Duration::from_secs(1);
-            if !matches!(over.recv_timeout(second), Err(std::sync::mpsc::RecvTimeoutError::Timeout)) {
+            if !matches!(
+                over.recv_timeout(second),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+            ) {
                 return;
             }
             let bar = indicatif::ProgressBar::new_spinner().with_message(what);

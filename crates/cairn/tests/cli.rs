@@ -25,7 +25,9 @@ fn every_example_checks_and_converts_to_every_writable_format_and_back() {
         let checked = cairn(&["check", &example]);
         assert_eq!(checked.code, 0, "{example}: {checked:?}");
         let before = info(&example);
-        for format in ["dagman", "wfformat", "dot", "csv", "tsv", "toml", "json", "jsonl"] {
+        for format in [
+            "dagman", "wfformat", "dot", "csv", "tsv", "toml", "json", "jsonl",
+        ] {
             let out = folder.path().join(format!("out.{format}"));
             let out = out.to_str().unwrap();
             let run = cairn(&["convert", &example, out, "--to", format]);
@@ -34,7 +36,10 @@ fn every_example_checks_and_converts_to_every_writable_format_and_back() {
             assert_eq!(again.code, 0, "{example} to {format}: {again:?}");
             let after: Value = serde_json::from_str(&again.stdout).unwrap();
             for field in ["tasks", "edges", "sources", "sinks", "depth", "blocks"] {
-                assert_eq!(before[field], after[field], "{field} of {example} as {format}");
+                assert_eq!(
+                    before[field], after[field],
+                    "{field} of {example} as {format}"
+                );
             }
         }
     }

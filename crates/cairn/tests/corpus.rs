@@ -29,7 +29,10 @@ fn info_equals_the_manifest_on_every_entry() {
             assert!(run.stdout.contains("cycle"), "{file}: {}", run.stdout);
             let parsed: Value = serde_json::from_str(&run.stdout).unwrap();
             let message = parsed["problems"][0]["message"].as_str().unwrap();
-            assert!(message.contains("->"), "the cycle itself is named: {message}");
+            assert!(
+                message.contains("->"),
+                "the cycle itself is named: {message}"
+            );
             continue;
         }
         if run.code != 0 {
@@ -44,7 +47,10 @@ fn info_equals_the_manifest_on_every_entry() {
                 other => other,
             };
             if info[ours].to_string() != expected {
-                wrong.push(format!("{file}: {ours} is {}, the manifest says {expected}", info[ours]));
+                wrong.push(format!(
+                    "{file}: {ours} is {}, the manifest says {expected}",
+                    info[ours]
+                ));
             }
         };
         for column in [

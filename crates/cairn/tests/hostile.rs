@@ -51,12 +51,20 @@ fn a_directory() {
 
 #[test]
 fn a_zip() {
-    refused_content("flow.zip", b"PK\x03\x04\x14\x00\x00\x00\x08\x00rest of it", &["zip"]);
+    refused_content(
+        "flow.zip",
+        b"PK\x03\x04\x14\x00\x00\x00\x08\x00rest of it",
+        &["zip"],
+    );
 }
 
 #[test]
 fn invalid_utf8() {
-    refused_content("flow.dag", b"JOB a a.sub\nJOB \xff\xfe b.sub\n", &["utf-8", ":2"]);
+    refused_content(
+        "flow.dag",
+        b"JOB a a.sub\nJOB \xff\xfe b.sub\n",
+        &["utf-8", ":2"],
+    );
 }
 
 #[test]
@@ -68,7 +76,8 @@ fn an_empty_file() {
 fn a_truncated_gzip() {
     let mut packed = Vec::new();
     let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
-    gzip.write_all("JOB a a.sub\n".repeat(1000).as_bytes()).unwrap();
+    gzip.write_all("JOB a a.sub\n".repeat(1000).as_bytes())
+        .unwrap();
     gzip.finish().unwrap();
     packed.truncate(packed.len() / 2);
     refused_content("flow.dag.gz", &packed, &["flow.dag.gz"]);
@@ -82,18 +91,33 @@ fn includes_and_splices_that_name_themselves() {
         std::fs::write(&path, text).unwrap();
         path
     };
-    refused(&write("self.dag", "JOB a a.sub\nINCLUDE self.dag\n"), &["self.dag"]);
+    refused(
+        &write("self.dag", "JOB a a.sub\nINCLUDE self.dag\n"),
+        &["self.dag"],
+    );
     write("two.dag", "INCLUDE one.dag\n");
-    refused(&write("one.dag", "INCLUDE two.dag\n"), &["one.dag", "two.dag"]);
-    refused(&write("splice.dag", "SPLICE s splice.dag\n"), &["splice.dag"]);
+    refused(
+        &write("one.dag", "INCLUDE two.dag\n"),
+        &["one.dag", "two.dag"],
+    );
+    refused(
+        &write("splice.dag", "SPLICE s splice.dag\n"),
+        &["splice.dag"],
+    );
     // Each file splices the next one twice: 2^40 nodes, were it expanded.
     for i in 0..40 {
         let next = format!("bomb{}.dag", i + 1);
-        write(&format!("bomb{i}.dag"), &format!("SPLICE x {next}\nSPLICE y {next}\n"));
+        write(
+            &format!("bomb{i}.dag"),
+            &format!("SPLICE x {next}\nSPLICE y {next}\n"),
+        );
     }
     write("bomb40.dag", "JOB a a.sub\n");
     refused(&folder.path().join("bomb0.dag"), &["bomb"]);
-    refused(&write("gone.dag", "JOB a a.sub\nINCLUDE nowhere.dag\n"), &["nowhere.dag", "gone.dag:2"]);
+    refused(
+        &write("gone.dag", "JOB a a.sub\nINCLUDE nowhere.dag\n"),
+        &["nowhere.dag", "gone.dag:2"],
+    );
 }
 
 #[test]
@@ -122,10 +146,26 @@ fn billion_laughs_in_yaml() {
 fn nesting_deep_enough_to_overflow_a_stack() {
     let deep = 200_000;
     refused_content("deep.json", "[".repeat(deep).as_bytes(), &["deep.json"]);
-    refused_content("deep.toml", format!("x = {}", "[".repeat(deep)).as_bytes(), &["deep.toml"]);
-    refused_content("deep.yml", format!("pegasus: {}", "[".repeat(deep)).as_bytes(), &["deep.yml"]);
-    refused_content("deep.dot", format!("digraph {}", "{".repeat(deep)).as_bytes(), &["deep.dot"]);
-    refused_content("deep.dax", format!("<adag>{}", "<a>".repeat(deep)).as_bytes(), &["deep.dax"]);
+    refused_content(
+        "deep.toml",
+        format!("x = {}", "[".repeat(deep)).as_bytes(),
+        &["deep.toml"],
+    );
+    refused_content(
+        "deep.yml",
+        format!("pegasus: {}", "[".repeat(deep)).as_bytes(),
+        &["deep.yml"],
+    );
+    refused_content(
+        "deep.dot",
+        format!("digraph {}", "{".repeat(deep)).as_bytes(),
+        &["deep.dot"],
+    );
+    refused_content(
+        "deep.dax",
+        format!("<adag>{}", "<a>".repeat(deep)).as_bytes(),
+        &["deep.dax"],
+    );
 }
 
 /// Two billion bytes without a line end: refused as soon as the line is too long, without holding them.
@@ -158,7 +198,11 @@ fn a_cross_product_too_large_to_hold() {
     for i in 0..50_000 {
         text += &format!("JOB p{i} x.sub\nJOB c{i} x.sub\n");
     }
-    let list = |letter: char| (0..50_000).map(|i| format!(" {letter}{i}")).collect::<String>();
+    let list = |letter: char| {
+        (0..50_000)
+            .map(|i| format!(" {letter}{i}"))
+            .collect::<String>()
+    };
     text += &format!("PARENT{} CHILD{}\n", list('p'), list('c'));
     refused_content("cross.dag", text.as_bytes(), &["cross.dag"]);
 }
@@ -169,7 +213,11 @@ fn several_errors_at_once_with_their_lines() {
     let run = cairn_with_input(&["check", "--format", "dagman", "-"], text);
     assert_eq!(run.code, 1, "{run:?}");
     for word in ["-:2", "-:3", "-:4", "JOBB", "nobody", "twice"] {
-        assert!(run.stdout.contains(word), "'{word}' is not in: {}", run.stdout);
+        assert!(
+            run.stdout.contains(word),
+            "'{word}' is not in: {}",
+            run.stdout
+        );
     }
 }
 

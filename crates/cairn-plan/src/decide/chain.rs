@@ -164,7 +164,13 @@ fn solve_components(
             };
             let mut order: Vec<u32> = (0..p.tasks.len() as u32).collect();
             order.sort_unstable_by_key(|&v| chain.rank[p.tasks[v as usize].index()]);
-            solve(&p.component, upper, order, &effort, &mut Work::new(u64::MAX, stop))
+            solve(
+                &p.component,
+                upper,
+                order,
+                &effort,
+                &mut Work::new(u64::MAX, stop),
+            )
         })
         .collect();
     Solved {

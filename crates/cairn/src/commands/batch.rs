@@ -15,9 +15,14 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
     out.warnings(&read.report);
     let flow = &read.flow;
     let executed = executed(&settings.executed, flow)?;
-    let state = BatchState::with_executed(flow.dag(), &executed).map_err(|e| not_closed(&e, flow))?;
+    let state =
+        BatchState::with_executed(flow.dag(), &executed).map_err(|e| not_closed(&e, flow))?;
     let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
-    let effort = if settings.fast { Effort::fast() } else { Effort::default() };
+    let effort = if settings.fast {
+        Effort::fast()
+    } else {
+        Effort::default()
+    };
     let mut batcher = Batcher::new(state, &plan.order);
     let names = |tasks: &[TaskId]| -> Vec<&str> { tasks.iter().map(|&t| flow.name(t)).collect() };
     let before = batcher.state().eligible().len();
@@ -37,11 +42,15 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
         let words = match batch.quality {
             Quality::Exact => "no other choice does better".to_owned(),
             Quality::Gap => format!("no choice leaves more than {bound}"),
-            Quality::Factor => format!("at least half of the best gain; no choice leaves more than {bound}"),
+            Quality::Factor => {
+                format!("at least half of the best gain; no choice leaves more than {bound}")
+            }
         };
         let chosen = names(&batch.chosen).join("\n");
         let text = format!("{chosen}\n");
-        out.remark(&format!("{before} eligible before, {after} after ({words})"));
+        out.remark(&format!(
+            "{before} eligible before, {after} after ({words})"
+        ));
         return out.answer(&value, if batch.chosen.is_empty() { "" } else { &text });
     }
     let ahead = look_ahead(&batcher, &settings.requests, &effort);
@@ -61,7 +70,10 @@ fn executed(list: &str, flow: &Flow) -> Result<Vec<TaskId>, Failure> {
     let names: Vec<String> = match list.strip_prefix('@') {
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|e| {
-                Failure::usage(format!("cannot read {path}: {e}"), "give --executed @FILE with one task a line")
+                Failure::usage(
+                    format!("cannot read {path}: {e}"),
+                    "give --executed @FILE with one task a line",
+                )
             })?;
             text.lines().map(str::to_owned).collect()
         }

@@ -32,7 +32,11 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
     let mut text = out.problems_text(&report);
     text += &summary(input, format, flow, commands, &report);
     out.answer(&value, &text)?;
-    if read.is_some() { Ok(()) } else { Err(Failure::No) }
+    if read.is_some() {
+        Ok(())
+    } else {
+        Err(Failure::No)
+    }
 }
 
 fn summary(

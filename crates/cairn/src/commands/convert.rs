@@ -22,7 +22,9 @@ pub(crate) fn run(settings: &cli::Convert, out: &Output) -> Result<(), Failure> 
     let lost = cairn_formats::lost(&read.flow, format);
     if !lost.is_empty() {
         let (name, lost) = (format.name(), lost.join(", "));
-        out.remark(&format!("note: the format {name} cannot hold {lost}: left out"));
+        out.remark(&format!(
+            "note: the format {name} cannot hold {lost}: left out"
+        ));
     }
     Ok(())
 }
@@ -41,7 +43,10 @@ pub(crate) fn output_format(path: &Path, to: Option<&str>) -> Result<Option<Form
             let writable = Format::ALL.into_iter().filter(|f| f.can_write());
             let names: Vec<_> = writable.map(Format::name).collect();
             Err(Failure::usage(
-                format!("cannot tell a format to write from the name {}", path.display()),
+                format!(
+                    "cannot tell a format to write from the name {}",
+                    path.display()
+                ),
                 format!("add --to with one of: {}", names.join(", ")),
             ))
         }

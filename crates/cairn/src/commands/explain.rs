@@ -37,7 +37,11 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         Err(failure) => (&failure.survey, None),
     };
     let kinds = kinds(survey);
-    let super_arcs: usize = survey.blocks().blocks().map(|b| survey.blocks().super_arcs(b).count()).sum();
+    let super_arcs: usize = survey
+        .blocks()
+        .blocks()
+        .map(|b| survey.blocks().super_arcs(b).count())
+        .sum();
     let value = json!({
         "file": read.name, "format": read.format.name(), "tasks": dag.len(), "arcs": dag.arc_count(),
         "skeleton_removed": survey.removed(), "composite": survey.blocks().is_composite(),
@@ -49,13 +53,21 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         "search": search_json(&plan),
         "verdict": verdict, "proof": proof_json(&plan, flow),
     });
-    let mut text = format!("{}: {} tasks, {} arcs\n", read.name, dag.len(), dag.arc_count());
+    let mut text = format!(
+        "{}: {} tasks, {} arcs\n",
+        read.name,
+        dag.len(),
+        dag.arc_count()
+    );
     text += &blocks_text(survey, &kinds, super_arcs, flow);
     if let Some(found) = proof {
         text += &ranks_text(found);
     }
     if let Some(obstacle) = &plan.obstacle {
-        text += &format!("Linearization (Theorem 7): fails\n  {}\n", obstacle_words(obstacle, survey, flow));
+        text += &format!(
+            "Linearization (Theorem 7): fails\n  {}\n",
+            obstacle_words(obstacle, survey, flow)
+        );
     }
     text += &search_text(&plan);
     text += &format!("Verdict: {}\n", verdict_words(verdict, &plan, flow));
@@ -82,7 +94,12 @@ fn names(flow: &Flow, tasks: &[TaskId]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-fn blocks_text(survey: &Survey<'_>, kinds: &[(String, usize, BlockId)], super_arcs: usize, flow: &Flow) -> String {
+fn blocks_text(
+    survey: &Survey<'_>,
+    kinds: &[(String, usize, BlockId)],
+    super_arcs: usize,
+    flow: &Flow,
+) -> String {
     let blocks = survey.blocks();
     let mut text = match survey.removed() {
         0 => String::new(),
@@ -95,10 +112,20 @@ fn blocks_text(survey: &Survey<'_>, kinds: &[(String, usize, BlockId)], super_ar
         text += &format!("  {count:>7} × {kind:14} such as {from} → {to}\n");
     }
     if kinds.len() > SHOWN {
-        text += &format!("  … and {} more kinds (--json lists all)\n", kinds.len() - SHOWN);
+        text += &format!(
+            "  … and {} more kinds (--json lists all)\n",
+            kinds.len() - SHOWN
+        );
     }
-    let cyclic = if blocks.is_composite() { "acyclic: the dag is composite" } else { "cyclic: the dag is not composite" };
-    text += &format!("Super-dag: {} blocks, {super_arcs} arcs, {cyclic}\n", blocks.len());
+    let cyclic = if blocks.is_composite() {
+        "acyclic: the dag is composite"
+    } else {
+        "cyclic: the dag is not composite"
+    };
+    text += &format!(
+        "Super-dag: {} blocks, {super_arcs} arcs, {cyclic}\n",
+        blocks.len()
+    );
     text
 }
 
@@ -116,16 +143,32 @@ fn ranks_json(found: &Linearization<'_>) -> Value {
 
 fn ranks_text(found: &Linearization<'_>) -> String {
     let proof = &found.proof;
-    let mut text = format!("Ranks under ▷: {}, executed one after the other\n", proof.ranks.len());
+    let mut text = format!(
+        "Ranks under ▷: {}, executed one after the other\n",
+        proof.ranks.len()
+    );
     for r in 0..proof.ranks.len().min(SHOWN) {
         let blocks = proof.blocks_of(r);
-        let how = if matches!(proof.ranks[r], Rank::Merged { .. }) { ", merged by largest increments" } else { "" };
-        let mut kinds: Vec<String> = blocks.iter().take(1000).map(|&b| proof.survey.kind(b).to_string()).collect();
+        let how = if matches!(proof.ranks[r], Rank::Merged { .. }) {
+            ", merged by largest increments"
+        } else {
+            ""
+        };
+        let mut kinds: Vec<String> = blocks
+            .iter()
+            .take(1000)
+            .map(|&b| proof.survey.kind(b).to_string())
+            .collect();
         kinds.sort();
         kinds.dedup();
         let more = if kinds.len() > 3 { ", …" } else { "" };
         kinds.truncate(3);
-        text += &format!("  {:>3}  {} blocks: {}{more}{how}\n", r + 1, blocks.len(), kinds.join(", "));
+        text += &format!(
+            "  {:>3}  {} blocks: {}{more}{how}\n",
+            r + 1,
+            blocks.len(),
+            kinds.join(", ")
+        );
     }
     if proof.ranks.len() > SHOWN {
         text += &format!("  … and {} more ranks\n", proof.ranks.len() - SHOWN);
@@ -150,8 +193,16 @@ fn search_text(plan: &Plan) -> String {
     let Some(search) = &plan.search else {
         return String::new();
     };
-    let whole = if search.is_hull_complete { "" } else { " (incomplete: time ran out)" };
-    let methods: Vec<String> = search.methods.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let whole = if search.is_hull_complete {
+        ""
+    } else {
+        " (incomplete: time ran out)"
+    };
+    let methods: Vec<String> = search
+        .methods
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
     format!(
         "Hull: {} strict vertices{whole}; every IC-optimal order passes through each of them\n\
          Components between vertices: {}, {} different; decided by: {}\n",
@@ -166,27 +217,62 @@ fn search_text(plan: &Plan) -> String {
 fn obstacle_words(obstacle: &Obstacle, survey: &Survey<'_>, flow: &Flow) -> String {
     let block = |b: &BlockId| {
         let kind = survey.kind(*b);
-        format!("{kind} ({} → {})", names(flow, survey.order(*b)), names(flow, survey.blocks().sinks(*b)))
+        format!(
+            "{kind} ({} → {})",
+            names(flow, survey.order(*b)),
+            names(flow, survey.blocks().sinks(*b))
+        )
     };
     match obstacle {
         Obstacle::NotComposite { tasks } => {
-            format!("blocks feed each other in a cycle, by the tasks {}", names(flow, tasks))
+            format!(
+                "blocks feed each other in a cycle, by the tasks {}",
+                names(flow, tasks)
+            )
         }
-        Obstacle::NoOrder { block: b } => format!("the block {} admits no IC-optimal order of its own", block(b)),
-        Obstacle::TooHard { block: b, sources, sinks } => {
-            format!("the block {} of {sources} sources and {sinks} sinks is too hard for exact search", block(b))
+        Obstacle::NoOrder { block: b } => format!(
+            "the block {} admits no IC-optimal order of its own",
+            block(b)
+        ),
+        Obstacle::TooHard {
+            block: b,
+            sources,
+            sinks,
+        } => {
+            format!(
+                "the block {} of {sources} sources and {sinks} sinks is too hard for exact search",
+                block(b)
+            )
         }
         Obstacle::Incomparable { first, second } => {
-            format!("neither ▷ the other, and their sum admits no IC-optimal order: {} and {}", block(first), block(second))
+            format!(
+                "neither ▷ the other, and their sum admits no IC-optimal order: {} and {}",
+                block(first),
+                block(second)
+            )
         }
         Obstacle::TestTooLarge { first, second } => {
-            format!("the ▷ test between {} and {} is too large", block(first), block(second))
+            format!(
+                "the ▷ test between {} and {} is too large",
+                block(first),
+                block(second)
+            )
         }
         Obstacle::AgainstRank { from, to, by } => {
-            format!("{} must come before {} but has lower priority, by task {}", block(from), block(to), flow.name(*by))
+            format!(
+                "{} must come before {} but has lower priority, by task {}",
+                block(from),
+                block(to),
+                flow.name(*by)
+            )
         }
         Obstacle::AgainstMerge { from, to, by } => {
-            format!("{} and {} would have to be merged, but task {} leads from one to the other", block(from), block(to), flow.name(*by))
+            format!(
+                "{} and {} would have to be merged, but task {} leads from one to the other",
+                block(from),
+                block(to),
+                flow.name(*by)
+            )
         }
     }
 }

@@ -40,10 +40,15 @@ pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
 fn named(dag: &Dag) -> Flow {
     let mut build = FlowBuilder::new();
     let symbols: Vec<_> = (dag.tasks())
-        .map(|t| build.declare(&format!("t{}", t.0), 0).expect("names differ"))
+        .map(|t| {
+            build
+                .declare(&format!("t{}", t.0), 0)
+                .expect("names differ")
+        })
         .collect();
     for (parent, child) in dag.arcs() {
-        (build.arc(symbols[parent.index()], symbols[child.index()])).expect("a dag has no self-loop");
+        (build.arc(symbols[parent.index()], symbols[child.index()]))
+            .expect("a dag has no self-loop");
     }
     build.finish().expect("a dag is a dag")
 }

@@ -41,8 +41,14 @@ pub(crate) fn run(settings: &cli::Input, out: &Output) -> Result<(), Failure> {
         ("sources", sources.to_string()),
         ("sinks", sinks.to_string()),
         ("depth", format!("{} levels", levels.depth())),
-        ("width", format!("{} tasks on the widest level", levels.width())),
-        ("shortcuts", format!("{} arcs that a longer path implies", skeleton.removed)),
+        (
+            "width",
+            format!("{} tasks on the widest level", levels.width()),
+        ),
+        (
+            "shortcuts",
+            format!("{} arcs that a longer path implies", skeleton.removed),
+        ),
         ("components", components.count().to_string()),
         ("isolated", format!("{isolated} tasks without any arc")),
         ("blocks", format!("{}{not}", decomposition.len())),

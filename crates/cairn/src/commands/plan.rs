@@ -95,7 +95,11 @@ pub(crate) fn seconds(flow: &Flow) -> Option<Vec<f64>> {
         return None;
     }
     let mean = known.iter().sum::<f64>() / known.len() as f64;
-    Some((flow.dag().tasks()).map(|t| flow.seconds(t).unwrap_or(mean)).collect())
+    Some(
+        (flow.dag().tasks())
+            .map(|t| flow.seconds(t).unwrap_or(mean))
+            .collect(),
+    )
 }
 
 /// What an open result takes, and how much may be open.
@@ -162,7 +166,9 @@ fn under_cap(dag: &Dag, order: &[TaskId], sizes: &Sizes, most: u64) -> Result<Ca
     let unit = sizes.unit;
     if most < least {
         return Err(Failure::usage(
-            format!("no order stays under a cap of {most} {unit}: some task alone needs {least} open"),
+            format!(
+                "no order stays under a cap of {most} {unit}: some task alone needs {least} open"
+            ),
             format!("give at least --memory-cap {least}"),
         ));
     }
@@ -201,12 +207,23 @@ impl Report<'_> {
 
     fn ratio(&self, reached: u64) -> f64 {
         let most = area(&self.plan.bound);
-        if most == 0 { 1.0 } else { reached as f64 / most as f64 }
+        if most == 0 {
+            1.0
+        } else {
+            reached as f64 / most as f64
+        }
     }
 
     fn largest_gap(&self) -> (usize, u32) {
-        let gaps = self.plan.bound.iter().zip(&self.reached.profile).map(|(b, p)| b - p);
-        let largest = gaps.enumerate().max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
+        let gaps = self
+            .plan
+            .bound
+            .iter()
+            .zip(&self.reached.profile)
+            .map(|(b, p)| b - p);
+        let largest = gaps
+            .enumerate()
+            .max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
         largest.unwrap_or((0, 0))
     }
 
@@ -229,7 +246,12 @@ impl Report<'_> {
         let reached = area(&self.reached.profile);
         let (step, gap) = self.largest_gap();
         let baselines: Map<String, Value> = (self.baselines().into_iter())
-            .map(|(name, a)| (name.to_owned(), json!({ "area": a, "area_ratio": self.ratio(a) })))
+            .map(|(name, a)| {
+                (
+                    name.to_owned(),
+                    json!({ "area": a, "area_ratio": self.ratio(a) }),
+                )
+            })
             .collect();
         let mut value = json!({
             "file": self.read.name, "format": self.read.format.name(),
@@ -276,7 +298,10 @@ impl Report<'_> {
         let reached = area(&self.reached.profile);
         let percent = |a: u64| 100.0 * self.ratio(a);
         let (step, gap) = self.largest_gap();
-        text += &format!("  verdict   {}\n", verdict_words(self.verdict(), plan, flow));
+        text += &format!(
+            "  verdict   {}\n",
+            verdict_words(self.verdict(), plan, flow)
+        );
         text += &format!(
             "  area      {reached} of at most {} ({:.2} %)",
             area(&plan.bound),
@@ -286,15 +311,24 @@ impl Report<'_> {
             0 => ", the bound is met at every step\n".to_owned(),
             _ => format!(", largest gap {gap} at step {step}\n"),
         };
-        text += &format!("  memory    {} open {} at the most\n", self.peak, self.sizes.unit);
+        text += &format!(
+            "  memory    {} open {} at the most\n",
+            self.peak, self.sizes.unit
+        );
         text += "  beside    ";
         let others: Vec<String> = (self.baselines().into_iter())
             .map(|(name, a)| format!("{name} {:.1} %", percent(a)))
             .collect();
         text += &format!("{}\n", others.join(", "));
         const SHOWN: usize = 12;
-        let first: Vec<&str> = (self.reached.order.iter().take(SHOWN)).map(|&t| flow.name(t)).collect();
-        let more = if dag.len() > SHOWN { ", … (--order prints all)" } else { "" };
+        let first: Vec<&str> = (self.reached.order.iter().take(SHOWN))
+            .map(|&t| flow.name(t))
+            .collect();
+        let more = if dag.len() > SHOWN {
+            ", … (--order prints all)"
+        } else {
+            ""
+        };
         text += &format!("  order     {}{more}\n", first.join(", "));
         text
     }
@@ -315,13 +349,26 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         Evidence::Bound => json!({ "by": "bound" }),
         Evidence::Blocks(obstacle) => json!({ "by": "merge", "obstacle": obstacle.to_string() }),
         Evidence::Nothing => Value::Null,
-        Evidence::Refusal(Refusal::Component { from, to, tasks, method, states }) => json!({
+        Evidence::Refusal(Refusal::Component {
+            from,
+            to,
+            tasks,
+            method,
+            states,
+        }) => json!({
             "by": "exhaustive", "from": from, "to": to, "tasks": names(tasks), "method": method, "states": states,
         }),
         Evidence::Refusal(Refusal::Sum { from, to, step }) => {
             json!({ "by": "merge", "from": from, "to": to, "step": step })
         }
-        Evidence::Refusal(Refusal::Crossing { vertex, vertex_set, step, gain, set, inside }) => json!({
+        Evidence::Refusal(Refusal::Crossing {
+            vertex,
+            vertex_set,
+            step,
+            gain,
+            set,
+            inside,
+        }) => json!({
             "by": "bound", "steps": [vertex, step], "sets": [names(vertex_set), set.as_deref().map(names)],
             "gain": gain, "gain_through_first": inside,
         }),
@@ -334,28 +381,65 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
         const SHOWN: usize = 8;
         let names: Vec<&str> = set.iter().take(SHOWN).map(|&t| flow.name(t)).collect();
         let more = set.len().saturating_sub(SHOWN);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         format!("{{{}{more}}}", names.join(", "))
     };
     match (verdict, &plan.evidence) {
         ("optimal", Evidence::Linearization { ranks }) => {
-            format!("IC-optimal, proved: {} blocks in {ranks} ranks under ▷ (Theorem 7)", plan.blocks)
+            format!(
+                "IC-optimal, proved: {} blocks in {ranks} ranks under ▷ (Theorem 7)",
+                plan.blocks
+            )
         }
         ("optimal", Evidence::Merge { ranks }) => {
-            format!("IC-optimal, proved: {} blocks merged into {ranks} ranks", plan.blocks)
+            format!(
+                "IC-optimal, proved: {} blocks merged into {ranks} ranks",
+                plan.blocks
+            )
         }
-        ("optimal", _) => "IC-optimal, proved: the order meets the certified bound at every step".to_owned(),
-        ("suboptimal", _) => "an IC-optimal order exists, and this is not one (--policy ic)".to_owned(),
-        ("open", _) => "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned(),
-        (_, Evidence::Refusal(Refusal::Crossing { vertex, vertex_set, step, set, gain, inside })) => {
-            let other = set.as_deref().map_or(String::new(), |s| format!(" {}", list(s)));
+        ("optimal", _) => {
+            "IC-optimal, proved: the order meets the certified bound at every step".to_owned()
+        }
+        ("suboptimal", _) => {
+            "an IC-optimal order exists, and this is not one (--policy ic)".to_owned()
+        }
+        ("open", _) => {
+            "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
+        }
+        (
+            _,
+            Evidence::Refusal(Refusal::Crossing {
+                vertex,
+                vertex_set,
+                step,
+                set,
+                gain,
+                inside,
+            }),
+        ) => {
+            let other = set
+                .as_deref()
+                .map_or(String::new(), |s| format!(" {}", list(s)));
             format!(
                 "no IC-optimal order exists, proved:\n            the only best set of {vertex} tasks is {};\n            \
                  the best set of {step}{other} makes {gain} tasks eligible, through the first at most {inside}",
                 list(vertex_set)
             )
         }
-        (_, Evidence::Refusal(Refusal::Component { from, to, tasks, states, .. })) => format!(
+        (
+            _,
+            Evidence::Refusal(Refusal::Component {
+                from,
+                to,
+                tasks,
+                states,
+                ..
+            }),
+        ) => format!(
             "no IC-optimal order exists, proved: between steps {from} and {to} the tasks {} admit none\n            \
              (search over {states} states exhausted)",
             list(tasks)
@@ -363,7 +447,9 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
         (_, Evidence::Refusal(Refusal::Sum { from, to, step })) => format!(
             "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}"
         ),
-        (_, Evidence::Blocks(obstacle)) => format!("no IC-optimal order exists, proved: {obstacle}"),
+        (_, Evidence::Blocks(obstacle)) => {
+            format!("no IC-optimal order exists, proved: {obstacle}")
+        }
         (_, _) => "no IC-optimal order exists, proved".to_owned(),
     }
 }

@@ -19,20 +19,8 @@ pub(crate) fn manual(folder: &Path, out: &Output) -> Result<(), Failure> {
             "create it first, for example with mkdir -p",
         ));
     }
-    let mut command = Cli::command();
-    command.build();
-    let mut pages = 0;
-    let mut page = |command: clap::Command| -> Result<(), Failure> {
-        let man = clap_mangen::Man::new(command);
-        let path = folder.join(man.get_filename());
-        pages += 1;
-        write_file(&path, |mut out| man.render(&mut out))
-    };
-    page(command.clone())?;
-    for sub in command.get_subcommands().filter(|s| s.get_name() != "help") {
-        let name = format!("cairn-{}", sub.get_name());
-        page(sub.clone().name(name).flatten_help(false))?;
-    }
-    out.remark(&format!("wrote {pages} pages into {}", folder.display()));
+    let shown = folder.display().to_string();
+    clap_mangen::generate_to(Cli::command(), folder).map_err(|e| Failure::writing(&shown, &e))?;
+    out.remark(&format!("wrote the pages into {shown}"));
     Ok(())
 }

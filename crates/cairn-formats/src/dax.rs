@@ -1,0 +1,445 @@
+//! Pegasus DAX (XML), versions 1.8 to 3.6, and as WorkflowSim writes it. Knows elements, and nothing of catalogs.
+//!
+//! A `job`, `dag` or `dax` element is a task, named by its id. Arcs come from `child` and `parent` elements alone:
+//! files make none. The command is the transformation's name and its arguments.
+
+use crate::draft::{Draft, mark_at};
+use crate::{Report, Source, shell};
+use cairn_dag::{Flow, Mark, Symbol};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use std::borrow::Cow;
+
+/// Reads a DAX in one pass. Entities other than XML's own five are refused, so nothing expands.
+///
+/// Time and space linear.
+pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut xml = Reader::from_str(source.text());
+    xml.config_mut().expand_empty_elements = true;
+    let mut dax = Dax {
+        draft: Draft::new(source, report),
+        depth: 0,
+        root_seen: false,
+        job: None,
+        child: None,
+        argument: None,
+        profile: None,
+    };
+    loop {
+        let at = mark_at(xml.buffer_position() as usize);
+        let step = match xml.read_event() {
+            Ok(Event::Eof) => break,
+            Ok(event) => dax.take(&event, at),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(message) = step {
+            let at = match xml.error_position() {
+                0 => at as usize,
+                position => position as usize,
+            };
+            let help = "correct the XML here; a DAX is <adag> with <job> and <child> elements";
+            dax.draft
+                .unreadable(|source| source.place_at(at), message, help);
+            return None;
+        }
+    }
+    if !dax.root_seen || dax.depth > 0 {
+        let (message, help) = match dax.root_seen {
+            true => (
+                "the text ends before </adag>",
+                "the file may be cut off: copy it again",
+            ),
+            false => (
+                "there is no <adag> element",
+                "check that this is a Pegasus DAX",
+            ),
+        };
+        dax.draft.unreadable(Source::place, message, help);
+    }
+    dax.draft.finish()
+}
+
+struct Dax<'s, 'r> {
+    draft: Draft<'s, 'r>,
+    depth: usize,
+    root_seen: bool,
+    job: Option<Job>,
+    /// The child whose parents are being read.
+    child: Option<Symbol>,
+    /// The argument text being read.
+    argument: Option<String>,
+    /// The profile being read: namespace and key, and the text so far.
+    profile: Option<(String, String)>,
+}
+
+/// The job being read.
+struct Job {
+    symbol: Option<Symbol>,
+    mark: Mark,
+    program: String,
+    arguments: String,
+}
+
+type Step = Result<(), String>;
+
+impl Dax<'_, '_> {
+    fn take(&mut self, event: &Event<'_>, at: Mark) -> Step {
+        match event {
+            Event::Start(element) => {
+                self.depth += 1;
+                self.open(element, at)
+            }
+            Event::End(element) => {
+                self.depth = self.depth.saturating_sub(1);
+                self.close(element.local_name().as_ref());
+                Ok(())
+            }
+            Event::Text(text) => {
+                self.text(&text.xml10_content());
+                Ok(())
+            }
+            Event::CData(text) => {
+                self.text(&text.xml10_content());
+                Ok(())
+            }
+            Event::GeneralRef(name) => {
+                let text = match name.resolve_char_ref().map_err(|e| e.to_string())? {
+                    Some(c) => c.to_string(),
+                    None => entity(name)?.to_owned(),
+                };
+                self.text(&text);
+                Ok(())
+            }
+            Event::DocType(text) if text.contains("<!ENTITY") => {
+                Err("this document defines entities, which are not expanded".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(argument) = &mut self.argument {
+            argument.push_str(text);
+        }
+        if let Some((_, value)) = &mut self.profile {
+            value.push_str(text);
+        }
+    }
+
+    fn open(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
+        let name = element.local_name();
+        let name = name.as_ref();
+        if self.depth == 1 {
+            if name != "adag" {
+                return Err(format!("the root element is <{name}>, expected <adag>"));
+            }
+            self.root_seen = true;
+        }
+        match name {
+            "job" | "dag" | "dax" if self.job.is_none() => self.open_job(element, at),
+            "argument" if self.job.is_some() => {
+                self.argument = Some(String::new());
+                Ok(())
+            }
+            "filename" | "file" if self.argument.is_some() => {
+                let file = file_name(element)?.unwrap_or_default();
+                self.text(&file);
+                Ok(())
+            }
+            "uses" => self.uses(element),
+            "profile" if self.job.is_some() => {
+                let namespace = attribute(element, "namespace")?.unwrap_or_default();
+                let key = attribute(element, "key")?.unwrap_or_default();
+                let value = attribute(element, "value")?.unwrap_or_default();
+                self.profile = Some((format!("{namespace}.{key}"), value.into_owned()));
+                Ok(())
+            }
+            "child" => {
+                self.child = self.reference(element, at)?;
+                Ok(())
+            }
+            "parent" => {
+                let parent = self.reference(element, at)?;
+                if let (Some(parent), Some(child)) = (parent, self.child) {
+                    self.draft.arc(parent, child, at);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open_job(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
+        let Some(id) = attribute(element, "id")? else {
+            return Err("this job has no id".to_owned());
+        };
+        let symbol = self.draft.declare(&id, at);
+        let program = match attribute(element, "name")? {
+            Some(name) => name.into_owned(),
+            None => attribute(element, "file")?.unwrap_or_default().into_owned(),
+        };
+        if let (Some(symbol), Some(runtime)) = (symbol, attribute(element, "runtime")?) {
+            self.number(symbol, "runtime", &runtime, at);
+        }
+        self.job = Some(Job {
+            symbol,
+            mark: at,
+            program,
+            arguments: String::new(),
+        });
+        Ok(())
+    }
+
+    /// The task that a `ref` means.
+    fn reference(&mut self, element: &BytesStart<'_>, at: Mark) -> Result<Option<Symbol>, String> {
+        match attribute(element, "ref")? {
+            Some(id) => Ok(Some(self.draft.build.mention(&id, at))),
+            None => Err("this element has no 'ref'".to_owned()),
+        }
+    }
+
+    fn uses(&mut self, element: &BytesStart<'_>) -> Step {
+        let Some(symbol) = self.job.as_ref().and_then(|job| job.symbol) else {
+            return Ok(());
+        };
+        let Some(path) = file_name(element)? else {
+            return Ok(());
+        };
+        let size = attribute(element, "size")?;
+        let bytes = size.and_then(|s| s.trim().parse::<f64>().ok());
+        let bytes = bytes
+            .filter(|b| b.is_finite() && *b >= 0.0)
+            .map(|b| b as u64);
+        let link = attribute(element, "link")?.unwrap_or_default();
+        let build = &mut self.draft.build;
+        if matches!(&*link, "input" | "inout") {
+            build.add_input(symbol, &path, bytes);
+        }
+        if matches!(&*link, "output" | "inout") {
+            build.add_output(symbol, &path, bytes);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, name: &str) {
+        match name {
+            "argument" => {
+                if let (Some(argument), Some(job)) = (self.argument.take(), &mut self.job) {
+                    let words = argument.split_whitespace().collect::<Vec<_>>();
+                    job.arguments = words.join(" ");
+                }
+            }
+            "profile" => {
+                if let Some((key, value)) = self.profile.take() {
+                    self.close_profile(&key, value.trim());
+                }
+            }
+            "job" | "dag" | "dax" => {
+                if let Some(job) = self.job.take() {
+                    self.close_job(&job);
+                }
+            }
+            "child" => self.child = None,
+            _ => {}
+        }
+    }
+
+    fn close_profile(&mut self, key: &str, value: &str) {
+        let Some(&Job { symbol, mark, .. }) = self.job.as_ref() else {
+            return;
+        };
+        let key = key.to_ascii_lowercase();
+        let what = match &*key {
+            "pegasus.runtime" => "runtime",
+            "pegasus.cores" | "condor.request_cpus" | "globus.count" => "cores",
+            "condor.priority" => "priority",
+            "dagman.retry" => "retry",
+            _ => return,
+        };
+        if let Some(symbol) = symbol {
+            self.number(symbol, what, value, mark);
+        }
+    }
+
+    /// Sets what a number says; what is no number is ignored with a warning.
+    fn number(&mut self, symbol: Symbol, what: &str, value: &str, mark: Mark) {
+        let build = &mut self.draft.build;
+        let understood = match what {
+            "runtime" => value
+                .trim()
+                .parse()
+                .is_ok_and(|s| build.set_seconds(symbol, s).is_ok()),
+            "cores" => value.parse().map(|n| build.set_cpus(symbol, n)).is_ok(),
+            "priority" => value.parse().map(|n| build.set_priority(symbol, n)).is_ok(),
+            _ => value.parse().map(|n| build.set_retries(symbol, n)).is_ok(),
+        };
+        if !understood {
+            let message = format!("'{value}' is no {what} and is ignored");
+            self.draft
+                .warning(mark, message, "write a number, not below zero");
+        }
+    }
+
+    fn close_job(&mut self, job: &Job) {
+        let Some(symbol) = job.symbol.filter(|_| !job.program.is_empty()) else {
+            return;
+        };
+        let mut line = String::new();
+        shell::push_word(&mut line, &job.program);
+        if !job.arguments.is_empty() {
+            line.push(' ');
+            line.push_str(&job.arguments);
+        }
+        self.draft.build.set_command(symbol, &line);
+    }
+}
+
+/// The file that an element names: `name` since DAX 3, `file` before.
+fn file_name<'e>(element: &'e BytesStart<'_>) -> Result<Option<Cow<'e, str>>, String> {
+    match attribute(element, "file")? {
+        Some(file) => Ok(Some(file)),
+        None => attribute(element, "name"),
+    }
+}
+
+fn attribute<'e>(element: &'e BytesStart<'_>, key: &str) -> Result<Option<Cow<'e, str>>, String> {
+    match element.try_get_attribute(key) {
+        Ok(None) => Ok(None),
+        Ok(Some(found)) => {
+            let value = found.normalized_value(XmlVersion::Implicit1_0);
+            value.map(Some).map_err(|e| e.to_string())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// XML's own entities. Others would have to be defined in the document, which is refused.
+fn entity(name: &str) -> Result<&'static str, String> {
+    Ok(match name {
+        "lt" => "<",
+        "gt" => ">",
+        "amp" => "&",
+        "apos" => "'",
+        "quot" => "\"",
+        _ => return Err(format!("unknown entity '&{name};'")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::File;
+
+    fn read_text(text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("f.dax", text), &mut report);
+        assert_eq!(
+            flow.is_none(),
+            report.errors() > 0,
+            "{:?}",
+            report.problems()
+        );
+        (flow, report)
+    }
+
+    const DAX: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<!-- a comment with <job id="no"/> -->
+<!DOCTYPE adag SYSTEM "adag.dtd">
+<p:adag xmlns:p="http://pegasus.isi.edu/schema/DAX" version="2.1">
+  <filename file="f.a" link="input"/>
+  <executable name="keg"><uses name="lib"/><pfn url="x"/></executable>
+  <job id="ID1" namespace="n" name="pre process" version="1.0" runtime="18.5">
+    <argument>-a &lt;top&gt;
+      -i <filename file="f.a"/> <![CDATA[&x]]></argument>
+    <uses file="f.a" link="input" size="100"/>
+    <uses name="f.b" link="output" size="2.0e3"/>
+    <uses name="f.c" link="inout"/>
+    <profile namespace="pegasus" key="cores">2</profile>
+    <profile namespace="condor" key="priority"> 5 </profile>
+    <profile namespace="dagman" key="retry">3</profile>
+  </job>
+  <job id="ID2" name="find"/>
+  <dax id="ID3" file="sub.dax"></dax>
+  <child ref="ID2"><parent ref="ID1" edge-label="x"/></child>
+  <child ref="ID3"><parent ref="ID1"/><parent ref="ID2"/></child>
+</p:adag>
+"#;
+
+    #[test]
+    fn jobs_files_profiles_and_dependencies() {
+        for text in [DAX.to_owned(), DAX.replace('\n', "\r\n")] {
+            let (flow, report) = read_text(&text);
+            assert_eq!(report.problems(), []);
+            let flow = flow.unwrap();
+            let [one, two, three] = ["ID1", "ID2", "ID3"].map(|n| flow.find(n).unwrap());
+            let arcs: Vec<_> = flow.dag().arcs().collect();
+            assert_eq!(arcs, [(one, two), (one, three), (two, three)]);
+            assert_eq!(flow.command(one), Some("'pre process' -a <top> -i f.a &x"));
+            assert_eq!(
+                (flow.command(two), flow.command(three)),
+                (Some("find"), Some("sub.dax"))
+            );
+            assert_eq!((flow.seconds(one), flow.seconds(two)), (Some(18.5), None));
+            assert_eq!((flow.cpus(one), flow.priority(one)), (Some(2), Some(5)));
+            assert_eq!(flow.retries(one), Some(3));
+            let file = |path, bytes| File { path, bytes };
+            let inputs: Vec<_> = flow.inputs(one).collect();
+            assert_eq!(inputs, [file("f.a", Some(100)), file("f.c", None)]);
+            let outputs: Vec<_> = flow.outputs(one).collect();
+            assert_eq!(outputs, [file("f.b", Some(2000)), file("f.c", None)]);
+        }
+    }
+
+    #[test]
+    fn errors_have_places_and_entities_do_not_expand() {
+        let laughs = "<!DOCTYPE adag [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;\">]>\n<adag><job id=\"&b;\"/></adag>";
+        for (text, line, message) in [
+            (laughs, 1, "defines entities"),
+            ("<adag>\n<job id=\"&b;\" name=\"x\"/></adag>", 2, "b"),
+            (
+                "<adag><job id=\"a\"><argument>&b;</argument></job></adag>",
+                1,
+                "unknown entity '&b;'",
+            ),
+            ("<html></html>", 1, "the root element is <html>"),
+            ("<adag>\n<job name=\"x\"/></adag>", 2, "this job has no id"),
+            ("<adag><child/></adag>", 1, "has no 'ref'"),
+            ("<adag>\n<job id=\"a\"></adag>", 2, "adag"),
+            ("<adag><job id=\"a\"/>", 0, "ends before </adag>"),
+            ("<!-- nothing -->", 0, "no <adag>"),
+            (
+                "<adag><job id=\"a\"/>\n<job id=\"a\"/></adag>",
+                2,
+                "declared twice",
+            ),
+            (
+                "<adag>\n<child ref=\"a\"><parent ref=\"a\"/></child></adag>",
+                2,
+                "depends on itself",
+            ),
+            (
+                "<adag><job id=\"a\"/>\n<child ref=\"b\"/></adag>",
+                2,
+                "never declared",
+            ),
+        ] {
+            let (_, report) = read_text(text);
+            let problem = report
+                .problems()
+                .first()
+                .unwrap_or_else(|| panic!("{text}"));
+            assert!(
+                problem.message.contains(message),
+                "{text}: {}",
+                problem.message
+            );
+            assert_eq!(problem.place.line, line, "{text}: {}", problem.message);
+            assert!(!problem.help.is_empty());
+        }
+        let (flow, report) = read_text("<adag><job id=\"a\" runtime=\"-1\"/></adag>");
+        assert_eq!(flow.unwrap().dag().len(), 1);
+        assert!(report.problems()[0].message.contains("'-1' is no runtime"));
+        let deep = "<adag>".repeat(100_000);
+        assert!(read_text(&deep).0.is_none());
+    }
+}

@@ -1,0 +1,653 @@
+//! Reads DOT: the grammar, with an explicit stack instead of recursion. Knows nothing of characters.
+
+use super::lexer::{Lexer, Token, Wrong};
+use crate::draft::{Draft, mark_at};
+use crate::{Report, Source};
+use cairn_dag::{Flow, Symbol};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Arcs that subgraphs may multiply to, in all.
+const MOST_PRODUCTS: usize = 1 << 25;
+
+/// Reads the first graph of the source, which must be directed.
+///
+/// Time and space linear in the text, but for `{a b} -> {c d}`, which makes every pair an arc, up to a limit.
+pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut parser = Parser {
+        lexer: Lexer::new(source.text()),
+        draft: Draft::new(source, report),
+        peeked: None,
+        frames: Vec::new(),
+        members: Vec::new(),
+        subgraphs: HashMap::new(),
+        products: 0,
+    };
+    if let Err(wrong) = parser.graph() {
+        let place = |source: &Source| source.place_at(wrong.at);
+        parser.draft.unreadable(place, wrong.message, wrong.help);
+    }
+    parser.draft.finish()
+}
+
+struct Parser<'s, 'r> {
+    lexer: Lexer<'s>,
+    draft: Draft<'s, 'r>,
+    peeked: Option<(Token<'s>, usize)>,
+    /// The open braces: the graph itself and the subgraphs inside each other.
+    frames: Vec<Frame<'s>>,
+    /// Nodes as they are met inside subgraphs, so that each subgraph is a range of this list.
+    members: Vec<Symbol>,
+    subgraphs: HashMap<Cow<'s, str>, Vec<Range>>,
+    products: usize,
+}
+
+/// An open brace.
+struct Frame<'s> {
+    name: Option<Cow<'s, str>>,
+    /// Where its members begin.
+    start: usize,
+    /// The end of an edge that was met already, when its statement goes on with `->`.
+    left: Option<End>,
+    /// Whether an endpoint must follow.
+    after_arrow: bool,
+}
+
+type Range = (usize, usize);
+
+/// One end of an edge.
+enum End {
+    Node(Symbol),
+    /// All members of a subgraph.
+    Members(Vec<Range>),
+}
+
+type Step = Result<(), Wrong>;
+
+fn wrong<T>(at: usize, message: impl Into<String>, help: &'static str) -> Result<T, Wrong> {
+    Err(Wrong {
+        at,
+        message: message.into(),
+        help,
+    })
+}
+
+/// Whether `word` is `keyword`, in any case.
+fn is(word: &str, keyword: &str) -> bool {
+    word.eq_ignore_ascii_case(keyword)
+}
+
+impl<'s> Parser<'s, '_> {
+    fn next(&mut self) -> Result<(Token<'s>, usize), Wrong> {
+        match self.peeked.take() {
+            Some(token) => Ok(token),
+            None => self.lexer.next(),
+        }
+    }
+
+    fn peek(&mut self) -> Result<&Token<'s>, Wrong> {
+        if self.peeked.is_none() {
+            self.peeked = Some(self.lexer.next()?);
+        }
+        Ok(&self.peeked.as_ref().expect("just filled").0)
+    }
+
+    /// Takes the next token if it is `mark`.
+    fn take(&mut self, mark: u8) -> Result<bool, Wrong> {
+        let found = *self.peek()? == Token::Mark(mark);
+        if found {
+            self.peeked = None;
+        }
+        Ok(found)
+    }
+
+    fn id(&mut self, what: &str) -> Result<Cow<'s, str>, Wrong> {
+        match self.next()? {
+            (Token::Word(word), _) => Ok(Cow::Borrowed(word)),
+            (Token::Quoted(text), _) => Ok(text),
+            (_, at) => wrong(at, format!("expected {what} here"), "correct the DOT here"),
+        }
+    }
+
+    /// `[strict] digraph [ID] { … }`
+    fn graph(&mut self) -> Step {
+        let (mut token, mut at) = self.next()?;
+        if matches!(token, Token::Word(word) if is(word, "strict")) {
+            (token, at) = self.next()?;
+        }
+        match token {
+            Token::Word(word) if is(word, "digraph") => {}
+            Token::Word(word) if is(word, "graph") => {
+                return wrong(
+                    at,
+                    "this graph is undirected, so it does not say which task comes first",
+                    "write 'digraph' for 'graph' and '->' for '--'",
+                );
+            }
+            _ => {
+                return wrong(
+                    at,
+                    "expected 'digraph' here",
+                    "if a program wrote messages in front of the graph, delete those lines",
+                );
+            }
+        }
+        if !matches!(self.peek()?, Token::Mark(_)) {
+            self.id("the graph's name or {")?;
+        }
+        let (token, at) = self.next()?;
+        if token != Token::Mark(b'{') {
+            return wrong(at, "expected { here", "the body of a graph is in braces");
+        }
+        self.open(None);
+        while !self.frames.is_empty() {
+            self.statement()?;
+        }
+        match self.lexer.next() {
+            Ok((Token::End, _)) => {}
+            Ok((_, at)) | Err(Wrong { at, .. }) => self.draft.warning(
+                mark_at(at),
+                "what follows the end of the graph is ignored",
+                "put each graph into a file of its own",
+            ),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, name: Option<Cow<'s, str>>) {
+        let start = self.members.len();
+        self.frames.push(Frame {
+            name,
+            start,
+            left: None,
+            after_arrow: false,
+        });
+    }
+
+    fn frame(&mut self) -> &mut Frame<'s> {
+        self.frames.last_mut().expect("inside the graph")
+    }
+
+    /// One statement, or the next part of one.
+    fn statement(&mut self) -> Step {
+        let (token, at) = self.next()?;
+        let after_arrow = std::mem::take(&mut self.frame().after_arrow);
+        match token {
+            Token::Mark(b'{') => {
+                self.open(None);
+                Ok(())
+            }
+            Token::Word(word) if is(word, "subgraph") => self.subgraph(),
+            Token::Word(word) if ["node", "edge", "graph"].iter().any(|k| is(word, k)) => {
+                if after_arrow {
+                    return wrong(at, "expected a node here", "correct the DOT here");
+                }
+                self.defaults(word)
+            }
+            Token::Word(word) => self.node(Cow::Borrowed(word), at, after_arrow),
+            Token::Quoted(text) => self.node(text, at, after_arrow),
+            _ if after_arrow => wrong(
+                at,
+                "expected a node or a subgraph after ->",
+                "correct the DOT here",
+            ),
+            Token::Mark(b'}') => self.close(),
+            Token::Mark(b';' | b',') => Ok(()),
+            Token::Line => wrong(
+                at,
+                "-- joins nodes of undirected graphs",
+                "write -> to say which task comes first",
+            ),
+            Token::End => wrong(
+                at,
+                "the text ends inside the graph",
+                "close it with }; the file may be cut off",
+            ),
+            Token::Arrow => wrong(
+                at,
+                "there is no node in front of this ->",
+                "correct the DOT here",
+            ),
+            Token::Mark(mark) => wrong(
+                at,
+                format!("unexpected {}", char::from(mark)),
+                "correct the DOT here",
+            ),
+        }
+    }
+
+    /// After the word `subgraph`: a name, a body, or both. A name alone means the subgraph of that name.
+    fn subgraph(&mut self) -> Step {
+        let name = match self.peek()? {
+            Token::Word(_) | Token::Quoted(_) => Some(self.id("a name")?),
+            _ => None,
+        };
+        if self.take(b'{')? {
+            self.open(name);
+            return Ok(());
+        }
+        let Some(name) = name else {
+            let (_, at) = self.next()?;
+            return wrong(at, "expected { after 'subgraph'", "correct the DOT here");
+        };
+        let ranges = self.subgraphs.get(&name).cloned().unwrap_or_default();
+        self.spend(ranges.iter().map(|(start, end)| end - start).sum())?;
+        if self.frames.len() > 1 {
+            for &(start, end) in &ranges {
+                self.members.extend_from_within(start..end);
+            }
+        }
+        self.endpoint(End::Members(ranges))
+    }
+
+    /// A closing brace. What it closes is an end of an edge, perhaps.
+    fn close(&mut self) -> Step {
+        let frame = self.frames.pop().expect("inside the graph");
+        if self.frames.is_empty() {
+            return Ok(());
+        }
+        let range = (frame.start, self.members.len());
+        if let Some(name) = frame.name {
+            self.subgraphs.entry(name).or_default().push(range);
+        }
+        self.endpoint(End::Members(vec![range]))
+    }
+
+    /// `ID = ID`, or a node, perhaps with a port.
+    fn node(&mut self, name: Cow<'s, str>, at: usize, after_arrow: bool) -> Step {
+        if !after_arrow && self.take(b'=')? {
+            self.id("a value")?;
+            return Ok(());
+        }
+        for _ in 0..2 {
+            if self.take(b':')? {
+                self.id("a port")?;
+            }
+        }
+        let declared = match self.draft.build.lookup(&name) {
+            Some(node) => Some(node),
+            None => self.draft.declare(&name, mark_at(at)),
+        };
+        let Some(node) = declared else {
+            return Ok(()); // reported; only an empty name cannot be declared
+        };
+        if self.frames.len() > 1 {
+            self.members.push(node);
+        }
+        self.endpoint(End::Node(node))
+    }
+
+    /// An end of an edge has been read: joins it to what stood left of it, and looks whether the edge goes on.
+    fn endpoint(&mut self, end: End) -> Step {
+        let left = self.frame().left.take();
+        if let Some(left) = &left {
+            self.connect(left, &end)?;
+        }
+        match self.peek()? {
+            Token::Arrow => {
+                self.peeked = None;
+                let frame = self.frame();
+                frame.left = Some(end);
+                frame.after_arrow = true;
+                Ok(())
+            }
+            Token::Mark(b'[') => match (left, end) {
+                (None, End::Node(node)) => self.node_attributes(node),
+                _ => self.attributes(|_, _, _, _| {}),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn connect(&mut self, left: &End, right: &End) -> Step {
+        let at = self.peeked_at();
+        if let (End::Node(parent), End::Node(child)) = (left, right) {
+            self.draft.arc(*parent, *child, mark_at(at));
+            return Ok(());
+        }
+        let (parents, children) = (self.members_of(left)?, self.members_of(right)?);
+        self.spend(parents.len().saturating_mul(children.len()))?;
+        for &parent in &parents {
+            for &child in &children {
+                self.draft.arc(parent, child, mark_at(at));
+            }
+        }
+        Ok(())
+    }
+
+    /// The distinct nodes of an end.
+    fn members_of(&mut self, end: &End) -> Result<Vec<Symbol>, Wrong> {
+        let mut nodes = Vec::new();
+        match end {
+            End::Node(node) => nodes.push(*node),
+            End::Members(ranges) => {
+                for &(start, end) in ranges {
+                    self.spend(end - start)?;
+                    nodes.extend_from_slice(&self.members[start..end]);
+                }
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        Ok(nodes)
+    }
+
+    /// Counts work that subgraphs multiply.
+    fn spend(&mut self, work: usize) -> Step {
+        self.products = self.products.saturating_add(work);
+        if self.products <= MOST_PRODUCTS {
+            return Ok(());
+        }
+        wrong(
+            self.peeked_at(),
+            format!("edges between subgraphs make more than {MOST_PRODUCTS} arcs"),
+            "put one joining node between the groups: {a b} -> join -> {c d}",
+        )
+    }
+
+    fn peeked_at(&self) -> usize {
+        self.peeked.as_ref().map_or(usize::MAX, |(_, at)| *at)
+    }
+
+    /// `node [ … ]` and the like. Defaults are not applied, so those that would matter are warned of.
+    fn defaults(&mut self, of: &str) -> Step {
+        if *self.peek()? == Token::Mark(b'=') {
+            // Some writers use a keyword as an attribute's name.
+            self.peeked = None;
+            self.id("a value")?;
+            return Ok(());
+        }
+        let of_nodes = is(of, "node");
+        self.attributes(|draft, key, _, at| {
+            if of_nodes && Attribute::of(key).is_some() {
+                draft.warning(
+                    mark_at(at),
+                    format!("the default '{key}' for nodes is ignored"),
+                    "give the attribute to each node",
+                );
+            }
+        })
+    }
+
+    fn node_attributes(&mut self, node: Symbol) -> Step {
+        self.attributes(|draft, key, value, at| {
+            let Some(attribute) = Attribute::of(key) else {
+                return;
+            };
+            if !attribute.set(draft, node, value) {
+                draft.warning(
+                    mark_at(at),
+                    format!("'{value}' is no value for '{key}' and is ignored"),
+                    attribute.expects(),
+                );
+            }
+        })
+    }
+
+    /// Any number of lists `[key = value, …]`.
+    fn attributes(&mut self, mut take: impl FnMut(&mut Draft<'s, '_>, &str, &str, usize)) -> Step {
+        while self.take(b'[')? {
+            while !self.take(b']')? {
+                if self.take(b',')? || self.take(b';')? {
+                    continue;
+                }
+                let at = self.peeked_at();
+                let key = self.id("an attribute or ]")?;
+                let value = match self.take(b'=')? {
+                    true => self.id("a value")?,
+                    false => Cow::Borrowed("true"),
+                };
+                take(&mut self.draft, &key, &value, at);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The attributes of a node that we keep.
+#[derive(Clone, Copy)]
+enum Attribute {
+    Seconds,
+    Command,
+    Cpus,
+    Retries,
+    Priority,
+    Done,
+}
+
+impl Attribute {
+    fn of(key: &str) -> Option<Attribute> {
+        Some(match key {
+            "seconds" => Attribute::Seconds,
+            "command" => Attribute::Command,
+            "cpus" => Attribute::Cpus,
+            "retries" => Attribute::Retries,
+            "priority" => Attribute::Priority,
+            "done" => Attribute::Done,
+            _ => return None,
+        })
+    }
+
+    /// Sets the value; `false` when it is none.
+    fn set(self, draft: &mut Draft<'_, '_>, node: Symbol, value: &str) -> bool {
+        let build = &mut draft.build;
+        match self {
+            Attribute::Command => build.set_command(node, value),
+            Attribute::Seconds => {
+                return value
+                    .parse()
+                    .is_ok_and(|s| build.set_seconds(node, s).is_ok());
+            }
+            Attribute::Cpus => return value.parse().map(|n| build.set_cpus(node, n)).is_ok(),
+            Attribute::Retries => return value.parse().map(|n| build.set_retries(node, n)).is_ok(),
+            Attribute::Priority => {
+                return value.parse().map(|n| build.set_priority(node, n)).is_ok();
+            }
+            Attribute::Done => match value {
+                "true" | "1" => build.set_done(node),
+                _ => return matches!(value, "false" | "0"),
+            },
+        }
+        true
+    }
+
+    fn expects(self) -> &'static str {
+        match self {
+            Attribute::Seconds => "it should be a number, such as 41.5",
+            Attribute::Done => "it should be true or false",
+            Attribute::Command => "it should be a command line",
+            _ => "it should be a whole number",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("f.dot", text), &mut report);
+        assert_eq!(
+            flow.is_none(),
+            report.errors() > 0,
+            "{:?}",
+            report.problems()
+        );
+        (flow, report)
+    }
+
+    /// Names in order, and arcs as "a>b", sorted.
+    fn shape(text: &str) -> (String, String) {
+        let (flow, report) = read_text(text);
+        let flow = flow.unwrap_or_else(|| panic!("{text}: {:?}", report.problems()));
+        let names: Vec<&str> = flow.dag().tasks().map(|t| flow.name(t)).collect();
+        let arc = |(p, c)| format!("{}>{}", flow.name(p), flow.name(c));
+        let mut arcs: Vec<String> = flow.dag().arcs().map(arc).collect();
+        arcs.sort();
+        (names.join(" "), arcs.join(" "))
+    }
+
+    #[test]
+    fn nodes_edges_and_subgraphs() {
+        for (text, names, arcs) in [
+            ("digraph{}", "", ""),
+            ("strict DiGraph \"x y\" { a; b; a -> b }", "a b", "a>b"),
+            (
+                "digraph { a -> b -> c; a -> b [label=\"x\"] }",
+                "a b c",
+                "a>b b>c",
+            ),
+            ("digraph { a:out:n -> b:in -> c:sw }", "a b c", "a>b b>c"),
+            ("digraph { {a b} -> {c; d} }", "a b c d", "a>c a>d b>c b>d"),
+            ("digraph { a -> {b c} -> d }", "a b c d", "a>b a>c b>d c>d"),
+            (
+                "digraph { a -> subgraph s { b -> c } -> d [x=y] }",
+                "a b c d",
+                "a>b a>c b>c b>d c>d",
+            ),
+            (
+                "digraph { subgraph s {a b} subgraph s {c} subgraph s -> d }",
+                "a b c d",
+                "a>d b>d c>d",
+            ),
+            (
+                "digraph { subgraph s {a} { subgraph s b } -> c }",
+                "a b c",
+                "a>c b>c",
+            ),
+            ("digraph { subgraph {{a} {{b}}} -> c }", "a b c", "a>c b>c"),
+            ("digraph { {} -> a -> {} }", "a", ""),
+            (
+                "digraph { rankdir=LR node[shape=box] edge [a=b][c=d;] graph[x] a->b\nb->c }",
+                "a b c",
+                "a>b b>c",
+            ),
+            ("digraph { node -> b }", "", ""),
+            (
+                "digraph { a -> { node [x=1] b; x = y; c } }",
+                "a b c",
+                "a>b a>c",
+            ),
+            ("digraph { 1 -> -2 -> .5 }", "1 -2 .5", "-2>.5 1>-2"),
+            (
+                "digraph { \"a\" + \"b\" -> <<i>c</i>> }",
+                "ab <<i>c</i>>",
+                "ab><<i>c</i>>",
+            ),
+            ("digraph { \"node\" -> \"->\" }", "node ->", "node>->"),
+            ("digraph { a -> b, c -> d }", "a b c d", "a>b c>d"),
+        ] {
+            if text.contains("{ node ->") {
+                assert!(read_text(text).0.is_none(), "{text}");
+                continue;
+            }
+            assert_eq!(shape(text), (names.to_owned(), arcs.to_owned()), "{text}");
+            let crlf = text.replace(' ', "\r\n");
+            if !text.contains("\"x y\"") {
+                assert_eq!(shape(&crlf), (names.to_owned(), arcs.to_owned()), "{crlf}");
+            }
+        }
+    }
+
+    #[test]
+    fn attributes_of_nodes_are_kept_and_others_ignored() {
+        let text = "digraph { a [label=\"x\", seconds=1.5, command=\"echo \\\"hi\\\"\"; cpus=2][retries=3 priority=-4 done]\
+            b [seconds=soon, priority=1.5] a -> b [seconds=7] node [seconds=3] }";
+        let (flow, report) = read_text(text);
+        let flow = flow.unwrap();
+        let [a, b] = ["a", "b"].map(|name| flow.find(name).unwrap());
+        assert_eq!(flow.seconds(a), Some(1.5));
+        assert_eq!(flow.command(a), Some("echo \"hi\""));
+        assert_eq!((flow.cpus(a), flow.retries(a)), (Some(2), Some(3)));
+        assert_eq!((flow.priority(a), flow.is_done(a)), (Some(-4), true));
+        assert_eq!((flow.seconds(b), flow.priority(b)), (None, None));
+        let messages: Vec<_> = report.problems().iter().map(|p| &p.message[..]).collect();
+        assert_eq!(
+            messages,
+            [
+                "'soon' is no value for 'seconds' and is ignored",
+                "'1.5' is no value for 'priority' and is ignored",
+                "the default 'seconds' for nodes is ignored",
+            ]
+        );
+    }
+
+    #[test]
+    fn errors_point_at_the_place_and_offer_a_cure() {
+        for (text, line, message) in [
+            ("graph { a -- b }", 1, "undirected"),
+            ("digraph {\n a -- b }", 2, "-- joins"),
+            (
+                "Building DAG of jobs...\ndigraph { a }",
+                1,
+                "expected 'digraph'",
+            ),
+            ("digraph {\n a -> \n}", 3, "after ->"),
+            ("digraph { -> a }", 1, "no node in front"),
+            ("digraph { a ->", 1, "after ->"),
+            ("digraph { a", 1, "ends inside"),
+            ("digraph { {{{ a }}", 1, "ends inside"),
+            ("digraph x a", 1, "expected {"),
+            ("digraph { a [b=] }", 1, "expected a value"),
+            ("digraph { a [b", 1, "expected an attribute or ]"),
+            ("digraph { a = }", 1, "expected a value"),
+            ("digraph { subgraph -> a }", 1, "expected { after"),
+            ("digraph { a\n?\n}", 2, "unexpected character '?'"),
+            ("digraph { \"\" -> a }", 1, "empty name"),
+            ("digraph { a -> a }", 1, "depends on itself"),
+            ("digraph { a -> b -> c -> a }", 1, "in a cycle"),
+            ("digraph { ] }", 1, "unexpected ]"),
+        ] {
+            let (_, report) = read_text(text);
+            let problem = report
+                .problems()
+                .first()
+                .unwrap_or_else(|| panic!("{text}"));
+            assert!(
+                problem.message.contains(message),
+                "{text}: {}",
+                problem.message
+            );
+            assert!(problem.place.line == line, "{text}: {}", problem.place);
+            assert!(!problem.help.is_empty(), "{text}");
+        }
+        let (flow, report) = read_text("digraph { a } digraph { b }");
+        assert_eq!(flow.unwrap().dag().len(), 1);
+        assert!(report.problems()[0].message.contains("is ignored"));
+    }
+
+    #[test]
+    fn hostile_subgraphs_need_no_stack_and_little_memory() {
+        let depth = 300_000;
+        let deep = format!(
+            "digraph {{ {} a {} }}",
+            "{".repeat(depth),
+            "}".repeat(depth)
+        );
+        assert_eq!(shape(&deep).0, "a");
+        let named = format!(
+            "digraph {{ {} a {} }}",
+            "subgraph s{".repeat(depth),
+            "}".repeat(depth)
+        );
+        assert_eq!(shape(&named).0, "a");
+        let chain: String = (0..depth).map(|i| format!("x{i} -> {{")).collect();
+        let chain = format!("digraph {{ {chain} a {} }}", "}".repeat(depth));
+        assert!(
+            read_text(&chain).0.is_none(),
+            "each level multiplies all below it"
+        );
+        let many: Vec<String> = (0..10_000).map(|i| format!("a{i}")).collect();
+        let many = many.join(" ");
+        let product = format!("digraph {{ {{{many}}} -> {{{}}} }}", many.replace('a', "b"));
+        let (flow, report) = read_text(&product);
+        assert!(flow.is_none());
+        assert!(report.problems()[0].message.contains("make more than"));
+        let again = format!(
+            "digraph {{ subgraph s {{{many}}} {{ {} }} }}",
+            "subgraph s ".repeat(10_000)
+        );
+        assert!(read_text(&again).0.is_none());
+    }
+}

@@ -1,0 +1,147 @@
+//! A flow under construction whose marks are byte offsets in one source, and which reports what the builder
+//! finds wrong. Knows no format.
+
+use crate::{Place, Report, Source};
+use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
+
+/// A builder, the source that marks point into, and the report that problems go to.
+pub(crate) struct Draft<'s, 'r> {
+    pub(crate) build: FlowBuilder,
+    source: &'s Source,
+    report: &'r mut Report,
+    errors_before: usize,
+    incomplete: bool,
+}
+
+/// "Somewhere in the file."
+pub(crate) const NOWHERE: Mark = Mark::MAX;
+
+impl<'s, 'r> Draft<'s, 'r> {
+    pub(crate) fn new(source: &'s Source, report: &'r mut Report) -> Draft<'s, 'r> {
+        Draft {
+            build: FlowBuilder::new(),
+            source,
+            errors_before: report.errors(),
+            report,
+            incomplete: false,
+        }
+    }
+
+    /// Where `slice`, borrowed from the source, stands.
+    #[inline]
+    pub(crate) fn mark(&self, slice: &str) -> Mark {
+        self.source.offset_of(slice).map_or(NOWHERE, mark_at)
+    }
+
+    /// Declares a task, or reports why not.
+    pub(crate) fn declare(&mut self, name: &str, mark: Mark) -> Option<Symbol> {
+        match self.build.declare(name, mark) {
+            Ok(task) => Some(task),
+            Err(error) => {
+                self.build_error(&error);
+                None
+            }
+        }
+    }
+
+    /// Adds an arc, or reports that a task would wait for itself.
+    #[inline]
+    pub(crate) fn arc(&mut self, parent: Symbol, child: Symbol, mark: Mark) {
+        if let Err(error) = self.build.arc(parent, child) {
+            self.error(mark, error.to_string(), "remove the dependency");
+        }
+    }
+
+    /// Sets a duration, or reports that it is none.
+    pub(crate) fn seconds(&mut self, task: Symbol, seconds: f64, mark: Mark) {
+        if let Err(error) = self.build.set_seconds(task, seconds) {
+            self.error(mark, error.to_string(), "correct or remove the duration");
+        }
+    }
+
+    /// Sets a duration that another program measured; what is none is left out with a warning.
+    pub(crate) fn measured_seconds(&mut self, task: Symbol, seconds: f64, mark: Mark) {
+        if let Err(error) = self.build.set_seconds(task, seconds) {
+            self.warning(mark, error.to_string(), "the duration is ignored");
+        }
+    }
+
+    pub(crate) fn error(
+        &mut self,
+        mark: Mark,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let place = place(self.source, self.report.errors(), mark);
+        self.report.error(place, message, help);
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        mark: Mark,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let place = place(self.source, self.report.warnings(), mark);
+        self.report.warning(place, message, help);
+    }
+
+    /// A part of the input could not be read at all: tasks that seem to be missing may be there.
+    pub(crate) fn unreadable(
+        &mut self,
+        place: impl FnOnce(&Source) -> Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.incomplete = true;
+        let place = match self.report.errors() < Report::LIMIT {
+            true => place(self.source),
+            false => self.source.place(),
+        };
+        self.report.error(place, message, help);
+    }
+
+    pub(crate) fn source(&self) -> &'s Source {
+        self.source
+    }
+
+    /// Freezes the flow. `None` when anything was wrong, and then the report says what.
+    pub(crate) fn finish(self) -> Option<Flow> {
+        self.finish_and_report().0
+    }
+
+    /// Freezes the flow, and gives the report back for what can only be seen in the whole flow.
+    pub(crate) fn finish_and_report(mut self) -> (Option<Flow>, &'r mut Report) {
+        if self.incomplete {
+            return (None, self.report);
+        }
+        let flow = match std::mem::take(&mut self.build).finish() {
+            Ok(flow) => Some(flow).filter(|_| self.report.errors() == self.errors_before),
+            Err(errors) => {
+                for error in &errors {
+                    self.build_error(error);
+                }
+                None
+            }
+        };
+        (flow, self.report)
+    }
+
+    fn build_error(&mut self, error: &BuildError) {
+        let (source, reported) = (self.source, self.report.errors());
+        (self.report).build_error(error, |mark| place(source, reported, mark));
+    }
+}
+
+/// A byte offset as a mark. (Sources are limited to less than 4 GiB.)
+pub(crate) fn mark_at(offset: usize) -> Mark {
+    Mark::try_from(offset).unwrap_or(NOWHERE)
+}
+
+/// Finding a place is linear, and a report keeps only so many: past them the file itself will do.
+fn place(source: &Source, reported: usize, mark: Mark) -> Place {
+    if mark == NOWHERE || reported >= Report::LIMIT {
+        return source.place();
+    }
+    source.place_at(mark as usize)
+}

@@ -1,0 +1,30 @@
+//! The native flow file: tasks with names, commands, dependencies, durations and files, as TOML, as one JSON
+//! document, or as JSON lines. Knows nothing of scheduling.
+//!
+//! ```toml
+//! [[task]]
+//! name = "align-7"                          # required, unique
+//! run = "bwa mem ref.fa s7.fq > s7.sam"     # a POSIX shell command line
+//! after = ["index", "trim-7"]               # the only dependencies there are
+//! seconds = 41.5                            # expected duration
+//! inputs = ["ref.fa", "s7.fq"]
+//! outputs = [{ path = "s7.sam", bytes = 73400320 }]
+//! cpus = 1
+//! retries = 2
+//! priority = 10                             # larger goes first
+//! done = false                              # true: executed before
+//! ```
+//!
+//! As JSON: `{"task": [{"name": "align-7", …}, …]}`, or the bare list; as JSON lines: one task object a line. A list
+//! of one entry may be written without brackets, and `null` is the same as leaving a field out.
+//!
+//! Files make no dependencies: a task that reads what another writes without waiting for it gets a warning.
+
+mod files;
+mod read;
+mod task;
+mod write;
+
+pub(crate) use read::{read_json, read_json_lines, read_toml};
+pub(crate) use task::FIELDS;
+pub(crate) use write::{write_json, write_json_lines, write_toml};

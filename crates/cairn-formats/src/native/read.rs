@@ -1,0 +1,329 @@
+//! Reads native flow files: a TOML document, a JSON document, or JSON lines. Knows nothing of a task's fields.
+
+use super::files::warn_of_unordered_reads;
+use super::task::{Sink, TaskSeed, TasksSeed};
+use crate::draft::{Draft, mark_at};
+use crate::text::Text;
+use crate::{Report, Source, json};
+use cairn_dag::Flow;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// Reads `[[task]]` tables.
+pub(crate) fn read_toml(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut sink = Sink::new(Draft::new(source, report));
+    let (table, mut errors) = toml::de::DeTable::parse_recoverable(source.text());
+    if errors.is_empty() {
+        let document = toml::Deserializer::from(table);
+        errors.extend(DocumentSeed(&mut sink).deserialize(document).err());
+    }
+    for error in &errors {
+        sink.draft.unreadable(
+            |source| match error.span() {
+                Some(span) => source.place_at(span.start),
+                None => source.place(),
+            },
+            error.message(),
+            "correct the TOML here; a task looks like: [[task]] name = \"a\" after = [\"b\"]",
+        );
+    }
+    finish(sink, source)
+}
+
+/// Reads `{"task": […]}` or the bare list.
+pub(crate) fn read_json(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut sink = Sink::new(Draft::new(source, report));
+    let mut input = serde_json::Deserializer::from_str(source.text());
+    let result = DocumentSeed(&mut sink).deserialize(&mut input);
+    if let Err(error) = result.and_then(|()| input.end()) {
+        json::unreadable(&mut sink.draft, &error);
+    }
+    finish(sink, source)
+}
+
+/// Reads one task object a line; empty lines are skipped. A line that cannot be read is reported, and the next
+/// one is tried.
+pub(crate) fn read_json_lines(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut sink = Sink::new(Draft::new(source, report));
+    let mut start = 0;
+    for (number, line) in source.text().split('\n').enumerate() {
+        sink.here = mark_at(start);
+        start += line.len() + 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let mut input = serde_json::Deserializer::from_str(line);
+        let result = TaskSeed(&mut sink).deserialize(&mut input);
+        if let Err(error) = result.and_then(|()| input.end()) {
+            let offset = error.column().saturating_sub(1);
+            sink.draft.unreadable(
+                |source| source.place_in_line(number as u32 + 1, line.as_bytes(), Some(offset)),
+                json::message(&error),
+                "each line holds one task, such as {\"name\":\"a\",\"after\":[\"b\"]}",
+            );
+        }
+    }
+    finish(sink, source)
+}
+
+fn finish(sink: Sink<'_, '_>, source: &Source) -> Option<Flow> {
+    let (flow, report) = sink.draft.finish_and_report();
+    let flow = flow?;
+    warn_of_unordered_reads(&flow, source, report);
+    Some(flow)
+}
+
+/// A whole document: an object with a list of tasks, or that list.
+struct DocumentSeed<'a, 's, 'r>(&'a mut Sink<'s, 'r>);
+
+impl<'de> DeserializeSeed<'de> for DocumentSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tasks, or an object with the field 'task' that holds it")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
+        TasksSeed(self.0).visit_seq(list)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut found = false;
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            if matches!(&*key, "task" | "tasks") {
+                map.next_value_seed(TasksSeed(self.0))?;
+                found = true;
+                continue;
+            }
+            let mark = self.0.draft.mark(&key);
+            let message = format!("unknown field '{}' is ignored", &*key);
+            let help = "tasks are listed in the field 'task'";
+            self.0.draft.warning(mark, message, help);
+            map.next_value::<IgnoredAny>()?;
+        }
+        if found {
+            return Ok(());
+        }
+        Err(A::Error::custom(
+            "there is no list of tasks: a flow file has a field 'task'",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+    use cairn_dag::TaskId;
+
+    type Reader = fn(&Source, &mut Report) -> Option<Flow>;
+
+    fn read(reader: Reader, text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = reader(&Source::from_text("f", text), &mut report);
+        assert_eq!(
+            flow.is_none(),
+            report.errors() > 0,
+            "{:?}",
+            report.problems()
+        );
+        (flow, report)
+    }
+
+    /// "line:column message" of every problem.
+    fn problems(reader: Reader, text: &str) -> Vec<String> {
+        let (_, report) = read(reader, text);
+        let text = |p: &crate::Problem| {
+            let Place { line, column, .. } = p.place;
+            assert!(!p.help.is_empty());
+            format!("{line}:{column} {} ({})", p.message, p.help)
+        };
+        report.problems().iter().map(text).collect()
+    }
+
+    const TOML: &str = r#"
+# a comment
+[[task]]
+name = "index"
+[[task]]
+name = "align-7"
+run = "bwa mem ref.fa s7.fq > s7.sam"
+after = ["index"]
+seconds = 41.5
+inputs = ["ref.fa", { path = "s7.fq", bytes = 12 }]
+outputs = [{ path = "s7.sam", bytes = 73400320 }]
+cpus = 2
+retries = 3
+priority = -4
+done = true
+"#;
+    const JSON: &str = r#"{"task": [ {"name": "index", "after": null},
+        {"after": "index", "name": "align-7", "run": "bwa mem ref.fa s7.fq > s7.sam", "seconds": 41.5,
+         "inputs": ["ref.fa", {"path": "s7.fq", "bytes": 12}], "outputs": {"path": "s7.sam", "bytes": 73400320},
+         "cpus": 2, "retries": 3, "priority": -4, "done": true}]}"#;
+    const LINES: &str = "{\"name\":\"index\"}\r\n\r\n{\"name\":\"align-7\",\"after\":[\"index\"],\"cpus\":2,\
+        \"run\":\"bwa mem ref.fa s7.fq > s7.sam\",\"seconds\":41.5,\"inputs\":[\"ref.fa\",{\"path\":\"s7.fq\",\
+        \"bytes\":12}],\"outputs\":[{\"bytes\":73400320,\"path\":\"s7.sam\"}],\"retries\":3,\"priority\":-4,\
+        \"done\":true}";
+
+    #[test]
+    fn the_three_forms_say_the_same() {
+        let bare = JSON.trim_start_matches("{\"task\": ").trim_end_matches('}');
+        let bare = format!("{bare}}}]")
+            .replace("]}]", "]")
+            .replace("true]", "true}]");
+        let crlf = TOML.replace('\n', "\r\n");
+        let forms: [(Reader, &str); 5] = [
+            (read_toml, TOML),
+            (read_toml, &crlf),
+            (read_json, JSON),
+            (read_json, &bare),
+            (read_json_lines, LINES),
+        ];
+        for (reader, text) in forms {
+            let (flow, report) = read(reader, text);
+            assert_eq!(report.problems(), [], "{text}");
+            let flow = flow.unwrap();
+            let [index, align] = [TaskId(0), TaskId(1)];
+            assert_eq!((flow.name(index), flow.name(align)), ("index", "align-7"));
+            assert_eq!(flow.dag().children(index), [align]);
+            let run = "bwa mem ref.fa s7.fq > s7.sam";
+            assert_eq!(
+                (flow.command(index), flow.command(align)),
+                (None, Some(run))
+            );
+            assert_eq!(flow.seconds(align), Some(41.5));
+            assert_eq!(flow.cpus(align), Some(2));
+            assert_eq!(flow.retries(align), Some(3));
+            assert_eq!(flow.priority(align), Some(-4));
+            assert_eq!((flow.is_done(index), flow.is_done(align)), (false, true));
+            let inputs: Vec<_> = flow.inputs(align).map(|f| (f.path, f.bytes)).collect();
+            assert_eq!(inputs, [("ref.fa", None), ("s7.fq", Some(12))]);
+            let outputs: Vec<_> = flow.outputs(align).map(|f| (f.path, f.bytes)).collect();
+            assert_eq!(outputs, [("s7.sam", Some(73_400_320))]);
+        }
+    }
+
+    #[test]
+    fn errors_point_at_the_line_and_several_come_at_once() {
+        let lines = "{\"name\":\"a\"}\n{\"name\":\"a\"}\n{\"name\":\"b\",\"after\":[\"b\"]}\n{\"name\":\"c\",\"seconds\":-1}\n\
+            {\"name\":\"d\",\"after\":[\"nobody\"]}\n";
+        let found = problems(read_json_lines, lines);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(
+            found[0]
+                .starts_with("2:10 task 'a' is declared twice (it was declared first at f:1:10")
+        );
+        assert!(found[1].starts_with("3:23 task 'b' depends on itself"));
+        assert!(found[2].starts_with("4:10 task 'c' has the duration -1"));
+        assert!(found[3].starts_with("5:23 task 'nobody' is mentioned but never declared"));
+
+        let lines = "{\"name\":\"a\",}\n{\"name\":\"b\"\n[]\n{\"after\":[]}\n{\"name\":\"c\"} x\n{\"name\":\"d\",\"name\":\"e\"}";
+        let found = problems(read_json_lines, lines);
+        let expected = [
+            "1:13 this is not JSON: trailing comma",
+            "2:11 this is not JSON: EOF while parsing an object",
+            "3:1 invalid type: sequence, expected a task",
+            "4:12 this task has no name",
+            "5:14 this is not JSON: trailing characters",
+            "6:18 field 'name' is given twice",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found} / {expected}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_say_what_is_expected() {
+        for (field, expected) in [
+            (r#""seconds":"x""#, "a number of seconds, such as 41.5"),
+            (r#""cpus":-1"#, "a whole number, not below zero"),
+            (r#""cpus":4294967296"#, "a whole number, not below zero"),
+            (r#""cpus":1.5"#, "a whole number, not below zero"),
+            (r#""priority":9223372036854775808"#, "a whole number"),
+            (r#""after":7"#, "a list of task names"),
+            (r#""after":[7]"#, "a string"),
+            (
+                r#""inputs":[7]"#,
+                "a path, or an object with 'path' and 'bytes'",
+            ),
+            (r#""inputs":[{"bytes":7}]"#, "this file has no 'path'"),
+            (r#""outputs":[{"path":"x","size":7}]"#, "not 'size'"),
+            (r#""done":"yes""#, "a boolean"),
+        ] {
+            let found = problems(read_json_lines, &format!(r#"{{"name":"a",{field}}}"#));
+            assert!(found[0].contains(expected), "{found:?} / {expected}");
+        }
+        let found = problems(read_toml, "[[task]]\nname = \"a\"\ncpus = 'x'\n");
+        assert!(
+            found[0].starts_with("3:8 invalid type: string \"x\", expected a whole"),
+            "{found:?}"
+        );
+        let found = problems(read_toml, "[[task]]\nname = \nseconds = \n");
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[1].starts_with("3:"), "{found:?}");
+        let found = problems(read_toml, "[task]\nname = \"a\"\n");
+        assert!(found[0].contains("expected a list of tasks"), "{found:?}");
+        let found = problems(read_json, "{\"name\": \"a\"}");
+        assert!(
+            found
+                .iter()
+                .any(|f| f.contains("there is no list of tasks")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn unknown_fields_are_warned_of_once_with_a_guess() {
+        let lines = "{\"name\":\"a\",\"afer\":[]}\n{\"name\":\"b\",\"afer\":[],\"cmd\":1,\"shape\":{\"x\":[]}}\n";
+        assert_eq!(
+            problems(read_json_lines, lines),
+            [
+                "1:14 unknown field 'afer' is ignored (did you mean 'after'?)",
+                "2:24 unknown field 'cmd' is ignored (did you mean 'run'?)",
+                "2:32 unknown field 'shape' is ignored (the fields of a task are: name, run, after, seconds, \
+                 inputs, outputs, cpus, retries, priority, done)",
+            ]
+        );
+        let found = problems(read_toml, "title = 'x'\n[[task]]\nname = 'a'\nneeds = []\n");
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_not_a_crash() {
+        let deep = "[".repeat(200_000);
+        let (flow, _) = read(read_json, &deep);
+        assert!(flow.is_none());
+        let (flow, _) = read(read_json_lines, &format!("{{\"name\":\"a\",\"x\":{deep}"));
+        assert!(flow.is_none());
+        let (flow, _) = read(read_json, &format!("{{\"x\":{deep}"));
+        assert!(flow.is_none());
+        let (flow, _) = read(read_toml, &format!("x = {deep}"));
+        assert!(flow.is_none());
+        let tables = "{a=".repeat(200_000);
+        let (flow, _) = read(read_toml, &format!("x = {tables}"));
+        assert!(flow.is_none());
+        let (flow, _) = read(read_toml, &format!("{}b = 1", "a.".repeat(200_000)));
+        assert!(flow.is_none());
+    }
+
+    #[test]
+    fn reading_what_another_task_writes_without_waiting_for_it() {
+        let lines = "{\"name\":\"a\",\"outputs\":\"x\"}\n{\"name\":\"b\",\"after\":\"a\"}\n\
+            {\"name\":\"c\",\"after\":\"b\",\"inputs\":\"x\"}\n{\"name\":\"d\",\"inputs\":\"x\"}\n";
+        let found = problems(read_json_lines, lines);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].contains("task 'd' reads 'x', which task 'a' writes, without waiting for it")
+        );
+    }
+}

@@ -1,0 +1,359 @@
+//! Pegasus 5 workflows (YAML). Knows jobs and their dependencies, and nothing of catalogs.
+//!
+//! Every job is a task, named by its id. Arcs come from `jobDependencies` alone: files make none. The command is the
+//! transformation's name and its arguments.
+
+use crate::draft::Draft;
+use crate::text::Text;
+use crate::{Report, Source, shell};
+use cairn_dag::{Flow, Symbol};
+use serde::Deserialize;
+
+/// Reads a workflow. Time and space linear; aliases may repeat only so much.
+pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut draft = Draft::new(source, report);
+    let document: Document<'_> = match parse(source.text()) {
+        Ok(document) => document,
+        Err(error) => {
+            let place = |source: &Source| match error.location() {
+                Some(at) => {
+                    let mut place = source.place_of_line(at.line() as u32);
+                    place.column = at.column() as u32;
+                    place
+                }
+                None => source.place(),
+            };
+            let message = error.without_snippet().to_string();
+            let help = "correct the YAML here; a Pegasus workflow has 'jobs' and 'jobDependencies'";
+            draft.unreadable(place, message, help);
+            return None;
+        }
+    };
+    let mut symbols = Vec::with_capacity(document.jobs.len());
+    for job in &document.jobs {
+        let mark = draft.mark(&job.id);
+        symbols.push(draft.declare(&job.id, mark));
+    }
+    for (job, symbol) in document.jobs.iter().zip(symbols) {
+        if let Some(symbol) = symbol {
+            attributes(&mut draft, symbol, job);
+        }
+    }
+    for dependency in document.dependencies.iter().flatten() {
+        let mark = draft.mark(&dependency.id);
+        let parent = draft.build.mention(&dependency.id, mark);
+        for child in dependency.children.iter().flatten() {
+            let mark = draft.mark(child);
+            let child = draft.build.mention(child, mark);
+            draft.arc(parent, child, mark);
+        }
+    }
+    draft.finish()
+}
+
+/// Parses with limits that follow the length of the text: no alias can make much of little.
+fn parse(text: &str) -> Result<Document<'_>, serde_saphyr::Error> {
+    let most = text.len().saturating_mul(4).saturating_add(1000);
+    let budget = serde_saphyr::budget! {
+        max_events: most,
+        max_nodes: most,
+        max_total_scalar_bytes: most,
+        max_documents: 1,
+    };
+    let options = serde_saphyr::options! { budget: budget };
+    serde_saphyr::from_str_with_options(text, options)
+}
+
+fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
+    let program = job.name.as_deref().or(job.file.as_deref()).unwrap_or("");
+    if !program.is_empty() {
+        let mut line = String::new();
+        shell::push_word(&mut line, program);
+        // As Pegasus does it: arguments are joined, not quoted.
+        for argument in job.arguments.iter().flatten() {
+            line.push(' ');
+            line.push_str(argument);
+        }
+        draft.build.set_command(symbol, &line);
+    }
+    for file in job.uses.iter().flatten() {
+        let noted = file.metadata.as_ref().and_then(|m| m.size.as_deref());
+        let bytes = file.size.as_deref().or(noted);
+        let bytes = bytes.and_then(|size| size.trim().parse().ok());
+        let kind = file.kind.as_deref().unwrap_or("input");
+        if matches!(kind, "input" | "inout" | "checkpoint") {
+            draft.build.add_input(symbol, &file.lfn, bytes);
+        }
+        if matches!(kind, "output" | "inout" | "checkpoint") {
+            draft.build.add_output(symbol, &file.lfn, bytes);
+        }
+    }
+    let Some(profiles) = &job.profiles else {
+        return;
+    };
+    let (pegasus, condor) = (profiles.pegasus.as_ref(), profiles.condor.as_ref());
+    let mark = draft.mark(&job.id);
+    let mut number =
+        |what: &str, value: Option<&Text<'_>>, set: &dyn Fn(&mut Draft<'_, '_>, &str) -> bool| {
+            if let Some(value) = value
+                && !set(draft, value.trim())
+            {
+                let message = format!("'{}' is no {what} and is ignored", &**value);
+                draft.warning(mark, message, "write a number, not below zero");
+            }
+        };
+    number(
+        "runtime",
+        pegasus.and_then(|p| p.runtime.as_ref()),
+        &|draft, value| {
+            value
+                .parse()
+                .is_ok_and(|s| draft.build.set_seconds(symbol, s).is_ok())
+        },
+    );
+    let cores = pegasus.and_then(|p| p.cores.as_ref());
+    let cores = cores.or(condor.and_then(|c| c.request_cpus.as_ref()));
+    number("number of cores", cores, &|draft, value| {
+        value
+            .parse()
+            .map(|n| draft.build.set_cpus(symbol, n))
+            .is_ok()
+    });
+    number(
+        "priority",
+        condor.and_then(|c| c.priority.as_ref()),
+        &|draft, value| {
+            value
+                .parse()
+                .map(|n| draft.build.set_priority(symbol, n))
+                .is_ok()
+        },
+    );
+    let retry = profiles.dagman.as_ref().and_then(|d| d.retry.as_ref());
+    number("number of retries", retry, &|draft, value| {
+        value
+            .parse()
+            .map(|n| draft.build.set_retries(symbol, n))
+            .is_ok()
+    });
+}
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow)]
+    jobs: Vec<Job<'a>>,
+    #[serde(borrow, rename = "jobDependencies")]
+    dependencies: Option<Vec<Dependency<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Dependency<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    children: Option<Vec<Text<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Job<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    /// The transformation of a job.
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    /// The file of a sub-workflow.
+    #[serde(borrow)]
+    file: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    uses: Option<Vec<Use<'a>>>,
+    #[serde(borrow)]
+    profiles: Option<Profiles<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Use<'a> {
+    #[serde(borrow)]
+    lfn: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    size: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    size: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Profiles<'a> {
+    #[serde(borrow)]
+    pegasus: Option<PegasusProfile<'a>>,
+    #[serde(borrow)]
+    condor: Option<CondorProfile<'a>>,
+    #[serde(borrow)]
+    dagman: Option<DagmanProfile<'a>>,
+}
+
+#[derive(Deserialize)]
+struct PegasusProfile<'a> {
+    #[serde(borrow)]
+    runtime: Option<Text<'a>>,
+    #[serde(borrow)]
+    cores: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct CondorProfile<'a> {
+    #[serde(borrow)]
+    priority: Option<Text<'a>>,
+    #[serde(borrow)]
+    request_cpus: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct DagmanProfile<'a> {
+    #[serde(borrow, alias = "RETRY", alias = "Retry")]
+    retry: Option<Text<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::File;
+
+    fn read_text(text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("f.yml", text), &mut report);
+        assert_eq!(
+            flow.is_none(),
+            report.errors() > 0,
+            "{:?}",
+            report.problems()
+        );
+        (flow, report)
+    }
+
+    const YAML: &str = r#"# a comment
+x-pegasus: {apiLang: python}
+pegasus: "5.0"
+name: test
+transformationCatalog:
+  transformations: [{namespace: n, name: keg}]
+jobs:
+- type: job
+  name: pre process
+  id: 0010
+  arguments: ["-a", f.a, 3]
+  uses:
+  - {lfn: f.a, type: input, size: 100}
+  - lfn: f.b
+    type: output
+    metadata: {size: "2048"}
+  profiles:
+    pegasus: {runtime: "18.5", cores: 2, clusters.size: 3}
+    condor: {priority: 5}
+    dagman: {RETRY: 3}
+    env: {A: B}
+- id: 'ID "2"'
+  type: pegasusWorkflow
+  file: sub.yml
+jobDependencies:
+- id: 0010
+  children: ['ID "2"']
+"#;
+
+    #[test]
+    fn jobs_files_profiles_and_dependencies() {
+        for text in [YAML.to_owned(), YAML.replace('\n', "\r\n")] {
+            let (flow, report) = read_text(&text);
+            assert_eq!(report.problems(), []);
+            let flow = flow.unwrap();
+            let [one, two] = ["0010", "ID \"2\""].map(|n| flow.find(n).unwrap());
+            assert_eq!(flow.dag().arcs().collect::<Vec<_>>(), [(one, two)]);
+            assert_eq!(flow.command(one), Some("'pre process' -a f.a 3"));
+            assert_eq!(flow.command(two), Some("sub.yml"));
+            assert_eq!((flow.seconds(one), flow.cpus(one)), (Some(18.5), Some(2)));
+            assert_eq!((flow.priority(one), flow.retries(one)), (Some(5), Some(3)));
+            let file = |path, bytes| File { path, bytes };
+            assert_eq!(
+                flow.inputs(one).collect::<Vec<_>>(),
+                [file("f.a", Some(100))]
+            );
+            assert_eq!(
+                flow.outputs(one).collect::<Vec<_>>(),
+                [file("f.b", Some(2048))]
+            );
+        }
+    }
+
+    #[test]
+    fn errors_have_places() {
+        for (text, line, message) in [
+            ("jobs:\n- id: a\n- id: a\n", 3, "declared twice"),
+            (
+                "jobs:\n- id: a\njobDependencies:\n- id: a\n  children: [b]\n",
+                5,
+                "'b' is mentioned",
+            ),
+            (
+                "jobs:\n- id: a\njobDependencies:\n- id: a\n  children:\n  - a\n",
+                6,
+                "depends on itself",
+            ),
+            ("jobs:\n- name: a\n", 2, "id"),
+            ("jobs:\n- id: a\n  uses: [\n", 0, ""),
+            ("jobs: 7\n", 1, ""),
+            ("name: x\n", 1, "jobs"),
+        ] {
+            let (_, report) = read_text(text);
+            let problem = report
+                .problems()
+                .first()
+                .unwrap_or_else(|| panic!("{text}"));
+            assert!(
+                problem.message.contains(message),
+                "{text}: {}",
+                problem.message
+            );
+            assert!(
+                line == 0 || problem.place.line == line,
+                "{text}: {}",
+                problem.place
+            );
+            assert!(!problem.message.contains('\n'), "{}", problem.message);
+        }
+        let (flow, report) = read_text("jobs:\n- id: a\n  profiles: {pegasus: {runtime: soon}}\n");
+        assert_eq!(flow.unwrap().dag().len(), 1);
+        assert!(
+            report.problems()[0]
+                .message
+                .contains("'soon' is no runtime")
+        );
+    }
+
+    #[test]
+    fn hostile_yaml_is_refused() {
+        let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for i in 1..30 {
+            let alias = format!("*a{},", i - 1).repeat(10);
+            laughs += &format!("a{i}: &a{i} [{alias}]\n");
+        }
+        laughs += "jobs:\n- id: a\n  arguments: *a29\n";
+        let (flow, report) = read_text(&laughs);
+        assert!(flow.is_none(), "{:?}", report.problems());
+        for deep in [
+            "[".repeat(100_000),
+            "{a: ".repeat(100_000),
+            "- ".repeat(100_000),
+        ] {
+            assert!(read_text(&format!("jobs: {deep}")).0.is_none());
+            assert!(read_text(&format!("x:\n {deep}\njobs: []")).0.is_none());
+        }
+    }
+}

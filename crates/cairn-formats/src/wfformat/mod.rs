@@ -1,0 +1,7 @@
+//! WfCommons WfFormat (JSON): reads schema 1.0 to 1.6, writes 1.5. Knows nothing of how instances were made.
+
+mod read;
+mod write;
+
+pub(crate) use read::read;
+pub(crate) use write::write;

@@ -1,0 +1,487 @@
+//! Reads WfFormat. Knows where each version of the schema keeps things.
+//!
+//! | schema | tasks | durations | files | named by |
+//! |---|---|---|---|---|
+//! | 1.0 – 1.2 | `workflow.jobs` | `runtime` | `files[].size` | name |
+//! | 1.3 | `workflow.tasks` | `runtime` | `files[].size` | name |
+//! | 1.4 | `workflow.tasks` | `runtimeInSeconds` | `files[].sizeInBytes` | name |
+//! | 1.5, 1.6 | `workflow.specification.tasks` | `workflow.execution.tasks` | `specification.files` | id |
+//!
+//! The old schemas say that `size` counts kilobytes; their instances, and the migration tool of WfCommons, take it
+//! for bytes, and so do we.
+
+use crate::draft::Draft;
+use crate::text::{Loose, Text};
+use crate::{Report, Source, json, shell};
+use cairn_dag::{Flow, Mark, Symbol};
+use serde::Deserialize;
+use std::collections::{HashMap, HashSet};
+
+/// Reads any version. Arcs are the union of all `parents` and all `children`.
+///
+/// Time and space linear; strings are borrowed from the source.
+pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
+    let mut draft = Draft::new(source, report);
+    let document: Document<'_> = json::parse(&mut draft)?;
+    let workflow = document.workflow;
+    let specified = workflow.specification.is_some();
+    let executed = workflow.execution.unwrap_or_default().tasks;
+    let (tasks, files) = match (workflow.specification, workflow.tasks, workflow.jobs) {
+        (Some(specification), ..) => (specification.tasks, specification.files),
+        (None, Some(tasks), _) | (None, None, Some(tasks)) => (tasks, Vec::new()),
+        (None, None, None) => {
+            draft.unreadable(
+                Source::place,
+                "there are no tasks: expected workflow.specification.tasks, workflow.tasks or workflow.jobs",
+                "check that this is a WfFormat file",
+            );
+            return None;
+        }
+    };
+    let mut reader = Reader {
+        by_name: !specified && names_are_unique(&tasks),
+        sizes: sizes(&files),
+        symbols: Vec::with_capacity(tasks.len()),
+        other_keys: None,
+        draft,
+    };
+    reader.declare(&tasks);
+    for (i, task) in tasks.iter().enumerate() {
+        if let Some(symbol) = reader.symbols[i] {
+            reader.arcs(symbol, task, &tasks);
+            reader.files(symbol, task);
+            reader.attributes(symbol, task);
+        }
+    }
+    for task in &executed {
+        reader.execution(task, &tasks);
+    }
+    reader.draft.finish()
+}
+
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow)]
+    workflow: Workflow<'a>,
+}
+
+#[derive(Deserialize)]
+struct Workflow<'a> {
+    #[serde(borrow)]
+    specification: Option<Specification<'a>>,
+    #[serde(borrow)]
+    execution: Option<Execution<'a>>,
+    #[serde(borrow)]
+    tasks: Option<Vec<Task<'a>>>,
+    #[serde(borrow)]
+    jobs: Option<Vec<Task<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Specification<'a> {
+    #[serde(borrow)]
+    tasks: Vec<Task<'a>>,
+    #[serde(borrow, default)]
+    files: Vec<SizedFile<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Execution<'a> {
+    #[serde(borrow, default)]
+    tasks: Vec<Task<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SizedFile<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    size_in_bytes: Option<f64>,
+}
+
+/// A task of any version, specified or executed: each uses some of the fields.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Task<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    parents: Option<Vec<Text<'a>>>,
+    #[serde(borrow, default)]
+    children: Option<Vec<Text<'a>>>,
+    #[serde(borrow, default)]
+    input_files: Option<Vec<Text<'a>>>,
+    #[serde(borrow, default)]
+    output_files: Option<Vec<Text<'a>>>,
+    #[serde(borrow, default)]
+    files: Option<Vec<LinkedFile<'a>>>,
+    runtime: Option<f64>,
+    runtime_in_seconds: Option<f64>,
+    #[serde(borrow)]
+    command: Option<Command<'a>>,
+    cores: Option<f64>,
+    core_count: Option<f64>,
+    priority: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LinkedFile<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    path: Option<Text<'a>>,
+    #[serde(borrow)]
+    link: Option<Text<'a>>,
+    size: Option<f64>,
+    size_in_bytes: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Command<'a> {
+    #[serde(borrow)]
+    program: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    arguments: Option<Vec<Loose<'a>>>,
+}
+
+struct Reader<'s, 'r, 'd> {
+    draft: Draft<'s, 'r>,
+    /// Whether tasks are called by their names rather than by their ids.
+    by_name: bool,
+    sizes: HashMap<&'d str, u64>,
+    /// By task of the document.
+    symbols: Vec<Option<Symbol>>,
+    /// From the word that is *not* a task's key (its id, or its name) to the task, where that is unique. Made when
+    /// first needed: files that follow the schema never need it.
+    other_keys: Option<HashMap<&'d str, Option<Symbol>>>,
+}
+
+impl<'s, 'd> Reader<'s, '_, 'd> {
+    /// The word that the task is called by, and the other word that might mean it.
+    fn keys(&self, task: &'d Task<'s>) -> (Option<&'d str>, Option<&'d str>) {
+        let (name, id) = (task.name.as_deref(), task.id.as_deref());
+        match self.by_name {
+            true => (name.or(id), id),
+            false => (id.or(name), name),
+        }
+    }
+
+    fn mark(&self, text: Option<&str>) -> Mark {
+        text.map_or(crate::draft::NOWHERE, |t| self.draft.mark(t))
+    }
+
+    fn declare(&mut self, tasks: &'d [Task<'s>]) {
+        for task in tasks {
+            let key = self.keys(task).0;
+            let mark = self.mark(key);
+            let symbol = match key {
+                Some(key) => self.draft.declare(key, mark),
+                None => {
+                    let help = "give every task an id";
+                    self.draft
+                        .error(mark, "a task has neither id nor name", help);
+                    None
+                }
+            };
+            self.symbols.push(symbol);
+        }
+    }
+
+    fn arcs(&mut self, symbol: Symbol, task: &'d Task<'s>, tasks: &'d [Task<'s>]) {
+        for word in task.parents.iter().flatten() {
+            let (parent, mark) = self.find(word, tasks);
+            self.draft.arc(parent, symbol, mark);
+        }
+        for word in task.children.iter().flatten() {
+            let (child, mark) = self.find(word, tasks);
+            self.draft.arc(symbol, child, mark);
+        }
+    }
+
+    /// The task that a word means. An unknown one is left for the builder to report.
+    fn find(&mut self, word: &str, tasks: &'d [Task<'s>]) -> (Symbol, Mark) {
+        let mark = self.draft.mark(word);
+        if let Some(symbol) = self.draft.build.lookup(word)
+            && self.draft.build.is_declared(symbol)
+        {
+            return (symbol, mark);
+        }
+        match self.find_other(word, tasks) {
+            Some(symbol) => (symbol, mark),
+            None => (self.draft.build.mention(word, mark), mark),
+        }
+    }
+
+    fn find_other(&mut self, word: &str, tasks: &'d [Task<'s>]) -> Option<Symbol> {
+        if self.other_keys.is_none() {
+            let mut keys = HashMap::new();
+            for (task, symbol) in tasks.iter().zip(&self.symbols) {
+                if let (Some(other), Some(symbol)) = (self.keys(task).1, *symbol) {
+                    let unique = |task: &mut Option<Symbol>| *task = None;
+                    keys.entry(other).and_modify(unique).or_insert(Some(symbol));
+                }
+            }
+            self.other_keys = Some(keys);
+        }
+        *self.other_keys.as_ref()?.get(word)?
+    }
+
+    fn files(&mut self, symbol: Symbol, task: &Task<'s>) {
+        for path in task.input_files.iter().flatten() {
+            let bytes = self.sizes.get(&**path).copied();
+            self.draft.build.add_input(symbol, path, bytes);
+        }
+        for path in task.output_files.iter().flatten() {
+            let bytes = self.sizes.get(&**path).copied();
+            self.draft.build.add_output(symbol, path, bytes);
+        }
+        let mut whole = String::new();
+        for file in task.files.iter().flatten() {
+            let bytes = file.size_in_bytes.or(file.size).and_then(whole_bytes);
+            let mut path: &str = &file.name;
+            if let Some(folder) = &file.path {
+                whole.clear();
+                whole.push_str(folder);
+                whole.push_str(&file.name);
+                path = &whole;
+            }
+            let link = file.link.as_deref().unwrap_or("");
+            if link.eq_ignore_ascii_case("output") {
+                self.draft.build.add_output(symbol, path, bytes);
+            } else {
+                self.draft.build.add_input(symbol, path, bytes);
+            }
+        }
+    }
+
+    fn attributes(&mut self, symbol: Symbol, task: &'d Task<'s>) {
+        let mark = self.mark(self.keys(task).0);
+        if let Some(seconds) = task.runtime_in_seconds.or(task.runtime) {
+            self.draft.measured_seconds(symbol, seconds, mark);
+        }
+        let build = &mut self.draft.build;
+        if let Some(cores) = task.core_count.or(task.cores) {
+            build.set_cpus(symbol, cores.ceil().max(1.0) as u32);
+        }
+        if let Some(priority) = task.priority {
+            build.set_priority(symbol, priority.round() as i64);
+        }
+        if let Some(line) = task.command.as_ref().and_then(command_line) {
+            build.set_command(symbol, &line);
+        }
+    }
+
+    fn execution(&mut self, task: &'d Task<'s>, tasks: &'d [Task<'s>]) {
+        let Some(word) = task.id.as_deref().or(task.name.as_deref()) else {
+            return;
+        };
+        let declared = |s: &Symbol| self.draft.build.is_declared(*s);
+        let symbol = self.draft.build.lookup(word).filter(declared);
+        match symbol.or_else(|| self.find_other(word, tasks)) {
+            Some(symbol) => self.attributes(symbol, task),
+            None => {
+                let mark = self.draft.mark(word);
+                let message = format!("task '{word}' was executed but is not specified");
+                let help = "what the file says of its execution is ignored";
+                self.draft.warning(mark, message, help);
+            }
+        }
+    }
+}
+
+/// Old instances name parents by name, and call tasks by ids only where names are not unique.
+fn names_are_unique(tasks: &[Task<'_>]) -> bool {
+    let all_have_ids = tasks.iter().all(|t| t.id.is_some());
+    let mut names = HashSet::with_capacity(tasks.len());
+    let mut unique = tasks.iter().filter_map(|t| t.name.as_deref());
+    !all_have_ids || unique.all(|name| names.insert(name))
+}
+
+fn sizes<'d>(files: &'d [SizedFile<'_>]) -> HashMap<&'d str, u64> {
+    let sized = |f: &'d SizedFile<'_>| Some((&*f.id, whole_bytes(f.size_in_bytes?)?));
+    files.iter().filter_map(sized).collect()
+}
+
+/// A size as a whole number; `None` when it is none.
+fn whole_bytes(size: f64) -> Option<u64> {
+    (size.is_finite() && size >= 0.0).then_some(size as u64)
+}
+
+/// The program with its arguments, quoted. A program without arguments is taken as it is: instances of some
+/// systems keep a whole script there.
+fn command_line(command: &Command<'_>) -> Option<String> {
+    let program = command.program.as_deref().filter(|p| !p.is_empty())?;
+    let mut line = program.to_owned();
+    for argument in command.arguments.iter().flatten() {
+        shell::push_word(&mut line, &argument.0);
+    }
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::File;
+
+    fn read_text(text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("f.json", text), &mut report);
+        assert_eq!(
+            flow.is_none(),
+            report.errors() > 0,
+            "{:?}",
+            report.problems()
+        );
+        (flow, report)
+    }
+
+    fn flow(text: &str) -> Flow {
+        let (flow, report) = read_text(text);
+        assert_eq!(report.problems(), []);
+        flow.unwrap()
+    }
+
+    fn arcs(flow: &Flow) -> Vec<String> {
+        let arc = |(p, c)| format!("{}>{}", flow.name(p), flow.name(c));
+        flow.dag().arcs().map(arc).collect()
+    }
+
+    #[test]
+    fn schema_1_5_with_execution() {
+        let flow = flow(
+            r#"{"name": "x", "schemaVersion": "1.5", "workflow": {
+            "specification": {"tasks": [
+                {"name": "split", "id": "split_1", "parents": [], "children": ["work_1"], "outputFiles": ["a"]},
+                {"name": "work", "id": "work_1", "parents": [], "children": []},
+                {"name": "work", "id": "work_2", "parents": ["split_1"], "children": [], "inputFiles": ["a", "b"]}],
+              "files": [{"id": "a", "sizeInBytes": 123}]},
+            "execution": {"makespanInSeconds": 5, "executedAt": "x", "tasks": [
+                {"id": "work_2", "runtimeInSeconds": 2.5, "coreCount": 1.5, "priority": 7,
+                 "command": {"program": "cat", "arguments": ["a b", "-n", 3]}},
+                {"id": "split_1", "runtimeInSeconds": 1, "command": {"program": "set -e\nsplit x"}}]}}}"#,
+        );
+        assert_eq!(arcs(&flow), ["split_1>work_1", "split_1>work_2"]);
+        let [split, work] = ["split_1", "work_2"].map(|n| flow.find(n).unwrap());
+        assert_eq!(
+            (flow.seconds(split), flow.seconds(work)),
+            (Some(1.0), Some(2.5))
+        );
+        assert_eq!((flow.cpus(work), flow.priority(work)), (Some(2), Some(7)));
+        assert_eq!(flow.command(work), Some("cat 'a b' -n 3"));
+        assert_eq!(flow.command(split), Some("set -e\nsplit x"));
+        let a = File {
+            path: "a",
+            bytes: Some(123),
+        };
+        assert_eq!(flow.inputs(work).next(), Some(a));
+        assert_eq!(flow.outputs(split).collect::<Vec<_>>(), [a]);
+        assert_eq!(flow.inputs(work).nth(1).unwrap().bytes, None);
+    }
+
+    #[test]
+    fn old_schemas() {
+        let jobs = r#"{"schemaVersion": "1.1", "workflow": {"makespan": 3, "jobs": [
+            {"name": "a", "type": "compute", "runtime": 1.5, "parents": [], "cores": 4,
+             "files": [{"name": "x", "size": 10, "link": "output"}, {"name": "y", "size": 5, "link": "input"}]},
+            {"name": "b", "type": "compute", "runtime": 2, "parents": ["a"], "files": []}]}}"#;
+        let tasks = jobs.replace("\"jobs\"", "\"tasks\"").replace("1.1", "1.3");
+        let bytes = (tasks.replace("\"runtime\"", "\"runtimeInSeconds\""))
+            .replace("\"size\"", "\"sizeInBytes\"");
+        for text in [jobs, &tasks, &bytes] {
+            let flow = flow(text);
+            assert_eq!(arcs(&flow), ["a>b"]);
+            let a = flow.find("a").unwrap();
+            assert_eq!((flow.seconds(a), flow.cpus(a)), (Some(1.5), Some(4)));
+            assert_eq!(
+                flow.outputs(a).next(),
+                Some(File {
+                    path: "x",
+                    bytes: Some(10)
+                })
+            );
+            assert_eq!(
+                flow.inputs(a).next(),
+                Some(File {
+                    path: "y",
+                    bytes: Some(5)
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn old_schemas_name_tasks_by_name_or_id() {
+        let text = |a: &str, b: &str, parent: &str| {
+            format!(
+                r#"{{"workflow": {{"tasks": [{{"name": "{a}", "id": "ID1", "parents": []}},
+                {{"name": "{b}", "id": "ID2", "parents": ["{parent}"]}}]}}}}"#
+            )
+        };
+        assert_eq!(arcs(&flow(&text("x_1", "x_2", "x_1"))), ["x_1>x_2"]);
+        assert_eq!(arcs(&flow(&text("x_1", "x_2", "ID1"))), ["x_1>x_2"]);
+        assert_eq!(arcs(&flow(&text("x", "x", "ID1"))), ["ID1>ID2"]);
+        let (flow, report) = read_text(&text("x", "x", "x"));
+        assert!(flow.is_none());
+        assert!(
+            report.problems()[0]
+                .message
+                .contains("'x' is mentioned but never declared")
+        );
+    }
+
+    #[test]
+    fn errors_and_warnings_have_places() {
+        let task = |id: &str, parent: &str| {
+            format!(r#"{{"name": "n", "id": "{id}", "parents": ["{parent}"], "children": []}}"#)
+        };
+        let document = |tasks: &str, executed: &str| {
+            format!(
+                "{{\"workflow\": {{\"specification\": {{\"tasks\": [\n{tasks}\n]}},\n\
+                 \"execution\": {{\"tasks\": [\n{executed}\n]}}}}}}"
+            )
+        };
+        let text = document(&format!("{},\n{}", task("a", "b"), task("a", "c")), "");
+        let (_, report) = read_text(&text);
+        let found: Vec<_> = report
+            .problems()
+            .iter()
+            .map(|p| (p.place.line, &p.message[..]))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (3, "task 'a' is declared twice"),
+                (2, "task 'b' is mentioned but never declared")
+            ]
+        );
+        let text = document(
+            r#"{"name": "n", "id": "a", "parents": [], "children": []}"#,
+            r#"{"id": "z", "runtimeInSeconds": 1}, {"id": "a", "runtimeInSeconds": -1}"#,
+        );
+        let (flow, report) = read_text(&text);
+        assert_eq!(flow.unwrap().dag().len(), 1);
+        assert_eq!(report.warnings(), 2);
+        for (text, message) in [
+            ("{\"workflow\": {", "this is not JSON"),
+            ("{}", "missing field `workflow`"),
+            ("{\"workflow\": {}}", "there are no tasks"),
+            ("{\"workflow\": {\"tasks\": [{}]}}", "neither id nor name"),
+            (
+                "{\"workflow\": {\"tasks\": [{\"name\": 7}]}}",
+                "expected a string",
+            ),
+        ] {
+            let (_, report) = read_text(text);
+            let problem = &report.problems()[0];
+            assert!(
+                problem.message.contains(message),
+                "{text}: {}",
+                problem.message
+            );
+            assert!(!problem.help.is_empty());
+        }
+    }
+}

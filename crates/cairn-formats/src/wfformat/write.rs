@@ -1,0 +1,211 @@
+//! Writes WfFormat 1.5. Knows what its schema requires.
+
+use crate::json::push_string;
+use cairn_dag::{File, Flow, TaskId};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::{Result, Write};
+
+/// Writes a document that has every field the schema requires. Ids are the tasks' names, as they are: the schema
+/// wants letters, digits and `-_.#` in those that are mentioned as parents or children, and a flow may have others.
+///
+/// Durations, commands, processors and priorities go to `execution`, which is left out when no task has any. The
+/// schema wants a duration for each task there; an unknown one is written as 0. Retries and what was executed
+/// before are not kept.
+pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> Result<()> {
+    out.write_all(b"{\n\"name\": \"workflow\",\n\"description\": \"Written by cairn\",\n")?;
+    out.write_all(
+        b"\"schemaVersion\": \"1.5\",\n\"workflow\": {\n\"specification\": {\n\"tasks\": [",
+    )?;
+    let mut text = String::new();
+    for task in flow.dag().tasks() {
+        text.clear();
+        text.push_str(if task.index() == 0 { "\n" } else { ",\n" });
+        push_specification(&mut text, flow, task);
+        out.write_all(text.as_bytes())?;
+    }
+    text.clear();
+    text.push_str("\n]");
+    push_files(&mut text, flow);
+    text.push('}');
+    out.write_all(text.as_bytes())?;
+    if flow.dag().tasks().any(|t| is_executed(flow, t)) {
+        write_execution(flow, out)?;
+    }
+    out.write_all(b"\n}\n}\n")
+}
+
+fn push_specification(text: &mut String, flow: &Flow, task: TaskId) {
+    text.push_str("{\"name\": ");
+    push_string(text, flow.name(task));
+    text.push_str(", \"id\": ");
+    push_string(text, flow.name(task));
+    let name = |t: &TaskId| flow.name(*t);
+    push_list(text, "parents", flow.dag().parents(task).iter().map(name));
+    push_list(text, "children", flow.dag().children(task).iter().map(name));
+    push_list(text, "inputFiles", flow.inputs(task).map(|f| f.path));
+    push_list(text, "outputFiles", flow.outputs(task).map(|f| f.path));
+    text.push('}');
+}
+
+fn push_list<'a>(text: &mut String, key: &str, items: impl Iterator<Item = &'a str>) {
+    push(text, format_args!(", \"{key}\": ["));
+    for (i, item) in items.enumerate() {
+        text.push_str(if i == 0 { "" } else { ", " });
+        push_string(text, item);
+    }
+    text.push(']');
+}
+
+fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
+    text.write_fmt(what).expect("a String takes everything");
+}
+
+/// The list of files whose size is known, each once.
+fn push_files(text: &mut String, flow: &Flow) {
+    let files = |t: TaskId| flow.inputs(t).chain(flow.outputs(t));
+    let mut seen = HashSet::new();
+    for File { path, bytes } in flow.dag().tasks().flat_map(files) {
+        let Some(bytes) = bytes else { continue };
+        let first = seen.is_empty();
+        if seen.insert(path) {
+            text.push_str(if first { ",\n\"files\": [\n" } else { ",\n" });
+            text.push_str("{\"id\": ");
+            push_string(text, path);
+            push(text, format_args!(", \"sizeInBytes\": {bytes}}}"));
+        }
+    }
+    text.push_str(if seen.is_empty() { "\n" } else { "\n]\n" });
+}
+
+fn is_executed(flow: &Flow, task: TaskId) -> bool {
+    flow.seconds(task).is_some()
+        || flow.command(task).is_some()
+        || flow.cpus(task).is_some()
+        || flow.priority(task).is_some()
+}
+
+fn write_execution(flow: &Flow, out: &mut dyn Write) -> Result<()> {
+    let mut text = String::new();
+    let makespan = longest_path(flow);
+    push(
+        &mut text,
+        format_args!(
+            ",\n\"execution\": {{\n\"makespanInSeconds\": {makespan:?},\n\"executedAt\": \"never\",\n\"tasks\": [\n"
+        ),
+    );
+    let executed = flow.dag().tasks().filter(|&t| is_executed(flow, t));
+    for (i, task) in executed.enumerate() {
+        text.push_str(if i == 0 { "" } else { ",\n" });
+        text.push_str("{\"id\": ");
+        push_string(&mut text, flow.name(task));
+        let seconds = flow.seconds(task).unwrap_or(0.0);
+        push(
+            &mut text,
+            format_args!(", \"runtimeInSeconds\": {seconds:?}"),
+        );
+        if let Some(command) = flow.command(task) {
+            text.push_str(", \"command\": {\"program\": ");
+            push_string(&mut text, command);
+            text.push_str(", \"arguments\": []}");
+        }
+        if let Some(cpus) = flow.cpus(task).filter(|&c| c > 0) {
+            push(&mut text, format_args!(", \"coreCount\": {cpus}"));
+        }
+        if let Some(priority) = flow.priority(task) {
+            push(&mut text, format_args!(", \"priority\": {priority}"));
+        }
+        text.push('}');
+        out.write_all(text.as_bytes())?;
+        text.clear();
+    }
+    out.write_all(b"\n]\n}")
+}
+
+/// The makespan on unlimited workers: the schema wants a makespan, and nothing was executed yet.
+fn longest_path(flow: &Flow) -> f64 {
+    let dag = flow.dag();
+    let mut end = vec![0.0f64; dag.len()];
+    for &task in dag.topological_order() {
+        let start = dag.parents(task).iter().map(|p| end[p.index()]);
+        end[task.index()] = start.fold(0.0, f64::max) + flow.seconds(task).unwrap_or(0.0);
+    }
+    let longest = end.into_iter().fold(0.0, f64::max);
+    longest.min(f64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::FlowBuilder;
+    use serde_json::Value;
+
+    fn written(flow: &Flow) -> Value {
+        let mut out = Vec::new();
+        write(flow, &mut out).unwrap();
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    /// What the published schema 1.5 lists as required, and its least values.
+    fn check_schema(value: &Value) {
+        let text = |v: &Value, key: &str| assert!(!v[key].as_str().unwrap().is_empty(), "{key}");
+        text(value, "name");
+        assert_eq!(value["schemaVersion"], "1.5");
+        let workflow = &value["workflow"];
+        for task in workflow["specification"]["tasks"].as_array().unwrap() {
+            text(task, "name");
+            text(task, "id");
+            assert!(task["parents"].is_array() && task["children"].is_array());
+        }
+        for file in workflow["specification"]["files"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            text(file, "id");
+            assert!(file["sizeInBytes"].is_u64());
+        }
+        if let Some(execution) = workflow.get("execution") {
+            assert!(execution["makespanInSeconds"].is_number());
+            text(execution, "executedAt");
+            let tasks = execution["tasks"].as_array().unwrap();
+            assert!(!tasks.is_empty());
+            for task in tasks {
+                text(task, "id");
+                assert!(task["runtimeInSeconds"].is_number());
+                assert!(
+                    task.get("coreCount")
+                        .is_none_or(|c| c.as_u64().unwrap() >= 1)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn has_what_the_schema_requires() {
+        let mut build = FlowBuilder::new();
+        let a = build.declare("a", 0).unwrap();
+        let b = build.declare("b", 0).unwrap();
+        build.arc(a, b).unwrap();
+        let bare = build.clone().finish().unwrap();
+        let value = written(&bare);
+        check_schema(&value);
+        assert!(value["workflow"].get("execution").is_none());
+        build.set_command(a, "echo \"hi\" > x");
+        build.set_seconds(b, 2.5).unwrap();
+        build.add_output(a, "x", Some(3));
+        build.add_input(b, "x", None);
+        build.add_input(b, "y", None);
+        build.set_cpus(b, 0);
+        let value = written(&build.finish().unwrap());
+        check_schema(&value);
+        assert_eq!(
+            value["workflow"]["specification"]["files"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(value["workflow"]["execution"]["makespanInSeconds"], 2.5);
+    }
+}
