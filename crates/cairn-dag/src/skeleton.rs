@@ -2,12 +2,14 @@
 
 mod fates;
 mod hubs;
+mod labels;
 mod ranked;
 mod search;
 mod sweep;
 
 use crate::Dag;
 use fates::{Fate, Fates};
+use labels::Labels;
 use ranked::Ranked;
 use search::Search;
 
@@ -29,12 +31,13 @@ impl Dag {
     /// 1. an arc between neighbouring longest-path levels, counted from the sources or from the sinks, is none;
     /// 2. an arc whose tail reaches a *hub* that reaches its head is one: 64 hubs a linear sweep, repeated for as
     ///    long as that decides many arcs;
-    /// 3. a search from both ends, meeting half way, within a budget of arcs;
+    /// 3. a search from both ends that meets half way, pruned by levels and by 128-bit digests of what each task
+    ///    reaches, within a budget;
     /// 4. reachability in bits, 512 heads at a time, over what is left of the dag.
     ///
-    /// Time is near-linear for the usual sparse dags, and never more than O(tasks · arcs of the skeleton / 512)
-    /// beyond linear: the budget of a search is a fraction of what step 4 would cost. Space O(tasks + arcs), about
-    /// 100 bytes a task and 20 an arc.
+    /// Time is near-linear on the usual sparse dags and on dense ones that are mostly shortcuts, and never more
+    /// than O(tasks · arcs of the skeleton / 512) beyond linear: the budget of the searches is a fraction of what
+    /// step 4 would cost. Space O(tasks + arcs): about 200 bytes a task and 25 an arc at the peak.
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
@@ -54,7 +57,7 @@ struct Effort {
     hubs: usize,
     /// Rounds of hubs go on while each round decides one arc in this many.
     worth: usize,
-    /// A search may look at this many arcs for every 4,096 that a block of heads would walk.
+    /// The searches for one head may look at this many arcs for every 4,096 that its block would walk.
     rate: u64,
     /// Searches with a smaller budget are not begun.
     least: usize,
@@ -66,7 +69,7 @@ impl Effort {
     const USUAL: Effort = Effort {
         hubs: 64,
         worth: 64,
-        rate: 4,
+        rate: 1,
         least: 16,
         block: sweep::HEADS,
     };
@@ -85,8 +88,8 @@ fn skeleton(dag: &Dag, effort: &Effort) -> Skeleton {
     search_open(&ranked, &mut fates, effort);
     let mut arcs = sweep::sweep(&ranked, &fates, effort.block);
     for (parent, child) in &mut arcs {
-        *parent = ranked.task[*parent as usize].0;
-        *child = ranked.task[*child as usize].0;
+        *parent = ranked.task(*parent).0;
+        *child = ranked.task(*child).0;
     }
     drop(ranked);
     let removed = dag.arc_count() - arcs.len();
@@ -96,7 +99,11 @@ fn skeleton(dag: &Dag, effort: &Effort) -> Skeleton {
 
 /// Searches for a detour beside each open arc, as long as that is cheaper than a share in a sweep.
 fn search_open(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
-    let mut search = Search::new(ranked);
+    if fates.open == 0 {
+        return;
+    }
+    let labels = Labels::new(ranked);
+    let mut search = Search::new(ranked, &labels);
     for head in 0..ranked.len() as u32 {
         let slots = ranked.parent_slots(head);
         let is_open = |slot: &usize| fates.of[*slot] == Fate::Open;
@@ -104,9 +111,9 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
             continue;
         };
         let mut open = slots.clone().filter(is_open).count();
-        let first_tail = ranked.parent[first] as usize;
-        let walked = ranked.child_start[head as usize] - ranked.child_start[first_tail];
-        let mut budget = (u64::from(walked) * effort.rate / 4096) as usize;
+        let first_tail = ranked.tail(first);
+        let walked = ranked.child_slots(head).start - ranked.child_slots(first_tail).start;
+        let mut budget = (walked as u64 * effort.rate / 4096) as usize;
         // From above: the nearest tails have the cheapest searches.
         for slot in slots.rev() {
             if fates.of[slot] != Fate::Open {
@@ -116,7 +123,7 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
             if share < effort.least {
                 break;
             }
-            let (found, work) = search.detour(ranked.parent[slot], head, share);
+            let (found, work) = search.detour(ranked.tail(slot), head, share);
             budget = budget.saturating_sub(work);
             open -= 1;
             match found {

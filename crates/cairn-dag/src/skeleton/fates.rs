@@ -13,7 +13,7 @@ pub(super) enum Fate {
     Shortcut,
 }
 
-/// The fate of each arc, by its slot in [`Ranked::parent`].
+/// The fate of each arc, by its slot in [`Ranked::parent_slots`].
 pub(super) struct Fates {
     pub(super) of: Vec<Fate>,
     /// How many are open.
@@ -23,11 +23,11 @@ pub(super) struct Fates {
 impl Fates {
     /// Keeps all arcs that levels and degrees prove to be no shortcuts; all others are open. Linear.
     pub(super) fn by_levels(ranked: &Ranked) -> Fates {
-        let mut of = vec![Fate::Kept; ranked.parent.len()];
+        let mut of = vec![Fate::Kept; ranked.arc_count()];
         let mut open = 0;
         for v in 0..ranked.len() as u32 {
             for slot in ranked.parent_slots(v) {
-                if ranked.may_be_shortcut(ranked.parent[slot], v) {
+                if ranked.may_be_shortcut(ranked.tail(slot), v) {
                     of[slot] = Fate::Open;
                     open += 1;
                 }

@@ -20,14 +20,14 @@ pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, effort: &Eff
         for v in 0..ranked.len() as u32 {
             let from = reached_from[v as usize];
             for slot in ranked.parent_slots(v) {
-                let u = ranked.parent[slot] as usize;
+                let u = ranked.tail(slot) as usize;
                 if fates.of[slot] == Fate::Open && reaches[u] & from != 0 {
                     fates.decide(slot, Fate::Shortcut);
                 }
             }
         }
         let decided = before - fates.open;
-        if decided == 0 || decided.saturating_mul(effort.worth) < ranked.parent.len() {
+        if decided == 0 || decided.saturating_mul(effort.worth) < ranked.arc_count() {
             return;
         }
     }

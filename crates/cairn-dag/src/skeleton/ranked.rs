@@ -1,54 +1,103 @@
-//! A dag whose tasks are renumbered by topological rank, level after level. Knows no task ids but one table.
+//! A dag whose tasks are renumbered by topological rank, level after level. Knows task ids by one table only.
 
 use crate::{Dag, TaskId};
+use std::ops::Range;
 
-/// Arcs between ranks. A parent's rank is smaller than its child's, and ranks of one level are contiguous, so
-/// most questions about levels become comparisons of ranks.
+/// Arcs between ranks. A parent's rank is smaller than its child's, and the ranks of a level are contiguous, so
+/// that most questions about levels become comparisons of ranks.
 pub(super) struct Ranked {
-    pub(super) child_start: Vec<u32>,
+    /// One more than there are ranks: a row ends where the next begins.
+    node: Vec<Node>,
     /// Each row ascending.
-    pub(super) child: Vec<u32>,
-    pub(super) parent_start: Vec<u32>,
+    child: Vec<u32>,
     /// Each row ascending.
-    pub(super) parent: Vec<u32>,
-    /// First rank of the same level.
-    pub(super) level_start: Vec<u32>,
-    /// First rank of the next level.
-    pub(super) level_end: Vec<u32>,
+    parent: Vec<u32>,
+    /// First rank of each level, and the number of ranks at the end.
+    level_start: Vec<u32>,
+    task: Vec<TaskId>,
+}
+
+/// All that a search asks about a rank, side by side in memory.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    child_start: u32,
+    parent_start: u32,
+    level: u32,
     /// Arcs on the longest path down to a sink.
-    pub(super) height: Vec<u32>,
-    pub(super) task: Vec<TaskId>,
+    height: u32,
 }
 
 impl Ranked {
+    /// Renumbers. Linear.
     pub(super) fn new(dag: &Dag) -> Ranked {
-        // First come, first served: the order is sorted by level.
+        // The order is first come, first served, hence sorted by level.
         let task = dag.topological_order().to_vec();
         let mut rank = vec![0u32; dag.len()];
         for (at, task) in task.iter().enumerate() {
             rank[task.index()] = at as u32;
         }
-        let (parent_start, parent) = rows(dag, &task, &rank, Dag::children, Dag::parents);
-        let (child_start, child) = rows(dag, &task, &rank, Dag::parents, Dag::children);
-        let (level_start, level_end) = level_bounds(&parent_start, &parent);
-        let mut height = vec![0u32; task.len()];
-        for at in (0..task.len()).rev() {
-            let below = &child[child_start[at] as usize..child_start[at + 1] as usize];
-            height[at] = below
-                .iter()
-                .map(|&c| height[c as usize] + 1)
-                .max()
-                .unwrap_or(0);
-        }
-        Ranked {
-            child_start,
-            child,
-            parent_start,
-            parent,
-            level_start,
-            level_end,
-            height,
+        let mut ranked = Ranked {
+            node: vec![Node::default(); task.len() + 1],
+            child: vec![0; dag.arc_count()],
+            parent: vec![0; dag.arc_count()],
+            level_start: Vec::new(),
             task,
+        };
+        ranked.set_starts(dag);
+        ranked.set_rows(dag, &rank);
+        ranked.set_levels();
+        ranked.set_heights();
+        ranked
+    }
+
+    fn set_starts(&mut self, dag: &Dag) {
+        for (at, &task) in self.task.iter().enumerate() {
+            let node = self.node[at];
+            self.node[at + 1] = Node {
+                child_start: node.child_start + dag.children(task).len() as u32,
+                parent_start: node.parent_start + dag.parents(task).len() as u32,
+                ..node
+            };
+        }
+    }
+
+    /// Rows come out ascending because their items are visited in that order.
+    fn set_rows(&mut self, dag: &Dag, rank: &[u32]) {
+        let mut next: Vec<(u32, u32)> = (self.node.iter())
+            .map(|node| (node.child_start, node.parent_start))
+            .collect();
+        for (at, &task) in self.task.iter().enumerate() {
+            for parent in dag.parents(task) {
+                let next = &mut next[rank[parent.index()] as usize].0;
+                self.child[*next as usize] = at as u32;
+                *next += 1;
+            }
+            for child in dag.children(task) {
+                let next = &mut next[rank[child.index()] as usize].1;
+                self.parent[*next as usize] = at as u32;
+                *next += 1;
+            }
+        }
+    }
+
+    fn set_levels(&mut self) {
+        let mut start = 0;
+        self.level_start.push(0);
+        for at in 0..self.len() as u32 {
+            // A level ends before the first task with a parent on it; the last parent is on the highest level.
+            if self.parents(at).last().is_some_and(|&p| p >= start) {
+                start = at;
+                self.level_start.push(start);
+            }
+            self.node[at as usize].level = self.level_start.len() as u32 - 1;
+        }
+        self.level_start.push(self.len() as u32);
+    }
+
+    fn set_heights(&mut self) {
+        for at in (0..self.len() as u32).rev() {
+            let below = self.children(at).iter().map(|&c| self.height(c) + 1);
+            self.node[at as usize].height = below.max().unwrap_or(0);
         }
     }
 
@@ -56,10 +105,17 @@ impl Ranked {
         self.task.len()
     }
 
+    pub(super) fn arc_count(&self) -> usize {
+        self.child.len()
+    }
+
+    pub(super) fn task(&self, rank: u32) -> TaskId {
+        self.task[rank as usize]
+    }
+
     #[inline]
     pub(super) fn children(&self, rank: u32) -> &[u32] {
-        let at = rank as usize;
-        &self.child[self.child_start[at] as usize..self.child_start[at + 1] as usize]
+        &self.child[self.child_slots(rank)]
     }
 
     #[inline]
@@ -67,71 +123,50 @@ impl Ranked {
         &self.parent[self.parent_slots(rank)]
     }
 
-    /// Where the arcs into `rank` lie in `parent`.
+    /// The numbers of the arcs out of `rank` when arcs are sorted by tail, then head.
     #[inline]
-    pub(super) fn parent_slots(&self, rank: u32) -> std::ops::Range<usize> {
+    pub(super) fn child_slots(&self, rank: u32) -> Range<usize> {
         let at = rank as usize;
-        self.parent_start[at] as usize..self.parent_start[at + 1] as usize
+        self.node[at].child_start as usize..self.node[at + 1].child_start as usize
+    }
+
+    /// The numbers of the arcs into `rank` when arcs are sorted by head, then tail.
+    #[inline]
+    pub(super) fn parent_slots(&self, rank: u32) -> Range<usize> {
+        let at = rank as usize;
+        self.node[at].parent_start as usize..self.node[at + 1].parent_start as usize
+    }
+
+    /// The tail of the arc with this number among [`Ranked::parent_slots`].
+    #[inline]
+    pub(super) fn tail(&self, parent_slot: usize) -> u32 {
+        self.parent[parent_slot]
+    }
+
+    #[inline]
+    pub(super) fn height(&self, rank: u32) -> u32 {
+        self.node[rank as usize].height
+    }
+
+    /// The first rank on the level of `rank`.
+    #[inline]
+    pub(super) fn level_start(&self, rank: u32) -> u32 {
+        self.level_start[self.node[rank as usize].level as usize]
+    }
+
+    /// The first rank on the level after that of `rank`.
+    #[inline]
+    pub(super) fn level_end(&self, rank: u32) -> u32 {
+        self.level_start[self.node[rank as usize].level as usize + 1]
     }
 
     /// Whether neither levels nor degrees show that the arc is no shortcut. A detour would pass a level strictly
-    /// between those of its ends, counted from the sources as well as from the sinks, and would leave `u` and
-    /// enter `v` by other arcs.
-    pub(super) fn may_be_shortcut(&self, u: u32, v: u32) -> bool {
-        self.level_end[u as usize] < self.level_start[v as usize]
-            && self.height[u as usize] > self.height[v as usize] + 1
-            && self.children(u).len() > 1
-            && self.parents(v).len() > 1
+    /// between those of its ends, counted from the sources as well as from the sinks, and would leave `tail` and
+    /// enter `head` by other arcs.
+    pub(super) fn may_be_shortcut(&self, tail: u32, head: u32) -> bool {
+        self.level_end(tail) < self.level_start(head)
+            && self.height(tail) > self.height(head) + 1
+            && self.children(tail).len() > 1
+            && self.parents(head).len() > 1
     }
-}
-
-/// For each rank the ranks of `items`, ascending because the other side is walked in rank order.
-fn rows(
-    dag: &Dag,
-    task: &[TaskId],
-    rank: &[u32],
-    owners: fn(&Dag, TaskId) -> &[TaskId],
-    items: fn(&Dag, TaskId) -> &[TaskId],
-) -> (Vec<u32>, Vec<u32>) {
-    let mut start = Vec::with_capacity(task.len() + 1);
-    start.push(0u32);
-    let mut total = 0;
-    for &t in task {
-        total += items(dag, t).len() as u32;
-        start.push(total);
-    }
-    let mut fill = start.clone();
-    let mut row = vec![0u32; total as usize];
-    for (at, &t) in task.iter().enumerate() {
-        for owner in owners(dag, t) {
-            let slot = &mut fill[rank[owner.index()] as usize];
-            row[*slot as usize] = at as u32;
-            *slot += 1;
-        }
-    }
-    (start, row)
-}
-
-/// First rank of each rank's level and of the level after it.
-fn level_bounds(parent_start: &[u32], parent: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let ranks = parent_start.len() - 1;
-    let mut start = vec![0u32; ranks];
-    let mut current = 0;
-    for at in 0..ranks {
-        let row = &parent[parent_start[at] as usize..parent_start[at + 1] as usize];
-        // The level changes where a parent lies on the current one; the last parent is on the highest level.
-        if row.last().is_some_and(|&p| p >= current) {
-            current = at as u32;
-        }
-        start[at] = current;
-    }
-    let mut end = vec![ranks as u32; ranks];
-    for at in (0..ranks.saturating_sub(1)).rev() {
-        end[at] = if start[at + 1] > start[at] {
-            at as u32 + 1
-        } else {
-            end[at + 1]
-        };
-    }
-    (start, end)
 }

@@ -1,5 +1,6 @@
 //! Decides one arc by a search from both ends that stops when the work is not worth it.
 
+use super::labels::Labels;
 use super::ranked::Ranked;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,6 +8,7 @@ use std::collections::BinaryHeap;
 /// Looks for detours. Keeps its memory between searches.
 pub(super) struct Search<'a> {
     ranked: &'a Ranked,
+    labels: &'a Labels,
     /// By rank: which side has met it.
     met: Vec<Side>,
     touched: Vec<u32>,
@@ -24,9 +26,10 @@ enum Side {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(ranked: &'a Ranked) -> Search<'a> {
+    pub(super) fn new(ranked: &'a Ranked, labels: &'a Labels) -> Search<'a> {
         Search {
             ranked,
+            labels,
             met: vec![Side::None; ranked.len()],
             touched: Vec::new(),
             down: BinaryHeap::new(),
@@ -85,8 +88,8 @@ impl<'a> Search<'a> {
 
     /// Meets the children of `at` that may still lead to `v`; whether one was met from above.
     fn expand_down(&mut self, at: u32, u: u32, v: u32) -> bool {
-        let limit = self.ranked.level_start[v as usize];
-        let height = self.ranked.height[v as usize];
+        let limit = self.ranked.level_start(v);
+        let height = self.ranked.height(v);
         for &child in self.ranked.children(at) {
             if child >= limit {
                 // Rows ascend. Only `v` itself matters on its level, and not straight from `u`.
@@ -94,7 +97,9 @@ impl<'a> Search<'a> {
             }
             match self.met[child as usize] {
                 Side::Up => return true,
-                Side::None if self.ranked.height[child as usize] > height => {
+                Side::None
+                    if self.labels.may_reach(child, v) && self.ranked.height(child) > height =>
+                {
                     self.met[child as usize] = Side::Down;
                     self.touched.push(child);
                     self.down.push(Reverse(child));
@@ -107,15 +112,17 @@ impl<'a> Search<'a> {
 
     /// Meets the parents of `at` that `u` may still lead to; whether one was met from below.
     fn expand_up(&mut self, at: u32, u: u32, v: u32) -> bool {
-        let limit = self.ranked.level_end[u as usize];
-        let height = self.ranked.height[u as usize];
+        let limit = self.ranked.level_end(u);
+        let height = self.ranked.height(u);
         for &parent in self.ranked.parents(at).iter().rev() {
             if parent < limit {
                 return at != v && self.ranked.parents(at).binary_search(&u).is_ok();
             }
             match self.met[parent as usize] {
                 Side::Down => return true,
-                Side::None if self.ranked.height[parent as usize] < height => {
+                Side::None
+                    if self.labels.may_reach(u, parent) && self.ranked.height(parent) < height =>
+                {
                     self.met[parent as usize] = Side::Up;
                     self.touched.push(parent);
                     self.up.push(parent);
