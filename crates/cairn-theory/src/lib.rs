@@ -2,5 +2,6 @@
 
 mod bipartite;
 pub mod strand;
+pub mod tree;
 
 pub use bipartite::Bipartite;
