@@ -1,11 +1,11 @@
 //! Whether a bipartite tree has an IC-optimal order: exact rules, within a limit on the work. Knows the profile from
 //! the tree program.
 
-use super::eager::eager_order;
 use super::name::{Name, Names};
 use super::part::{Part, Stage, parts};
 use super::program::{best_at_price, convolve, profile};
 use crate::Bipartite;
+use crate::eager::eager_order;
 use crate::strand::Strand;
 use std::collections::{HashMap, HashSet};
 

@@ -4,7 +4,6 @@
 //! Not every bipartite tree has an IC-optimal order: the optimal sets of two sizes need not be nested.
 
 mod decide;
-mod eager;
 mod name;
 mod part;
 mod program;

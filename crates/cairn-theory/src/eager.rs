@@ -1,5 +1,5 @@
-//! A quick order of the sources of a forest: always the nearest reward. Optimal on regular trees, and no more than a
-//! try on others: its profile must be compared. Knows nothing of optimality.
+//! A quick order of the sources of a bipartite dag: always the nearest reward. Optimal on regular trees, and no more
+//! than a try on others: its profile must be compared. Knows nothing of optimality.
 
 use crate::Bipartite;
 use std::cmp::Reverse;
@@ -7,14 +7,14 @@ use std::collections::BinaryHeap;
 
 /// Executes a source that makes most sinks eligible at once, of these one that leaves most sinks with a single parent
 /// missing; if no source makes any eligible, the missing parents of a sink that misses fewest. O(arcs·log arcs).
-pub(super) fn eager_order(forest: &Bipartite) -> Vec<u32> {
-    let mut state = Eager::new(forest);
-    let mut order = Vec::with_capacity(forest.sources());
+pub(crate) fn eager_order(block: &Bipartite) -> Vec<u32> {
+    let mut state = Eager::new(block);
+    let mut order = Vec::with_capacity(block.sources());
     loop {
         if let Some(source) = state.best_source() {
             state.execute(source, &mut order);
         } else if let Some(sink) = state.nearest_sink() {
-            let missing = forest.parents(sink).to_vec();
+            let missing = block.parents(sink).to_vec();
             for source in missing {
                 state.execute(source, &mut order);
             }
@@ -22,14 +22,14 @@ pub(super) fn eager_order(forest: &Bipartite) -> Vec<u32> {
             break;
         }
     }
-    for source in 0..forest.sources() as u32 {
+    for source in 0..block.sources() as u32 {
         state.execute(source, &mut order);
     }
     order
 }
 
 struct Eager<'a> {
-    forest: &'a Bipartite,
+    block: &'a Bipartite,
     executed: Vec<bool>,
     /// Parents each sink still misses.
     missing: Vec<u32>,
@@ -41,17 +41,17 @@ struct Eager<'a> {
 }
 
 impl Eager<'_> {
-    fn new(forest: &Bipartite) -> Eager<'_> {
-        let parents = |v: u32| forest.parents(v).len() as u32;
+    fn new(block: &Bipartite) -> Eager<'_> {
+        let parents = |v: u32| block.parents(v).len() as u32;
         let mut state = Eager {
-            forest,
-            executed: vec![false; forest.sources()],
-            missing: (0..forest.sinks() as u32).map(parents).collect(),
-            yields: vec![(0, 0); forest.sources()],
+            block,
+            executed: vec![false; block.sources()],
+            missing: (0..block.sinks() as u32).map(parents).collect(),
+            yields: vec![(0, 0); block.sources()],
             sources: BinaryHeap::new(),
             sinks: BinaryHeap::new(),
         };
-        for sink in 0..forest.sinks() as u32 {
+        for sink in 0..block.sinks() as u32 {
             state.count(sink);
         }
         state
@@ -64,7 +64,7 @@ impl Eager<'_> {
             self.sinks.push(Reverse((missing, sink)));
             return;
         }
-        for &source in self.forest.parents(sink) {
+        for &source in self.block.parents(sink) {
             if self.executed[source as usize] {
                 continue;
             }
@@ -109,10 +109,10 @@ impl Eager<'_> {
             return;
         }
         order.push(source);
-        for &sink in self.forest.children(source) {
+        for &sink in self.block.children(source) {
             // The remaining parent of a sink that missed two no longer shares it with this source.
             if self.missing[sink as usize] == 2 {
-                let parents = self.forest.parents(sink).iter();
+                let parents = self.block.parents(sink).iter();
                 for &other in parents.filter(|&&p| !self.executed[p as usize]) {
                     self.yields[other as usize].1 -= 1;
                 }
