@@ -2,6 +2,7 @@
 
 mod bipartite;
 mod eager;
+pub mod families;
 pub mod memory;
 pub mod search;
 pub mod strand;
