@@ -13,7 +13,8 @@ use std::borrow::Cow;
 /// dag gets the same answer everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// States of exact search for one block that is no tree.
+    /// States of exact search for one block of 64 arcs that is no tree; a larger block gets fewer in proportion, as
+    /// each state costs more.
     pub block_states: u64,
     /// States of exact search for all blocks together.
     pub all_states: u64,
@@ -81,6 +82,7 @@ impl Solution {
 /// let survey = Survey::new(&diamond, &Limits::default());
 /// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
 /// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
+/// assert_eq!(survey.kind_counts(), [1, 1]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Survey<'a> {
@@ -172,6 +174,15 @@ impl<'a> Survey<'a> {
     /// Where the kind of a block is in [`Survey::kinds`].
     pub fn kind_index(&self, block: BlockId) -> usize {
         self.kind_of[block.index()] as usize
+    }
+
+    /// How many blocks are of each kind, in the order of [`Survey::kinds`].
+    pub fn kind_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.kinds.len()];
+        for &kind in &self.kind_of {
+            counts[kind as usize] += 1;
+        }
+        counts
     }
 
     /// What is known of the order of a block.
@@ -351,7 +362,8 @@ impl<'a> Surveyor<'a> {
     }
 
     fn find_any(&mut self, block: &Bipartite) -> Found {
-        let most = self.limits.block_states.min(self.states_left);
+        let most = self.limits.block_states.saturating_mul(64) / block.arc_count().max(64) as u64;
+        let most = most.min(self.states_left);
         // No search of a block visits more states than it has sets of sources.
         let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
         self.states_left -= sets.min(most);
