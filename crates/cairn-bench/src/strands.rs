@@ -1,6 +1,7 @@
 //! Strands and sums of strands with about 10⁶ sources, and the order iterators of the implicit families.
 
 use crate::measure::timed;
+use cairn_theory::families::{EvolvingMesh, Family, Fft, OutTree, ReductionMesh, ReductionTree};
 use cairn_theory::strand::{Strand, schedule_sum};
 
 const SOURCES: usize = 1_000_000;
@@ -18,6 +19,52 @@ pub fn run() {
         let each = seconds * 1e9 / sources as f64;
         println!("{name:34} {sources:9} {seconds:8.3} {each:10.0}");
     }
+    println!(
+        "{:34} {:>9} {:>11} {:>21}",
+        "implicit family", "tasks", "ns/task", "ns/task with parents"
+    );
+    let valid = "small enough for 64 bits";
+    family(
+        "evolving mesh, 4,472 levels",
+        &EvolvingMesh::with_levels(4472).expect(valid),
+    );
+    family(
+        "reduction mesh, 4,472 levels",
+        &ReductionMesh::with_levels(4472).expect(valid),
+    );
+    family("out-tree, 2^23 leaves", &OutTree::new(2, 23).expect(valid));
+    family(
+        "reduction-tree, 2^23 leaves",
+        &ReductionTree::new(2, 23).expect(valid),
+    );
+    family(
+        "reduction-tree, 3^14 leaves",
+        &ReductionTree::new(3, 14).expect(valid),
+    );
+    family("FFT, d = 19", &Fft::new(19).expect(valid));
+}
+
+/// Walks the whole order, then again asking for the parents of every task.
+fn family(name: &str, family: &impl Family) {
+    let tasks = family.task_count().expect("finite");
+    let (sum, order) = timed(|| {
+        family
+            .order()
+            .fold(0u64, |a, t| a.wrapping_mul(31).wrapping_add(t))
+    });
+    let (arcs, parents) = timed(|| {
+        family
+            .order()
+            .map(|t| family.parents(t).count())
+            .sum::<usize>()
+    });
+    std::hint::black_box((sum, arcs));
+    let each = |seconds: f64| seconds * 1e9 / tasks as f64;
+    println!(
+        "{name:34} {tasks:9} {:11.1} {:21.1}",
+        each(order),
+        each(parents)
+    );
 }
 
 fn sums() -> Vec<(&'static str, Vec<Strand>)> {

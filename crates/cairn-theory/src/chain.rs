@@ -3,8 +3,8 @@
 //! Three facts make this near-linear. Write a·b for the string of increments of a followed by that of b.
 //!
 //! 1. *If a ▷ b then a·b ≥ b·a lexicographically, and they are equal only if b ▷ a as well*: a·b is IC-optimal for
-//!    the sum, so its prefix sums are nowhere below those of b·a. Comparing a·b with b·a is a total order, so
-//!    sorting by it lays every ▷-comparable pair the right way round without a single test of ▷.
+//!    the sum, so its prefix sums are nowhere below those of b·a. Comparing a·b with b·a is a total preorder,
+//!    so sorting by it lays every ▷-comparable pair the right way round without a single test of ▷.
 //! 2. *Blocks that are incomparable stand in the same rank of every chain*: if A ▷ B for sums A ∋ a and B ∋ b, then
 //!    A first and B second is IC-optimal for A + B, hence its part a first and b second for a + b, hence a ▷ b. So
 //!    ranks are at least the connected components of "incomparable".
@@ -40,7 +40,8 @@ pub enum Rank {
     /// Classes each of which is ▷ all of them, itself included: their blocks may follow one another in any order.
     /// Or a single block.
     Level(Vec<u32>),
-    /// Classes with incomparable blocks, whose sum admits an IC-optimal schedule: their largest merge.
+    /// Classes with incomparable blocks, or strands that were not compared, whose sum admits an IC-optimal schedule:
+    /// their largest merge.
     Merged {
         /// The classes.
         classes: Vec<u32>,
@@ -95,23 +96,19 @@ pub fn chain(classes: &[Class<'_>], work: u64) -> Result<Vec<Rank>, NoChain> {
         field.join(&mut components, class, longest)?;
     }
     let mut ranks: Vec<Rank> = Vec::new();
-    for Component {
-        members: component, ..
-    } in components
-    {
-        if component.len() > 1 || !field.may_repeat(component[0])? {
-            let because = field.admission(&component)?;
-            ranks.push(Rank::Merged {
-                classes: component,
-                because,
-            });
+    for mut component in components {
+        let class = component.members[0];
+        if component.members.len() > 1 || !field.may_repeat(class)? {
+            component.members.sort_unstable();
+            let because = field.admission(&component.members)?;
+            let classes = component.members;
+            ranks.push(Rank::Merged { classes, because });
             continue;
         }
         // Neighbours are ▷ in this direction; equal concatenations mean in the other one too.
-        let class = component[0];
         match ranks.last_mut() {
             Some(Rank::Level(level)) if field.is_mutual(level[0], class) => level.push(class),
-            _ => ranks.push(Rank::Level(component)),
+            _ => ranks.push(Rank::Level(component.members)),
         }
     }
     Ok(ranks)

@@ -15,7 +15,7 @@
 //! The way there: [`split`] (blocks and super-dag), [`recognise`] and [`catalogue`], [`strand`], [`tree`] and
 //! [`search`] (orders and profiles of blocks), gathered in a [`survey`]; [`priority`] (▷), [`merge`] (sums) and
 //! [`chain`] (ranks); and [`linearize`]. Beside it: the games ([`game`], [`client_game`], [`batch_game`]), what an
-//! order is worth ([`profile`]), and duality ([`dual`]).
+//! order is worth ([`profile`], [`memory`]), duality ([`dual`]), and families given by formula ([`families`]).
 //!
 //! References, cited by these names:
 //! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing"
@@ -25,6 +25,7 @@
 //!   computing"
 
 mod bipartite;
+mod eager;
 mod normal;
 #[cfg(test)]
 mod testing;
@@ -34,8 +35,10 @@ pub mod catalogue;
 pub mod chain;
 pub mod client_game;
 pub mod dual;
+pub mod families;
 pub mod game;
 pub mod linearize;
+pub mod memory;
 pub mod merge;
 pub mod priority;
 pub mod profile;

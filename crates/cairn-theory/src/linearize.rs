@@ -234,7 +234,7 @@ fn classes_of_blocks(survey: &Survey<'_>) -> Result<Vec<u32>, Obstacle> {
     let class = |block: BlockId| match survey.solution(block) {
         Solution::Optimal(class) => Ok(class),
         Solution::NoneExists(_) => Err(Obstacle::NoOrder { block }),
-        Solution::TooHard => Err(Obstacle::TooHard {
+        Solution::Undecided(_) | Solution::TooHard => Err(Obstacle::TooHard {
             block,
             sources: survey.blocks().sources(block).len(),
             sinks: survey.blocks().sinks(block).len(),

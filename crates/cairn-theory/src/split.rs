@@ -103,7 +103,8 @@ impl Decomposition {
         (0..self.len() as u32).map(BlockId)
     }
 
-    /// The blocks, each after all blocks that feed it; short of some blocks unless the dag is composite.
+    /// The blocks, each after all blocks that feed it. Unless the dag is composite, it stops short: these are the
+    /// blocks that can be detached one after the other before the rest is stuck.
     pub fn topological_order(&self) -> &[BlockId] {
         &self.topological
     }

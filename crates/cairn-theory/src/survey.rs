@@ -3,7 +3,8 @@
 use crate::recognise::{Kind, recognise_block};
 use crate::search::{self, SearchAnswer};
 use crate::split::{BlockId, Decomposition};
-use crate::{Bipartite, catalogue, normal, tree};
+use crate::tree::{self, TreeOrder};
+use crate::{Bipartite, catalogue, normal};
 use cairn_dag::{Dag, TaskId};
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -12,23 +13,30 @@ use std::borrow::Cow;
 /// dag gets the same answer everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// States of exact search for one block that is no tree.
+    /// States of exact search for one block of 64 arcs that is no tree; a larger block gets fewer in proportion, as
+    /// each state costs more.
     pub block_states: u64,
     /// States of exact search for all blocks together.
     pub all_states: u64,
-    /// Sources of a tree that is no strand: the tree program takes time quadratic in them.
+    /// Sources of a tree that is no strand: its profile takes time quadratic in them.
     pub tree_sources: usize,
+    /// Steps spent on the order of one tree.
+    pub tree_steps: u64,
+    /// Steps spent on the orders of all trees together.
+    pub all_tree_steps: u64,
     /// Profile entries looked at in tests of ▷ and of sums.
     pub work: u64,
 }
 
 impl Default for Limits {
-    /// Under a second or so in all.
+    /// A few seconds in all at the very worst.
     fn default() -> Limits {
         Limits {
             block_states: 100_000,
             all_states: 2_000_000,
-            tree_sources: 3_000,
+            tree_sources: 8_000,
+            tree_steps: 1 << 28,
+            all_tree_steps: 1 << 30,
             work: 100_000_000,
         }
     }
@@ -41,8 +49,22 @@ pub enum Solution {
     Optimal(u32),
     /// It admits none, proved; the best at each step alone is the profile of this class.
     NoneExists(u32),
+    /// Its optimal profile is that of this class; whether an order attains it was not found out within the limits.
+    Undecided(u32),
     /// It is too large for exact methods within the limits.
     TooHard,
+}
+
+impl Solution {
+    /// The class whose profile is the block's, if that is known.
+    pub fn class(self) -> Option<u32> {
+        match self {
+            Solution::Optimal(class) | Solution::NoneExists(class) | Solution::Undecided(class) => {
+                Some(class)
+            }
+            Solution::TooHard => None,
+        }
+    }
 }
 
 /// Every block of a dag, or of its skeleton: its kind, whether it admits an IC-optimal order, which, and with what
@@ -60,6 +82,7 @@ pub enum Solution {
 /// let survey = Survey::new(&diamond, &Limits::default());
 /// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
 /// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
+/// assert_eq!(survey.kind_counts(), [1, 1]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Survey<'a> {
@@ -153,6 +176,15 @@ impl<'a> Survey<'a> {
         self.kind_of[block.index()] as usize
     }
 
+    /// How many blocks are of each kind, in the order of [`Survey::kinds`].
+    pub fn kind_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.kinds.len()];
+        for &kind in &self.kind_of {
+            counts[kind as usize] += 1;
+        }
+        counts
+    }
+
     /// What is known of the order of a block.
     pub fn solution(&self, block: BlockId) -> Solution {
         self.solution[block.index()]
@@ -172,12 +204,8 @@ impl<'a> Survey<'a> {
     /// The optimal profile of a block: the most sinks that any `t` of its sources render eligible, for each `t`.
     /// `None` if it is not known.
     pub fn profile(&self, block: BlockId) -> Option<&[u32]> {
-        match self.solution(block) {
-            Solution::Optimal(class) | Solution::NoneExists(class) => {
-                Some(&self.classes[class as usize].profile)
-            }
-            Solution::TooHard => None,
-        }
+        let class = self.solution(block).class()?;
+        Some(&self.classes[class as usize].profile)
     }
 }
 
@@ -201,6 +229,7 @@ const NONE: u32 = u32::MAX;
 struct Surveyor<'a> {
     limits: &'a Limits,
     states_left: u64,
+    tree_steps_left: u64,
     /// The block at hand, and the order of its sources that was found.
     block: Bipartite,
     order: Vec<u32>,
@@ -227,6 +256,7 @@ impl<'a> Surveyor<'a> {
         Surveyor {
             limits,
             states_left: limits.all_states,
+            tree_steps_left: limits.all_tree_steps,
             block: Bipartite::empty(),
             order: Vec::new(),
             kinds: HashMap::new(),
@@ -274,13 +304,19 @@ impl<'a> Surveyor<'a> {
     fn solve_any(&mut self, id: BlockId, kind: &Kind, index: u32) -> Solution {
         let (normal, numbering) = normal::numbered(&self.block);
         if !self.known.contains_key(&normal) {
-            let (profile, order) = self.find(&normal, kind);
-            let solution = match profile {
-                None => Solution::TooHard,
-                Some(profile) if order.is_none() => {
-                    Solution::NoneExists(self.class(profile, id, index))
+            let found = self.find(&normal, kind);
+            let (solution, order) = match found {
+                Found::Optimal { order, profile } => (
+                    Solution::Optimal(self.class(profile, id, index)),
+                    Some(order),
+                ),
+                Found::NoneExists { profile } => {
+                    (Solution::NoneExists(self.class(profile, id, index)), None)
                 }
-                Some(profile) => Solution::Optimal(self.class(profile, id, index)),
+                Found::Undecided { profile } => {
+                    (Solution::Undecided(self.class(profile, id, index)), None)
+                }
+                Found::GaveUp => (Solution::TooHard, None),
             };
             self.known.insert(normal.clone(), (solution, order));
         }
@@ -293,29 +329,48 @@ impl<'a> Surveyor<'a> {
             None => self.order.extend(0..normal.sources() as u32),
         }
         let solution = *solution;
-        if let Solution::Optimal(class) | Solution::NoneExists(class) = solution {
+        if let Some(class) = solution.class() {
             self.count(class, index, false, false);
         }
         solution
     }
 
-    /// The optimal profile, if it can be found within the limits, and an IC-optimal order, if there is one.
-    fn find(&mut self, block: &Bipartite, kind: &Kind) -> (Option<Vec<u32>>, Option<Vec<u32>>) {
-        if *kind == Kind::Tree {
-            if block.sources() > self.limits.tree_sources {
-                return (None, None);
-            }
-            let answer = tree::solve(block);
-            return answer.map_or((None, None), |a| (Some(a.profile), a.order));
+    fn find(&mut self, block: &Bipartite, kind: &Kind) -> Found {
+        match kind {
+            Kind::Tree => self.find_tree(block),
+            _ => self.find_any(block),
         }
-        let most = self.limits.block_states.min(self.states_left);
+    }
+
+    fn find_tree(&mut self, block: &Bipartite) -> Found {
+        if block.sources() > self.limits.tree_sources {
+            return Found::GaveUp;
+        }
+        let most = self.limits.tree_steps.min(self.tree_steps_left);
+        let Some(tree::TreeAnswer { profile, order }) = tree::solve_within(block, most) else {
+            return Found::GaveUp;
+        };
+        // What was spent is not told; a decided tree seldom takes more than its profile.
+        let square = (block.sources() as u64).pow(2);
+        let (found, spent) = match order {
+            TreeOrder::Optimal(order) => (Found::Optimal { order, profile }, square),
+            TreeOrder::NoneExists => (Found::NoneExists { profile }, square),
+            TreeOrder::Unknown => (Found::Undecided { profile }, most),
+        };
+        self.tree_steps_left = self.tree_steps_left.saturating_sub(spent);
+        found
+    }
+
+    fn find_any(&mut self, block: &Bipartite) -> Found {
+        let most = self.limits.block_states.saturating_mul(64) / block.arc_count().max(64) as u64;
+        let most = most.min(self.states_left);
         // No search of a block visits more states than it has sets of sources.
         let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
         self.states_left -= sets.min(most);
         match search::solve(block, most) {
-            SearchAnswer::Optimal { order, profile } => (Some(profile), Some(order)),
-            SearchAnswer::NoneExists { profile } => (Some(profile), None),
-            SearchAnswer::GaveUp => (None, None),
+            SearchAnswer::Optimal { order, profile } => Found::Optimal { order, profile },
+            SearchAnswer::NoneExists { profile } => Found::NoneExists { profile },
+            SearchAnswer::GaveUp => Found::GaveUp,
         }
     }
 
@@ -367,6 +422,13 @@ impl<'a> Surveyor<'a> {
     }
 }
 
+enum Found {
+    Optimal { order: Vec<u32>, profile: Vec<u32> },
+    NoneExists { profile: Vec<u32> },
+    Undecided { profile: Vec<u32> },
+    GaveUp,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -399,7 +461,7 @@ mod tests {
                         prop_assert!(exists.is_none());
                         copies[class as usize] += 1;
                     }
-                    Solution::TooHard => prop_assert!(false, "too small to be too hard"),
+                    Solution::Undecided(_) | Solution::TooHard => prop_assert!(false, "too small to be too hard"),
                 }
             }
             for (class, &counted) in survey.classes().iter().zip(&copies) {

@@ -3,6 +3,7 @@
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{Random, Shape, any_composite, any_dag, best_profile, sum};
 use cairn_theory::linearize::{Theorem, linearize};
+use cairn_theory::merge::largest_merge;
 use cairn_theory::priority::by_definition;
 use cairn_theory::profile::{Relation, compare, profile};
 use cairn_theory::strand::{Strand, schedule_sum};
@@ -94,6 +95,30 @@ proptest! {
         let w: Vec<Strand> = w.iter().map(|d| Strand::from_degrees(&w_degrees(d)).unwrap()).collect();
         let m: Vec<Strand> = m.iter().map(|d| Strand::from_degrees(&m_degrees(d)).unwrap()).collect();
         prop_assert!(by_definition(&sum_profile(&w), &sum_profile(&m)));
+    }
+
+    /// [CMR07] Theorems 4.1 and 4.2: the greedy order of a sum of strands and the largest merge of their own orders
+    /// are worth the same at every step, also where brute force cannot follow.
+    #[test]
+    fn cmr07_greedy_equals_largest_merge(
+        degrees in prop::collection::vec((1u32..4, prop::collection::vec(2u32..5, 0..12)), 1..6),
+    ) {
+        let strands: Vec<Strand> = degrees.into_iter().map(|(first, rest)| {
+            let degrees: Vec<u32> = [first].into_iter().chain(rest).collect();
+            Strand::from_degrees(&degrees).unwrap()
+        }).collect();
+        let greedy = sum_profile(&strands);
+        let profiles: Vec<Vec<u32>> = strands.iter().map(|s| s.to_bipartite().profile(&s.schedule())).collect();
+        let rows: Vec<&[u32]> = profiles.iter().map(Vec::as_slice).collect();
+        let units: Vec<u32> = (0..rows.len() as u32).collect();
+        let mut taken = vec![0; rows.len()];
+        let mut value = 0;
+        for (t, unit) in largest_merge(&rows, &units).into_iter().enumerate() {
+            let unit = unit as usize;
+            value += rows[unit][taken[unit] + 1] - rows[unit][taken[unit]];
+            taken[unit] += 1;
+            prop_assert_eq!(value, greedy[t + 1]);
+        }
     }
 
     /// [CMR07] Lemma 5.1: an IC-optimal schedule of an M-strand renders at most one sink eligible a step, and works
