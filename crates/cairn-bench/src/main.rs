@@ -6,7 +6,7 @@ mod strands;
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
 const TOPICS: &[(&str, &str, fn())] = &[(
     "strands",
-    "sums of strands, 10⁶ sources; orders of implicit families",
+    "sums of strands, 10⁶ sources; trees; implicit families",
     strands::run,
 )];
 
