@@ -8,22 +8,10 @@ mod theory;
 
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
 const TOPICS: &[(&str, &str, fn())] = &[
-    (
-        "strands",
-        "sums of strands, 10⁶ sources; orders of implicit families",
-        strands::run,
-    ),
-    (
-        "theory",
-        "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks",
-        theory::run,
-    ),
-    (
-        "closure",
-        "the hull of large dags: seconds, memory, growth",
-        closure::run,
-    ),
+    ("closure", "the hull of large dags: seconds, memory, growth", closure::run),
     ("read", "load, parse and freeze large files", read::run),
+    ("strands", "sums of strands, 10⁶ sources; trees; implicit families", strands::run),
+    ("theory", "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks", theory::run),
 ];
 
 fn main() {

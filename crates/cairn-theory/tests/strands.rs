@@ -4,6 +4,7 @@ mod subsets;
 
 use cairn_theory::Bipartite;
 use cairn_theory::strand::{Strand, StrandKind, schedule_sum};
+use std::collections::BTreeSet;
 use subsets::{Random, sum, truth};
 
 /// All degree sequences with at most `sources` sources and no backbone source of outdegree above `outdegree`.
@@ -107,6 +108,57 @@ fn literal_greedy(block: &Bipartite, ends: &[u32], random: &mut Random) -> Vec<u
         order.push(u);
     }
     order
+}
+
+/// Whether every way to break ties in the greedy rule is IC-optimal: all sets it can reach attain the optimum.
+fn every_greedy_order_is_optimal(block: &Bipartite, ends: &[u32]) -> bool {
+    let n = block.sources() as u32;
+    let best = truth(block).profile;
+    let parents: Vec<u32> = (0..block.sinks() as u32)
+        .map(|v| block.parents(v).iter().map(|&u| 1 << u).sum())
+        .collect();
+    let eligible = |set: u32| parents.iter().filter(|&&p| p & !set == 0).count() as u32;
+    let vector = |set: u32, u: u32| -> Vec<u32> {
+        let end = *ends.iter().find(|&&e| e > u).unwrap();
+        let stop = (u..end).find(|next| set >> next & 1 == 1).unwrap_or(end);
+        let row = |k: u32| (u..stop.min(u + k)).fold(set, |s, next| s | 1 << next);
+        (1..=n).map(|k| eligible(row(k))).collect()
+    };
+    let mut front = BTreeSet::from([0u32]);
+    for &goal in &best[1..] {
+        let mut next = BTreeSet::new();
+        for &set in &front {
+            let open = (0..n).filter(|u| set >> u & 1 == 0);
+            let vectors: Vec<_> = open.map(|u| (vector(set, u), u)).collect();
+            let largest = vectors.iter().map(|(v, _)| v).max().unwrap();
+            let ties = vectors.iter().filter(|(v, _)| v == largest);
+            next.extend(ties.map(|(_, u)| set | 1 << u));
+        }
+        if next.iter().any(|&set| eligible(set) != goal) {
+            return false;
+        }
+        front = next;
+    }
+    true
+}
+
+/// [CMR07] Theorem 4.2 says *every* greedy schedule: all strands up to 6 sources, and random sums.
+#[test]
+fn every_way_to_break_ties_is_optimal() {
+    for degrees in all_strands(6, 3) {
+        let block = strand(&degrees).to_bipartite();
+        let ends = [block.sources() as u32];
+        assert!(every_greedy_order_is_optimal(&block, &ends), "{degrees:?}");
+    }
+    let mut random = Random(8);
+    for _ in 0..400 {
+        let strands = random_sum(&mut random, 10);
+        let mut ends: Vec<u32> = strands.iter().map(|s| s.source_count() as u32).collect();
+        for i in 1..ends.len() {
+            ends[i] += ends[i - 1];
+        }
+        assert!(every_greedy_order_is_optimal(&flat_block(&strands), &ends));
+    }
 }
 
 /// [CMR07] Theorems 4.1 and 4.2 for single strands: every strand up to 7 sources.

@@ -42,6 +42,7 @@ pub fn schedule_sum(strands: &[Strand]) -> Vec<(u32, u32)> {
         candidates: Candidates::new(&rows.gain, &extensions),
         extensions,
         rows: &rows,
+        bits: rows.bits(),
     };
     let mut names = Vec::with_capacity(total);
     let mut pieces = Vec::with_capacity(strands.len());
@@ -75,6 +76,14 @@ impl Rows {
         let gain = private.iter().zip(closes);
         let gain = gain.map(|(&p, &c)| p + u32::from(c)).collect();
         Rows { private, gain }
+    }
+
+    /// The least power of two, at least 2, of bits that holds every gain raised by 1.
+    fn bits(&self) -> u32 {
+        let largest = self.gain.iter().max().map_or(0, |g| g + 1);
+        (u32::BITS - largest.leading_zeros())
+            .next_power_of_two()
+            .max(2)
     }
 }
 
@@ -157,6 +166,8 @@ struct Sum<'a> {
     rows: &'a Rows,
     extensions: Extensions<'a>,
     candidates: Candidates,
+    /// Bits that hold any entry of any vector: 2, 4, 8, 16 or 32.
+    bits: u32,
 }
 
 impl<'a> Sum<'a> {
@@ -170,26 +181,20 @@ impl<'a> Sum<'a> {
         }
     }
 
-    /// The first eight entries of a vector as bytes: if the heads of two vectors differ, the vectors compare as they
-    /// do. An entry that fills its byte hides those after it.
+    /// The first entries of a vector in 64 bits: if the heads of two vectors differ, the vectors compare as they do.
     fn head(&self, vector: Vector) -> u64 {
         let Tail { start, end, raised } = vector.tail;
-        let entry = |place: u32| match place.cmp(&end) {
-            Ordering::Less => {
-                self.rows.gain[place as usize] + u32::from(raised && place + 1 == end)
-            }
-            _ => 0,
-        };
-        let mut head = 0;
-        let entries =
-            std::iter::once(vector.first).chain((start..start.saturating_add(7)).map(entry));
-        for (entry, shift) in entries.zip((0..64).step_by(8).rev()) {
-            head |= u64::from(entry.min(255)) << shift;
-            if entry >= 255 {
-                break;
-            }
+        let entries = 64 / self.bits;
+        let seen = (end - start).min(entries - 1);
+        let mut head = u64::from(vector.first);
+        for &gain in &self.rows.gain[start as usize..(start + seen) as usize] {
+            head = head << self.bits | u64::from(gain);
         }
-        head
+        // A last entry within sight is raised in place: it fits, being counted among the largest.
+        if raised && seen > 0 && start + seen == end {
+            head += 1;
+        }
+        head << (self.bits * (entries - 1 - seen))
     }
 
     /// Sets `best`, `first` and `bound`.
