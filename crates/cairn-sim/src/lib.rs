@@ -30,6 +30,8 @@ mod statistics;
 mod study;
 mod throttled;
 mod trace;
+#[cfg(test)]
+mod twin;
 mod work;
 mod worker;
 mod world;

@@ -118,8 +118,8 @@ pub(crate) enum Stuck {
     InVain { executed: usize },
 }
 
-/// After so many events in a row without a completion a run is given up: some seconds of computing.
-pub(crate) const PATIENCE: u64 = 100_000_000;
+/// After so many events in a row without a completion a run is given up: a few seconds of computing.
+pub(crate) const PATIENCE: u64 = 10_000_000;
 
 /// `part / whole`, or `otherwise` if there is no whole.
 pub(crate) fn share(part: f64, whole: f64, otherwise: f64) -> f64 {

@@ -311,7 +311,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.b.waiting.push_back((id, worker.ticket));
         }
         if !worker.asks {
-            worker.asks = true;
+            (worker.asks, worker.got) = (true, false);
             self.b.asking.push(id);
         }
     }
@@ -485,8 +485,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         for i in 0..self.b.asking.len() {
             let id = self.b.asking[i];
             let worker = &mut self.b.workers[id as usize];
+            worker.asks = false;
             let (got, is_up) = (worker.got, worker.is_up);
-            (worker.asks, worker.got) = (false, false);
             let stalled = is_up && !got && self.unassigned > 0;
             self.requests += u64::from(got || stalled);
             self.stalls += u64::from(stalled);

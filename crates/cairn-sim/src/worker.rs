@@ -23,7 +23,7 @@ pub(crate) struct Worker {
     pub(crate) ticket: u64,
     /// Asked for work at this instant.
     pub(crate) asks: bool,
-    /// Got work at this instant.
+    /// Got work since it asked last.
     pub(crate) got: bool,
     presence: Presence,
 }

@@ -1,0 +1,77 @@
+//! How fast the simulator completes tasks. Knows no theory: the order is the topological one.
+
+use crate::measure::timed;
+use cairn_dag::{Dag, TaskId};
+use cairn_sim::{Breaks, Crew, Lease, Options, Policy, PoolSettings, Spread, World, simulate};
+
+/// Layers of `width` tasks, each with up to three parents in the layer before.
+fn layered(layers: u32, width: u32) -> Dag {
+    let mut arcs = Vec::new();
+    for task in width..layers * width {
+        let before = (task / width - 1) * width;
+        for k in 1..4u32 {
+            arcs.push((
+                before + task.wrapping_mul(2_654_435_761).rotate_left(9 * k) % width,
+                task,
+            ));
+        }
+    }
+    Dag::from_arcs((layers * width) as usize, arcs).expect("arcs go down")
+}
+
+/// Prints completions a second on one core, by world and policy.
+pub fn run() {
+    let dag = layered(100, 1000);
+    let order: Vec<TaskId> = dag.topological_order().to_vec();
+    let volatile = PoolSettings {
+        workers: 1000,
+        breaks: Some(Breaks {
+            up: Spread::Weibull {
+                shape: 0.7,
+                scale: 20.0,
+            },
+            down: Spread::Exponential { mean: 5.0 },
+        }),
+        crew: Crew {
+            speed: Spread::LogNormal {
+                median: 1.0,
+                sigma: 0.3,
+            },
+            lease: Some(Lease {
+                factor: 10.0,
+                at_least: 10.0,
+            }),
+            ..Crew::default()
+        },
+        ..PoolSettings::default()
+    };
+    let worlds = [
+        ("batches, 100 in flight", World::batches(0.1, 10.0)),
+        ("batches, 1000 in flight", World::batches(1.0, 1000.0)),
+        ("batches, one at a time", World::batches(0.001, 0.001)),
+        ("throttled, 100 workers", World::throttled(200, 100)),
+        ("pool, 1000 volatile", World::pool(volatile)),
+    ];
+    println!("{} tasks, {} arcs, one thread", dag.len(), dag.arc_count());
+    for (name, world) in worlds {
+        let world = world.expect("the settings are in range");
+        for policy in [Policy::order("list", &order), Policy::fifo()] {
+            let runs = 10;
+            let options = Options {
+                runs,
+                threads: Some(1),
+                ..Options::default()
+            };
+            let policies = [policy];
+            let (study, seconds) =
+                timed(|| simulate(&dag, &World::study_work(), &world, &policies, &options));
+            let study = study.expect("every run ends");
+            println!(
+                "{name:24} {:6} {:6.2} million completions/s, makespan {:.1}",
+                policies[0].name(),
+                (runs * dag.len()) as f64 / seconds / 1e6,
+                study.summary(0, cairn_sim::Measure::Makespan).mean,
+            );
+        }
+    }
+}
