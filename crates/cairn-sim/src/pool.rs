@@ -6,6 +6,9 @@ use crate::trace::Trace;
 
 /// A pool whose workers come and go by chance.
 ///
+/// A worker that is up and has room asks for work; those who asked first are served first, whatever their speed. With
+/// [`crate::Policy::heft`] and [`crate::Policy::peft`] it is the tasks that choose.
+///
 /// ```
 /// use cairn_sim::{Breaks, Crew, Lease, PoolSettings, Spread, World};
 /// let volunteers = World::pool(PoolSettings {

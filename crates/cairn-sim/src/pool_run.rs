@@ -5,7 +5,7 @@
 
 use crate::clock::Time;
 use crate::earliest_finish::Forecast;
-use crate::heft::{OptimisticCosts, Platform};
+use crate::heft::OptimisticCosts;
 use crate::leases::Leases;
 use crate::measures::{Event, Measures, PATIENCE, Stuck, What, share};
 use crate::play::Play;
@@ -43,19 +43,19 @@ pub(crate) enum Dispatch {
 #[derive(Debug, Default)]
 pub(crate) struct PoolBuffers {
     events: BinaryHeap<Reverse<(Time, Kind, u32, u32)>>,
-    workers: Vec<Worker>,
-    leases: Leases,
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) leases: Leases,
     /// By task: leases the server counts on.
-    outstanding: Vec<u32>,
+    pub(crate) outstanding: Vec<u32>,
     /// By task: copies that workers are at.
     alive: Vec<u32>,
     /// By task: who delivered it, in which spell.
-    made_by: Vec<(u32, u32)>,
+    pub(crate) made_by: Vec<(u32, u32)>,
     /// Workers that want work, longest waiting first, with their tickets; stale if the ticket differs.
-    waiting: VecDeque<(u32, u64)>,
+    pub(crate) waiting: VecDeque<(u32, u64)>,
     /// Workers that asked at this instant.
-    asking: Vec<u32>,
-    forecast: Forecast,
+    pub(crate) asking: Vec<u32>,
+    pub(crate) forecast: Forecast,
 }
 
 /// In the order in which events of one instant take place.
@@ -68,39 +68,34 @@ enum Kind {
     Join,
 }
 
-const NOBODY: u32 = u32::MAX;
+/// Who delivered a task that nobody has.
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// One run under way.
-struct PoolRun<'a, L> {
-    pool: &'a Pool,
-    needs: &'a Needs<'a>,
-    play: Play<'a>,
-    b: &'a mut PoolBuffers,
+pub(crate) struct PoolRun<'a, L> {
+    pub(crate) pool: &'a Pool,
+    pub(crate) needs: &'a Needs<'a>,
+    pub(crate) play: Play<'a>,
+    pub(crate) buffers: &'a mut PoolBuffers,
     seed: u64,
     run: u64,
     joins: Option<(Sampler, Stream)>,
     log: L,
-    now: f64,
+    pub(crate) now: f64,
     last_ticket: u64,
     /// Tasks neither executed nor counted on from any worker.
-    unassigned: usize,
+    pub(crate) unassigned: usize,
     up_cores: f64,
     busy_cores: f64,
     up_time: f64,
     idle: f64,
     useful: f64,
     wasted: f64,
-    requests: u64,
-    stalls: u64,
+    pub(crate) requests: u64,
+    pub(crate) stalls: u64,
 }
 
 impl Pool {
-    /// The workers known at the start: what HEFT and PEFT plan with.
-    pub(crate) fn known<'a>(&self, needs: &'a Needs<'a>, seed: u64, run: u64) -> Known<'a> {
-        let workers = (0..self.first_workers()).map(|i| Worker::new(self, i, 0.0, seed, run));
-        Known::new(&needs.estimates, workers.collect())
-    }
-
     /// Plays one run. O(log) an event, plus whatever the dispatch takes.
     pub(crate) fn run(
         &self,
@@ -126,7 +121,7 @@ impl Pool {
             pool: self,
             needs,
             play,
-            b: buffers,
+            buffers,
             seed,
             run,
             joins,
@@ -182,15 +177,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let (mut in_vain, mut seen_executed) = (0, 0);
         while self.play.game.executed() < tasks {
             let executed = self.play.game.executed();
-            let Some(&Reverse((instant, ..))) = self.b.events.peek() else {
+            let Some(&Reverse((instant, ..))) = self.buffers.events.peek() else {
                 return Err(Stuck::OutOfWorkers { executed });
             };
             self.pass_time(instant.seconds());
-            while let Some(&Reverse((time, kind, id, generation))) = self.b.events.peek() {
+            while let Some(&Reverse((time, kind, id, generation))) = self.buffers.events.peek() {
                 if time > instant {
                     break;
                 }
-                self.b.events.pop();
+                self.buffers.events.pop();
                 in_vain += 1;
                 if in_vain > PATIENCE {
                     return Err(Stuck::InVain { executed });
@@ -233,7 +228,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     fn schedule(&mut self, time: f64, kind: Kind, id: u32, generation: u32) {
-        self.b
+        self.buffers
             .events
             .push(Reverse((Time::new(time), kind, id, generation)));
     }
@@ -241,10 +236,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     // ---- workers ----
 
     fn hire(&mut self, arrives: f64) {
-        let number = self.b.workers.len();
+        let number = self.buffers.workers.len();
         let mut worker = Worker::new(self.pool, number, arrives, self.seed, self.run);
         let first = worker.first_arrival(self.pool, number);
-        self.b.workers.push(worker);
+        self.buffers.workers.push(worker);
         if let Some(first) = first {
             self.schedule(first, Kind::Up, number as u32, 0);
         }
@@ -261,7 +256,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn come_up(&mut self, id: u32) {
         self.log(id, What::Up);
         self.up_cores += f64::from(self.pool.crew.cores);
-        let worker = &mut self.b.workers[id as usize];
+        let worker = &mut self.buffers.workers[id as usize];
         worker.is_up = true;
         let next = worker.next_change(self.pool, id as usize, self.now);
         worker.down_at = next.unwrap_or(f64::INFINITY);
@@ -272,23 +267,23 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     fn go_down(&mut self, id: u32) {
-        let running = std::mem::take(&mut self.b.workers[id as usize].running);
+        let running = std::mem::take(&mut self.buffers.workers[id as usize].running);
         for &number in &running {
-            let lease = self.b.leases.get_mut(number);
+            let lease = self.buffers.leases.get_mut(number);
             lease.alive = false;
             let (task, start, outstanding) = (lease.task, lease.start, lease.outstanding);
-            self.b.alive[task.index()] -= 1;
+            self.buffers.alive[task.index()] -= 1;
             self.count_out(task);
             self.wasted += self.core_time(task, start);
             self.log(id, What::Lost(task));
             // Otherwise its end is still to come: only then does the server know.
             if !outstanding {
-                self.b.leases.release(number);
+                self.buffers.leases.release(number);
             }
         }
         self.log(id, What::Down);
         self.up_cores -= f64::from(self.pool.crew.cores);
-        let worker = &mut self.b.workers[id as usize];
+        let worker = &mut self.buffers.workers[id as usize];
         worker.running = running;
         worker.running.clear();
         worker.is_up = false;
@@ -304,15 +299,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// The worker wants (more) work.
     fn ask(&mut self, id: u32) {
-        let worker = &mut self.b.workers[id as usize];
+        let worker = &mut self.buffers.workers[id as usize];
         if worker.ticket == 0 {
             self.last_ticket += 1;
             worker.ticket = self.last_ticket;
-            self.b.waiting.push_back((id, worker.ticket));
+            self.buffers.waiting.push_back((id, worker.ticket));
         }
         if !worker.asks {
             (worker.asks, worker.got) = (true, false);
-            self.b.asking.push(id);
+            self.buffers.asking.push(id);
         }
     }
 
@@ -331,34 +326,34 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// Seconds until a worker has all inputs of a task.
-    fn transfer(&self, task: TaskId, id: u32) -> f64 {
+    pub(crate) fn transfer(&self, task: TaskId, id: u32) -> f64 {
         if self.needs.bytes.is_empty() {
             return 0.0;
         }
-        let worker = &self.b.workers[id as usize];
+        let worker = &self.buffers.workers[id as usize];
         let parents = self.play.dag.parents(task).iter().enumerate();
         parents
-            .filter(|(_, parent)| self.b.made_by[parent.index()] != (id, worker.spell))
+            .filter(|(_, parent)| self.buffers.made_by[parent.index()] != (id, worker.spell))
             .map(|(k, _)| worker.transfer(self.needs.bytes.get(task.index(), k)))
             .sum()
     }
 
-    fn fits(&self, task: TaskId, id: u32) -> bool {
-        let worker = &self.b.workers[id as usize];
+    pub(crate) fn fits(&self, task: TaskId, id: u32) -> bool {
+        let worker = &self.buffers.workers[id as usize];
         let work = self.needs.work;
         work.cores(task.index()) <= worker.free_cores
             && work.memory(task.index()) <= worker.free_memory
     }
 
     /// Gives a copy of the task to a worker with room for it.
-    fn start(&mut self, task: TaskId, id: u32) {
+    pub(crate) fn start(&mut self, task: TaskId, id: u32) {
         let transfer = self.transfer(task, id);
-        let worker = &self.b.workers[id as usize];
+        let worker = &self.buffers.workers[id as usize];
         let begun = self.now + transfer;
         let end = begun + self.play.durations[task.index()] / worker.speed;
         let expected = begun + self.needs.estimates[task.index()] / worker.speed;
         let down_at = worker.down_at;
-        let (number, generation) = self.b.leases.grant(task, id, self.now, expected);
+        let (number, generation) = self.buffers.leases.grant(task, id, self.now, expected);
         if end <= down_at {
             self.schedule(end, Kind::Finish, number, generation);
         }
@@ -369,13 +364,13 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 self.schedule(expires, Kind::Expire, number, generation);
             }
         }
-        if self.b.outstanding[task.index()] == 0 {
+        if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned -= 1;
         }
-        self.b.outstanding[task.index()] += 1;
-        self.b.alive[task.index()] += 1;
+        self.buffers.outstanding[task.index()] += 1;
+        self.buffers.alive[task.index()] += 1;
         self.count_in(task);
-        let worker = &mut self.b.workers[id as usize];
+        let worker = &mut self.buffers.workers[id as usize];
         worker.got = true;
         worker.running.push(number);
         self.tally(id);
@@ -384,14 +379,14 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// Recounts a worker's free cores and memory from what it runs: sums and differences of floats would drift.
     fn tally(&mut self, id: u32) {
-        let worker = &self.b.workers[id as usize];
+        let worker = &self.buffers.workers[id as usize];
         let (mut cores, mut memory) = (0, 0.0);
         for &number in &worker.running {
-            let task = self.b.leases.get(number).task.index();
+            let task = self.buffers.leases.get(number).task.index();
             cores += self.needs.work.cores(task);
             memory += self.needs.work.memory(task);
         }
-        let worker = &mut self.b.workers[id as usize];
+        let worker = &mut self.buffers.workers[id as usize];
         worker.free_cores = self.pool.crew.cores - cores;
         worker.free_memory = self.pool.crew.memory - memory;
     }
@@ -399,47 +394,49 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     /// A worker lays a copy aside, delivered or not, and asks for more.
     fn lay_aside(&mut self, number: u32) {
         let (task, id) = (
-            self.b.leases.get(number).task,
-            self.b.leases.get(number).worker,
+            self.buffers.leases.get(number).task,
+            self.buffers.leases.get(number).worker,
         );
-        self.b.alive[task.index()] -= 1;
+        self.buffers.alive[task.index()] -= 1;
         self.count_out(task);
-        self.b.leases.release(number);
-        self.b.workers[id as usize].running.retain(|&r| r != number);
+        self.buffers.leases.release(number);
+        self.buffers.workers[id as usize]
+            .running
+            .retain(|&r| r != number);
         self.tally(id);
         self.ask(id);
     }
 
     fn finish(&mut self, number: u32, generation: u32) {
-        let Some(&lease) = self.b.leases.find(number, generation) else {
+        let Some(&lease) = self.buffers.leases.find(number, generation) else {
             return;
         };
         let task = lease.task;
         self.useful += self.core_time(task, lease.start);
         self.log(lease.worker, What::Finished(task));
         self.lay_aside(number);
-        let spell = self.b.workers[lease.worker as usize].spell;
-        self.b.made_by[task.index()] = (lease.worker, spell);
+        let spell = self.buffers.workers[lease.worker as usize].spell;
+        self.buffers.made_by[task.index()] = (lease.worker, spell);
         if self.play.eligible.contains(task) {
             // Late: it was about to be given out again.
             self.play.eligible.remove(task);
             self.unassigned -= 1;
         }
-        if self.b.alive[task.index()] > 0 {
+        if self.buffers.alive[task.index()] > 0 {
             self.stop_others(task);
         }
         self.play.game.execute(self.play.dag, task);
     }
 
     fn stop_others(&mut self, task: TaskId) {
-        let others: Vec<u32> = (self.b.leases.alive())
+        let others: Vec<u32> = (self.buffers.leases.alive())
             .filter(|(_, l)| l.task == task)
             .map(|(number, _)| number)
             .collect();
         for number in others {
             let (start, id) = (
-                self.b.leases.get(number).start,
-                self.b.leases.get(number).worker,
+                self.buffers.leases.get(number).start,
+                self.buffers.leases.get(number).worker,
             );
             self.wasted += self.core_time(task, start);
             self.log(id, What::Stopped(task));
@@ -448,259 +445,23 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     fn expire(&mut self, number: u32, generation: u32) {
-        let Some(&lease) = self.b.leases.find(number, generation) else {
+        let Some(&lease) = self.buffers.leases.find(number, generation) else {
             return;
         };
         let task = lease.task;
         if !lease.alive {
-            self.b.leases.release(number);
+            self.buffers.leases.release(number);
         } else {
-            self.b.leases.get_mut(number).outstanding = false;
+            self.buffers.leases.get_mut(number).outstanding = false;
         }
-        if self.b.made_by[task.index()].0 != NOBODY {
+        if self.buffers.made_by[task.index()].0 != NOBODY {
             return;
         }
         self.log(lease.worker, What::Expired(task));
-        self.b.outstanding[task.index()] -= 1;
-        if self.b.outstanding[task.index()] == 0 {
+        self.buffers.outstanding[task.index()] -= 1;
+        if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned += 1;
             self.play.eligible.insert(task);
-        }
-    }
-
-    // ---- who gets what ----
-
-    fn serve(&mut self, dispatch: &mut Dispatch) {
-        match dispatch {
-            Dispatch::List => self.serve_in_turn(),
-            Dispatch::Plan(lists) => self.serve_by_plan(lists),
-            Dispatch::EarliestFinish(costs) => self.serve_earliest_finish(costs.as_ref()),
-        }
-        if let Some(tail) = self.pool.crew.tail {
-            let left = self.play.dag.len() - self.play.game.executed();
-            if left <= tail.tasks as usize && self.play.eligible.is_empty() {
-                self.serve_tail(tail.copies);
-            }
-        }
-        for i in 0..self.b.asking.len() {
-            let id = self.b.asking[i];
-            let worker = &mut self.b.workers[id as usize];
-            worker.asks = false;
-            let (got, is_up) = (worker.got, worker.is_up);
-            let stalled = is_up && !got && self.unassigned > 0;
-            self.requests += u64::from(got || stalled);
-            self.stalls += u64::from(stalled);
-        }
-        self.b.asking.clear();
-    }
-
-    fn is_full(&self, id: u32) -> bool {
-        self.b.workers[id as usize].free_cores < self.needs.least_cores
-    }
-
-    /// Lets waiting workers come forward, longest waiting first, as long as `more` says so; `offer` may give the worker
-    /// something. Those with room left keep their places.
-    fn call_waiting(
-        &mut self,
-        more: impl Fn(&Self) -> bool,
-        mut offer: impl FnMut(&mut Self, u32),
-    ) {
-        let mut unserved = Vec::new();
-        while more(self) {
-            let Some((id, ticket)) = self.b.waiting.pop_front() else {
-                break;
-            };
-            if self.b.workers[id as usize].ticket != ticket {
-                continue;
-            }
-            offer(self, id);
-            if self.is_full(id) {
-                self.b.workers[id as usize].ticket = 0;
-            } else {
-                unserved.push((id, ticket));
-            }
-        }
-        for place in unserved.into_iter().rev() {
-            self.b.waiting.push_front(place);
-        }
-    }
-
-    fn serve_in_turn(&mut self) {
-        self.call_waiting(
-            |run| !run.play.eligible.is_empty(),
-            |run, id| {
-                let mut from = 0;
-                while let Some((task, next)) = run.play.eligible.next(from) {
-                    from = next;
-                    if run.fits(task, id) {
-                        run.play.eligible.remove(task);
-                        run.start(task, id);
-                        if run.is_full(id) {
-                            break;
-                        }
-                    }
-                }
-            },
-        );
-    }
-
-    fn serve_by_plan(&mut self, lists: &mut [VecDeque<TaskId>]) {
-        self.call_waiting(
-            |run| !run.play.eligible.is_empty(),
-            |run, id| {
-                let list = &mut lists[id as usize];
-                if let Some(&task) = list.front() {
-                    if run.play.eligible.contains(task) {
-                        list.pop_front();
-                        run.play.eligible.remove(task);
-                        run.start(task, id);
-                    }
-                }
-            },
-        );
-    }
-
-    fn serve_tail(&mut self, copies: u32) {
-        self.call_waiting(
-            |_| true,
-            |run, id| {
-                // What the server believes to be running, lost or not.
-                let copies_of = |task: TaskId| run.b.outstanding[task.index()];
-                let has_own = |task: TaskId| {
-                    let own = &run.b.workers[id as usize].running;
-                    own.iter().any(|&n| run.b.leases.get(n).task == task)
-                };
-                let candidate = (run.b.leases.outstanding())
-                    .filter(|l| run.b.made_by[l.task.index()].0 == NOBODY)
-                    .filter(|l| copies_of(l.task) < copies)
-                    .filter(|l| run.fits(l.task, id) && !has_own(l.task))
-                    .min_by(|a, b| {
-                        (copies_of(a.task).cmp(&copies_of(b.task)))
-                            .then(a.start.total_cmp(&b.start))
-                            .then(a.task.cmp(&b.task))
-                    })
-                    .map(|l| l.task);
-                if let Some(task) = candidate {
-                    run.start(task, id);
-                }
-            },
-        );
-    }
-
-    fn serve_earliest_finish(&mut self, costs: Option<&OptimisticCosts>) {
-        let has_room = |run: &Self, id: usize| run.b.workers[id].is_up && !run.is_full(id as u32);
-        let mut roomy = (0..self.b.workers.len())
-            .filter(|&w| has_room(self, w))
-            .count();
-        if roomy == 0 || self.play.eligible.is_empty() {
-            return;
-        }
-        let mut forecast = std::mem::take(&mut self.b.forecast);
-        let running = |w: usize| {
-            let worker = &self.b.workers[w];
-            let pieces = worker.running.iter().map(|&n| {
-                let lease = self.b.leases.get(n);
-                let task = lease.task.index();
-                // Overdue: it may end at any moment.
-                let end = lease.expected_end.max(self.now);
-                (
-                    end,
-                    self.needs.work.cores(task),
-                    self.needs.work.memory(task),
-                )
-            });
-            std::iter::once((self.now, worker.free_cores, worker.free_memory)).chain(pieces)
-        };
-        forecast
-            .reset((0..self.b.workers.len()).map(|w| self.b.workers[w].is_up.then(|| running(w))));
-        let mut from = 0;
-        while roomy > 0 {
-            let Some((task, next)) = self.play.eligible.next(from) else {
-                break;
-            };
-            from = next;
-            let (cores, memory) = (
-                self.needs.work.cores(task.index()),
-                self.needs.work.memory(task.index()),
-            );
-            let mut best: Option<(f64, usize, f64, f64)> = None;
-            for w in 0..self.b.workers.len() {
-                if !self.b.workers[w].is_up {
-                    continue;
-                }
-                let start = forecast.earliest(w, cores, memory);
-                let time = self.transfer(task, w as u32)
-                    + self.needs.estimates[task.index()] / self.b.workers[w].speed;
-                let score = start + time + costs.map_or(0.0, |c| c.get(task, w));
-                if best.is_none_or(|(least, ..)| score < least) {
-                    best = Some((score, w, start, time));
-                }
-            }
-            let Some((_, w, start, time)) = best else {
-                break;
-            };
-            forecast.reserve(w, cores, memory, start + time);
-            if start <= self.now && self.fits(task, w as u32) {
-                self.play.eligible.remove(task);
-                self.start(task, w as u32);
-                roomy -= usize::from(!has_room(self, w));
-            }
-        }
-        self.b.forecast = forecast;
-        // Those who stay idle keep their places; the others will ask again.
-        self.b.waiting.retain(|&(id, ticket)| {
-            let worker = &mut self.b.workers[id as usize];
-            let keeps = worker.ticket == ticket && worker.free_cores >= self.needs.least_cores;
-            if worker.ticket == ticket && !keeps {
-                worker.ticket = 0;
-            }
-            keeps
-        });
-    }
-}
-
-/// Workers as HEFT and PEFT see them before the run.
-pub(crate) struct Known<'a> {
-    estimates: &'a [f64],
-    workers: Vec<Worker>,
-    mean_slowness: f64,
-    mean_latency: f64,
-    mean_per_byte: f64,
-}
-
-impl<'a> Known<'a> {
-    fn new(estimates: &'a [f64], workers: Vec<Worker>) -> Known<'a> {
-        let mean = |value: fn(&Worker) -> f64| {
-            workers.iter().map(value).sum::<f64>() / workers.len() as f64
-        };
-        Known {
-            estimates,
-            mean_slowness: mean(|w| 1.0 / w.speed),
-            mean_latency: mean(|w| w.latency),
-            mean_per_byte: mean(|w| 1.0 / w.bandwidth),
-            workers,
-        }
-    }
-}
-
-impl Platform for Known<'_> {
-    fn workers(&self) -> usize {
-        self.workers.len()
-    }
-    fn time(&self, task: TaskId, worker: usize) -> f64 {
-        self.estimates[task.index()] / self.workers[worker].speed
-    }
-    fn mean_time(&self, task: TaskId) -> f64 {
-        self.estimates[task.index()] * self.mean_slowness
-    }
-    fn transfer(&self, bytes: f64, worker: usize) -> f64 {
-        self.workers[worker].transfer(bytes)
-    }
-    fn mean_transfer(&self, bytes: f64) -> f64 {
-        if bytes > 0.0 {
-            self.mean_latency + bytes * self.mean_per_byte
-        } else {
-            0.0
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
 use crate::game::Game;
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
+use crate::known::Known;
 use crate::measures::{Event, Measure, Measures, PATIENCE, Stuck};
 use crate::play::Play;
 use crate::policy::{Policy, Ranking, Rule};
@@ -385,7 +386,7 @@ impl<'a> Stage<'a> {
                 eligible.reset_by_rank(&Ranking::from_order(&order));
             }
             (rule @ (Rule::Heft | Rule::Peft), World::Pool(pool)) => {
-                let known = pool.known(&self.needs, seed, run);
+                let known = Known::new(pool, &self.needs.estimates, seed, run);
                 let bytes = &self.needs.bytes;
                 let (ranking, costs) = planner(self.dag, bytes, &known, *rule == Rule::Peft);
                 eligible.reset_by_rank(&ranking);

@@ -191,15 +191,14 @@ fn join(mut spells: Vec<Spell>, name: &str, zero: f64) -> Result<Vec<f64>, Trace
     spells.sort_by(|a, b| a.start.total_cmp(&b.start));
     let mut changes: Vec<f64> = Vec::new();
     for (i, spell) in spells.iter().enumerate() {
-        if let Some(before) = i.checked_sub(1).map(|b| &spells[b]) {
-            if spell.start < before.end {
-                return Err(TraceError::Overlap {
-                    line: spell.line.max(before.line),
-                    other: spell.line.min(before.line),
-                    worker: name.to_owned(),
-                    start: spell.start,
-                });
-            }
+        if i > 0 && spell.start < spells[i - 1].end {
+            let (line, before) = (spell.line, spells[i - 1].line);
+            return Err(TraceError::Overlap {
+                line: line.max(before),
+                other: line.min(before),
+                worker: name.to_owned(),
+                start: spell.start,
+            });
         }
         let (start, end) = (spell.start - zero, spell.end - zero);
         match changes.last_mut() {

@@ -117,6 +117,18 @@ fn any_setting() -> impl Strategy<Value = Setting> {
             })
         });
     let trace = (any_crew(), 3u32..9).prop_map(|(crew, length)| {
+        // Worker b is up for ten seconds or more on end: every task must fit in there.
+        let crew = Crew {
+            speed: Spread::Uniform {
+                low: 0.5,
+                high: 2.0,
+            },
+            link: crew.link.map(|l| Link {
+                bandwidth: Spread::Constant(10.0),
+                ..l
+            }),
+            ..crew
+        };
         let text = format!(
             "a,0,{length}\nb,1,{}\nb,{},20\nc,2,2.5\n",
             length + 1,
