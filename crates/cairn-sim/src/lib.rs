@@ -11,6 +11,7 @@
 
 mod batches;
 mod bit_tree;
+mod bytes;
 mod clock;
 mod earliest_finish;
 mod eligible;
@@ -39,6 +40,7 @@ mod worker;
 mod world;
 
 pub use batches::Batches;
+pub use bytes::arc_bytes;
 pub use error::{SettingError, SimulateError};
 pub use grid::{Cell, grid};
 pub use measures::{Event, Measure, Measures, What};
