@@ -13,10 +13,12 @@ fn handle_first_beats_fifo_by_more_than_thirteen_percent() {
         let (dag, order) = dag::airsn(250, fringe_first);
         assert_eq!((dag.len(), dag.arc_count()), (773, 20 + 5 * 250));
         let policies = [Policy::order("handle first", &order), Policy::fifo()];
+        // These cells were the best of a grid with seed 1; another seed makes the test independent of that choice.
         for (gap, size) in [(0.1, 1.0), (0.3, 4.0), (10.0, 16.0)] {
             let world = World::batches(gap, size).unwrap();
             let options = Options {
-                runs: 100,
+                runs: 200,
+                seed: 2006,
                 ..Options::default()
             };
             let study = simulate(&dag, &World::study_work(), &world, &policies, &options).unwrap();
