@@ -33,7 +33,7 @@ fn handle_first_beats_fifo_by_more_than_thirteen_percent() {
     }
 }
 
-/// With requests for everything at once, or one at a time at long intervals, no order is better than another.
+/// Where every batch takes all that is eligible, no order is better than another.
 #[test]
 fn no_order_matters_at_the_corners_of_the_grid() {
     let (dag, order) = dag::airsn(250, false);
