@@ -3,6 +3,7 @@
 mod closure;
 mod measure;
 mod read;
+mod sim;
 mod strands;
 mod theory;
 
@@ -10,6 +11,7 @@ mod theory;
 const TOPICS: &[(&str, &str, fn())] = &[
     ("closure", "the hull of large dags: seconds, memory, growth", closure::run),
     ("read", "load, parse and freeze large files", read::run),
+    ("sim", "task completions a second in each world", sim::run),
     ("strands", "sums of strands, 10⁶ sources; trees; implicit families", strands::run),
     ("theory", "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks", theory::run),
 ];
