@@ -82,6 +82,11 @@ impl<'l> Files<'l> {
         Rc::clone(&self.all[file].source)
     }
 
+    /// The path a file was asked for by.
+    pub(crate) fn path(&self, file: FileId) -> &Path {
+        &self.all[file].path
+    }
+
     /// Whether the names in the file are percent-encoded.
     pub(crate) fn is_encoded(&self, file: FileId) -> bool {
         self.all[file].encoded

@@ -428,10 +428,8 @@ impl<'l> Workflow<'l> {
             Statement::Done { node } => {
                 self.set(scope, &node, Setting::Done, position, site, report)
             }
-            Statement::Vars { node, .. } | Statement::OfNode { node } => {
-                if !is_all_nodes(&node) {
-                    self.number_of(scope, &node, site, report);
-                }
+            Statement::Vars { node, .. } | Statement::OfNode { node } if !is_all_nodes(&node) => {
+                self.number_of(scope, &node, site, report);
             }
             Statement::Reject => {
                 let help =
@@ -691,45 +689,43 @@ impl<'l> Workflow<'l> {
         site: Site,
         report: &mut Report,
     ) {
-        if is_all_nodes(name) && setting != Setting::Done && scope.find(name).is_none() {
-            scope.all.set(setting, position);
-            return;
+        match scope.find(name) {
+            Some(Found::Own(entry)) => {
+                let What::Node(node) = &mut scope.entries[entry].what else {
+                    return;
+                };
+                if node.kind.is_regular() {
+                    node.done |= setting == Setting::Done;
+                    node.settings.set(setting, position);
+                    return;
+                }
+                let message = format!(
+                    "'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line"
+                );
+                self.files.warning(
+                    site.file,
+                    site.span.start,
+                    message,
+                    "remove the line",
+                    report,
+                );
+            }
+            Some(Found::Inside(number, _)) => {
+                scope.nested.push((number, setting));
+                let message = format!(
+                    "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"
+                );
+                let help = "move this line into the spliced file";
+                self.files
+                    .warning(site.file, site.span.start, message, help, report);
+            }
+            None if is_all_nodes(name) && setting != Setting::Done => {
+                scope.all.set(setting, position);
+            }
+            _ => {
+                self.number_of(scope, name, site, report);
+            }
         }
-        let inside = matches!(scope.find(name), Some(Found::Inside(..)));
-        let Some(number) = self.number_of(scope, name, site, report) else {
-            return;
-        };
-        if inside {
-            let message = format!(
-                "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"
-            );
-            let help = "move this line into the spliced file";
-            self.files
-                .warning(site.file, site.span.start, message, help, report);
-            scope.nested.push((number, setting));
-            return;
-        }
-        let Some(Found::Own(entry)) = scope.find(name) else {
-            return;
-        };
-        let What::Node(node) = &mut scope.entries[entry].what else {
-            return;
-        };
-        if !node.kind.is_regular() {
-            let message = format!(
-                "'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line"
-            );
-            self.files.warning(
-                site.file,
-                site.span.start,
-                message,
-                "remove the line",
-                report,
-            );
-            return;
-        }
-        node.done |= setting == Setting::Done;
-        node.settings.set(setting, position);
     }
 
     fn unknown(&self, scope: &Scope, name: &str, site: Site, report: &mut Report) {
@@ -737,6 +733,9 @@ impl<'l> Workflow<'l> {
             .then(|| suggest::closest(name, scope.names()))
             .flatten();
         let help = match near {
+            _ if name.starts_with('#') => {
+                "DAGMan knows comments only on lines of their own".to_owned()
+            }
             Some(near) => format!("did you mean '{near}'? names are case-sensitive"),
             None => {
                 "declare it with JOB, or correct the spelling (names are case-sensitive)".to_owned()
