@@ -12,6 +12,8 @@ use std::rc::Rc;
 pub(crate) const DEEPEST: usize = 64;
 /// How many times a file may be included, all in all.
 pub(crate) const MOST_INCLUDES: usize = 100_000;
+/// How many bytes all includes may come to, a file counting as often as it is included.
+pub(crate) const MOST_INCLUDED_BYTES: usize = 1 << 30;
 
 /// Fetches the file at a path; on failure says why in the report.
 pub(crate) type Load<'l> = dyn FnMut(&Path, &mut Report) -> Option<Source> + 'l;

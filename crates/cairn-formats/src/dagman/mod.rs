@@ -13,7 +13,7 @@
 //!
 //! Limits, so that a small file cannot fill the memory: [`scope::MOST_TASKS`] tasks and [`scope::MOST_NAME_BYTES`]
 //! bytes of names by splicing, [`scope::MOST_ARCS`] dependencies, [`files::DEEPEST`] files deep,
-//! [`files::MOST_INCLUDES`] includes.
+//! [`files::MOST_INCLUDES`] includes of [`files::MOST_INCLUDED_BYTES`] bytes.
 
 mod edit;
 mod files;
