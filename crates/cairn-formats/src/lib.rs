@@ -13,6 +13,7 @@ mod taskedge;
 #[cfg(test)]
 mod text_tests;
 
+pub use dagman::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub use format::Format;
 pub use problem::{Place, Problem, Report, Severity};
 pub use source::Source;

@@ -10,45 +10,63 @@
 //! node; where its copies want different ones the highest is written, with a warning. `FINAL`, `PROVISIONER` and
 //! `SERVICE` nodes can have none.
 
-use super::files::{FileId, Load};
+use super::files::FileId;
 use super::read::{Root, Workflow};
 use super::scope::{Found, Scope, What};
 use super::statement::Statement;
 use crate::{Report, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What becomes of priorities that the files have already.
+/// What becomes of priorities that DAGMan files have already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Existing {
+pub enum ExistingPriorities {
     /// New values take their place.
     Replace,
     /// Nodes that have one, be it through `ALL_NODES`, keep it.
     Keep,
 }
 
-/// A file with its new text.
+/// A DAGMan file with its new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edited {
+pub struct EditedFile {
     /// What errors call it.
-    pub(crate) name: String,
+    pub name: String,
     /// As it was asked for; the top file's own path, empty when it has none.
-    pub(crate) path: PathBuf,
-    pub(crate) text: String,
+    pub path: PathBuf,
+    /// The whole new text.
+    pub text: String,
 }
 
 /// Writes priorities into the top file and those it includes and splices. `priority` knows them by full name
-/// (`splice+node`); nodes it does not know are left alone. Gives the top file, and then the others that changed;
-/// `None` when there was an error.
-pub(crate) fn set_priorities(
+/// (`splice+node`); nodes it does not know are left alone. `load` fetches included and spliced files. Gives the top
+/// file, and then the others that changed; `None` when there was an error.
+///
+/// Every `PRIORITY` line that names a node gets the new value; a node without one gets a line right behind the
+/// statement that declares it (or, where `PRIORITY ALL_NODES` comes later, at the end of the file). All else stays
+/// byte for byte, and doing it twice is doing it once. DAGMan finds the nodes of a splice only from inside its file,
+/// so lines go into the spliced files themselves; where several splices share a file and want different priorities,
+/// the highest is written, with a warning. Time and space are linear in the files and the tasks.
+///
+/// ```
+/// use cairn_formats::{ExistingPriorities, Report, Source, set_dagman_priorities};
+/// let source = Source::from_text("x.dag", "JOB a a.sub  \r\nJOB b b.sub\r\nPRIORITY b 1\r\n");
+/// let rank = |name: &str| Some(if name == "a" { 2 } else { 7 });
+/// let mut report = Report::default();
+/// let mut load = |_: &std::path::Path, _: &mut Report| None;
+/// let replace = ExistingPriorities::Replace;
+/// let files = set_dagman_priorities(&source, &mut load, &rank, replace, &mut report).expect("a valid file");
+/// assert_eq!(files[0].text, "JOB a a.sub  \r\nPRIORITY a 2\r\nJOB b b.sub\r\nPRIORITY b 7\r\n");
+/// ```
+pub fn set_dagman_priorities(
     source: &Source,
-    load: &mut Load<'_>,
+    load: &mut dyn FnMut(&Path, &mut Report) -> Option<Source>,
     priority: &dyn Fn(&str) -> Option<i64>,
-    existing: Existing,
+    existing: ExistingPriorities,
     report: &mut Report,
-) -> Option<Vec<Edited>> {
+) -> Option<Vec<EditedFile>> {
     let mut workflow = Workflow::open(source, load, report)?;
     let mut wanted = Wanted::of(&workflow, priority, report);
     let mut edits = Edits::default();
@@ -230,7 +248,7 @@ impl Lines {
         workflow: &Workflow<'_>,
         root: &Root,
         wanted: &[Option<i32>],
-        existing: Existing,
+        existing: ExistingPriorities,
         edits: &mut Edits,
     ) {
         for (entry, &value) in wanted.iter().enumerate() {
@@ -238,7 +256,7 @@ impl Lines {
                 continue;
             };
             let has_one = self.last[entry].is_some() || self.last_all.is_some();
-            if existing == Existing::Keep && has_one {
+            if existing == ExistingPriorities::Keep && has_one {
                 continue;
             }
             for (file, span) in &self.priorities[entry] {
@@ -279,11 +297,11 @@ fn put(edits: &mut Edits, at: (FileId, usize, usize, usize), edit: Edit) {
     }
 }
 
-fn apply(workflow: &Workflow<'_>, edits: Edits) -> Vec<Edited> {
-    let mut files: Vec<(FileId, Edited, usize)> = Vec::new();
+fn apply(workflow: &Workflow<'_>, edits: Edits) -> Vec<EditedFile> {
+    let mut files: Vec<(FileId, EditedFile, usize)> = Vec::new();
     let begin = |file: FileId| {
         let source = workflow.files.source(file);
-        let edited = Edited {
+        let edited = EditedFile {
             name: source.name().to_owned(),
             path: workflow.files.path(file).to_owned(),
             text: String::with_capacity(source.text().len()),
@@ -351,12 +369,12 @@ mod tests {
     fn edit(
         files: &[(&str, &str)],
         priorities: &[(&str, i64)],
-        existing: Existing,
-    ) -> (Option<Vec<Edited>>, Report) {
+        existing: ExistingPriorities,
+    ) -> (Option<Vec<EditedFile>>, Report) {
         let mut report = Report::default();
         let top = Source::from_text(files[0].0, files[0].1);
         let priority = |name: &str| priorities.iter().find(|(n, _)| *n == name).map(|(_, p)| *p);
-        let edited = set_priorities(
+        let edited = set_dagman_priorities(
             &top,
             &mut in_memory(files),
             &priority,
@@ -374,7 +392,7 @@ mod tests {
 
     /// Edits, checks that a second edit changes nothing, and gives the texts by name.
     fn edited(files: &[(&str, &str)], priorities: &[(&str, i64)]) -> Vec<(String, String)> {
-        let (edited, report) = edit(files, priorities, Existing::Replace);
+        let (edited, report) = edit(files, priorities, ExistingPriorities::Replace);
         assert_eq!(problems(&report), "");
         let new: Vec<(String, String)> = edited
             .unwrap()
@@ -386,7 +404,7 @@ mod tests {
             let seat = merged.iter_mut().find(|(n, _)| n == name).unwrap();
             seat.1 = text;
         }
-        let (again, _) = edit(&merged, priorities, Existing::Replace);
+        let (again, _) = edit(&merged, priorities, ExistingPriorities::Replace);
         for again in again.unwrap() {
             assert!(merged.contains(&(&again.name, &again.text)), "{again:?}");
         }
@@ -437,13 +455,17 @@ mod tests {
     #[test]
     fn existing_priorities_can_be_kept() {
         let text = "JOB A a\nPRIORITY A 5\nJOB B b\n";
-        let (new, _) = edit(&[("t.dag", text)], &[("A", 1), ("B", 2)], Existing::Keep);
+        let (new, _) = edit(
+            &[("t.dag", text)],
+            &[("A", 1), ("B", 2)],
+            ExistingPriorities::Keep,
+        );
         assert_eq!(
             new.unwrap()[0].text,
             "JOB A a\nPRIORITY A 5\nJOB B b\nPRIORITY B 2\n"
         );
         let text = "JOB A a\nPRIORITY ALL_NODES 5\n";
-        let (new, _) = edit(&[("t.dag", text)], &[("A", 1)], Existing::Keep);
+        let (new, _) = edit(&[("t.dag", text)], &[("A", 1)], ExistingPriorities::Keep);
         assert_eq!(new.unwrap()[0].text, text);
     }
 
@@ -511,7 +533,7 @@ mod tests {
             ("s.dag", "JOB X x\nJOB Y y\n"),
         ];
         let wanted = [("S+X", 4), ("T+X", 2), ("S+Y", 1), ("T+Y", 1)];
-        let (new, report) = edit(&files, &wanted, Existing::Replace);
+        let (new, report) = edit(&files, &wanted, ExistingPriorities::Replace);
         assert_eq!(
             new.unwrap()[1].text,
             "JOB X x\nPRIORITY X 4\nJOB Y y\nPRIORITY Y 1\n"
@@ -526,7 +548,7 @@ mod tests {
         let (new, report) = edit(
             &[("t.dag", "JOB A a\n")],
             &[("A", 1 << 40)],
-            Existing::Replace,
+            ExistingPriorities::Replace,
         );
         assert!(
             new.is_none()
@@ -535,7 +557,7 @@ mod tests {
         let (new, report) = edit(
             &[("t.dag", "JOB A a\nJOB B b \\\n# end\n")],
             &[("A", 1)],
-            Existing::Replace,
+            ExistingPriorities::Replace,
         );
         assert!(
             new.is_none() && problems(&report).contains("ends in a backslash"),
@@ -548,7 +570,7 @@ mod tests {
     fn nothing_but_priority_lines_changes() {
         let text =
             "JOB b x\nVARS b +a=\"1\"\n\n\tJOB\ta\tx\tDIR /tmp\nPARENT b CHILD a # not a comment\n";
-        let (new, report) = edit(&[("t.dag", text)], &[("a", 1)], Existing::Replace);
+        let (new, report) = edit(&[("t.dag", text)], &[("a", 1)], ExistingPriorities::Replace);
         assert!(new.is_none() && problems(&report).contains("no node or splice is called '#'"));
         let text = text.replace(" # not a comment", "");
         let new = edited_one(&text, &[("a", 2), ("b", 1)]);

@@ -27,6 +27,6 @@ mod submit;
 mod tests;
 mod write;
 
-pub(crate) use edit::{Edited, Existing, set_priorities};
+pub use edit::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub(crate) use read::read;
 pub(crate) use write::write;

@@ -84,9 +84,10 @@ fn priorities_go_into_real_dagman_files_and_nothing_else_changes() {
         let mut beside =
             |file: &Path, report: &mut Report| load(&path.with_file_name(file), report);
         let priority = |name: &str| flow.find(name).map(|task| i64::from(task.0));
-        let replace = dagman::Existing::Replace;
+        let replace = dagman::ExistingPriorities::Replace;
         let edited =
-            dagman::set_priorities(&source, &mut beside, &priority, replace, &mut report).unwrap();
+            dagman::set_dagman_priorities(&source, &mut beside, &priority, replace, &mut report)
+                .unwrap();
         let other_lines = |text: &str| {
             let is_priority = |line: &&str| line.to_lowercase().starts_with("priority ");
             let kept = text.split_inclusive('\n').filter(|line| !is_priority(line));

@@ -122,8 +122,8 @@ fn assert_priorities_can_be_set(text: &str, others: &[(&str, &str)], flow: &Flow
             .collect();
         let top = Source::from_text(files[0].0, files[0].1);
         let mut report = Report::default();
-        let replace = dagman::Existing::Replace;
-        let edited = dagman::set_priorities(
+        let replace = dagman::ExistingPriorities::Replace;
+        let edited = dagman::set_dagman_priorities(
             &top,
             &mut in_memory(&files),
             &priority,
