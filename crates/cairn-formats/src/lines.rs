@@ -29,17 +29,8 @@ pub(crate) fn lines_fit(source: &Source, report: &mut Report) -> bool {
     true
 }
 
-/// The place of a byte offset, for an error or warning about to be reported. Finding it is linear in the text, so
-/// once the report is full only the file is named: the problem will be counted, not kept.
-pub(crate) fn place_at(source: &Source, offset: usize, report: &Report) -> Place {
-    if is_full(report) {
-        source.place()
-    } else {
-        source.place_at(offset)
-    }
-}
-
-/// The place of a line that serves as a mark, found as sparingly as by [`place_at`]. `Mark::MAX` is the whole file.
+/// The place of a line that serves as a mark; `Mark::MAX` is the whole file. Finding it is linear in the text, so once
+/// the report is full only the file is named: the problem will be counted, not kept.
 pub(crate) fn place_of_mark(source: &Source, mark: Mark, full: bool) -> Place {
     if full || mark == Mark::MAX {
         source.place()

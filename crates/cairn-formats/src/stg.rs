@@ -115,7 +115,7 @@ impl Reader<'_> {
                 };
                 let mut words = text.split_whitespace();
                 let predecessor = words.next().unwrap_or("");
-                if !words.next().is_some_and(|cost| cost.parse::<f64>().is_ok())
+                if words.next().is_none_or(|cost| cost.parse::<f64>().is_err())
                     || words.next().is_some()
                 {
                     let message = format!(

@@ -12,6 +12,8 @@ use std::rc::Rc;
 pub(crate) const DEEPEST: usize = 64;
 /// How many times a file may be included, all in all.
 pub(crate) const MOST_INCLUDES: usize = 100_000;
+/// How many bytes all includes may come to, a file counting as often as it is included.
+pub(crate) const MOST_INCLUDED_BYTES: usize = 1 << 30;
 
 /// Fetches the file at a path; on failure says why in the report.
 pub(crate) type Load<'l> = dyn FnMut(&Path, &mut Report) -> Option<Source> + 'l;
@@ -80,6 +82,11 @@ impl<'l> Files<'l> {
 
     pub(crate) fn source(&self, file: FileId) -> Rc<Source> {
         Rc::clone(&self.all[file].source)
+    }
+
+    /// The path a file was asked for by.
+    pub(crate) fn path(&self, file: FileId) -> &Path {
+        &self.all[file].path
     }
 
     /// Whether the names in the file are percent-encoded.

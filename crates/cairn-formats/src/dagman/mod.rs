@@ -3,7 +3,7 @@
 //!
 //! From the bottom: the `lexer` cuts logical lines and words, `statement` makes typed statements of them (with their
 //! places, for edits that leave all else as it is), `files` loads what is included and spliced, `scope` holds one
-//! file's part, `read` puts it together.
+//! file's part, `read` puts it together, `edit` puts priorities into the files.
 //!
 //! What is read: `JOB`, `SUBDAG EXTERNAL`, `FINAL`, `PROVISIONER` and `SERVICE` make one task each; the last three
 //! stand alone, as DAGMan ties them to nothing. Tasks keep the order of the file, a splice's tasks standing where its
@@ -13,8 +13,9 @@
 //!
 //! Limits, so that a small file cannot fill the memory: [`scope::MOST_TASKS`] tasks and [`scope::MOST_NAME_BYTES`]
 //! bytes of names by splicing, [`scope::MOST_ARCS`] dependencies, [`files::DEEPEST`] files deep,
-//! [`files::MOST_INCLUDES`] includes.
+//! [`files::MOST_INCLUDES`] includes of [`files::MOST_INCLUDED_BYTES`] bytes.
 
+mod edit;
 mod files;
 mod lexer;
 mod name;
@@ -26,5 +27,6 @@ mod submit;
 mod tests;
 mod write;
 
+pub use edit::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub(crate) use read::read;
 pub(crate) use write::write;

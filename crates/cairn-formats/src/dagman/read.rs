@@ -6,7 +6,7 @@
 //! laid out into one flow. Time and space are linear in the files and the result; limits on the result are checked
 //! before it is built.
 
-use super::files::{FileId, Files, Load, MOST_INCLUDES, identity};
+use super::files::{FileId, Files, Load, MOST_INCLUDED_BYTES, MOST_INCLUDES, identity};
 use super::scope::*;
 use super::statement::{Description, NodeKind, Span, Statement, Text, statements};
 use super::submit::Submit;
@@ -56,6 +56,7 @@ pub(crate) struct Workflow<'l> {
     /// By file and identity of the directory; `None` for one that could not be read.
     by_place: HashMap<(FileId, PathBuf), Option<Rc<Scope>>>,
     includes: usize,
+    included_bytes: usize,
     /// How many splices the scope being read lies in.
     splice_depth: usize,
     /// Whether some node has a description, named or inline, rather than a submit file.
@@ -95,6 +96,7 @@ impl<'l> Workflow<'l> {
             roots: Vec::new(),
             by_place: HashMap::new(),
             includes: 0,
+            included_bytes: 0,
             splice_depth: 0,
             described: false,
             stopped: false,
@@ -211,20 +213,23 @@ impl<'l> Workflow<'l> {
         first_time: bool,
         report: &mut Report,
     ) -> Option<FileId> {
-        self.includes += usize::from(first_time);
-        if self.includes > MOST_INCLUDES {
-            let message = format!("there are more than {MOST_INCLUDES} INCLUDEs");
+        let (file, at) = (site.file, site.span.start);
+        let included = self.files.find(name, directory, file, at, report)?;
+        if first_time {
+            self.includes += 1;
+            self.included_bytes += self.files.source(included).text().len();
+        }
+        if self.includes > MOST_INCLUDES || self.included_bytes > MOST_INCLUDED_BYTES {
+            let gibibytes = MOST_INCLUDED_BYTES >> 30;
+            let message =
+                format!("there are more than {MOST_INCLUDES} INCLUDEs, or {gibibytes} GiB of them");
             let help = "do files include each other over and over?";
-            self.files
-                .error(site.file, site.span.start, message, help, report);
+            self.files.error(file, at, message, help, report);
             self.stopped = true;
             return None;
         }
-        let included = self
-            .files
-            .find(name, directory, site.file, site.span.start, report)?;
         self.files
-            .enter(included, site.file, site.span.start, report)
+            .enter(included, file, at, report)
             .then_some(included)
     }
 
@@ -428,10 +433,8 @@ impl<'l> Workflow<'l> {
             Statement::Done { node } => {
                 self.set(scope, &node, Setting::Done, position, site, report)
             }
-            Statement::Vars { node, .. } | Statement::OfNode { node } => {
-                if !is_all_nodes(&node) {
-                    self.number_of(scope, &node, site, report);
-                }
+            Statement::Vars { node, .. } | Statement::OfNode { node } if !is_all_nodes(&node) => {
+                self.number_of(scope, &node, site, report);
             }
             Statement::Reject => {
                 let help =
@@ -691,45 +694,43 @@ impl<'l> Workflow<'l> {
         site: Site,
         report: &mut Report,
     ) {
-        if is_all_nodes(name) && setting != Setting::Done && scope.find(name).is_none() {
-            scope.all.set(setting, position);
-            return;
+        match scope.find(name) {
+            Some(Found::Own(entry)) => {
+                let What::Node(node) = &mut scope.entries[entry].what else {
+                    return;
+                };
+                if node.kind.is_regular() {
+                    node.done |= setting == Setting::Done;
+                    node.settings.set(setting, position);
+                    return;
+                }
+                let message = format!(
+                    "'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line"
+                );
+                self.files.warning(
+                    site.file,
+                    site.span.start,
+                    message,
+                    "remove the line",
+                    report,
+                );
+            }
+            Some(Found::Inside(number, _)) => {
+                scope.nested.push((number, setting));
+                let message = format!(
+                    "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"
+                );
+                let help = "move this line into the spliced file";
+                self.files
+                    .warning(site.file, site.span.start, message, help, report);
+            }
+            None if is_all_nodes(name) && setting != Setting::Done => {
+                scope.all.set(setting, position);
+            }
+            _ => {
+                self.number_of(scope, name, site, report);
+            }
         }
-        let inside = matches!(scope.find(name), Some(Found::Inside(..)));
-        let Some(number) = self.number_of(scope, name, site, report) else {
-            return;
-        };
-        if inside {
-            let message = format!(
-                "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"
-            );
-            let help = "move this line into the spliced file";
-            self.files
-                .warning(site.file, site.span.start, message, help, report);
-            scope.nested.push((number, setting));
-            return;
-        }
-        let Some(Found::Own(entry)) = scope.find(name) else {
-            return;
-        };
-        let What::Node(node) = &mut scope.entries[entry].what else {
-            return;
-        };
-        if !node.kind.is_regular() {
-            let message = format!(
-                "'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line"
-            );
-            self.files.warning(
-                site.file,
-                site.span.start,
-                message,
-                "remove the line",
-                report,
-            );
-            return;
-        }
-        node.done |= setting == Setting::Done;
-        node.settings.set(setting, position);
     }
 
     fn unknown(&self, scope: &Scope, name: &str, site: Site, report: &mut Report) {
@@ -737,6 +738,9 @@ impl<'l> Workflow<'l> {
             .then(|| suggest::closest(name, scope.names()))
             .flatten();
         let help = match near {
+            _ if name.starts_with('#') => {
+                "DAGMan knows comments only on lines of their own".to_owned()
+            }
             Some(near) => format!("did you mean '{near}'? names are case-sensitive"),
             None => {
                 "declare it with JOB, or correct the spelling (names are case-sensitive)".to_owned()

@@ -287,7 +287,7 @@ impl<'t> Parser<'t, '_> {
             "VARS" => self.vars()?,
             "PRIORITY" => self.priority()?,
             "DONE" => Statement::Done {
-                node: self.name("node")?,
+                node: self.name("node name")?,
             },
             "PIN_IN" => {
                 let (node, pin) = self.pin()?;
@@ -298,24 +298,24 @@ impl<'t> Parser<'t, '_> {
                 Statement::PinOut { node, pin }
             }
             "CONNECT" => Statement::Connect {
-                parent: self.name("splice")?,
-                child: self.name("splice")?,
+                parent: self.name("splice name")?,
+                child: self.name("splice name")?,
             },
             "SCRIPT" => self.script()?,
             "ABORT_DAG_ON" => self.abort_dag_on()?,
             "PRE_SKIP" => {
-                let node = self.name("node")?;
+                let node = self.name("node name")?;
                 self.integer("exit status", i32::MIN..=i32::MAX)?;
                 Statement::OfNode { node }
             }
             "TOLERANCE" => self.tolerance()?,
             "CATEGORY" => {
-                let node = self.name("node")?;
+                let node = self.name("node name")?;
                 self.need("category")?;
                 Statement::OfNode { node }
             }
             "SAVE_POINT_FILE" => {
-                let node = self.name("node")?;
+                let node = self.name("node name")?;
                 self.word(Quotes::Drop)?;
                 Statement::OfNode { node }
             }
@@ -410,7 +410,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn splice(&mut self) -> Result<Statement<'t>, Fault> {
-        let name = self.name("splice")?;
+        let name = self.name("splice name")?;
         let file = self.file()?;
         let mut directory = None;
         if let Some(option) = self.word(Quotes::Keep)? {
@@ -449,7 +449,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn retry(&mut self) -> Result<Statement<'t>, Fault> {
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         let (times, _) = self.integer("number of retries", 0..=i32::MAX)?;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "UNLESS_EXIT") {
@@ -467,7 +467,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn priority(&mut self) -> Result<Statement<'t>, Fault> {
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         let (value, value_span) = self.integer("priority", i32::MIN..=i32::MAX)?;
         Ok(Statement::Priority {
             node,
@@ -477,7 +477,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn pin(&mut self) -> Result<(Text<'t>, u32), Fault> {
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         let (pin, _) = self.integer("pin number", 1..=i32::MAX)?;
         Ok((node, pin.unsigned_abs()))
     }
@@ -504,7 +504,7 @@ impl<'t> Parser<'t, '_> {
                 return Err(self.fault_at(word.span.start, message));
             }
         }
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         if self.words.is_empty() {
             return Err(self.fault("the script is missing"));
         }
@@ -513,7 +513,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn abort_dag_on(&mut self) -> Result<Statement<'t>, Fault> {
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         self.integer("exit status", i32::MIN..=i32::MAX)?;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "RETURN") {
@@ -528,7 +528,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn tolerance(&mut self) -> Result<Statement<'t>, Fault> {
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         let word = self.need("number of failures")?;
         let digits = word.text.strip_suffix('%');
         if !digits
@@ -554,7 +554,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn vars(&mut self) -> Result<Statement<'t>, Fault> {
-        let node = self.name("node")?;
+        let node = self.name("node name")?;
         let mut after_option = self.words.clone();
         let option = after_option.next_word(Quotes::Keep).ok().flatten();
         if option.is_some_and(|word| {
@@ -688,7 +688,7 @@ impl<'t> Parser<'t, '_> {
 
     /// The name of a node or splice.
     fn name(&mut self, what: &str) -> Result<Text<'t>, Fault> {
-        let word = self.need(&format!("{what} name"))?;
+        let word = self.need(what)?;
         Ok(self.decoded(word))
     }
 
@@ -711,7 +711,9 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn one_of(&mut self, keywords: &[&str]) -> Result<(), Fault> {
-        let word = self.need(&keywords.join(" or "))?;
+        let Some(word) = self.word(Quotes::Keep)? else {
+            return Err(self.fault(&format!("{} is missing", keywords.join(" or "))));
+        };
         match keywords
             .iter()
             .any(|keyword| is_keyword(&word.text, keyword))

@@ -363,8 +363,11 @@ fn bombs_are_defused() {
         said.contains("more than 100000 INCLUDEs") && said.lines().count() == 1,
         "{said}"
     );
+    let comment = format!("#{}\n", "x".repeat(1 << 24));
+    let said = doubling(|i, _| format!("INCLUDE f{i}\n"), &comment);
+    assert!(said.contains("or 1 GiB of them"), "{said}");
     let said = doubling(
-        |i, j| format!("SPLICE s{j} f{i}\nPARENT x{} CHILD s{j}\nJOB x{j} x\n", j),
+        |i, j| format!("SPLICE s{j} f{i}\nPARENT x{j} CHILD s{j}\nJOB x{j} x\n"),
         "JOB x x\n",
     );
     assert!(said.contains("the most is"), "{said}");

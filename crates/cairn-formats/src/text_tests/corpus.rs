@@ -62,16 +62,70 @@ fn read(format: &str, path: &Path, report: &mut Report) -> Option<Flow> {
     }
 }
 
+fn skipped() {
+    let mut stderr = std::io::stderr();
+    let line = b"SKIPPED: the corpus of real workflows is absent\n";
+    std::io::Write::write_all(&mut stderr, line).unwrap();
+}
+
+#[test]
+fn priorities_go_into_real_dagman_files_and_nothing_else_changes() {
+    let Some(folder) = corpus() else {
+        return skipped();
+    };
+    for row in manifest(&folder) {
+        if row("format") != "DAGMan" || row("cyclic") == "True" {
+            continue;
+        }
+        let mut report = Report::default();
+        let path = folder.join(row("file"));
+        let flow = read("DAGMan", &path, &mut report).unwrap();
+        let source = load(&path, &mut report).unwrap();
+        let mut beside =
+            |file: &Path, report: &mut Report| load(&path.with_file_name(file), report);
+        let priority = |name: &str| flow.find(name).map(|task| i64::from(task.0));
+        let replace = dagman::ExistingPriorities::Replace;
+        let edited =
+            dagman::set_dagman_priorities(&source, &mut beside, &priority, replace, &mut report)
+                .unwrap();
+        let other_lines = |text: &str| {
+            let is_priority = |line: &&str| line.to_lowercase().starts_with("priority ");
+            let kept = text.split_inclusive('\n').filter(|line| !is_priority(line));
+            kept.collect::<String>().trim_end().to_owned()
+        };
+        for edited in &edited {
+            let old = load(Path::new(&edited.name), &mut report).unwrap();
+            assert_eq!(
+                other_lines(old.text()),
+                other_lines(&edited.text),
+                "{}",
+                edited.name
+            );
+        }
+        if edited.len() > 1 {
+            continue;
+        }
+        let top = Source::from_text("edited.dag", &edited[0].text[..]);
+        let again = dagman::read(&top, &mut beside, &mut report).unwrap();
+        for task in again
+            .dag()
+            .tasks()
+            .filter(|&task| again.priority(task).is_some())
+        {
+            assert_eq!(
+                again.priority(task),
+                Some(i64::from(task.0)),
+                "{}",
+                again.name(task)
+            );
+        }
+    }
+}
+
 #[test]
 fn counts_equal_the_manifest() {
     let Some(folder) = corpus() else {
-        let mut stderr = std::io::stderr();
-        std::io::Write::write_all(
-            &mut stderr,
-            b"SKIPPED: the corpus of real workflows is absent\n",
-        )
-        .unwrap();
-        return;
+        return skipped();
     };
     let mut seen = 0;
     for row in manifest(&folder) {

@@ -1,7 +1,7 @@
 //! Mutated inputs for every line-based reader: no panic, an error exactly when there is no flow, and a sound flow.
 //! A few thousand inputs a format; `CAIRN_FUZZ=1000000` makes it as many in all.
 
-use super::support::{in_memory, problems};
+use super::support::{assert_same_dag, in_memory, problems};
 use crate::edgelist::{self, Separator};
 use crate::{Report, Source, dagman, makeflow, stg, taskedge};
 use cairn_dag::Flow;
@@ -31,7 +31,12 @@ fn inputs() -> usize {
     all.map_or(3_000, |all| all / 6)
 }
 
-fn fuzz(seeds: &[&str], dictionary: &[&str], read: impl Fn(&str, &mut Report) -> Option<Flow>) {
+fn fuzz(
+    seeds: &[&str],
+    dictionary: &[&str],
+    read: impl Fn(&str, &mut Report) -> Option<Flow>,
+    law: impl Fn(&str, &Flow),
+) {
     let mut random = Random(seeds.iter().map(|seed| seed.len() as u64).sum());
     let mut accepted = 0;
     let rounds = inputs();
@@ -59,6 +64,8 @@ fn fuzz(seeds: &[&str], dictionary: &[&str], read: impl Fn(&str, &mut Report) ->
         if let Some(flow) = flow {
             accepted += 1;
             assert_sound(&flow, &text);
+            assert_survives_writing(&flow);
+            law(&text, &flow);
         }
     }
     assert!(
@@ -83,6 +90,75 @@ fn assert_sound(flow: &Flow, text: &str) {
             flow.seconds(task).is_none_or(|s| s.is_finite() && s >= 0.0),
             "{text:?}"
         );
+    }
+}
+
+/// Whatever was read can be written in every line-based format that is written, and read back.
+fn assert_survives_writing(flow: &Flow) {
+    let mut report = Report::default();
+    let mut out = Vec::new();
+    dagman::write(flow, &mut out).unwrap();
+    let source = Source::from_text("w.dag", String::from_utf8(out).unwrap());
+    let again = dagman::read(&source, &mut in_memory(&[]), &mut report);
+    let again = again.unwrap_or_else(|| panic!("{}\n{}", source.text(), problems(&report)));
+    assert_same_dag(flow, &again);
+    for separator in [Separator::Comma, Separator::Tab] {
+        let mut out = Vec::new();
+        edgelist::write(flow, separator, &mut out).unwrap();
+        let source = Source::from_text("w.csv", String::from_utf8(out).unwrap());
+        let again = edgelist::read(&source, separator, &mut report);
+        let again = again.unwrap_or_else(|| panic!("{}\n{}", source.text(), problems(&report)));
+        assert_same_dag(flow, &again);
+    }
+}
+
+/// Writing priorities into the files changes nothing else, and doing it again nothing at all.
+fn assert_priorities_can_be_set(text: &str, others: &[(&str, &str)], flow: &Flow) {
+    let priority = |name: &str| (!name.len().is_multiple_of(3)).then_some(name.len() as i64 - 2);
+    let set = |files: &[(String, String)]| {
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(name, text)| (&name[..], &text[..]))
+            .collect();
+        let top = Source::from_text(files[0].0, files[0].1);
+        let mut report = Report::default();
+        let replace = dagman::ExistingPriorities::Replace;
+        let edited = dagman::set_dagman_priorities(
+            &top,
+            &mut in_memory(&files),
+            &priority,
+            replace,
+            &mut report,
+        );
+        let again = dagman::read(&top, &mut in_memory(&files), &mut Report::default());
+        (edited, again)
+    };
+    let owned = |&(name, text): &(&str, &str)| (name.to_owned(), text.to_owned());
+    let mut files: Vec<(String, String)> = [("top.dag", text)]
+        .iter()
+        .chain(others)
+        .map(owned)
+        .collect();
+    let (Some(edited), _) = set(&files) else {
+        assert!(
+            text.contains('\\'),
+            "only a dangling backslash may stop it: {text:?}"
+        );
+        return;
+    };
+    for edited in edited {
+        let seat = files.iter_mut().find(|(name, _)| *name == edited.name);
+        seat.expect("it was read").1 = edited.text;
+    }
+    let (edited, again) = set(&files);
+    for edited in edited.unwrap_or_else(|| panic!("{files:?}")) {
+        assert!(files.contains(&(edited.name, edited.text)), "{text:?}");
+    }
+    let again = again.unwrap_or_else(|| panic!("{files:?}"));
+    assert_same_dag(flow, &again);
+    for task in flow.dag().tasks() {
+        assert_eq!(flow.command(task), again.command(task), "{text:?}");
+        assert_eq!(flow.retries(task), again.retries(task), "{text:?}");
     }
 }
 
@@ -214,10 +290,15 @@ fn dagman_files() {
         "\r\n",
         "DONE",
     ];
-    fuzz(&seeds, &dictionary, |text, report| {
-        let top = Source::from_text("top.dag", text);
-        dagman::read(&top, &mut in_memory(&others), report)
-    });
+    fuzz(
+        &seeds,
+        &dictionary,
+        |text, report| {
+            let top = Source::from_text("top.dag", text);
+            dagman::read(&top, &mut in_memory(&others), report)
+        },
+        |text, flow| assert_priorities_can_be_set(text, &others, flow),
+    );
 }
 
 #[test]
@@ -259,9 +340,12 @@ fn makeflow_files() {
         "\r\n",
         "é",
     ];
-    fuzz(&seeds, &dictionary, |text, report| {
-        makeflow::read(&Source::from_text("m", text), report)
-    });
+    fuzz(
+        &seeds,
+        &dictionary,
+        |text, report| makeflow::read(&Source::from_text("m", text), report),
+        |_, _| {},
+    );
 }
 
 #[test]
@@ -287,9 +371,12 @@ fn stg_files() {
         "x",
         " 0 0 0\n",
     ];
-    fuzz(&seeds, &dictionary, |text, report| {
-        stg::read(&Source::from_text("s", text), report)
-    });
+    fuzz(
+        &seeds,
+        &dictionary,
+        |text, report| stg::read(&Source::from_text("s", text), report),
+        |_, _| {},
+    );
 }
 
 #[test]
@@ -302,9 +389,12 @@ fn taskedge_files() {
         "TASK ", "EDGE ", "FILE ", "INPUTS ", "OUTPUTS ", "a", "b", "x", " ", "\n", "-1", "nan",
         "1e400", "#", "a b\n",
     ];
-    fuzz(&seeds, &dictionary, |text, report| {
-        taskedge::read(&Source::from_text("t", text), report)
-    });
+    fuzz(
+        &seeds,
+        &dictionary,
+        |text, report| taskedge::read(&Source::from_text("t", text), report),
+        |_, _| {},
+    );
 }
 
 #[test]
@@ -330,9 +420,12 @@ fn comma_separated_edges() {
         "é",
         ",,",
     ];
-    fuzz(&seeds, &dictionary, |text, report| {
-        edgelist::read(&Source::from_text("e", text), Separator::Comma, report)
-    });
+    fuzz(
+        &seeds,
+        &dictionary,
+        |text, report| edgelist::read(&Source::from_text("e", text), Separator::Comma, report),
+        |_, _| {},
+    );
 }
 
 #[test]
@@ -357,7 +450,10 @@ fn tab_separated_edges() {
         "é",
         "\t\t",
     ];
-    fuzz(&seeds, &dictionary, |text, report| {
-        edgelist::read(&Source::from_text("e", text), Separator::Tab, report)
-    });
+    fuzz(
+        &seeds,
+        &dictionary,
+        |text, report| edgelist::read(&Source::from_text("e", text), Separator::Tab, report),
+        |_, _| {},
+    );
 }
