@@ -147,6 +147,21 @@ pub(crate) struct Gen {
     /// Dimensions of a mesh
     #[arg(long, value_name = "D")]
     pub(crate) dim: Option<u32>,
+    /// Levels that an arc of a layered dag may span
+    #[arg(long, value_name = "N")]
+    pub(crate) skip: Option<u32>,
+    /// Most sources of a block in a composite
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<u32>,
+    /// Parts of a sum or of a composite, where the family takes them
+    #[arg(long, value_name = "N")]
+    pub(crate) blocks: Option<u32>,
+    /// Reverse all arcs
+    #[arg(long)]
+    pub(crate) dual: bool,
+    /// Shuffle the ids
+    #[arg(long)]
+    pub(crate) shuffle: bool,
 }
 
 #[derive(Debug, Args)]

@@ -7,10 +7,10 @@ use std::process::{Command, Output, Stdio};
 
 /// How a run ended and what it printed.
 #[derive(Debug)]
-pub struct Run {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Run {
@@ -24,12 +24,12 @@ impl From<Output> for Run {
 }
 
 /// Runs `cairn` with these arguments, from the root of the workspace, with nothing on standard input.
-pub fn cairn(args: &[&str]) -> Run {
+pub(crate) fn cairn(args: &[&str]) -> Run {
     command(args).stdin(Stdio::null()).output().unwrap().into()
 }
 
 /// Runs `cairn` with `input` on standard input.
-pub fn cairn_with_input(args: &[&str], input: &[u8]) -> Run {
+pub(crate) fn cairn_with_input(args: &[&str], input: &[u8]) -> Run {
     let mut child = command(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -54,12 +54,12 @@ fn command(args: &[&str]) -> Command {
 }
 
 /// The root of the workspace.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
 /// The number after `name` in human output such as `  tasks       12`.
-pub fn row(text: &str, name: &str) -> String {
+pub(crate) fn row(text: &str, name: &str) -> String {
     let line = text.lines().find(|l| l.trim_start().starts_with(name));
     let line = line.unwrap_or_else(|| panic!("no row {name} in:\n{text}"));
     line.split_whitespace().nth(1).unwrap().to_owned()
