@@ -42,6 +42,8 @@ pub(crate) struct Limits {
     pub(crate) row: usize,
     /// Tasks on one level, when every node is one task.
     pub(crate) task_row: usize,
+    /// Nodes that are whole levels or bands of levels: they stand in one long column.
+    pub(crate) column: usize,
 }
 
 /// The collapsed dag.
@@ -96,7 +98,8 @@ pub(crate) fn collapse(whole: &Whole<'_>, limits: Limits) -> Collapsed {
     }
     coarse.extend(alike(whole, &units, limits).map(|parts| (Detail::Alike, parts)));
     let level_count = depth.iter().max().map_or(0, |&d| d as usize + 1);
-    if level_count <= limits.nodes {
+    let column = limits.column.min(limits.nodes).max(1);
+    if level_count <= column {
         coarse.push((Detail::Levels, (depth.clone(), level_count)));
     }
     for (detail, parts) in coarse {
@@ -111,7 +114,7 @@ pub(crate) fn collapse(whole: &Whole<'_>, limits: Limits) -> Collapsed {
     if small {
         return quotient(whole.dag, Detail::Tasks, identity);
     }
-    let per_band = level_count.div_ceil(limits.nodes.max(1)).max(1) as u32;
+    let per_band = level_count.div_ceil(column).max(1) as u32;
     let bands = renumber(depth.iter().map(|d| u64::from(d / per_band)));
     quotient(whole.dag, Detail::Bands, bands)
 }
@@ -371,7 +374,7 @@ mod tests {
             let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a != b);
             let dag = Dag::from_arcs(n, arcs.map(|(a, b)| (a.min(b), a.max(b))).collect()).unwrap();
             let group = picks[..n].iter().map(|p| p % groups.max(1) as u32).collect();
-            let limits = Limits { nodes, row, task_row: row + 2 };
+            let limits = Limits { nodes, row, task_row: row + 2, column: nodes };
             let collapsed = collapse(&whole(&dag, group, groups), limits);
             let mut all: Vec<TaskId> = collapsed.members.concat();
             all.sort_unstable();
@@ -405,6 +408,7 @@ mod tests {
             nodes: 200,
             row: 40,
             task_row: 60,
+            column: 50,
         };
         let collapsed = collapse(&whole(&dag, vec![0; 902], 0), limits);
         assert_eq!(collapsed.detail, Detail::Alike);
@@ -420,12 +424,10 @@ mod tests {
             nodes: 200,
             row: 40,
             task_row: 60,
+            column: 50,
         };
         let collapsed = collapse(&whole(&dag, vec![0; 10_000], 0), limits);
-        assert_eq!(
-            (collapsed.detail, collapsed.dag.len()),
-            (Detail::Bands, 200)
-        );
+        assert_eq!((collapsed.detail, collapsed.dag.len()), (Detail::Bands, 50));
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl EligibilityCurves<'_> {
                 low: 0.0,
                 high: steps.max(1) as f64,
                 from: left,
-                to: WIDTH - 28.0,
+                to: WIDTH - MARGIN - text::width(&text::grouped(steps as u64), 12.0) / 2.0,
             },
             y: Scale {
                 low: 0.0,

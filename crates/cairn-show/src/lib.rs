@@ -8,6 +8,8 @@ mod axis;
 mod collapse;
 mod curves;
 mod dag_drawing;
+mod dag_nodes;
+mod dag_sheet;
 mod error;
 mod figure;
 mod heat_map;
@@ -21,7 +23,7 @@ mod text;
 mod tradeoff;
 
 pub use curves::{EligibilityCurves, Series};
-pub use dag_drawing::{DagDrawing, Direction};
+pub use dag_drawing::{DagDrawing, Direction, Nodes};
 pub use error::ShowError;
 pub use figure::{Figure, LabelBox};
 pub use heat_map::{Estimate, HeatAxis, HeatMap, HeatScale};

@@ -82,11 +82,17 @@ pub(crate) fn shorten(text: &str, size: f64, room: f64) -> String {
         let tail = chars.len() - (kept - head);
         (chars[..head].iter().chain(&['…']).chain(&chars[tail..])).collect()
     };
-    (1..chars.len())
-        .rev()
-        .map(cut)
-        .find(|short| width(short, size) <= room)
-        .unwrap_or_default()
+    // The more characters are kept, the wider: search for the most that fit.
+    let (mut fits, mut too_many) = (0, chars.len());
+    while too_many - fits > 1 {
+        let middle = (fits + too_many) / 2;
+        if width(&cut(middle), size) <= room {
+            fits = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    if fits == 0 { String::new() } else { cut(fits) }
 }
 
 /// Breaks `text` at blanks into at most `most` lines no wider than `room`; what is left over is cut with an ellipsis.

@@ -224,11 +224,11 @@ impl Tradeoff<'_> {
                 canvas.circle(x, y, 4.0, &legend::ring_attributes(VERMILLION));
             }
             let name = text::shorten(&text::clean(p.name), SIZE, 150.0);
-            if !name.is_empty() && i < MOST_NAMES {
-                if let Some((place, area)) = free_place(&name, x, y, frame, &taken) {
-                    taken.push(area);
-                    canvas.text(place, Ink::Main, &name);
-                }
+            let place = free_place(&name, x, y, frame, &taken)
+                .filter(|_| !name.is_empty() && i < MOST_NAMES);
+            if let Some((place, area)) = place {
+                taken.push(area);
+                canvas.text(place, Ink::Main, &name);
             }
             canvas.close_group();
         }
