@@ -120,7 +120,7 @@ fn blocks(dag: &Dag) -> (Vec<u32>, Vec<String>) {
         (s, 0) => format!("single ×{s}"),
         (1, t) => format!("W(1,{t})"),
         (s, 1) => format!("M(1,{s})"),
-        (s, t) => format!("block {s}→{t}"),
+        (s, t) => format!("B({s}→{t})"),
     };
     (group, sides.iter().map(label).collect())
 }
