@@ -13,10 +13,10 @@ use std::borrow::Cow;
 /// dag gets the same answer everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// States of exact search for one block of 64 arcs that is no tree; a larger block gets fewer in proportion, as
-    /// each state costs more.
+    /// States of exact search for one block that is no tree. A state of a block of more than 64 arcs counts as several,
+    /// as it costs more: one for every 64 arcs.
     pub block_states: u64,
-    /// States of exact search for all blocks together.
+    /// States of exact search for all blocks together, counted alike.
     pub all_states: u64,
     /// Sources of a tree that is no strand: its profile takes time quadratic in them.
     pub tree_sources: usize,
@@ -362,11 +362,11 @@ impl<'a> Surveyor<'a> {
     }
 
     fn find_any(&mut self, block: &Bipartite) -> Found {
-        let most = self.limits.block_states.saturating_mul(64) / block.arc_count().max(64) as u64;
-        let most = most.min(self.states_left);
+        let price = block.arc_count().div_ceil(64) as u64;
+        let most = self.limits.block_states.min(self.states_left) / price;
         // No search of a block visits more states than it has sets of sources.
         let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
-        self.states_left -= sets.min(most);
+        self.states_left -= sets.min(most) * price;
         match search::solve(block, most) {
             SearchAnswer::Optimal { order, profile } => Found::Optimal { order, profile },
             SearchAnswer::NoneExists { profile } => Found::NoneExists { profile },
