@@ -25,7 +25,7 @@ pub struct Skeleton {
 impl Dag {
     /// The transitive skeleton (transitive reduction): drops every *shortcut*, an arc u→v beside which another path
     /// leads from u to v. Shortcuts change nothing about when a task is eligible, but can hide that a dag is
-    /// composite ([MRY06] §5.1). The skeleton of a dag is unique.
+    /// composite (\[MRY06\] §5.1). The skeleton of a dag is unique.
     ///
     /// Cheap proofs first, each for what the ones before left open:
     /// 1. an arc between neighbouring longest-path levels, counted from the sources or from the sinks, is none;
