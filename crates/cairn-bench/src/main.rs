@@ -1,9 +1,14 @@
 //! `cargo run --release -p cairn-bench -- [NAME…]`: measures the topics named, or all. Prints; asserts nothing.
 
+mod dag;
 mod measure;
 
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
-const TOPICS: &[(&str, &str, fn())] = &[];
+const TOPICS: &[(&str, &str, fn())] = &[(
+    "dag",
+    "memory and freezing of a million tasks, and the skeleton of dags large and dense",
+    dag::run,
+)];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
