@@ -1,7 +1,15 @@
 //! A frozen dag of tasks, and what can be said of it without knowing any file format or schedule.
 //!
 //! [`Dag`] is the structure alone; [`Flow`] adds names and what the input says of each task, and is made by a
-//! [`FlowBuilder`]. Everything here is pure: values in, values out.
+//! [`FlowBuilder`]. Everything here is pure: values in, values out. [`Family`] makes dags to try things on.
+//!
+//! Papers cited:
+//! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing";
+//! - \[CMR07\] Cordasco, Malewicz, Rosenberg, "On scheduling expansive and reductive dags for Internet-based
+//!   computing";
+//! - \[MR05\] Malewicz, Rosenberg, "On batch-scheduling dags for Internet-based computing";
+//! - \[RY05\] Rosenberg, Yurkewych, "Guidelines for scheduling some common computation-dags for Internet-based
+//!   computing".
 
 mod builder;
 mod components;

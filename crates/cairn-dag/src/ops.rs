@@ -64,7 +64,7 @@ impl Dag {
         self.compose(second, &[])
     }
 
-    /// The composition `self ⇑ second` ([MRY06] §4): the sum, with the sink and the source of each pair in `merges`
+    /// The composition `self ⇑ second` (\[MRY06\] §4): the sum, with the sink and the source of each pair in `merges`
     /// made one task. Ids of the first dag stay; the unmerged tasks of the second follow in their order. Linear.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! The bipartite blocks of [MRY06] §2.1.2, with the complete bipartite ones. Knows no larger dag.
+//! The bipartite blocks of \[MRY06\] §2.1.2, with the complete bipartite ones. Knows no larger dag.
 
 use super::FamilyError;
 use super::draft::{Draft, at_least, check};

@@ -91,7 +91,7 @@ fn two_colours(tasks: u32, edges: &[(u32, u32)], first: bool) -> Vec<bool> {
     coloured.collect()
 }
 
-/// A connected bipartite expansive dag ([MR05] §2.1.2): each source v has 2 ≤ φ_v ≤ `phi` children of its own and at most
+/// A connected bipartite expansive dag (\[MR05\] §2.1.2): each source v has 2 ≤ φ_v ≤ `phi` children of its own and at most
 /// φ_v shared ones. φ_v is uniform. Shared sinks first join each source to a random earlier one; then a random
 /// part of what φ_v allows is shared in groups of two to four.
 fn expansive_block(sources: u32, phi: u32, dice: &mut Dice) -> Result<Block, FamilyError> {
@@ -183,6 +183,8 @@ fn compose(
     dice: &mut Dice,
     mut block: impl FnMut(&mut Dice) -> Result<Block, FamilyError>,
 ) -> Result<Dag, FamilyError> {
+    // Each block adds one task at least: refuse before drawing.
+    check("tasks", u128::from(blocks))?;
     let mut arcs: Vec<(u32, u32)> = Vec::new();
     let mut tasks = 0u32;
     let mut sinks: Vec<u32> = Vec::new();

@@ -10,7 +10,7 @@ pub(super) fn mesh(levels: u32, dim: u32) -> Result<Dag, FamilyError> {
     draft(levels, dim)?.finish()
 }
 
-/// The reduction-mesh: the dual ([RY05] §2.1.1).
+/// The reduction-mesh: the dual (\[RY05\] §2.1.1).
 pub(super) fn reduction_mesh(levels: u32, dim: u32) -> Result<Dag, FamilyError> {
     draft(levels, dim)?.finish_upside_down()
 }

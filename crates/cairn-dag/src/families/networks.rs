@@ -4,7 +4,7 @@ use super::FamilyError;
 use super::draft::{Draft, at_least};
 use crate::Dag;
 
-/// The FFT dag of dimension d ([RY05] §2.1.3): levels d, d−1, …, 0 of 2^d tasks; the task x of level l has as children
+/// The FFT dag of dimension d (\[RY05\] §2.1.3): levels d, d−1, …, 0 of 2^d tasks; the task x of level l has as children
 /// the tasks of level l−1 that differ from x in bit l−1 at most. Numbered level by level from the sources.
 pub(super) fn fft(dimension: u32) -> Result<Dag, FamilyError> {
     at_least("D", 1, dimension)?;

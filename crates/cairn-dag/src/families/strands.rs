@@ -1,4 +1,4 @@
-//! W-, M- and T-strands from a degree sequence ([CMR07] §3). Knows no larger dag.
+//! W-, M- and T-strands from a degree sequence (\[CMR07\] §3). Knows no larger dag.
 
 use super::FamilyError;
 use super::blocks::Block;

@@ -10,7 +10,7 @@ pub(super) fn out_tree(height: u32, arity: u32) -> Result<Dag, FamilyError> {
     complete(height, arity)?.finish()
 }
 
-/// The complete reduction-tree: the dual ([RY05] §2.1.2).
+/// The complete reduction-tree: the dual (\[RY05\] §2.1.2).
 pub(super) fn reduction_tree(height: u32, arity: u32) -> Result<Dag, FamilyError> {
     complete(height, arity)?.finish_upside_down()
 }
@@ -36,7 +36,7 @@ fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
     Ok(draft)
 }
 
-/// The reduction-tree of the smallest prefix-closed set that has all of `words` ([RY05] §2.1.2): an arc from each word
+/// The reduction-tree of the smallest prefix-closed set that has all of `words` (\[RY05\] §2.1.2): an arc from each word
 /// to the word without its last letter. Letters are the first `arity` of 0–9, a–z. Longer words come first.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, effort: &Eff
 fn choose(ranked: &Ranked, hubs: usize, random: &mut u64) -> Vec<u32> {
     let n = ranked.len();
     let stretches = hubs.min(n);
-    let mut hubs: Vec<u32> = (0..stretches)
+    (0..stretches)
         .map(|i| {
             let (low, high) = (i * n / stretches, (i + 1) * n / stretches);
             let draw = |_| (low + below(random, high - low)) as u32;
@@ -46,12 +46,10 @@ fn choose(ranked: &Ranked, hubs: usize, random: &mut u64) -> Vec<u32> {
             });
             best.expect("at least one draw")
         })
-        .collect();
-    hubs.dedup();
-    hubs
+        .collect()
 }
 
-/// For each rank, the hubs that one or more steps of `next` lead to.
+/// For each rank, the hubs that one or more steps of `next` lead to: to larger ranks if `downwards`.
 fn masks(
     ranked: &Ranked,
     hubs: &[u32],
@@ -70,6 +68,7 @@ fn masks(
         }
         mask[at as usize] = gathered;
     };
+    // What a step leads to must be gathered before.
     if downwards {
         ranks.rev().for_each(&mut gather);
     } else {

@@ -63,7 +63,11 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         value["interrupted"] = json!(true);
         out.remark("interrupted: this is the best so far");
     }
-    out.answer(&value, &report.text())
+    let mut text = report.text();
+    if out.verbose {
+        text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
+    }
+    out.answer(&value, &text)
 }
 
 fn round(ms: f64) -> f64 {
