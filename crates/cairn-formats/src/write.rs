@@ -44,8 +44,11 @@ pub fn write(flow: &Flow, format: Format, out: &mut dyn Write) -> Result<(), Wri
     Ok(())
 }
 
+/// Whether a flow has something to say.
+type Present = fn(&Flow) -> bool;
+
 /// What a flow may say of its tasks, by the names used in messages.
-const ATTRIBUTES: [(&str, fn(&Flow) -> bool); 7] = [
+const ATTRIBUTES: [(&str, Present); 7] = [
     ("commands", |f| {
         f.dag().tasks().any(|t| f.command(t).is_some())
     }),

@@ -1,9 +1,9 @@
 //! The plan of a dag: an order, a bound and a verdict, by theory where it applies and by the hull where it does not.
 //! Knows no files and no clock.
 
-use crate::Weights;
 use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
 use crate::hull::{Hull, hull};
+use crate::{Weights, chain_order};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::{Failure, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
@@ -200,13 +200,6 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
         rank: decide::rank_of(&chain_order(dag, hull)),
     }
-}
-
-/// Piece after piece of the chain, each in topological order; sinks last.
-fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
-    let mut order = dag.topological_order().to_vec();
-    order.sort_by_key(|&t| hull.executed_in(t).unwrap_or(usize::MAX));
-    order
 }
 
 /// Eligible tasks from gains of nonsinks: |S| − t + gain, then n − t once only sinks are left.

@@ -52,7 +52,7 @@ impl Output {
     /// A remark for people, on standard error; nothing with `--quiet` or `--json`.
     pub(crate) fn remark(&self, text: &str) {
         if !self.quiet && !self.json {
-            self.to_stderr(text);
+            Output::say(text);
         }
     }
 
@@ -65,7 +65,7 @@ impl Output {
     /// Prints the warnings of a usable input.
     pub(crate) fn warnings(&self, report: &Report) {
         if !self.quiet && !self.json {
-            self.to_stderr(self.problems_text(report).trim_end());
+            Output::say(self.problems_text(report).trim_end());
         }
     }
 
@@ -85,13 +85,13 @@ impl Output {
                 // Nothing is left to tell whoever closed the pipe.
                 let _ = writeln!(out, "{value}");
             }
-            Failure::Input(report) => self.to_stderr(self.problems_text(report).trim_end()),
+            Failure::Input(report) => Output::say(self.problems_text(report).trim_end()),
             Failure::Usage { message, help } => {
                 let mut text = format!("{} {message}", self.paint("31;1", "error:"));
                 if !help.is_empty() {
                     text += &format!("\n  {} {help}", self.paint("36", "help:"));
                 }
-                self.to_stderr(&text);
+                Output::say(&text);
             }
         }
     }
@@ -134,7 +134,7 @@ impl Output {
         }
     }
 
-    fn to_stderr(&self, text: &str) {
+    fn say(text: &str) {
         if !text.is_empty() {
             // A closed standard error leaves nobody to tell.
             let _ = writeln!(std::io::stderr().lock(), "{text}");

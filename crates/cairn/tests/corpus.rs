@@ -46,10 +46,10 @@ fn info_equals_the_manifest_on_every_entry() {
                 "False" => "false",
                 other => other,
             };
-            if info[ours].to_string() != expected {
+            let found = info[ours].to_string();
+            if found != expected {
                 wrong.push(format!(
-                    "{file}: {ours} is {}, the manifest says {expected}",
-                    info[ours]
+                    "{file}: {ours} is {found}, the manifest says {expected}"
                 ));
             }
         };

@@ -57,11 +57,11 @@ pub(crate) fn output_format(path: &Path, to: Option<&str>) -> Result<Option<Form
 pub(crate) fn write(flow: &Flow, format: Format, path: &Path) -> Result<(), Failure> {
     let mut refused = None;
     let written = write_file(path, |out| {
-        cairn_formats::write(flow, format, out).or_else(|error| match error {
-            WriteError::Io(error) => Err(error),
+        cairn_formats::write(flow, format, out).map_err(|error| match error {
+            WriteError::Io(error) => error,
             other => {
                 refused = Some(other.to_string());
-                Err(std::io::Error::other("refused"))
+                std::io::Error::other("refused")
             }
         })
     });
