@@ -1,5 +1,6 @@
 //! Reads a source in whatever format it is. Knows which reader serves which format, and nothing of their syntax.
 
+use crate::edgelist::Separator;
 use crate::{Format, Limits, Report, Source, detect};
 use cairn_dag::Flow;
 use std::path::Path;
@@ -45,8 +46,8 @@ pub fn read(
         Format::Galaxy => crate::galaxy::read(source, report),
         Format::Taskcluster => crate::taskcluster::read(source, report),
         Format::TaskEdge => crate::taskedge::read(source, report),
-        Format::Csv => crate::edgelist::read(source, ',', report),
-        Format::Tsv => crate::edgelist::read(source, '\t', report),
+        Format::Csv => crate::edgelist::read(source, Separator::Comma, report),
+        Format::Tsv => crate::edgelist::read(source, Separator::Tab, report),
         Format::FlowToml => crate::native::read_toml(source, report),
         Format::FlowJson => crate::native::read_json(source, report),
         Format::FlowJsonLines => crate::native::read_json_lines(source, report),
