@@ -73,7 +73,10 @@ impl Names {
 
     /// The number of `name`, new or old. `None` when the arena is full.
     pub(crate) fn intern(&mut self, name: &str) -> Option<u32> {
-        let hash = self.hash(name);
+        self.intern_hashed(name, self.hash(name))
+    }
+
+    fn intern_hashed(&mut self, name: &str, hash: u32) -> Option<u32> {
         let mut at = match self.probe(name, hash) {
             Ok(found) => return Some(found),
             Err(at) => at,
@@ -94,6 +97,39 @@ impl Names {
             length,
         };
         Some(index)
+    }
+
+    /// The numbers of several names, as [`Names::intern`] would give them one by one.
+    ///
+    /// Each pass makes memory accesses that do not wait for each other, so that the processor has many under way at
+    /// once; one by one, a lookup in a large table waits for memory twice.
+    pub(crate) fn intern_all<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n str> + Clone,
+        mut take: impl FnMut(Option<u32>),
+    ) {
+        let mask = self.slots.len().wrapping_sub(1);
+        let first: Vec<(u32, Slot)> = (names.clone())
+            .map(|name| {
+                let hash = self.hash(name);
+                let slot = self.slots.get(hash as usize & mask);
+                (hash, slot.copied().unwrap_or(FREE))
+            })
+            .collect();
+        let found: Vec<bool> = (names.clone().zip(&first))
+            .map(|(name, (hash, slot))| {
+                slot.index != EMPTY
+                    && slot.hash == *hash
+                    && slot.length as usize == name.len()
+                    && self.text.at(slot.start, slot.length) == name
+            })
+            .collect();
+        for ((name, (hash, slot)), found) in names.zip(first).zip(found) {
+            take(match found {
+                true => Some(slot.index),
+                false => self.intern_hashed(name, hash),
+            });
+        }
     }
 
     fn grow(&mut self, slots: usize) {
@@ -211,6 +247,13 @@ mod tests {
                 prop_assert_eq!(names.get(number as usize), &**word);
             }
             prop_assert_eq!(names.len(), twin.len());
+            let mut batched = Names::default();
+            let mut numbers = Vec::new();
+            for batch in words.chunks(7) {
+                batched.intern_all(batch.iter().map(|w| &**w), |n| numbers.push(n));
+            }
+            let one_by_one: Vec<_> = words.iter().map(|w| names.find(w)).collect();
+            prop_assert_eq!(numbers, one_by_one);
             let to: Vec<u32> = (0..twin.len() as u32).rev().collect();
             names.permute(&to);
             for (word, number) in twin {

@@ -18,7 +18,7 @@ pub(crate) fn read_toml(source: &Source, report: &mut Report) -> Option<Flow> {
         errors.extend(DocumentSeed(&mut sink).deserialize(document).err());
     }
     for error in &errors {
-        sink.draft.unreadable(
+        sink.draft().unreadable(
             |source| match error.span() {
                 Some(span) => source.place_at(span.start),
                 None => source.place(),
@@ -36,7 +36,7 @@ pub(crate) fn read_json(source: &Source, report: &mut Report) -> Option<Flow> {
     let mut input = serde_json::Deserializer::from_str(source.text());
     let result = DocumentSeed(&mut sink).deserialize(&mut input);
     if let Err(error) = result.and_then(|()| input.end()) {
-        json::unreadable(&mut sink.draft, &error);
+        json::unreadable(sink.draft(), &error);
     }
     finish(sink, source)
 }
@@ -56,7 +56,7 @@ pub(crate) fn read_json_lines(source: &Source, report: &mut Report) -> Option<Fl
         let result = TaskSeed(&mut sink).deserialize(&mut input);
         if let Err(error) = result.and_then(|()| input.end()) {
             let offset = error.column().saturating_sub(1);
-            sink.draft.unreadable(
+            sink.draft().unreadable(
                 |source| source.place_in_line(number as u32 + 1, line.as_bytes(), Some(offset)),
                 json::message(&error),
                 "each line holds one task, such as {\"name\":\"a\",\"after\":[\"b\"]}",
@@ -67,7 +67,7 @@ pub(crate) fn read_json_lines(source: &Source, report: &mut Report) -> Option<Fl
 }
 
 fn finish(sink: Sink<'_, '_>, source: &Source) -> Option<Flow> {
-    let (flow, report) = sink.draft.finish_and_report();
+    let (flow, report) = sink.into_draft().finish_and_report();
     let flow = flow?;
     warn_of_unordered_reads(&flow, source, report);
     Some(flow)
@@ -103,10 +103,10 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
                 found = true;
                 continue;
             }
-            let mark = self.0.draft.mark(&key);
+            let mark = self.0.draft().mark(&key);
             let message = format!("unknown field '{}' is ignored", &*key);
             let help = "tasks are listed in the field 'task'";
-            self.0.draft.warning(mark, message, help);
+            self.0.draft().warning(mark, message, help);
             map.next_value::<IgnoredAny>()?;
         }
         if found {
