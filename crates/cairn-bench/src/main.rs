@@ -1,10 +1,34 @@
 //! `cargo run --release -p cairn-bench -- [NAME…]`: measures the topics named, or all. Prints; asserts nothing.
 
+mod closure;
+mod dag;
 mod measure;
 mod read;
+mod sim;
+mod strands;
+mod theory;
 
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
-const TOPICS: &[(&str, &str, fn())] = &[("read", "load, parse and freeze large files", read::run)];
+const TOPICS: &[(&str, &str, fn())] = &[
+    (
+        "closure",
+        "the hull of large dags: seconds, memory, growth",
+        closure::run,
+    ),
+    ("dag", "memory and skeleton of dags of 10⁶ tasks", dag::run),
+    ("read", "load, parse and freeze large files", read::run),
+    ("sim", "task completions a second in each world", sim::run),
+    (
+        "strands",
+        "sums of strands, 10⁶ sources; trees; implicit families",
+        strands::run,
+    ),
+    (
+        "theory",
+        "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks",
+        theory::run,
+    ),
+];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -1,16 +1,37 @@
 //! A frozen dag of tasks, and what can be said of it without knowing any file format or schedule.
 //!
 //! [`Dag`] is the structure alone; [`Flow`] adds names and what the input says of each task, and is made by a
-//! [`FlowBuilder`]. Everything here is pure: values in, values out.
+//! [`FlowBuilder`]. Everything here is pure: values in, values out. [`Family`] makes dags to try things on.
+//!
+//! Papers cited:
+//! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing";
+//! - \[CMR07\] Cordasco, Malewicz, Rosenberg, "On scheduling expansive and reductive dags for Internet-based
+//!   computing";
+//! - \[MR05\] Malewicz, Rosenberg, "On batch-scheduling dags for Internet-based computing";
+//! - \[RY05\] Rosenberg, Yurkewych, "Guidelines for scheduling some common computation-dags for Internet-based
+//!   computing".
 
 mod builder;
+mod components;
 mod cycle;
 mod dag;
+mod families;
 mod flow;
+mod flow_ops;
 mod id;
+mod levels;
 mod names;
+mod ops;
+mod reach;
+mod skeleton;
 
 pub use builder::{BuildError, FlowBuilder, Mark, Symbol};
+pub use components::Components;
 pub use dag::{Dag, DagError};
+pub use families::{Family, FamilyError, FamilyOptions, FamilyUsage};
 pub use flow::{File, Flow};
+pub use flow_ops::FlowOperationError;
 pub use id::TaskId;
+pub use levels::Levels;
+pub use ops::{Composition, Induced, OperationError};
+pub use skeleton::Skeleton;

@@ -1,18 +1,403 @@
-//! Stand-in.
-use crate::{Report, Source};
-use cairn_dag::Flow;
+//! Reads and writes plain edge lists: one arc a line, parent and child, between commas or tabs. Knows no attribute.
+//!
+//! Fields are quoted as in RFC 4180: a quoted field may hold the separator, quotes (doubled) and line ends. White
+//! space around an unquoted field does not count. `#` at the beginning of a line makes it a comment. A line with one
+//! field declares a task without an arc. The first line is a header if it names both columns (`parent`/`child`,
+//! `source`/`target` or `from`/`to`, in any case and order, perhaps among others); else the first two columns count,
+//! and any more are left out with a warning. Tasks are numbered in the order in which they appear.
 
-#[derive(Clone, Copy)]
+use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::{Report, Source};
+use cairn_dag::{Flow, FlowBuilder, Mark, Symbol, TaskId};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// What stands between the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Separator {
     Comma,
     Tab,
 }
 
-pub(crate) fn read(source: &Source, _: Separator, report: &mut Report) -> Option<Flow> {
-    report.error(source.place(), "not in this build", "");
-    None
+impl Separator {
+    fn character(self) -> char {
+        match self {
+            Separator::Comma => ',',
+            Separator::Tab => '\t',
+        }
+    }
 }
 
-pub(crate) fn write(_: &Flow, _: Separator, _: &mut dyn std::io::Write) -> std::io::Result<()> {
-    Err(std::io::Error::other("not in this build"))
+/// Header names of the columns of parents and children.
+const HEADERS: [(&str, &str); 3] = [("parent", "child"), ("source", "target"), ("from", "to")];
+
+/// Reads a flow. `None` when there was an error.
+pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -> Option<Flow> {
+    if !lines_fit(source, report) {
+        return None;
+    }
+    let mut records = Records {
+        rest: source.text(),
+        line: 1,
+        separator: separator.character(),
+        fields: Vec::new(),
+    };
+    let mut build = FlowBuilder::new();
+    let mut columns = None;
+    let mut warned = false;
+    while let Some((line, record)) = records.next_record() {
+        let error = |message: String, help: &str, report: &mut Report| {
+            let place = place_of_mark(source, line, is_full(report));
+            report.error(place, message, help);
+        };
+        if let Err(quote) = record {
+            error(
+                quote.to_owned(),
+                "put quotes around the whole field, and double those inside it",
+                report,
+            );
+            continue;
+        }
+        let fields = &records.fields;
+        let header = columns.is_none().then(|| header(fields)).flatten();
+        if columns.is_none() {
+            columns = Some(header.unwrap_or((0, 1)));
+        }
+        let (parent_column, child_column) = columns.unwrap_or((0, 1));
+        if (fields.len() > 2 || parent_column.max(child_column) > 1) && !warned {
+            let message = format!(
+                "there are {} columns; only parent and child are used",
+                fields.len()
+            );
+            let help = "leave out the others, or name the two in a header such as 'parent,child'";
+            report.warning(place_of_mark(source, line, false), message, help);
+            warned = true;
+        }
+        if header.is_some() {
+            continue;
+        }
+        let field = |column: usize| fields.get(column).map_or("", |field| &**field);
+        let mut task = |name: &str| (!name.is_empty()).then(|| declared(&mut build, name, line));
+        let (parent, child) = (task(field(parent_column)), task(field(child_column)));
+        match (parent, child) {
+            (Some(parent), Some(child)) => {
+                if let Err(self_loop) = build.arc(parent, child) {
+                    error(self_loop.to_string(), "remove the line", report);
+                }
+            }
+            (None, None) => error(
+                "there is no task in this line".to_owned(),
+                "remove the line",
+                report,
+            ),
+            _ => {}
+        }
+    }
+    finish(build, source, report)
+}
+
+/// The columns of parents and children, if the fields are a header.
+fn header(fields: &[Cow<'_, str>]) -> Option<(usize, usize)> {
+    let column = |name: &str| {
+        fields
+            .iter()
+            .position(|field| field.eq_ignore_ascii_case(name))
+    };
+    HEADERS
+        .iter()
+        .find_map(|(parent, child)| Some((column(parent)?, column(child)?)))
+}
+
+fn declared(build: &mut FlowBuilder, name: &str, line: Mark) -> Symbol {
+    let task = build.mention(name, line);
+    match build.is_declared(task) {
+        true => task,
+        false => build.declare(name, line).unwrap_or(task),
+    }
+}
+
+/// Records, which quotes may stretch over several lines.
+struct Records<'t> {
+    rest: &'t str,
+    line: Mark,
+    separator: char,
+    /// Those of the last record.
+    fields: Vec<Cow<'t, str>>,
+}
+
+impl<'t> Records<'t> {
+    /// Cuts off the next record that is neither blank nor a comment: its line, and what is wrong with its quotes.
+    fn next_record(&mut self) -> Option<(Mark, Result<(), &'static str>)> {
+        loop {
+            if self.rest.is_empty() {
+                return None;
+            }
+            let line = self.line;
+            let end = self
+                .rest
+                .find('\n')
+                .map_or(self.rest.len(), |newline| newline + 1);
+            let first = self.rest[..end].trim_matches([' ', '\t', '\r', '\n']);
+            if first.is_empty() || first.starts_with('#') {
+                self.skip(end);
+                continue;
+            }
+            let before = self.rest;
+            self.fields.clear();
+            let record = self.record();
+            if record.is_err() {
+                self.rest = before;
+                self.skip(end);
+            } else {
+                let taken = &before[..before.len() - self.rest.len()];
+                self.count_lines(taken);
+            }
+            return Some((line, record));
+        }
+    }
+
+    fn skip(&mut self, length: usize) {
+        let taken = &self.rest[..length];
+        self.rest = &self.rest[length..];
+        self.count_lines(taken);
+    }
+
+    fn count_lines(&mut self, taken: &str) {
+        let lines = taken.bytes().filter(|&b| b == b'\n').count();
+        self.line = self
+            .line
+            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+    }
+
+    /// Cuts off the fields up to the end of the line.
+    fn record(&mut self) -> Result<(), &'static str> {
+        loop {
+            let blank = |c: char| c == ' ' || (c == '\t' && self.separator != '\t');
+            let start = self.rest.trim_start_matches(blank);
+            if let Some(quoted) = start.strip_prefix('"') {
+                let (field, rest) = unquoted(quoted).ok_or("a quote is never closed")?;
+                self.fields.push(field);
+                self.rest = rest.trim_start_matches(blank);
+                self.rest = self.rest.strip_prefix('\r').unwrap_or(self.rest);
+            } else {
+                let end = start.find([self.separator, '\n']).unwrap_or(start.len());
+                let field = start[..end].trim();
+                if field.contains('"') {
+                    return Err("there is a quote inside a field");
+                }
+                self.fields.push(Cow::Borrowed(field));
+                self.rest = &start[end..];
+            }
+            let mut next = self.rest.chars();
+            match next.next() {
+                None => return Ok(()),
+                Some('\n') => {
+                    self.rest = next.as_str();
+                    return Ok(());
+                }
+                Some(c) if c == self.separator => self.rest = next.as_str(),
+                Some(_) => return Err("there is text behind a quoted field"),
+            }
+        }
+    }
+}
+
+/// The field up to the closing quote, and what follows that.
+fn unquoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let mut at = text.find('"')?;
+    if !text[at + 1..].starts_with('"') {
+        return Some((Cow::Borrowed(&text[..at]), &text[at + 1..]));
+    }
+    let mut field = String::new();
+    let mut rest = text;
+    while rest[at + 1..].starts_with('"') {
+        field.push_str(&rest[..at + 1]);
+        rest = &rest[at + 2..];
+        at = rest.find('"')?;
+    }
+    field.push_str(&rest[..at]);
+    Some((Cow::Owned(field), &rest[at + 1..]))
+}
+
+/// Writes a header and one arc a line. Reading it back gives the same tasks in the same order, and the same arcs:
+/// a task that its arcs would not put in its place, such as one without arcs, first gets a line of its own.
+pub(crate) fn write(flow: &Flow, separator: Separator, out: &mut dyn Write) -> io::Result<()> {
+    let comma = separator.character();
+    let dag = flow.dag();
+    let name = |task: TaskId| quoted(flow.name(task), separator);
+    writeln!(out, "parent{comma}child")?;
+    for task in dag.tasks() {
+        let earlier = |other: &&TaskId| **other < task;
+        let previous = task.0.checked_sub(1).map(TaskId);
+        // the line "previous,task" names both in order: write it first, and `previous` needs no line of its own
+        let first = previous.filter(|&previous| dag.has_arc(previous, task));
+        if let Some(parent) = first {
+            writeln!(out, "{}{comma}{}", name(parent), name(task))?;
+        }
+        for &parent in dag
+            .parents(task)
+            .iter()
+            .filter(earlier)
+            .filter(|&&parent| Some(parent) != first)
+        {
+            writeln!(out, "{}{comma}{}", name(parent), name(task))?;
+        }
+        for child in dag.children(task).iter().filter(earlier) {
+            writeln!(out, "{}{comma}{}", name(task), name(*child))?;
+        }
+        let named = dag
+            .parents(task)
+            .iter()
+            .chain(dag.children(task))
+            .any(|&other| other < task);
+        let named_next =
+            dag.tasks().len() > task.index() + 1 && dag.has_arc(task, TaskId(task.0 + 1));
+        if !named && !named_next {
+            writeln!(out, "{}", name(task))?;
+        }
+    }
+    Ok(())
+}
+
+/// The name as a field: in quotes where it would be misread without.
+fn quoted(name: &str, separator: Separator) -> Cow<'_, str> {
+    let hard = |c: char| c == '"' || c == '\n' || c == '\r' || c == separator.character();
+    match name.contains(hard) || name.trim() != name || name.starts_with('#') {
+        true => Cow::Owned(format!("\"{}\"", name.replace('"', "\"\""))),
+        false => Cow::Borrowed(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text_tests::support::{any_flow, assert_same_dag, problems, shown};
+    use proptest::prelude::*;
+
+    fn try_read(text: &str, separator: Separator) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("t.csv", text), separator, &mut report);
+        assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
+        (flow, report)
+    }
+
+    fn read_clean(text: &str) -> Flow {
+        let (flow, report) = try_read(text, Separator::Comma);
+        assert_eq!(problems(&report), "");
+        flow.unwrap()
+    }
+
+    fn refused(text: &str) -> String {
+        let (flow, report) = try_read(text, Separator::Comma);
+        assert!(flow.is_none());
+        problems(&report)
+    }
+
+    #[test]
+    fn arcs_single_tasks_and_comments() {
+        let flow = read_clean("# edges\na,b\r\n\n  c , b\nalone\nd,\n,e\na,b\n");
+        assert_eq!(shown(&flow), "a\na c -> b\nc\nalone\nd\ne\n");
+        assert_eq!(flow.dag().arc_count(), 2);
+        assert_eq!(read_clean("").dag().len(), 0);
+    }
+
+    #[test]
+    fn headers_name_the_columns() {
+        for header in ["parent,child", "Source,TARGET", "from, to"] {
+            assert_eq!(
+                shown(&read_clean(&format!("#\n{header}\na,b\n"))),
+                "a\na -> b\n"
+            );
+        }
+        assert_eq!(shown(&read_clean("child,parent\na,b\n")), "b\nb -> a\n");
+        assert_eq!(
+            shown(&read_clean("a,b\nfrom,to\n")),
+            "a\na -> b\nfrom\nfrom -> to\n"
+        );
+        let (flow, report) = try_read(
+            "id,source,weight,target\n1,a,3,b\n2,b,3,c\n",
+            Separator::Comma,
+        );
+        assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
+        assert_eq!(report.warnings(), 1);
+    }
+
+    #[test]
+    fn more_columns_are_a_single_warning() {
+        let (flow, report) = try_read("a,b,1\nb,c,2\n", Separator::Comma);
+        assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
+        assert_eq!(
+            problems(&report),
+            "t.csv:1: there are 3 columns; only parent and child are used; \
+             leave out the others, or name the two in a header such as 'parent,child'\n"
+        );
+    }
+
+    #[test]
+    fn quotes() {
+        let flow = read_clean(
+            "\"a,1\",\"say \"\"hi\"\"\"\n \"two\nlines\" ,\"\"\"\"\r\n\"#\"\n\" x \"\nlast,\"a,1\"",
+        );
+        let names: Vec<&str> = flow.dag().tasks().map(|task| flow.name(task)).collect();
+        assert_eq!(
+            names,
+            ["a,1", "say \"hi\"", "two\nlines", "\"", "#", " x ", "last"]
+        );
+        let (flow, _) = try_read("a b\t\"c\td\"\n", Separator::Tab);
+        assert_eq!(shown(&flow.unwrap()), "a b\na b -> c\td\n");
+    }
+
+    #[test]
+    fn errors_come_together() {
+        let said =
+            refused("a,a\n\"x\" y,z\nq\"r,s\n,\n\"open,b\n\"two\n\",t,\"u\" v\nlast,\"open\n");
+        let expected = [
+            "t.csv:1: task 'a' depends on itself",
+            "t.csv:2: there is text behind a quoted field",
+            "t.csv:3: there is a quote inside a field",
+            "t.csv:4: there is no task in this line",
+            "t.csv:5: there is text behind a quoted field",
+            "t.csv:6: there is text behind a quoted field",
+            "t.csv:7: there is text behind a quoted field",
+            "t.csv:8: a quote is never closed",
+        ];
+        for (line, expected) in said.lines().zip(expected) {
+            assert!(line.starts_with(expected), "{line}\n{expected}");
+        }
+        assert!(
+            refused("a,b\nb,c\nc,a\n")
+                .contains("t.csv:1: tasks wait for each other in a cycle: a -> b -> c")
+        );
+    }
+
+    fn written(flow: &Flow, separator: Separator) -> String {
+        let mut out = Vec::new();
+        write(flow, separator, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_is_written() {
+        let flow = read_clean("a,b\nc\nb,d\na,d\n\"#e\",\"f,g\"\nh,c\n");
+        assert_eq!(
+            written(&flow, Separator::Comma),
+            "parent,child\na,b\nc\nb,d\na,d\n\"#e\",\"f,g\"\nh,c\n".replace("b,d\na,d", "a,d\nb,d")
+        );
+        assert_eq!(
+            written(&read_clean("parent,child\nchild,x\n"), Separator::Tab),
+            "parent\tchild\nchild\tx\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read_back(flow in any_flow()) {
+            for separator in [Separator::Comma, Separator::Tab] {
+                let text = written(&flow, separator);
+                let (again, report) = try_read(&text, separator);
+                prop_assert_eq!(problems(&report), "");
+                assert_same_dag(&flow, &again.unwrap());
+            }
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod edgelist;
 mod format;
 mod galaxy;
 mod json;
+mod lines;
 mod makeflow;
 mod native;
 mod pegasus;
@@ -37,12 +38,15 @@ mod suggest;
 mod taskcluster;
 mod taskedge;
 mod text;
+#[cfg(test)]
+mod text_tests;
 mod wfformat;
 mod write;
 
+pub use dagman::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use problem::{Place, Problem, Report, Severity};
 pub use read::read;
 pub use source::{Limits, Source};
-pub use write::{WriteError, write};
+pub use write::{WriteError, lost, write};

@@ -1,8 +1,882 @@
-//! Stand-in.
-use crate::{Report, Source};
-use cairn_dag::Flow;
+//! Reads Makeflow's make-like files: one task a rule, tied by the files they read and write. Knows no other format,
+//! not Makeflow's JX either.
+//!
+//! A task is called after its first output. Variables are replaced as Makeflow does: a rule's own (`@NAME=…` between
+//! rule and command), then its category's, then the file's. One that is set nowhere is left as it stands, since
+//! Makeflow would take it from the environment: in a command the shell does the same. Of a command's backslashes only
+//! those before a line end or a `$` are taken away; the modifiers `LOCAL` and `MAKEFLOW` are not part of it, the
+//! latter leaving the command `makeflow …`. `CORES` gives the processors of a task, `.SIZE` the size of a file.
 
+use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::{Report, Source, suggest};
+use cairn_dag::{Flow, FlowBuilder};
+use hashbrown::{HashMap, HashSet};
+
+/// The longest value of a variable, in bytes.
+const LONGEST_VALUE: usize = 1 << 20;
+/// The most bytes that all replaced variables of a file may come to.
+const MOST_REPLACED: usize = 256 << 20;
+
+/// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
-    report.error(source.place(), "not in this build", "");
+    if !lines_fit(source, report) {
+        return None;
+    }
+    let mut reader = Reader {
+        source,
+        report,
+        variables: Variables::default(),
+        rules: Vec::new(),
+        sizes: HashMap::new(),
+    };
+    reader.lines();
+    let (rules, sizes) = (reader.rules, reader.sizes);
+    build(&rules, &sizes, source, report)
+}
+
+/// A rule: what it writes, what it reads, and how.
+#[derive(Debug)]
+struct Rule {
+    line: u32,
+    outputs: Vec<String>,
+    inputs: Vec<String>,
+    command: Option<String>,
+    cpus: Option<u32>,
+}
+
+/// Ties the rules by their files.
+fn build(
+    rules: &[Rule],
+    sizes: &HashMap<String, u64>,
+    source: &Source,
+    report: &mut Report,
+) -> Option<Flow> {
+    let mut build = FlowBuilder::new();
+    let mut tasks = Vec::new();
+    let mut writer: HashMap<&str, usize> = HashMap::new();
+    for (index, rule) in rules.iter().enumerate() {
+        for output in &rule.outputs {
+            if let Some(other) = writer.insert(output, index).filter(|&other| other != index) {
+                let full = is_full(report);
+                let help = format!(
+                    "it is written by the rule in line {} too: let one rule write it",
+                    rules[other].line
+                );
+                let message = format!("two rules write the file '{output}'");
+                report.error(place_of_mark(source, rule.line, full), message, help);
+            }
+        }
+    }
+    for rule in rules {
+        let unnamed = || {
+            let name = format!("rule-in-line-{}", rule.line);
+            std::iter::successors(Some(name), |name| Some(name.clone() + "'"))
+                .find(|name| !writer.contains_key(&name[..]))
+        };
+        let name = rule
+            .outputs
+            .first()
+            .cloned()
+            .or_else(unnamed)
+            .expect("names do not end");
+        match build.declare(&name, rule.line) {
+            Ok(task) => tasks.push(task),
+            Err(_) => tasks.push(build.mention(&name, rule.line)), // reported above: two rules write the file
+        }
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let task = tasks[index];
+        rule.command
+            .iter()
+            .for_each(|command| build.set_command(task, command));
+        rule.cpus
+            .into_iter()
+            .for_each(|cpus| build.set_cpus(task, cpus));
+        for output in &rule.outputs {
+            build.add_output(task, output, sizes.get(output).copied());
+        }
+        let mut seen = HashSet::new();
+        for input in rule
+            .inputs
+            .iter()
+            .filter(|input| seen.insert(input.as_str()))
+        {
+            build.add_input(task, input, sizes.get(input).copied());
+            let Some(&from) = writer.get(&input[..]) else {
+                continue;
+            };
+            if build.arc(tasks[from], task).is_err() {
+                let place = place_of_mark(source, rule.line, is_full(report));
+                let message = format!("the rule needs the file '{input}' that it writes itself");
+                report.error(place, message, "take the file from one side of the colon");
+            }
+        }
+    }
+    finish(build, source, report)
+}
+
+/// The variables set so far.
+#[derive(Debug, Default)]
+struct Variables {
+    of_file: HashMap<String, String>,
+    of_category: HashMap<String, HashMap<String, String>>,
+    /// `None` is the default category, whose variables are the file's.
+    category: Option<String>,
+    /// Those of the rule being read.
+    of_rule: HashMap<String, String>,
+    /// Bytes put in for variables so far.
+    replaced: usize,
+}
+
+impl Variables {
+    fn get(&self, name: &str) -> Option<&str> {
+        let of_category = self
+            .category
+            .as_ref()
+            .and_then(|category| self.of_category.get(category));
+        let value = self
+            .of_rule
+            .get(name)
+            .or_else(|| of_category?.get(name))
+            .or_else(|| self.of_file.get(name));
+        value.map(String::as_str)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.of_rule
+            .keys()
+            .chain(self.of_file.keys())
+            .map(String::as_str)
+    }
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    report: &'a mut Report,
+    variables: Variables,
+    rules: Vec<Rule>,
+    sizes: HashMap<String, u64>,
+}
+
+/// A logical line: comments gone, lines that end in a backslash joined to the next.
+struct Logical {
+    text: String,
+    line: u32,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, line: u32, message: impl Into<String>, help: impl Into<String>) {
+        let place = place_of_mark(self.source, line, is_full(self.report));
+        self.report.error(place, message, help);
+    }
+
+    fn lines(&mut self) {
+        let mut scan = Scan {
+            rest: self.source.text(),
+            line: 1,
+        };
+        let mut open: Option<Rule> = None;
+        while let Some(logical) = scan.next_logical() {
+            let (Logical { text, line }, open_quote) = logical;
+            if let Some(quote) = open_quote {
+                self.error(
+                    line,
+                    format!("the quote {quote} is never closed"),
+                    "close it, or put a backslash before it",
+                );
+                continue;
+            }
+            if text.trim().is_empty() {
+                continue;
+            }
+            if text.starts_with([' ', '\t']) {
+                match open.take() {
+                    Some(rule) => self.command(rule, text.trim(), line),
+                    None => self.error(
+                        line,
+                        "this command belongs to no rule",
+                        "a rule has one command: join several with '&&', or end lines with a backslash",
+                    ),
+                }
+                continue;
+            }
+            self.statement(&text, line, &mut open);
+        }
+        self.abandon(open);
+    }
+
+    /// A rule that got no command.
+    fn abandon(&mut self, open: Option<Rule>) {
+        if let Some(rule) = open {
+            self.error(
+                rule.line,
+                "this rule has no command",
+                "put it on the next line, after a tab",
+            );
+        }
+    }
+
+    /// A line that is no command.
+    fn statement(&mut self, text: &str, line: u32, open: &mut Option<Rule>) {
+        let text = text.strip_prefix('@').unwrap_or(text).trim();
+        let (colon, equals) = (unquoted(text, b':'), unquoted(text, b'='));
+        if let Some(colon) = colon.filter(|&colon| equals.is_none_or(|equals| colon < equals)) {
+            let abandoned = open.take();
+            self.abandon(abandoned);
+            self.variables.of_rule.clear();
+            let outputs = self.files(&text[..colon], line);
+            let inputs = self.files(&text[colon + 1..], line);
+            *open = Some(Rule {
+                line,
+                outputs,
+                inputs,
+                command: None,
+                cpus: None,
+            });
+        } else if let Some(equals) = equals {
+            let text = text
+                .strip_prefix("export")
+                .filter(|rest| rest.starts_with([' ', '\t']))
+                .unwrap_or(text);
+            let equals = equals.min(text.find('=').unwrap_or(equals));
+            self.assignment(text, equals, line, open.is_some());
+        } else if text.starts_with('.') {
+            self.directive(text, line, open.is_some());
+        } else if text.split_whitespace().next() != Some("export") {
+            let help = "a rule has a colon between outputs and inputs, a variable an equals sign, a command a tab \
+                        before it";
+            self.error(
+                line,
+                "this is neither a rule nor a variable nor a command",
+                help,
+            );
+        }
+    }
+
+    /// `NAME=value` or `NAME+=value`.
+    fn assignment(&mut self, text: &str, equals: usize, line: u32, in_rule: bool) {
+        let (name, value) = (text[..equals].trim(), text[equals + 1..].trim());
+        let (name, append) = match name.strip_suffix('+') {
+            Some(name) => (name.trim(), true),
+            None => (name, false),
+        };
+        if !is_name(name) {
+            let message = format!("'{}' is no name for a variable", shortened(name));
+            self.error(
+                line,
+                message,
+                "letters, digits and underscores make a name; '=' or '+=' follows it",
+            );
+            return;
+        }
+        let mut value = self.expanded(value, line);
+        if append && let Some(old) = self.value(name, line) {
+            value = format!("{old} {value}");
+        }
+        self.set(name, value, line, in_rule);
+    }
+
+    fn set(&mut self, name: &str, value: String, line: u32, in_rule: bool) {
+        if value.len() > LONGEST_VALUE {
+            let message = format!(
+                "the variable '{name}' has {} bytes; the most is {LONGEST_VALUE}",
+                value.len()
+            );
+            self.error(line, message, "does it contain itself over and over?");
+            return;
+        }
+        if matches!(name, "CATEGORY" | "SYMBOL") && !in_rule {
+            let category = value.trim_matches(['"', '\'']).to_owned();
+            self.variables.category = Some(category).filter(|category| category != "default");
+            return;
+        }
+        let table = match (in_rule, &self.variables.category) {
+            (true, _) => &mut self.variables.of_rule,
+            (false, Some(category)) => self.variables.of_category.entry_ref(category).or_default(),
+            (false, None) => &mut self.variables.of_file,
+        };
+        table.insert(name.to_owned(), value);
+    }
+
+    /// `.MAKEFLOW KEY value`, `.SIZE file bytes`, `.UMBRELLA …`.
+    fn directive(&mut self, text: &str, line: u32, in_rule: bool) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            [".MAKEFLOW", "MODE", _] | [".UMBRELLA", ..] => {}
+            [".MAKEFLOW", key, value] => self.set(
+                key,
+                value.trim_matches(['"', '\'']).to_owned(),
+                line,
+                in_rule,
+            ),
+            [".SIZE", file, ref size @ ..] if !size.is_empty() => match metric(&size.concat()) {
+                Some(bytes) => {
+                    self.sizes
+                        .insert(file.trim_matches(['"', '\'']).to_owned(), bytes);
+                }
+                None => {
+                    let message = format!("'{}' is no size", shortened(&size.concat()));
+                    self.error(
+                        line,
+                        message,
+                        "write a whole number of bytes, or one with K, M, G, T or P after it",
+                    );
+                }
+            },
+            _ => {
+                let help = "Makeflow has '.MAKEFLOW <key> <value>', '.SIZE <file> <bytes>' and '.UMBRELLA SPEC <file>'";
+                self.error(line, format!("'{}' is no directive", shortened(text)), help);
+            }
+        }
+    }
+
+    fn command(&mut self, mut rule: Rule, text: &str, line: u32) {
+        let expanded = self.expanded(text, line);
+        let mut command = expanded.as_str();
+        let mut makeflow = false;
+        loop {
+            let (first, rest) = command.split_once([' ', '\t']).unwrap_or((command, ""));
+            match first {
+                "LOCAL" => {}
+                "MAKEFLOW" => makeflow = true,
+                _ => break,
+            }
+            command = rest.trim_start();
+        }
+        if command.is_empty() {
+            self.error(
+                line,
+                "the command is empty",
+                "write what the rule runs after LOCAL or MAKEFLOW",
+            );
+        }
+        rule.command = Some(if makeflow {
+            format!("makeflow {command}")
+        } else {
+            command.to_owned()
+        });
+        rule.cpus = self.cores();
+        self.variables.of_rule.clear();
+        self.rules.push(rule);
+    }
+
+    /// `CORES` as the rule sees it, in its own category if it names one.
+    fn cores(&mut self) -> Option<u32> {
+        let own = self
+            .variables
+            .of_rule
+            .get("CATEGORY")
+            .map(|category| category.trim_matches(['"', '\'']).to_owned());
+        let around = self.variables.category.clone();
+        if own.is_some() {
+            self.variables.category = own;
+        }
+        let cores = self
+            .variables
+            .get("CORES")
+            .and_then(|value| metric(value.trim_matches(['"', '\''])));
+        self.variables.category = around;
+        cores
+            .and_then(|cores| u32::try_from(cores).ok())
+            .filter(|&cores| cores > 0)
+    }
+
+    /// The text with its variables replaced, quotes and all else left alone.
+    fn expanded(&mut self, text: &str, line: u32) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        let mut quote: Option<u8> = None;
+        while let Some(at) = rest.find(['$', '\\', '\'', '"']) {
+            out.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let byte = rest.as_bytes()[0];
+            let mut length = 1;
+            match (byte, quote) {
+                (b'\\', None | Some(b'"')) if rest.starts_with("\\$") => {
+                    out.push('$');
+                    length = 2;
+                }
+                (b'\\', _) => {
+                    length += rest[1..].chars().next().map_or(0, char::len_utf8);
+                    out.push_str(&rest[..length]);
+                }
+                (b'$', None | Some(b'"')) => {
+                    let (taken, name) = variable(rest);
+                    length = taken;
+                    match name.and_then(|name| self.value(name, line)) {
+                        Some(value) => out.push_str(&value),
+                        None => out.push_str(&rest[..length]),
+                    }
+                }
+                _ => {
+                    quote = match quote {
+                        None => Some(byte).filter(|&byte| byte != b'$'),
+                        Some(open) => Some(open).filter(|&open| open != byte),
+                    };
+                    out.push_str(&rest[..1]);
+                }
+            }
+            rest = &rest[length..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// The value of a variable; `None` when it is not set, or when too much has been replaced.
+    fn value(&mut self, name: &str, line: u32) -> Option<String> {
+        let before = self.variables.replaced;
+        let after = before.saturating_add(self.variables.get(name)?.len());
+        self.variables.replaced = after;
+        if after <= MOST_REPLACED {
+            return self.variables.get(name).map(str::to_owned);
+        }
+        if before <= MOST_REPLACED {
+            let message = format!(
+                "the variables come to more than {} MiB",
+                MOST_REPLACED >> 20
+            );
+            self.error(line, message, "is a long variable used over and over?");
+        }
+        None
+    }
+
+    /// The file names in a list. `name->remote` counts as `name`.
+    fn files(&mut self, list: &str, line: u32) -> Vec<String> {
+        let mut words = Words::default();
+        self.cut(list, true, line, &mut words);
+        words.end();
+        let mut files = Vec::new();
+        let mut words = words.done.into_iter().peekable();
+        while let Some(word) = words.next() {
+            match word {
+                Some(name) => files.push(name),
+                None => {
+                    let renamed = words.next().flatten();
+                    if files.is_empty() || renamed.is_none() {
+                        self.error(
+                            line,
+                            "'->' needs a name on both sides",
+                            "write name->remote_name",
+                        );
+                    }
+                }
+            }
+        }
+        files
+    }
+
+    /// Cuts a list into words. Values of variables are cut too, but variables in them are not replaced again.
+    fn cut(&mut self, list: &str, replace: bool, line: u32, words: &mut Words) {
+        let mut rest = list;
+        let mut quote: Option<char> = None;
+        while let Some(c) = rest.chars().next() {
+            let mut length = c.len_utf8();
+            match (c, quote) {
+                ('\\', _) => {
+                    let next = rest[1..].chars().next();
+                    next.into_iter().for_each(|next| words.push(next));
+                    length += next.map_or(0, char::len_utf8);
+                }
+                ('\'' | '"', None) => {
+                    quote = Some(c);
+                    words.begin();
+                }
+                (c, Some(open)) if c == open => quote = None,
+                ('$', None | Some('"')) if replace => {
+                    let (taken, name) = variable(rest);
+                    length = taken;
+                    match name.map(|name| (name, self.value(name, line))) {
+                        Some((_, Some(value))) if quote.is_none() => {
+                            self.cut(&value, false, line, words)
+                        }
+                        Some((_, Some(value))) => value.chars().for_each(|c| words.push(c)),
+                        Some((name, None)) => {
+                            self.warn_unset(name, line);
+                            rest[..taken].chars().for_each(|c| words.push(c));
+                        }
+                        None => rest[..taken].chars().for_each(|c| words.push(c)),
+                    }
+                }
+                (' ' | '\t' | '\r' | '\n' | ':', None) => words.end(),
+                ('-', None) if rest.starts_with("->") => {
+                    words.arrow();
+                    length = 2;
+                }
+                _ => words.push(c),
+            }
+            rest = &rest[length..];
+        }
+    }
+
+    fn warn_unset(&mut self, name: &str, line: u32) {
+        let full = self.report.warnings() >= Report::LIMIT;
+        let near = (!full)
+            .then(|| suggest::closest(name, self.variables.names()))
+            .flatten();
+        let help = match near {
+            Some(near) => format!("did you mean {near}? Makeflow would look in the environment"),
+            None => "Makeflow would take it from the environment; here the name stays as it is"
+                .to_owned(),
+        };
+        let place = place_of_mark(self.source, line, full);
+        self.report.warning(
+            place,
+            format!("the variable '{}' is not set in this file", shortened(name)),
+            help,
+        );
+    }
+}
+
+/// Words of a file list being cut; `None` is an arrow.
+#[derive(Default)]
+struct Words {
+    done: Vec<Option<String>>,
+    open: Option<String>,
+}
+
+impl Words {
+    fn begin(&mut self) {
+        self.open.get_or_insert_default();
+    }
+
+    fn push(&mut self, c: char) {
+        self.open.get_or_insert_default().push(c);
+    }
+
+    fn end(&mut self) {
+        if let Some(word) = self.open.take().filter(|word| !word.is_empty()) {
+            self.done.push(Some(word));
+        }
+    }
+
+    fn arrow(&mut self) {
+        self.end();
+        self.done.push(None);
+    }
+}
+
+/// Physical lines, joined into logical ones.
+struct Scan<'t> {
+    rest: &'t str,
+    line: u32,
+}
+
+impl Scan<'_> {
+    /// The next logical line, and the quote that is open at its end, in which case it is but one physical line.
+    fn next_logical(&mut self) -> Option<(Logical, Option<char>)> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let line = self.line;
+        let (text, length, open) = joined(self.rest);
+        let length = match open {
+            Some(_) => self
+                .rest
+                .find('\n')
+                .map_or(self.rest.len(), |newline| newline + 1),
+            None => length,
+        };
+        let lines = self.rest[..length].bytes().filter(|&b| b == b'\n').count();
+        self.line = self
+            .line
+            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.rest = &self.rest[length..];
+        Some((Logical { text, line }, open))
+    }
+}
+
+/// The logical line that `rest` begins with, its length in bytes there, and the quote left open.
+fn joined(rest: &str) -> (String, usize, Option<char>) {
+    let mut text = String::new();
+    let mut quote: Option<char> = None;
+    let mut at = 0;
+    while let Some(found) = rest[at..].find(['\n', '\\', '\'', '"', '#']) {
+        text.push_str(&rest[at..at + found]);
+        at += found;
+        let c = rest.as_bytes()[at] as char;
+        match (c, quote) {
+            ('\n', None) => return (trimmed(text), at + 1, None),
+            ('#', None) => {
+                let end = rest[at..]
+                    .find('\n')
+                    .map_or(rest.len(), |newline| at + newline + 1);
+                return (trimmed(text), end, None);
+            }
+            ('\\', _) => {
+                let after = &rest[at + 1..];
+                let newline = ["\n", "\r\n"]
+                    .iter()
+                    .find(|newline| after.starts_with(**newline));
+                let length = match newline {
+                    Some(newline) => newline.len(),
+                    None => after.chars().next().map_or(0, char::len_utf8),
+                };
+                match newline {
+                    Some(_) => text.push(' '),
+                    None => text.push_str(&rest[at..at + 1 + length]),
+                }
+                at += 1 + length;
+                continue;
+            }
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => quote = Some(c),
+            _ => {}
+        }
+        text.push(c);
+        at += 1;
+    }
+    text.push_str(&rest[at..]);
+    (trimmed(text), rest.len(), quote)
+}
+
+/// Without the white space at its end, such as the `\r` of a line that ends in `\r\n`.
+fn trimmed(mut text: String) -> String {
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Where `wanted` first stands outside quotes.
+fn unquoted(text: &str, wanted: u8) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut quote = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], quote) {
+            (b'\\', _) => at += 1,
+            (byte, Some(open)) if byte == open => quote = None,
+            (b'\'' | b'"', None) => quote = Some(bytes[at]),
+            (byte, None) if byte == wanted => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
     None
+}
+
+/// The length of the `$…` that the text begins with, and the variable it names: `$X`, `$(X)` or `${X}`.
+fn variable(text: &str) -> (usize, Option<&str>) {
+    let after = &text[1..];
+    let closing = match after.bytes().next() {
+        Some(b'(') => ')',
+        Some(b'{') => '}',
+        _ => {
+            let length = after
+                .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+                .unwrap_or(after.len());
+            return (
+                1 + length,
+                Some(&after[..length]).filter(|name| is_name(name)),
+            );
+        }
+    };
+    match after[1..]
+        .find(closing)
+        .map(|end| &after[1..1 + end])
+        .filter(|name| is_name(name))
+    {
+        Some(name) => (name.len() + 3, Some(name)),
+        None => (1, None),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
+}
+
+/// A whole number, with K, M, G, T or P for powers of 1024.
+fn metric(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let number: u64 = digits.trim().parse().ok()?;
+    let shift = match text[digits.len()..]
+        .trim()
+        .chars()
+        .next()
+        .map(|c| c.to_ascii_uppercase())
+    {
+        Some('K') => 10,
+        Some('M') => 20,
+        Some('G') => 30,
+        Some('T') => 40,
+        Some('P') => 50,
+        _ => 0,
+    };
+    number.checked_mul(1 << shift)
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text_tests::support::{problems, shown};
+
+    fn try_read(text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("t.makeflow", text), &mut report);
+        assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
+        (flow, report)
+    }
+
+    fn read_clean(text: &str) -> Flow {
+        let (flow, report) = try_read(text);
+        assert_eq!(problems(&report), "");
+        flow.unwrap()
+    }
+
+    fn refused(text: &str) -> String {
+        let (flow, report) = try_read(text);
+        assert!(flow.is_none());
+        problems(&report)
+    }
+
+    fn command<'f>(flow: &'f Flow, name: &str) -> &'f str {
+        flow.command(flow.find(name).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn rules_are_tied_by_files() {
+        let flow = read_clean("c: a b x\n\tmake c\na b2:\n  cmd\r\nb: a  b2 \\\n a\n\tgo\n");
+        assert_eq!(shown(&flow), "a b -> c\na\na -> b\n");
+        let c = flow.find("c").unwrap();
+        assert_eq!(
+            flow.inputs(c).map(|file| file.path).collect::<Vec<_>>(),
+            ["a", "b", "x"]
+        );
+        assert_eq!(flow.outputs(flow.find("a").unwrap()).count(), 2);
+        assert_eq!(
+            flow.inputs(flow.find("b").unwrap()).count(),
+            2,
+            "a file named twice is one"
+        );
+        assert_eq!(command(&flow, "a"), "cmd");
+    }
+
+    #[test]
+    fn variables_are_replaced_in_lists_and_commands() {
+        let flow = read_clean(
+            "A=one two # comment\nB = \"$A\" \nB += 'x $A'\nexport C=x${A}.d\nexport A C\n\
+             $A: \"a b\" 'it is' $(C) esc\\ aped\n\techo $A \"$A\" '$A' \\$A $HOME $(date) $$ a#b\n",
+        );
+        let one = flow.find("one").unwrap();
+        let files = |files: Vec<cairn_dag::File<'_>>| {
+            files
+                .iter()
+                .map(|file| file.path.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(files(flow.outputs(one).collect()), ["one", "two"]);
+        assert_eq!(
+            files(flow.inputs(one).collect()),
+            ["a b", "it is", "xone", "two.d", "esc aped"]
+        );
+        assert_eq!(
+            command(&flow, "one"),
+            "echo one two \"one two\" '$A' $A $HOME $(date) $$ a"
+        );
+        let flow = read_clean("B=\"1\"\nB+='x $A'\no:\n\trun $B\n");
+        assert_eq!(command(&flow, "o"), "run \"1\" 'x $A'");
+    }
+
+    #[test]
+    fn rules_have_variables_and_categories_of_their_own() {
+        let flow = read_clean(
+            "X=file\nCORES=2\nCATEGORY=big\nX=big\n.MAKEFLOW CORES 8\na:\n@X=own\n@BATCH_OPTIONS=\"-l x\"\n\trun $X\n\
+             b:\n\trun $X\n.MAKEFLOW CATEGORY default\nc:\n\trun $X\nd:\n@CATEGORY=big\n\tLOCAL run\n",
+        );
+        for (name, expected, cpus) in [
+            ("a", "run own", 8),
+            ("b", "run big", 8),
+            ("c", "run file", 2),
+            ("d", "run", 8),
+        ] {
+            assert_eq!(command(&flow, name), expected);
+            assert_eq!(flow.cpus(flow.find(name).unwrap()), Some(cpus), "{name}");
+        }
+    }
+
+    #[test]
+    fn modifiers_renames_and_sizes() {
+        let flow = read_clean(
+            ".SIZE in 3K\n.SIZE 'out' 7\nM=LOCAL\nout->o -> x: in->remote.in a-b->c d-e\n\t$M MAKEFLOW sub.makeflow dir\n",
+        );
+        let out = flow
+            .find("out")
+            .unwrap_or_else(|| panic!("{}", shown(&flow)));
+        assert_eq!(command(&flow, "out"), "makeflow sub.makeflow dir");
+        let inputs: Vec<_> = flow
+            .inputs(out)
+            .map(|file| (file.path, file.bytes))
+            .collect();
+        assert_eq!(inputs, [("in", Some(3072)), ("a-b", None), ("d-e", None)]);
+        assert_eq!(flow.outputs(out).next().unwrap().bytes, Some(7));
+    }
+
+    #[test]
+    fn commands_may_span_lines() {
+        let flow =
+            read_clean("a:\n\tone \\\n\ttwo 'three\nfour' # end\n\nb: # none\n\n# x\n\tgo\n");
+        assert_eq!(command(&flow, "a"), "one  \ttwo 'three\nfour'");
+        assert_eq!(command(&flow, "b"), "go");
+    }
+
+    #[test]
+    fn a_rule_without_outputs_is_called_after_its_line() {
+        let flow = read_clean("rule-in-line-4:\n\tx\n\n: rule-in-line-4\n\ty\n");
+        assert_eq!(
+            shown(&flow),
+            "rule-in-line-4\nrule-in-line-4 -> rule-in-line-4'\n"
+        );
+    }
+
+    #[test]
+    fn errors_come_together_with_lines_and_cures() {
+        let said = refused(
+            "a: b\na:\n\tx\n\ty\nnonsense\n.SIZE f big\n.NO x\nb: b\n\tz\na:\n\tw\nx y=1\nq: 'open\n\tv\nlast: a\n",
+        );
+        let lines: Vec<&str> = said.lines().collect();
+        let expected = [
+            "t.makeflow:1: this rule has no command",
+            "t.makeflow:4: this command belongs to no rule",
+            "t.makeflow:5: this is neither a rule nor a variable nor a command",
+            "t.makeflow:6: 'big' is no size",
+            "t.makeflow:7: '.NO x' is no directive",
+            "t.makeflow:12: 'x y' is no name for a variable",
+            "t.makeflow:13: the quote ' is never closed",
+            "t.makeflow:14: this command belongs to no rule",
+            "t.makeflow:15: this rule has no command",
+            "t.makeflow:10: two rules write the file 'a'; it is written by the rule in line 2 too",
+            "t.makeflow:8: the rule needs the file 'b' that it writes itself",
+        ];
+        assert_eq!(lines.len(), expected.len(), "{said}");
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(line.starts_with(expected), "{line}\n{expected}");
+        }
+        assert!(
+            refused("a: b\n\tx\nb: a\n\ty\n")
+                .contains("t.makeflow:1: tasks wait for each other in a cycle: a -> b")
+        );
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_is_a_warning() {
+        let (flow, report) = try_read("FILES=x\n$FILE.out: $HOME/in\n\tgo\n");
+        assert_eq!(shown(&flow.unwrap()), "$FILE.out\n");
+        let said = problems(&report);
+        assert!(
+            said.contains("the variable 'FILE' is not set in this file; did you mean FILES?"),
+            "{said}"
+        );
+        assert_eq!(report.warnings(), 2);
+    }
+
+    #[test]
+    fn variables_that_double_are_stopped() {
+        let doubling = "X=$X$X\n".repeat(40);
+        assert!(refused(&format!("X=ab\n{doubling}")).contains("the variable 'X' has"));
+        let uses: String = (0..600).map(|i| format!("f{i}:\n\t$X\n")).collect();
+        let long = "x".repeat(LONGEST_VALUE);
+        assert!(refused(&format!("X={long}\n{uses}")).contains("come to more than 256 MiB"));
+    }
 }

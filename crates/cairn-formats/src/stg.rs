@@ -1,8 +1,251 @@
-//! Stand-in.
-use crate::{Report, Source};
-use cairn_dag::Flow;
+//! Reads the Standard Task Graph Set's plain format. Knows no other format.
+//!
+//! The first number is how many tasks there are, without the two dummies at entry and exit; then each task has a line
+//! `number time predecessors p1 p2 …`. Lines from `#` on say how the graph was made. Times are kept as seconds. Tasks
+//! are called by their numbers, the dummies included, since they are tasks like any other in the set's own results.
+//!
+//! Two variants are understood: with communication costs each predecessor has its cost behind it, in the same line
+//! or, one predecessor a line, in the next ones (the costs are left out: a dag of tasks has no place for them); and in
+//! the prototype set the first line has the number of processors too.
 
+use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::{Report, Source};
+use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
+
+/// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
-    report.error(source.place(), "not in this build", "");
-    None
+    if !lines_fit(source, report) {
+        return None;
+    }
+    let mut lines = (1..).zip(source.text().lines()).filter(|(_, line)| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    let mut reader = Reader {
+        source,
+        report,
+        build: FlowBuilder::new(),
+    };
+    let Some((first, count)) = lines.next() else {
+        reader.error(
+            Mark::MAX,
+            "there is no number in this file",
+            "an STG file begins with the number of tasks",
+        );
+        return None;
+    };
+    let Some(count) = count
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<u64>().ok())
+    else {
+        let help = "an STG file begins with the number of tasks";
+        reader.error(first, "this is not the number of tasks", help);
+        return None;
+    };
+    while let Some((number, line)) = lines.next() {
+        reader.task(number, line, &mut lines);
+    }
+    let found = reader.build.declared() as u64;
+    if found.checked_sub(count).is_none_or(|more| more > 2) && reader.report.errors() == 0 {
+        let message = format!("the file says {count} tasks, but describes {found}");
+        let help = "with the dummies at entry and exit there should be two more than it says: is the file whole?";
+        let place = place_of_mark(source, first, false);
+        reader.report.warning(place, message, help);
+    }
+    let build = reader.build;
+    finish(build, source, report)
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    report: &'a mut Report,
+    build: FlowBuilder,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, line: Mark, message: impl Into<String>, help: impl Into<String>) {
+        let place = place_of_mark(self.source, line, is_full(self.report));
+        self.report.error(place, message, help);
+    }
+
+    fn build_error(&mut self, error: &BuildError, line: Mark) {
+        let full = is_full(self.report);
+        self.report.build_error(error, |mark| {
+            let mark = if mark == Mark::MAX { line } else { mark };
+            place_of_mark(self.source, mark, full)
+        });
+    }
+
+    /// One task, whose predecessors may stand in the lines that follow.
+    fn task<'t>(
+        &mut self,
+        line: Mark,
+        text: &'t str,
+        lines: &mut impl Iterator<Item = (Mark, &'t str)>,
+    ) {
+        const FORM: &str =
+            "a task is 'number time count predecessor …', in whole numbers but for the time";
+        let mut words = text.split_whitespace();
+        let name = words.next().filter(|word| is_number(word));
+        let seconds = words.next().and_then(|word| word.parse::<f64>().ok());
+        let count = words.next().and_then(|word| word.parse::<usize>().ok());
+        let (Some(name), Some(seconds), Some(count)) = (name, seconds, count) else {
+            self.error(line, "this is no task", FORM);
+            return;
+        };
+        let task = match self.build.declare(canonical(name), line) {
+            Ok(task) => task,
+            Err(error) => return self.build_error(&error, line),
+        };
+        if let Err(error) = self.build.set_seconds(task, seconds) {
+            self.build_error(&error, line);
+        }
+        let given: Vec<&str> = words.collect();
+        if given.len() == count {
+            given
+                .iter()
+                .for_each(|predecessor| self.arc(predecessor, task, line));
+        } else if given.is_empty() {
+            for _ in 0..count {
+                let Some((line, text)) = lines.next() else {
+                    let message =
+                        format!("the file ends before all {count} predecessors of task {name}");
+                    return self.error(line, message, "is the file whole?");
+                };
+                let mut words = text.split_whitespace();
+                let predecessor = words.next().unwrap_or("");
+                if words.next().is_none_or(|cost| cost.parse::<f64>().is_err())
+                    || words.next().is_some()
+                {
+                    let message = format!(
+                        "this is no predecessor of task {name} with its communication cost"
+                    );
+                    return self.error(line, message, FORM);
+                }
+                self.arc(predecessor, task, line);
+            }
+        } else if count.checked_mul(2) == Some(given.len()) {
+            given
+                .iter()
+                .step_by(2)
+                .for_each(|predecessor| self.arc(predecessor, task, line));
+        } else {
+            let message = format!(
+                "task {name} should have {count} predecessors, but {} are given",
+                given.len()
+            );
+            self.error(line, message, FORM);
+        }
+    }
+
+    fn arc(&mut self, predecessor: &str, task: Symbol, line: Mark) {
+        if !is_number(predecessor) {
+            let message = format!(
+                "'{}' is no task number",
+                predecessor.chars().take(40).collect::<String>()
+            );
+            return self.error(line, message, "predecessors are the numbers of other tasks");
+        }
+        let parent = self.build.mention(canonical(predecessor), line);
+        if let Err(error) = self.build.arc(parent, task) {
+            self.build_error(&error, line);
+        }
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The number without leading zeros.
+fn canonical(number: &str) -> &str {
+    let significant = number.trim_start_matches('0');
+    if significant.is_empty() {
+        &number[..1]
+    } else {
+        significant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text_tests::support::{problems, shown};
+
+    fn try_read(text: &str) -> (Option<Flow>, Report) {
+        let mut report = Report::default();
+        let flow = read(&Source::from_text("t.stg", text), &mut report);
+        assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
+        (flow, report)
+    }
+
+    fn read_clean(text: &str) -> Flow {
+        let (flow, report) = try_read(text);
+        assert_eq!(problems(&report), "");
+        flow.unwrap()
+    }
+
+    fn refused(text: &str) -> String {
+        let (flow, report) = try_read(text);
+        assert!(flow.is_none());
+        problems(&report)
+    }
+
+    #[test]
+    fn plain() {
+        let flow = read_clean(
+            "  2\r\n 0 0 0\r\n 1 5 1 0\n 2 6.5 2 0 01\n 3 0 2 1 2\n# Standard Task Graph\n# 1 2 3\n",
+        );
+        assert_eq!(shown(&flow), "0\n0 -> 1\n0 1 -> 2\n1 2 -> 3\n");
+        assert_eq!(flow.seconds(flow.find("2").unwrap()), Some(6.5));
+    }
+
+    #[test]
+    fn with_communication_costs_and_the_prototype() {
+        let expected = "0\n0 -> 1\n0 1 -> 2\n";
+        assert_eq!(
+            shown(&read_clean("2\n0 0 0\n1 5 1\n 0 7\n2 6 2\n 0 1\n 1 2.5\n")),
+            expected
+        );
+        assert_eq!(
+            shown(&read_clean("1\n0 0 0\n1 5 1 0\n2 6 2 0 1 1 2\n")),
+            expected
+        );
+        assert_eq!(
+            shown(&read_clean("2 3\n1 14 0\n2 20 1 1\n3 0 1 2\n")),
+            "1\n1 -> 2\n2 -> 3\n"
+        );
+    }
+
+    #[test]
+    fn errors_come_together() {
+        let said =
+            refused("3\n0 0 0\n0 1 0\n1 x 0\n2 1 2 0\n3 1 1 9\n4 -1 1 0\n5 1 1 5\n6 1 1 z\n");
+        let expected = [
+            "t.stg:3: task '0' is declared twice; it was declared first at t.stg:2",
+            "t.stg:4: this is no task",
+            "t.stg:5: task 2 should have 2 predecessors, but 1 are given",
+            "t.stg:7: task '4' has the duration -1",
+            "t.stg:8: task '5' depends on itself",
+            "t.stg:9: 'z' is no task number",
+            "t.stg:6: task '9' is mentioned but never declared",
+        ];
+        assert_eq!(said.lines().count(), expected.len(), "{said}");
+        for (line, expected) in said.lines().zip(expected) {
+            assert!(line.starts_with(expected), "{line}\n{expected}");
+        }
+        assert!(refused("# nothing").contains("no number in this file"));
+        assert!(refused("many\n").contains("t.stg:1: this is not the number of tasks"));
+        assert!(refused("1\n0 0 0\n1 1 2\n0 0\n").contains("ends before all 2 predecessors"));
+        assert!(refused("1\n1 1 1 2\n2 1 1 1\n").contains("cycle: 1 -> 2"));
+    }
+
+    #[test]
+    fn a_wrong_count_is_a_warning() {
+        for text in ["9\n0 0 0\n", "1\n0 0 0\n1 1 0\n2 1 0\n3 1 0\n"] {
+            let (flow, report) = try_read(text);
+            assert!(flow.is_some() && problems(&report).contains("t.stg:1: the file says"));
+        }
+    }
 }

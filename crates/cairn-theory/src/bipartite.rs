@@ -20,14 +20,37 @@ impl Bipartite {
     pub fn from_arcs(sources: usize, sinks: usize, mut arcs: Vec<(u32, u32)>) -> Bipartite {
         arcs.sort_unstable();
         arcs.dedup();
-        let (child_start, child) = rows(sources, arcs.iter().copied());
-        let (parent_start, parent) = rows(sinks, arcs.iter().map(|&(u, v)| (v, u)));
+        let mut block = Bipartite::empty();
+        block.refill(sources, sinks, arcs.iter().copied());
+        block
+    }
+
+    /// No source, no sink.
+    pub fn empty() -> Bipartite {
         Bipartite {
-            child_start,
-            child,
-            parent_start,
-            parent,
+            child_start: vec![0],
+            child: Vec::new(),
+            parent_start: vec![0],
+            parent: Vec::new(),
         }
+    }
+
+    /// Replaces everything by the given arcs, which come sorted and free of duplicates. Linear, and without an
+    /// allocation once the rows have grown: what makes it cheap to look at a million tiny blocks in turn.
+    pub(crate) fn refill(
+        &mut self,
+        sources: usize,
+        sinks: usize,
+        arcs: impl Iterator<Item = (u32, u32)> + Clone,
+    ) {
+        fill_rows(
+            &mut self.child_start,
+            &mut self.child,
+            sources,
+            arcs.clone(),
+        );
+        let reversed = arcs.map(|(u, v)| (v, u));
+        fill_rows(&mut self.parent_start, &mut self.parent, sinks, reversed);
     }
 
     /// Number of sources.
@@ -66,7 +89,7 @@ impl Bipartite {
         (0..self.sources() as u32).flat_map(|u| self.children(u).iter().map(move |&v| (u, v)))
     }
 
-    /// Every arc reversed: sinks become sources. Paper 002, §5.
+    /// Every arc reversed: sinks become sources. \[CMR07\], §5.
     pub fn dual(&self) -> Bipartite {
         Bipartite {
             child_start: self.parent_start.clone(),
@@ -109,21 +132,31 @@ impl Bipartite {
     }
 }
 
-fn rows(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> (Vec<u32>, Vec<u32>) {
-    let mut start = vec![0u32; count + 1];
+/// Groups (row, item) pairs by row with a stable counting sort.
+fn fill_rows(
+    start: &mut Vec<u32>,
+    items: &mut Vec<u32>,
+    count: usize,
+    pairs: impl Iterator<Item = (u32, u32)> + Clone,
+) {
+    start.clear();
+    start.resize(count + 1, 0);
     for (r, _) in pairs.clone() {
         start[r as usize + 1] += 1;
     }
     for i in 0..count {
         start[i + 1] += start[i];
     }
-    let mut items = vec![0; start[count] as usize];
-    let mut next = start.clone();
+    items.clear();
+    items.resize(start[count] as usize, 0);
+    // `start[r]` walks to the end of row r, which is the start of row r + 1; shifting restores it.
     for (r, item) in pairs {
-        items[next[r as usize] as usize] = item;
-        next[r as usize] += 1;
+        let slot = &mut start[r as usize];
+        items[*slot as usize] = item;
+        *slot += 1;
     }
-    (start, items)
+    start.copy_within(0..count, 1);
+    start[0] = 0;
 }
 
 #[cfg(test)]

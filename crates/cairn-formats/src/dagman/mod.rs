@@ -1,17 +1,32 @@
-//! Stand-in.
-use crate::{Report, Source};
-use cairn_dag::Flow;
-use std::path::Path;
+//! HTCondor DAGMan: reads the files users have, with all they include and splice, and writes ones that DAGMan takes.
+//! Knows nothing of other formats.
+//!
+//! From the bottom: the `lexer` cuts logical lines and words, `statement` makes typed statements of them (with their
+//! places, for edits that leave all else as it is), `files` loads what is included and spliced, `scope` holds one
+//! file's part, `read` puts it together, `edit` puts priorities into the files.
+//!
+//! What is read: `JOB`, `SUBDAG EXTERNAL`, `FINAL`, `PROVISIONER` and `SERVICE` make one task each; the last three
+//! stand alone, as DAGMan ties them to nothing. Tasks keep the order of the file, a splice's tasks standing where its
+//! `SPLICE` line does and an included file's where its `INCLUDE` does. A task in a splice is called `splice+node`.
+//! `WEAK` dependencies are dependencies. `RETRY`, `PRIORITY` and `DONE` are kept; so is the command where an inline or
+//! named submit description gives an executable and every macro in it is known.
+//!
+//! Limits, so that a small file cannot fill the memory: [`scope::MOST_TASKS`] tasks and [`scope::MOST_NAME_BYTES`]
+//! bytes of names by splicing, [`scope::MOST_ARCS`] dependencies, [`files::DEEPEST`] files deep,
+//! [`files::MOST_INCLUDES`] includes of [`files::MOST_INCLUDED_BYTES`] bytes.
 
-pub(crate) fn read(
-    source: &Source,
-    _load: &mut dyn FnMut(&Path, &mut Report) -> Option<Source>,
-    report: &mut Report,
-) -> Option<Flow> {
-    report.error(source.place(), "not in this build", "");
-    None
-}
+mod edit;
+mod files;
+mod lexer;
+mod name;
+mod read;
+mod scope;
+mod statement;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod write;
 
-pub(crate) fn write(_: &Flow, _: &mut dyn std::io::Write) -> std::io::Result<()> {
-    Err(std::io::Error::other("not in this build"))
-}
+pub use edit::{EditedFile, ExistingPriorities, set_dagman_priorities};
+pub(crate) use read::read;
+pub(crate) use write::write;

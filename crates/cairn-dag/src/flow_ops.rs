@@ -1,0 +1,185 @@
+//! New flows from old: sum, composition, induced part, prefixed names. Leaves the structure to the dag's operations.
+
+use crate::{BuildError, File, Flow, FlowBuilder, OperationError, Symbol, TaskId};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Why flows cannot be put together, or taken apart, as asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FlowOperationError {
+    /// The dags do not allow it.
+    #[error(transparent)]
+    Dag(#[from] OperationError),
+    /// Both flows have a task of this name, and the two are not merged. Cure: [`Flow::prefixed`].
+    #[error("both flows have a task '{0}' that is not merged; give one of them a prefix")]
+    NameTaken(String),
+    /// Names, commands or files pass what 32-bit numbers can count.
+    #[error("the result is too large: 32-bit numbers cannot count its {0}")]
+    TooLarge(&'static str),
+}
+
+impl Flow {
+    /// The sum: both flows side by side. Names and attributes stay; a name in both is an error.
+    ///
+    /// # Errors
+    /// [`FlowOperationError::NameTaken`], [`FlowOperationError::TooLarge`].
+    pub fn sum(&self, second: &Flow) -> Result<Flow, FlowOperationError> {
+        self.compose(second, &[])
+    }
+
+    /// The composition `self ⇑ second`: see [`crate::Dag::compose`], which also numbers the tasks.
+    ///
+    /// A merged task has the name it has in `self`. It has the attributes that `self` gives it; those that `self`
+    /// leaves open it takes from `second`, and it has the files of both. Any other task keeps name and
+    /// attributes; a name that is left in both flows is an error.
+    ///
+    /// ```
+    /// use cairn_dag::{Flow, FlowBuilder};
+    /// fn arc(parent: &str, child: &str) -> Flow {
+    ///     let mut build = FlowBuilder::new();
+    ///     let parent = build.declare(parent, 1).unwrap();
+    ///     let child = build.declare(child, 2).unwrap();
+    ///     build.arc(parent, child).unwrap();
+    ///     build.finish().unwrap()
+    /// }
+    /// let (first, second) = (arc("fetch", "sort"), arc("input", "plot"));
+    /// let merge = (first.find("sort").unwrap(), second.find("input").unwrap());
+    /// let both = first.compose(&second, &[merge]).unwrap();
+    /// let names: Vec<&str> = both.dag().tasks().map(|t| both.name(t)).collect();
+    /// assert_eq!(names, ["fetch", "sort", "plot"]);
+    /// assert_eq!(both.dag().arc_count(), 2);
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`crate::Dag::compose`], [`FlowOperationError::NameTaken`], [`FlowOperationError::TooLarge`].
+    pub fn compose(
+        &self,
+        second: &Flow,
+        merges: &[(TaskId, TaskId)],
+    ) -> Result<Flow, FlowOperationError> {
+        let composed = self.dag().compose(second.dag(), merges)?;
+        let mut merged_with = vec![None; self.dag().len()];
+        for &(sink, source) in merges {
+            merged_with[sink.index()] = Some(source);
+        }
+        let mut build = FlowBuilder::new();
+        for task in self.dag().tasks() {
+            let partner = merged_with[task.index()].map(|source| (second, source));
+            add(&mut build, self.name(task), (self, task), partner)?;
+        }
+        for task in second.dag().tasks() {
+            if composed.second[task.index()].index() >= self.dag().len() {
+                add(&mut build, second.name(task), (second, task), None)?;
+            }
+        }
+        Ok(finish(build)?.with_dag(composed.dag))
+    }
+
+    /// The part made of `tasks`, numbered in the order given: see [`crate::Dag::induced`]. Names and attributes stay.
+    ///
+    /// # Errors
+    /// Those of [`crate::Dag::induced`].
+    pub fn induced(&self, tasks: &[TaskId]) -> Result<Flow, FlowOperationError> {
+        let part = self.dag().induced(tasks)?;
+        let mut build = FlowBuilder::new();
+        for &task in tasks {
+            add(&mut build, self.name(task), (self, task), None)?;
+        }
+        Ok(finish(build)?.with_dag(part.dag))
+    }
+
+    /// The same flow with `prefix` before every task's name, such as to put a flow together with itself.
+    ///
+    /// # Errors
+    /// [`FlowOperationError::TooLarge`].
+    pub fn prefixed(&self, prefix: &str) -> Result<Flow, FlowOperationError> {
+        let mut build = FlowBuilder::new();
+        for task in self.dag().tasks() {
+            let name = format!("{prefix}{}", self.name(task));
+            add(&mut build, &name, (self, task), None)?;
+        }
+        Ok(finish(build)?.with_dag(self.dag().clone()))
+    }
+}
+
+type TaskOf<'a> = (&'a Flow, TaskId);
+
+/// Declares a task with the attributes of `from`, and those of `partner` where `from` has none.
+fn add(
+    build: &mut FlowBuilder,
+    name: &str,
+    from: TaskOf<'_>,
+    partner: Option<TaskOf<'_>>,
+) -> Result<(), FlowOperationError> {
+    let (flow, task) = from;
+    let to = build.declare(name, 0).map_err(|error| match error {
+        BuildError::Duplicate { name, .. } => FlowOperationError::NameTaken(name),
+        other => unreachable!("the names of a flow are not empty: {other}"),
+    })?;
+    // The attribute in the flow itself or else in its partner's.
+    fn either<T>(
+        (flow, task): TaskOf<'_>,
+        partner: Option<TaskOf<'_>>,
+        get: impl Fn(&Flow, TaskId) -> Option<T>,
+    ) -> Option<T> {
+        get(flow, task).or_else(|| partner.and_then(|(flow, task)| get(flow, task)))
+    }
+    let command = |flow: &Flow, task| flow.command(task).map(str::to_owned);
+    if let Some(command) = either(from, partner, command) {
+        build.set_command(to, &command);
+    }
+    if let Some(seconds) = either(from, partner, Flow::seconds) {
+        let set = build.set_seconds(to, seconds);
+        set.expect("durations in a flow are finite and not negative");
+    }
+    if let Some(cpus) = either(from, partner, Flow::cpus) {
+        build.set_cpus(to, cpus);
+    }
+    if let Some(retries) = either(from, partner, Flow::retries) {
+        build.set_retries(to, retries);
+    }
+    if let Some(priority) = either(from, partner, Flow::priority) {
+        build.set_priority(to, priority);
+    }
+    if flow.is_done(task) || partner.is_some_and(|(flow, task)| flow.is_done(task)) {
+        build.set_done(to);
+    }
+    add_files(build, to, from, partner);
+    Ok(())
+}
+
+fn add_files(build: &mut FlowBuilder, to: Symbol, from: TaskOf<'_>, partner: Option<TaskOf<'_>>) {
+    let both = || [Some(from), partner].into_iter().flatten();
+    for file in united(both().flat_map(|(flow, task)| flow.inputs(task))) {
+        build.add_input(to, file.path, file.bytes);
+    }
+    for file in united(both().flat_map(|(flow, task)| flow.outputs(task))) {
+        build.add_output(to, file.path, file.bytes);
+    }
+}
+
+/// Each path once, with its size where any mention knows it.
+fn united<'a>(files: impl Iterator<Item = File<'a>>) -> Vec<File<'a>> {
+    let mut united: Vec<File<'a>> = Vec::new();
+    let mut at = BTreeMap::new();
+    for file in files {
+        match at.entry(file.path) {
+            Entry::Vacant(new) => {
+                new.insert(united.len());
+                united.push(file);
+            }
+            Entry::Occupied(old) => {
+                let bytes = &mut united[*old.get()].bytes;
+                *bytes = bytes.or(file.bytes);
+            }
+        }
+    }
+    united
+}
+
+fn finish(build: FlowBuilder) -> Result<Flow, FlowOperationError> {
+    build.finish().map_err(|errors| match errors.first() {
+        Some(&BuildError::TooLarge { what }) => FlowOperationError::TooLarge(what),
+        other => unreachable!("declared tasks without arcs are a flow: {other:?}"),
+    })
+}

@@ -1,0 +1,83 @@
+//! Reachability by plain search: one question at a time. Keeps no index of the dag.
+
+use crate::{Dag, TaskId};
+
+impl Dag {
+    /// Whether there is a path of zero or more arcs from `from` to `to`: a task reaches itself.
+    ///
+    /// Depth-first; time O(tasks + arcs) at worst, space O(tasks).
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, TaskId};
+    /// let dag = Dag::from_arcs(4, vec![(0, 1), (1, 2)]).unwrap();
+    /// assert!(dag.is_reachable(TaskId(0), TaskId(2)));
+    /// assert!(dag.is_reachable(TaskId(3), TaskId(3)));
+    /// assert!(!dag.is_reachable(TaskId(2), TaskId(0)));
+    /// ```
+    pub fn is_reachable(&self, from: TaskId, to: TaskId) -> bool {
+        let mut found = from == to;
+        if !found {
+            self.walk(&[from], Dag::children, |task| {
+                found = task == to;
+                !found
+            });
+        }
+        found
+    }
+
+    /// The tasks that wait, directly or not, for a task of `set`, sorted by id. A member of `set` is among them
+    /// only when it waits for another member. Time and space O(tasks + arcs).
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, TaskId};
+    /// let chain = Dag::from_arcs(4, vec![(0, 1), (1, 2), (2, 3)]).unwrap();
+    /// assert_eq!(chain.descendants(&[TaskId(1)]), [TaskId(2), TaskId(3)]);
+    /// ```
+    pub fn descendants(&self, set: &[TaskId]) -> Vec<TaskId> {
+        self.all_met(set, Dag::children)
+    }
+
+    /// The tasks that a task of `set` waits for, directly or not, sorted by id. A member of `set` is among them
+    /// only when another member waits for it. Time and space O(tasks + arcs).
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, TaskId};
+    /// let chain = Dag::from_arcs(4, vec![(0, 1), (1, 2), (2, 3)]).unwrap();
+    /// assert_eq!(chain.ancestors(&[TaskId(2)]), [TaskId(0), TaskId(1)]);
+    /// ```
+    pub fn ancestors(&self, set: &[TaskId]) -> Vec<TaskId> {
+        self.all_met(set, Dag::parents)
+    }
+
+    fn all_met(&self, set: &[TaskId], next: fn(&Dag, TaskId) -> &[TaskId]) -> Vec<TaskId> {
+        let mut met = Vec::new();
+        self.walk(set, next, |task| {
+            met.push(task);
+            true
+        });
+        met.sort_unstable();
+        met
+    }
+
+    /// Calls `visit` once for every task that one or more steps of `next` lead to, until it returns `false`.
+    fn walk(
+        &self,
+        set: &[TaskId],
+        next: fn(&Dag, TaskId) -> &[TaskId],
+        mut visit: impl FnMut(TaskId) -> bool,
+    ) {
+        let mut met = vec![false; self.len()];
+        let mut stack = set.to_vec();
+        while let Some(task) = stack.pop() {
+            for &task in next(self, task) {
+                if !met[task.index()] {
+                    met[task.index()] = true;
+                    if !visit(task) {
+                        return;
+                    }
+                    stack.push(task);
+                }
+            }
+        }
+    }
+}

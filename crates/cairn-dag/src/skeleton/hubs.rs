@@ -1,0 +1,90 @@
+//! Proves many shortcuts at once through hubs: tasks that lie on many paths. Never proves that an arc is none.
+
+use super::Effort;
+use super::fates::{Fate, Fates};
+use super::ranked::Ranked;
+
+/// Tasks drawn for each hub; the one with the most paths of two arcs through it wins.
+const DRAWS: usize = 8;
+
+/// Finds shortcuts among the open arcs by rounds of up to 64 hubs, spread over the ranks. An arc u→v is a shortcut
+/// when u reaches a hub that reaches v. A round takes O(tasks + arcs); there is another for as long as each
+/// decides its share of the arcs.
+pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
+    let mut random = 0x5851_F42D_4C95_7F2D;
+    while fates.open > 0 {
+        let hubs = choose(ranked, effort.hubs, &mut random);
+        let reaches = masks(ranked, &hubs, Ranked::children, true);
+        let reached_from = masks(ranked, &hubs, Ranked::parents, false);
+        let before = fates.open;
+        for v in 0..ranked.len() as u32 {
+            let from = reached_from[v as usize];
+            for slot in ranked.parent_slots(v) {
+                let u = ranked.tail(slot) as usize;
+                if fates.of[slot] == Fate::Open && reaches[u] & from != 0 {
+                    fates.decide(slot, Fate::Shortcut);
+                }
+            }
+        }
+        let decided = before - fates.open;
+        if decided == 0 || decided.saturating_mul(effort.worth) < ranked.arc_count() {
+            return;
+        }
+    }
+}
+
+/// One hub in each of `hubs` equal stretches of ranks.
+fn choose(ranked: &Ranked, hubs: usize, random: &mut u64) -> Vec<u32> {
+    let n = ranked.len();
+    let stretches = hubs.min(n);
+    (0..stretches)
+        .map(|i| {
+            let (low, high) = (i * n / stretches, (i + 1) * n / stretches);
+            let draw = |_| (low + below(random, high - low)) as u32;
+            let best = (0..DRAWS).map(draw).max_by_key(|&at| {
+                ranked.children(at).len() as u64 * ranked.parents(at).len() as u64
+            });
+            best.expect("at least one draw")
+        })
+        .collect()
+}
+
+/// For each rank, the hubs that one or more steps of `next` lead to: to larger ranks if `downwards`.
+fn masks(
+    ranked: &Ranked,
+    hubs: &[u32],
+    next: fn(&Ranked, u32) -> &[u32],
+    downwards: bool,
+) -> Vec<u64> {
+    let mut mask = vec![0u64; ranked.len()];
+    for (bit, &hub) in hubs.iter().enumerate() {
+        mask[hub as usize] = 1 << bit;
+    }
+    let ranks = 0..ranked.len() as u32;
+    let mut gather = |at: u32| {
+        let mut gathered = mask[at as usize];
+        for &other in next(ranked, at) {
+            gathered |= mask[other as usize];
+        }
+        mask[at as usize] = gathered;
+    };
+    // What a step leads to must be gathered before.
+    if downwards {
+        ranks.rev().for_each(&mut gather);
+    } else {
+        ranks.for_each(&mut gather);
+    }
+    // So far a hub reaches itself; on an arc that starts or ends there it would prove nothing.
+    for (bit, &hub) in hubs.iter().enumerate() {
+        mask[hub as usize] &= !(1 << bit);
+    }
+    mask
+}
+
+/// Xorshift: any scatter will do, since the answer does not depend on which hubs are tried.
+fn below(state: &mut u64, n: usize) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    ((*state >> 11) % n as u64) as usize
+}

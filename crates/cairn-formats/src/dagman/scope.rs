@@ -1,0 +1,307 @@
+//! What one DAGMan file (with the files it includes) declares: its nodes, splices and dependencies, numbered from
+//! zero. Knows nothing of files: a splice is a scope that was read before.
+//!
+//! A scope holds only its own part; the tasks of a splice are a range of numbers whose names, dependencies and
+//! settings stay in the splice's scope. So a file spliced a thousand times is held once, and the size of the whole is
+//! known before anything of it is built.
+
+use super::statement::NodeKind;
+use super::submit::Submit;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry as MapEntry;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The most tasks that splicing may make.
+pub(crate) const MOST_TASKS: u64 = 20_000_000;
+/// The most bytes that the names of all spliced tasks may have.
+pub(crate) const MOST_NAME_BYTES: u64 = 1 << 30;
+/// The most dependencies: a single `PARENT` line makes as many as parents times children.
+pub(crate) const MOST_ARCS: u64 = 100_000_000;
+
+/// A place, as a number that the reader hands out.
+pub(crate) type Mark = u32;
+
+/// One file's nodes, splices and dependencies.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    /// Position among the scopes of the workflow.
+    pub(crate) index: usize,
+    pub(crate) entries: Vec<Entry>,
+    by_name: HashMap<Rc<str>, u32>,
+    /// Tasks, name bytes and arcs of this scope and all its splices.
+    pub(crate) size: Size,
+    /// Dependencies stated here, between numbers of this scope.
+    pub(crate) arcs: Vec<(u32, u32)>,
+    /// What `ALL_NODES` lines set, with the position of the line.
+    pub(crate) all: Settings,
+    /// Settings for tasks inside splices, which outweigh those made there.
+    pub(crate) nested: Vec<(u32, Setting)>,
+    pub(crate) pins_in: Pins,
+    pub(crate) pins_out: Pins,
+    /// The kinds of the special nodes of this scope.
+    pub(crate) specials: Vec<NodeKind>,
+    /// Named submit descriptions.
+    pub(crate) descriptions: HashMap<String, Submit>,
+    initial: OnceCell<Rc<[u32]>>,
+    terminal: OnceCell<Rc<[u32]>>,
+}
+
+/// The nodes of each pin, by its number.
+pub(crate) type Pins = BTreeMap<u32, Vec<u32>>;
+
+/// How much a scope and its splices come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) tasks: u64,
+    pub(crate) name_bytes: u64,
+    pub(crate) arcs: u64,
+}
+
+/// A node or a splice, in the order of the file.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: Rc<str>,
+    pub(crate) mark: Mark,
+    /// Its number, or that of its first task.
+    pub(crate) first: u32,
+    pub(crate) what: What,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    Node(Node),
+    /// `None` when the splice could not be read: mentioning it is no further error.
+    Splice(Option<Rc<Scope>>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: NodeKind,
+    pub(crate) done: bool,
+    pub(crate) description: NodeDescription,
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug)]
+pub(crate) enum NodeDescription {
+    /// A submit file, or a named description of this scope or one around it.
+    Named(Box<str>),
+    Inline(Box<Submit>),
+}
+
+/// What was set for a node, each with the position of its statement: the later of `ALL_NODES` and the node counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) priority: Option<(u32, i32)>,
+    pub(crate) retries: Option<(u32, u32)>,
+}
+
+/// One setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Priority(i32),
+    Retries(u32),
+    Done,
+}
+
+impl Settings {
+    pub(crate) fn set(&mut self, setting: Setting, position: u32) {
+        match setting {
+            Setting::Priority(value) => self.priority = Some((position, value)),
+            Setting::Retries(times) => self.retries = Some((position, times)),
+            Setting::Done => {}
+        }
+    }
+
+    /// The settings of a node whose scope has `all` for all its nodes.
+    pub(crate) fn with(self, all: Settings) -> (Option<i32>, Option<u32>) {
+        let later =
+            |own: Option<(u32, i64)>, all: Option<(u32, i64)>| own.max(all).map(|(_, value)| value);
+        let wide = |(position, value): (u32, i32)| (position, i64::from(value));
+        let wide_retries = |(position, times): (u32, u32)| (position, i64::from(times));
+        let priority = later(self.priority.map(wide), all.priority.map(wide));
+        let retries = later(
+            self.retries.map(wide_retries),
+            all.retries.map(wide_retries),
+        );
+        (priority.map(|p| p as i32), retries.map(|r| r as u32))
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'s> {
+    /// A node of the scope itself: its entry.
+    Own(usize),
+    /// A node inside a splice: its number here, and the node.
+    Inside(u32, &'s Node),
+    /// A splice, of the scope itself or of one inside it, whose numbers begin at the first.
+    Splice(u32, Option<&'s Rc<Scope>>),
+}
+
+impl Scope {
+    /// Adds a node. Gives the entry that has its name already, if one has.
+    pub(crate) fn add_node(&mut self, name: &str, mark: Mark, node: Node) -> Result<(), usize> {
+        let bytes = name.len() as u64;
+        if !node.kind.is_regular() && !self.specials.contains(&node.kind) {
+            self.specials.push(node.kind);
+        }
+        self.add(
+            name,
+            mark,
+            What::Node(node),
+            Size {
+                tasks: 1,
+                name_bytes: bytes,
+                arcs: 0,
+            },
+        )
+    }
+
+    /// Adds a splice, which must fit ([`Scope::size_with`]). Gives the entry that has its name already.
+    pub(crate) fn add_splice(
+        &mut self,
+        name: &str,
+        mark: Mark,
+        splice: Option<Rc<Scope>>,
+    ) -> Result<(), usize> {
+        let size = splice
+            .as_ref()
+            .map_or(Size::default(), |s| prefixed(s.size, name));
+        self.add(name, mark, What::Splice(splice), size)
+    }
+
+    fn add(&mut self, name: &str, mark: Mark, what: What, size: Size) -> Result<(), usize> {
+        let index = self.entries.len();
+        let name: Rc<str> = name.into();
+        match self.by_name.entry(Rc::clone(&name)) {
+            MapEntry::Occupied(taken) => return Err(*taken.get() as usize),
+            MapEntry::Vacant(free) => free.insert(index as u32),
+        };
+        let first = self.size.tasks as u32;
+        self.size = sum(self.size, size);
+        self.entries.push(Entry {
+            name,
+            mark,
+            first,
+            what,
+        });
+        Ok(())
+    }
+
+    /// The size this scope would have with the splice.
+    pub(crate) fn size_with(&self, name: &str, splice: &Scope) -> Size {
+        sum(self.size, prefixed(splice.size, name))
+    }
+
+    /// What `name` stands for: a node or splice of this scope, or, as `splice+node`, one inside a splice.
+    pub(crate) fn find(&self, name: &str) -> Option<Found<'_>> {
+        if let Some(&index) = self.by_name.get(name) {
+            let entry = &self.entries[index as usize];
+            return Some(match &entry.what {
+                What::Node(_) => Found::Own(index as usize),
+                What::Splice(splice) => Found::Splice(entry.first, splice.as_ref()),
+            });
+        }
+        for (plus, _) in name.match_indices('+') {
+            let Some(&index) = self.by_name.get(&name[..plus]) else {
+                continue;
+            };
+            let entry = &self.entries[index as usize];
+            let What::Splice(splice) = &entry.what else {
+                continue;
+            };
+            let Some(splice) = splice else {
+                return Some(Found::Splice(entry.first, None));
+            };
+            return Some(match splice.find(&name[plus + 1..])? {
+                Found::Own(inner) => match &splice.entries[inner].what {
+                    What::Node(node) => {
+                        Found::Inside(entry.first + splice.entries[inner].first, node)
+                    }
+                    What::Splice(_) => return None,
+                },
+                Found::Inside(number, node) => Found::Inside(entry.first + number, node),
+                Found::Splice(number, scope) => Found::Splice(entry.first + number, scope),
+            });
+        }
+        None
+    }
+
+    /// The full name of a task of this scope.
+    pub(crate) fn name_of(&self, number: u32) -> String {
+        let after = self.entries.partition_point(|entry| entry.first <= number);
+        let entry = &self.entries[after - 1];
+        match &entry.what {
+            What::Splice(Some(splice)) => {
+                format!("{}+{}", entry.name, splice.name_of(number - entry.first))
+            }
+            _ => entry.name.to_string(),
+        }
+    }
+
+    /// The names of nodes and splices.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| &*entry.name)
+    }
+
+    /// Tasks that wait for none of this scope, ascending: where a parent of the whole splice attaches.
+    pub(crate) fn initial(&self) -> Rc<[u32]> {
+        let ends = self
+            .initial
+            .get_or_init(|| self.loose_ends(|&(_, child)| child, Scope::initial));
+        Rc::clone(ends)
+    }
+
+    /// Tasks that none of this scope waits for, ascending: where a child of the whole splice attaches.
+    pub(crate) fn terminal(&self) -> Rc<[u32]> {
+        let ends = self
+            .terminal
+            .get_or_init(|| self.loose_ends(|&(parent, _)| parent, Scope::terminal));
+        Rc::clone(ends)
+    }
+
+    /// Tasks at no end of a dependency, neither of this scope nor of the splice they lie in. Special nodes, which
+    /// take no dependencies, are left out.
+    fn loose_ends(
+        &self,
+        end: impl Fn(&(u32, u32)) -> u32,
+        of_splice: fn(&Scope) -> Rc<[u32]>,
+    ) -> Rc<[u32]> {
+        let mut tied = vec![false; self.size.tasks as usize];
+        for arc in &self.arcs {
+            tied[end(arc) as usize] = true;
+        }
+        let mut loose = Vec::new();
+        for entry in &self.entries {
+            match &entry.what {
+                What::Node(node) => loose.extend(node.kind.is_regular().then_some(entry.first)),
+                What::Splice(None) => {}
+                What::Splice(Some(splice)) => {
+                    loose.extend(of_splice(splice).iter().map(|number| entry.first + number))
+                }
+            }
+        }
+        loose.retain(|&number: &u32| !tied[number as usize]);
+        loose.into()
+    }
+}
+
+fn sum(a: Size, b: Size) -> Size {
+    Size {
+        tasks: a.tasks.saturating_add(b.tasks),
+        name_bytes: a.name_bytes.saturating_add(b.name_bytes),
+        arcs: a.arcs.saturating_add(b.arcs),
+    }
+}
+
+/// The size of a splice, each of whose names gets `name+` before it.
+fn prefixed(size: Size, name: &str) -> Size {
+    let more = size.tasks.saturating_mul(name.len() as u64 + 1);
+    Size {
+        name_bytes: size.name_bytes.saturating_add(more),
+        ..size
+    }
+}

@@ -1,0 +1,387 @@
+//! Between a command line and the lines of an HTCondor submit description. Knows nothing of dags.
+//!
+//! A command is a line for the shell, so it is written as `/bin/sh -c …`; what is read is undone where it has that
+//! form, and otherwise becomes the executable and its arguments, quoted for the shell.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What a submit description says that matters here: its `key = value` lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Submit {
+    /// By key in lower case; the last of equal keys counts.
+    lines: HashMap<String, String>,
+}
+
+/// The value of a variable of the node, by its name in lower case.
+pub(crate) type Variables<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
+
+/// A macro may expand into others, but not without end: this deep, and this many in one command.
+const MOST_DEPTH: usize = 16;
+const MOST_MACROS: usize = 100;
+/// The longest command that expanding macros may make.
+const LONGEST: usize = 1 << 17;
+
+impl Submit {
+    /// Reads the lines between the braces.
+    pub(crate) fn parse(body: &str) -> Submit {
+        let mut lines = HashMap::new();
+        for line in body.lines().map(str::trim) {
+            if line.starts_with('#') || line.starts_with("//") {
+                continue;
+            }
+            if let Some((key, value)) = line.split_once('=') {
+                lines.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
+            }
+        }
+        Submit { lines }
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.lines.get(key).map(String::as_str)
+    }
+
+    /// The command line that `node` runs, where it can be known: `None` when there is no executable, or when a macro
+    /// stands for something that only HTCondor knows.
+    pub(crate) fn command(&self, node: &str, variables: &Variables<'_>) -> Option<String> {
+        let macros = Macros {
+            submit: self,
+            node,
+            variables,
+            left: Cell::new(MOST_MACROS),
+        };
+        let executable = macros.expand(self.get("executable")?, 0)?;
+        if executable.is_empty() {
+            return None;
+        }
+        let arguments = match self.get("arguments").or_else(|| self.get("args")) {
+            Some(text) => split_arguments(&macros.expand(text, 0)?)?,
+            None => Vec::new(),
+        };
+        if executable == SHELL {
+            if let [dash_c, command] = &arguments[..]
+                && dash_c == "-c"
+            {
+                return Some(command.clone());
+            }
+            if let [dash_c, unescape, _, escaped] = &arguments[..]
+                && dash_c == "-c"
+                && unescape == UNESCAPE
+            {
+                return Some(unescaped(escaped));
+            }
+        }
+        let mut command = shell_quoted(&executable);
+        for argument in &arguments {
+            command.push(' ');
+            command.push_str(&shell_quoted(argument));
+        }
+        Some(command)
+    }
+
+    /// `request_cpus`, where it is a number.
+    pub(crate) fn cpus(&self) -> Option<u32> {
+        self.get("request_cpus")?.parse().ok()
+    }
+}
+
+/// What `$(NAME)` may stand for.
+struct Macros<'a, 'v> {
+    submit: &'a Submit,
+    node: &'a str,
+    variables: &'a Variables<'v>,
+    /// How many more macros this command may have.
+    left: Cell<usize>,
+}
+
+impl Macros<'_, '_> {
+    /// The text with every `$(NAME)` and `$(NAME:default)` replaced. `None` when one is unknown, or of another kind
+    /// (`$$(…)`, `$ENV(…)`, …).
+    fn expand(&self, text: &str, depth: usize) -> Option<String> {
+        if depth > MOST_DEPTH || text.len() > LONGEST {
+            return None;
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(dollar) = rest.find('$') {
+            out.push_str(&rest[..dollar]);
+            rest = &rest[dollar + 1..];
+            let Some(inner) = rest.strip_prefix('(') else {
+                let word = rest.trim_start_matches(|c: char| {
+                    c == '$' || c == '_' || c.is_ascii_alphanumeric()
+                });
+                if word.starts_with(['(', '[']) {
+                    return None;
+                }
+                out.push('$');
+                continue;
+            };
+            let (name, after) = inner.split_once(')')?;
+            let (name, default) = match name.split_once(':') {
+                Some((name, default)) => (name, Some(default)),
+                None => (name, None),
+            };
+            out.push_str(&self.value(name.trim(), default, depth)?);
+            if out.len() > LONGEST {
+                return None;
+            }
+            rest = after;
+        }
+        out.push_str(rest);
+        Some(out)
+    }
+
+    fn value(&self, name: &str, default: Option<&str>, depth: usize) -> Option<String> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        match name.to_ascii_lowercase().as_str() {
+            "dollar" => return Some("$".to_owned()),
+            "job" => return Some(self.node.to_owned()),
+            _ => {}
+        }
+        let key = name.to_ascii_lowercase();
+        let text = (self.variables)(&key)
+            .or_else(|| self.submit.get(&key))
+            .or(default)?;
+        self.expand(text, depth + 1)
+    }
+}
+
+/// Splits HTCondor's `arguments`: in double quotes the new syntax (single quotes hold blanks, doubled quotes are
+/// quotes), else the old one (words between blanks, `\"` a quote). `None` when the quotes do not match.
+fn split_arguments(text: &str) -> Option<Vec<String>> {
+    let Some(inner) = text.strip_prefix('"') else {
+        return Some(
+            text.replace("\\\"", "\"")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect(),
+        );
+    };
+    let inner = inner.strip_suffix('"')?;
+    let mut arguments: Vec<String> = Vec::new();
+    let mut open = false;
+    let mut in_word = false;
+    let mut characters = inner.chars().peekable();
+    while let Some(mut c) = characters.next() {
+        if c == '"' {
+            characters.next_if_eq(&'"')?;
+        } else if c == '\'' {
+            let doubled = open && characters.next_if_eq(&'\'').is_some();
+            if !doubled {
+                open = !open;
+                if open && !in_word {
+                    arguments.push(String::new());
+                    in_word = true;
+                }
+                continue;
+            }
+            c = '\'';
+        } else if !open && c.is_ascii_whitespace() {
+            in_word = false;
+            continue;
+        }
+        if !in_word {
+            arguments.push(String::new());
+            in_word = true;
+        }
+        arguments.last_mut().expect("a word was begun").push(c);
+    }
+    (!open).then_some(arguments)
+}
+
+/// The word as the shell must see it.
+fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c) || !c.is_ascii();
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+const SHELL: &str = "/bin/sh";
+/// A script that runs its first argument after undoing the backslashes in it.
+const UNESCAPE: &str = "eval \"$(printf %b \"$1\")\"";
+
+/// The lines of a submit description that runs the command. A command that does not fit on one line is written with
+/// `\n` and undone by `printf`.
+pub(crate) fn description(command: &str, cpus: Option<u32>) -> String {
+    let mut lines = format!("executable = {SHELL}\n");
+    let arguments = match command.chars().any(|c| c.is_control() && c != '\t') {
+        true => format!(
+            "-c {} sh {}",
+            condor_quoted(UNESCAPE),
+            condor_quoted(&escaped(command))
+        ),
+        false => format!("-c {}", condor_quoted(command)),
+    };
+    writeln!(lines, "arguments = \"{arguments}\"").expect("a string takes anything");
+    if let Some(cpus) = cpus {
+        writeln!(lines, "request_cpus = {cpus}").expect("a string takes anything");
+    }
+    lines
+}
+
+/// One argument in HTCondor's new syntax, with no macro in it.
+fn condor_quoted(argument: &str) -> String {
+    let quoted = argument
+        .replace('\'', "''")
+        .replace('"', "\"\"")
+        .replace('$', "$(DOLLAR)");
+    format!("'{quoted}'")
+}
+
+/// The text with backslashes and control characters as `printf %b` takes them.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    write!(out, "\\0{byte:03o}").expect("a string takes anything");
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match tail {
+            [b'n', tail @ ..] => {
+                out.push(b'\n');
+                rest = tail;
+            }
+            [
+                b'0',
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                tail @ ..,
+            ] => {
+                out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+                rest = tail;
+            }
+            [b'\\', tail @ ..] => {
+                out.push(b'\\');
+                rest = tail;
+            }
+            _ => out.push(b'\\'),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn command(body: &str) -> Option<String> {
+        let variables = |key: &str| {
+            [("x", "1 2"), ("loop", "$(LOOP)")]
+                .iter()
+                .find(|(k, _)| *k == key)
+                .map(|(_, v)| *v)
+        };
+        Submit::parse(body).command("node", &variables)
+    }
+
+    #[test]
+    fn executable_and_arguments_make_a_command() {
+        assert_eq!(
+            command("executable = x.pl\narguments = 1 2\n").unwrap(),
+            "x.pl 1 2"
+        );
+        assert_eq!(command("  EXECUTABLE=/bin/echo\n# arguments = no\nArguments = \"a 'b c' \"\"d\"\" 'it''s' ''\"").unwrap(),
+            "/bin/echo a 'b c' '\"d\"' 'it'\\''s' ''");
+        assert_eq!(
+            command("executable = e\narguments = say \\\"hi\\\"").unwrap(),
+            "e say '\"hi\"'"
+        );
+        assert_eq!(command("executable = e").unwrap(), "e");
+        assert_eq!(command("arguments = 1"), None);
+        assert_eq!(command("executable = e\narguments = \"'open\""), None);
+        assert_eq!(
+            command("executable = e\narguments = \"single \" inside\""),
+            None
+        );
+    }
+
+    #[test]
+    fn macros_are_replaced_or_the_command_is_unknown() {
+        let with = |arguments: &str| {
+            command(&format!(
+                "dir = /d\nexecutable = e\narguments = {arguments}"
+            ))
+        };
+        assert_eq!(
+            with("$(JOB) $(x) $(Dir)/$(none:no)").unwrap(),
+            "e node 1 2 /d/no"
+        );
+        assert_eq!(with("$(DOLLAR)HOME a$b$").unwrap(), "e '$HOME' 'a$b$'");
+        for unknown in [
+            "$(Process)",
+            "$$(Arch)",
+            "$ENV(HOME)",
+            "$(loop)",
+            "$(open",
+            "$$([1+1])",
+            "$F(x)",
+        ] {
+            assert_eq!(with(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn cpus() {
+        assert_eq!(Submit::parse("request_cpus = 4").cpus(), Some(4));
+        assert_eq!(Submit::parse("Request_Cpus = $(n)").cpus(), None);
+    }
+
+    #[test]
+    fn what_is_written_is_what_htcondor_documents() {
+        assert_eq!(
+            description("echo \"it's $HOME\" > x", Some(2)),
+            "executable = /bin/sh\narguments = \"-c 'echo \"\"it''s $(DOLLAR)HOME\"\" > x'\"\nrequest_cpus = 2\n"
+        );
+        assert_eq!(
+            description("a\\b\nc", None).lines().nth(1).unwrap(),
+            "arguments = \"-c 'eval \"\"$(DOLLAR)(printf %b \"\"$(DOLLAR)1\"\")\"\"' sh 'a\\\\b\\nc'\""
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_shell_undoes_what_was_escaped() {
+        let script = "printf '%s|' one\nprintf '%s|' 'back\\slash' \"$((1+1))\"\n";
+        let out = std::process::Command::new(SHELL)
+            .args(["-c", UNESCAPE, "sh", &escaped(script)])
+            .output();
+        assert_eq!(
+            String::from_utf8_lossy(&out.unwrap().stdout),
+            "one|back\\slash|2|"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_written_command_is_read_back(command in "[ -~\\t\\n\\r\u{1}é\u{85}]{1,30}") {
+            let body = description(&command, None);
+            prop_assert_eq!(body.lines().count(), 2);
+            prop_assert_eq!(Submit::parse(&body).command("n", &|_| None), Some(command));
+        }
+    }
+}

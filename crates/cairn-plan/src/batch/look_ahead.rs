@@ -1,0 +1,68 @@
+//! Batches for a known sequence of requests: not only the best now, but good for what follows. A heuristic.
+
+use super::{Batch, Batcher, Effort};
+use cairn_dag::TaskId;
+
+/// A way through a sequence of requests.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    /// The batch for each request.
+    pub batches: Vec<Vec<TaskId>>,
+    /// Eligible tasks after each batch is executed.
+    pub eligible: Vec<usize>,
+}
+
+impl Ahead {
+    fn total(&self) -> usize {
+        self.eligible.iter().sum()
+    }
+}
+
+/// Serves `requests` one after the other, each batch executed before the next is chosen. For each request two
+/// batches are tried, the best one now and the plan's own next tasks, each followed by best batches to the end; the
+/// one with the larger sum of eligible tasks over all steps is kept. A heuristic: no optimality is claimed.
+/// Costs O(k²) batches for k requests.
+pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Effort) -> Ahead {
+    let mut now = batcher.clone();
+    let mut way = Ahead {
+        batches: Vec::new(),
+        eligible: Vec::new(),
+    };
+    for (i, &count) in requests.iter().enumerate() {
+        let best = now.choose(count, effort);
+        let planned = now.first_by_rank(best.chosen.len());
+        let follow = |first: &[TaskId]| serve(&now, first, &requests[i + 1..], effort).total();
+        let chosen = if planned != best.chosen && follow(&planned) > follow(&best.chosen) {
+            planned
+        } else {
+            best.chosen
+        };
+        execute(&mut now, &chosen);
+        way.eligible.push(now.state().eligible().len());
+        way.batches.push(chosen);
+    }
+    way
+}
+
+/// The first batch as given, then the best batch for each request.
+fn serve(start: &Batcher<'_>, first: &[TaskId], requests: &[usize], effort: &Effort) -> Ahead {
+    let mut now = start.clone();
+    execute(&mut now, first);
+    let mut way = Ahead {
+        batches: vec![first.to_vec()],
+        eligible: vec![now.state().eligible().len()],
+    };
+    for &count in requests {
+        let Batch { chosen, .. } = now.choose(count, effort);
+        execute(&mut now, &chosen);
+        way.eligible.push(now.state().eligible().len());
+        way.batches.push(chosen);
+    }
+    way
+}
+
+fn execute(batcher: &mut Batcher<'_>, chosen: &[TaskId]) {
+    for &task in chosen {
+        (batcher.state_mut().execute(task)).expect("a chosen task is eligible");
+    }
+}

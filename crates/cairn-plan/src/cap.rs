@@ -1,0 +1,293 @@
+//! Orders under a cap on open results, and the trade-off between peak memory and area. Knows no files.
+//!
+//! A result is *open* from the moment its task is executed until all children of the task are. Paper [RY05] counts
+//! open results; with a size for each task the same is done in bytes.
+
+use cairn_dag::{Dag, TaskId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// An order with its peak of open results and its area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capped {
+    /// The order.
+    pub order: Vec<TaskId>,
+    /// The largest sum of sizes of open results at any step.
+    pub peak: u64,
+    /// Sum of eligible tasks over all steps.
+    pub area: u64,
+}
+
+/// What every order needs: when a task is executed, the results of all its parents are open. O(tasks + arcs).
+///
+/// ```
+/// use cairn_dag::Dag;
+/// let join = Dag::from_arcs(4, vec![(0, 3), (1, 3), (2, 3)]).unwrap();
+/// assert_eq!(cairn_plan::cap::least_possible(&join, &[1; 4]), 3);
+/// ```
+///
+/// # Panics
+/// If there is not one size a task.
+pub fn least_possible(dag: &Dag, sizes: &[u64]) -> u64 {
+    assert_eq!(sizes.len(), dag.len(), "one size a task");
+    let at = |t: TaskId| dag.parents(t).iter().map(|p| sizes[p.index()]).sum();
+    dag.tasks().map(at).max().unwrap_or(0)
+}
+
+/// The order of largest area, among those tried, whose peak stays within `cap`; `None` when none of them does,
+/// which does not prove that there is no such order unless `cap` is below [`least_possible`].
+///
+/// Follows `order` (a topological order) as long as the open results stay under a threshold, and does what closes
+/// most results when they do not; several thresholds up to the cap are tried. O((tasks + arcs)·log tasks) each.
+pub fn under_cap(dag: &Dag, order: &[TaskId], sizes: &[u64], cap: u64) -> Option<Capped> {
+    let free = follow(dag, order, sizes, u64::MAX);
+    if free.peak <= cap {
+        return Some(free);
+    }
+    let tried = thresholds(cap).map(|threshold| follow(dag, order, sizes, threshold));
+    let fit = tried.filter(|c| c.peak <= cap);
+    fit.max_by_key(|c| (c.area, Reverse(c.peak)))
+}
+
+/// The best area seen for each peak, by rising peak: from the leanest order found to `order` itself.
+pub fn trade_off(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> Vec<Capped> {
+    let free = follow(dag, order, sizes, u64::MAX);
+    let mut points: Vec<Capped> = (thresholds(free.peak))
+        .map(|threshold| follow(dag, order, sizes, threshold))
+        .collect();
+    points.push(free);
+    points.sort_by_key(|c| (c.peak, Reverse(c.area)));
+    let mut best = Vec::new();
+    for point in points {
+        if best.last().is_none_or(|b: &Capped| point.area > b.area) {
+            best.push(point);
+        }
+    }
+    best
+}
+
+/// 0 and a few dozen values up to `cap`, denser near it.
+fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
+    const STEPS: u64 = 32;
+    let mut all: Vec<u64> = (0..=STEPS)
+        .map(|i| (u128::from(cap) * u128::from(i) / u128::from(STEPS)) as u64)
+        .chain((0..12).map(|i| cap.saturating_sub(i)))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter()
+}
+
+/// Follows `order` while the open results stay within `threshold`; else takes the eligible task after which the
+/// fewest are open, ties by `order`.
+///
+/// # Panics
+/// If `order` is no permutation of the tasks or there is not one size a task.
+pub fn follow(dag: &Dag, order: &[TaskId], sizes: &[u64], threshold: u64) -> Capped {
+    assert_eq!(order.len(), dag.len(), "an order names every task once");
+    assert_eq!(sizes.len(), dag.len(), "one size a task");
+    let mut list = List::new(dag, order, sizes);
+    while list.step(threshold) {}
+    assert_eq!(
+        list.order.len(),
+        dag.len(),
+        "an order names every task once"
+    );
+    Capped {
+        order: list.order,
+        peak: list.peak,
+        area: list.area,
+    }
+}
+
+/// List scheduling with two views of the eligible tasks: by rank in the order, and by what they close.
+struct List<'a> {
+    dag: &'a Dag,
+    sizes: &'a [u64],
+    rank: Vec<u32>,
+    waiting: Vec<u32>,
+    open_children: Vec<u32>,
+    /// By task: the sum of sizes of the results that close when it is executed; only kept for eligible tasks.
+    closes: Vec<u64>,
+    executed: Vec<bool>,
+    by_rank: BinaryHeap<Reverse<(u32, TaskId)>>,
+    /// (smallest change of open results, rank): an entry is stale when the task closes more by now.
+    by_change: BinaryHeap<Reverse<(i128, u32, TaskId)>>,
+    open: u64,
+    peak: u64,
+    eligible: u64,
+    area: u64,
+    order: Vec<TaskId>,
+}
+
+impl<'a> List<'a> {
+    fn new(dag: &'a Dag, order: &[TaskId], sizes: &'a [u64]) -> List<'a> {
+        let mut rank = vec![0; dag.len()];
+        for (i, task) in order.iter().enumerate() {
+            rank[task.index()] = i as u32;
+        }
+        let mut list = List {
+            rank,
+            waiting: dag.tasks().map(|t| dag.parents(t).len() as u32).collect(),
+            open_children: dag.tasks().map(|t| dag.children(t).len() as u32).collect(),
+            closes: vec![0; dag.len()],
+            executed: vec![false; dag.len()],
+            by_rank: BinaryHeap::new(),
+            by_change: BinaryHeap::new(),
+            open: 0,
+            peak: 0,
+            eligible: 0,
+            area: 0,
+            order: Vec::with_capacity(dag.len()),
+            dag,
+            sizes,
+        };
+        dag.sources().for_each(|t| list.make_eligible(t));
+        list.area = list.eligible;
+        list
+    }
+
+    fn change(&self, task: TaskId) -> i128 {
+        let opens = if self.dag.is_sink(task) {
+            0
+        } else {
+            self.sizes[task.index()]
+        };
+        i128::from(opens) - i128::from(self.closes[task.index()])
+    }
+
+    fn make_eligible(&mut self, task: TaskId) {
+        let lasts = (self.dag.parents(task).iter()).filter(|p| self.open_children[p.index()] == 1);
+        self.closes[task.index()] = lasts.map(|p| self.sizes[p.index()]).sum();
+        self.eligible += 1;
+        let rank = self.rank[task.index()];
+        self.by_rank.push(Reverse((rank, task)));
+        self.by_change
+            .push(Reverse((self.change(task), rank, task)));
+    }
+
+    /// Executes one task; `false` when none is left.
+    fn step(&mut self, threshold: u64) -> bool {
+        while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.executed[t.index()]) {
+            self.by_rank.pop();
+        }
+        let Some(&Reverse((_, first))) = self.by_rank.peek() else {
+            return false;
+        };
+        let after = i128::from(self.open) + self.change(first);
+        let task = if after <= i128::from(threshold) {
+            first
+        } else {
+            self.leanest()
+        };
+        self.execute(task);
+        true
+    }
+
+    fn leanest(&mut self) -> TaskId {
+        while let Some(&Reverse((change, _, task))) = self.by_change.peek() {
+            if !self.executed[task.index()] && change == self.change(task) {
+                return task;
+            }
+            self.by_change.pop();
+        }
+        unreachable!("an eligible task has an entry with its present change")
+    }
+
+    fn execute(&mut self, task: TaskId) {
+        self.open = (i128::from(self.open) + self.change(task)) as u64;
+        self.peak = self.peak.max(self.open);
+        self.executed[task.index()] = true;
+        self.order.push(task);
+        self.eligible -= 1;
+        for &parent in self.dag.parents(task) {
+            self.open_children[parent.index()] -= 1;
+            if self.open_children[parent.index()] == 1 {
+                let last = self
+                    .dag
+                    .children(parent)
+                    .iter()
+                    .find(|c| !self.executed[c.index()]);
+                let last = *last.expect("one child is left");
+                if self.waiting[last.index()] == 0 {
+                    self.closes[last.index()] += self.sizes[parent.index()];
+                    let entry = (self.change(last), self.rank[last.index()], last);
+                    self.by_change.push(Reverse(entry));
+                }
+            }
+        }
+        for &child in self.dag.children(task) {
+            self.waiting[child.index()] -= 1;
+            if self.waiting[child.index()] == 0 {
+                self.make_eligible(child);
+            }
+        }
+        self.area += self.eligible;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::{any_dag, profile};
+    use proptest::prelude::*;
+
+    /// The peak by asking, after each step, which results are open.
+    fn obvious_peak(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> u64 {
+        let open = |done: &[TaskId]| -> u64 {
+            (done.iter())
+                .filter(|t| dag.children(**t).iter().any(|c| !done.contains(c)))
+                .map(|t| sizes[t.index()])
+                .sum()
+        };
+        (0..=order.len()).map(|i| open(&order[..i])).max().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn peaks_and_areas_are_true_and_caps_hold(dag in any_dag(12), seed in any::<u64>(), cap in 0u64..20) {
+            let sizes: Vec<u64> = dag.tasks().map(|t| (seed >> (t.0 % 8 * 8)) & 7).collect();
+            let plan = dag.topological_order();
+            let least = least_possible(&dag, &sizes);
+            let mut areas = Vec::new();
+            for point in trade_off(&dag, plan, &sizes) {
+                prop_assert_eq!(point.peak, obvious_peak(&dag, &point.order, &sizes));
+                let eligible = profile(&dag, &point.order); // panics unless topological
+                prop_assert_eq!(point.area, eligible.iter().map(|&x| u64::from(x)).sum::<u64>());
+                prop_assert!(point.peak >= least);
+                areas.push((point.peak, point.area));
+            }
+            prop_assert!(areas.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1), "a front: {:?}", areas);
+            if let Some(capped) = under_cap(&dag, plan, &sizes, cap) {
+                prop_assert!(capped.peak <= cap);
+                prop_assert_eq!(capped.peak, obvious_peak(&dag, &capped.order, &sizes));
+            } else {
+                prop_assert!(follow(&dag, plan, &sizes, 0).peak > cap);
+            }
+            // No cap: the plan itself.
+            prop_assert_eq!(&follow(&dag, plan, &sizes, u64::MAX).order[..], plan);
+        }
+    }
+
+    #[test]
+    fn a_cap_turns_a_wide_frontier_into_a_narrow_one() {
+        // Ten chains of three behind one fork: breadth first opens ten results, depth first two.
+        let mut arcs = Vec::new();
+        for i in 0..10u32 {
+            arcs.extend([
+                (0, 1 + 3 * i),
+                (1 + 3 * i, 2 + 3 * i),
+                (2 + 3 * i, 3 + 3 * i),
+            ]);
+        }
+        let dag = Dag::from_arcs(31, arcs).unwrap();
+        let sizes = vec![1; 31];
+        assert_eq!(
+            follow(&dag, dag.topological_order(), &sizes, u64::MAX).peak,
+            10
+        );
+        let lean = under_cap(&dag, dag.topological_order(), &sizes, 2).unwrap();
+        assert_eq!(lean.peak, 2);
+        assert_eq!(under_cap(&dag, dag.topological_order(), &sizes, 0), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! A bound on the hull from any flow at all. Knows one piece.
+
+use super::amount::Amount;
+use super::gain::Gain;
+use super::level::sweep_down;
+use super::piece::Piece;
+use std::cmp::Ordering;
+
+/// Points, counted from the start of the piece, of a bound on the hull over the piece: valid for whatever flow
+/// the piece holds, the closer the more level its loads are.
+///
+/// With loads `load(u) = reward·c + inflow − outflow` (in the units of the piece), no closure X earns more than
+/// Σ load(u) over X, since flow enters X but never leaves it. So a closure of cost t earns at most what the
+/// steepest load/cost add up to, taken greedily until their cost is t. Rewards are rounded up to whole numbers.
+/// O(n log n).
+pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
+    if !piece.is_levelled {
+        piece.reset_flow();
+        sweep_down(&mut piece.network, &piece.cost);
+    }
+    let unit = piece.total.reduced();
+    let loads = (0..piece.len()).map(|u| {
+        let own = N::product(piece.cost[u], unit.reward);
+        let load = (piece.network.nodes[u].balance + own).to_wide();
+        Load {
+            load,
+            cost: piece.cost[u],
+        }
+    });
+    // Only at the very start may there be rewards that cost nothing.
+    let at_start = piece.steepest == Gain::INFINITE_SLOPE;
+    greedy_points(loads.collect(), unit.cost, piece.total, at_start)
+}
+
+#[derive(Clone, Copy)]
+struct Load {
+    load: i128,
+    cost: u64,
+}
+
+impl Load {
+    /// Compares load/cost exactly; without cost it is infinite. Whole part first: products stay in range.
+    fn cmp_slope(&self, other: &Load) -> Ordering {
+        let parts = |l: &Load| {
+            let cost = i128::from(l.cost);
+            (l.load.div_euclid(cost), l.load.rem_euclid(cost))
+        };
+        match (self.cost, other.cost) {
+            (0, 0) => Ordering::Equal,
+            (0, _) => Ordering::Greater,
+            (_, 0) => Ordering::Less,
+            _ => {
+                let ((whole, rest), (other_whole, other_rest)) = (parts(self), parts(other));
+                let rests = rest * i128::from(other.cost);
+                let other_rests = other_rest * i128::from(self.cost);
+                (whole.cmp(&other_whole)).then(rests.cmp(&other_rests))
+            }
+        }
+    }
+}
+
+fn greedy_points(mut loads: Vec<Load>, scale: u64, total: Gain, at_start: bool) -> Vec<Gain> {
+    loads.retain(|l| l.load > 0);
+    loads.sort_unstable_by(|a, b| b.cmp_slope(a));
+    let scale = i128::from(scale);
+    let point = |load: i128, cost: u64| {
+        let reward = u64::try_from((load + scale - 1) / scale).unwrap_or(u64::MAX);
+        Gain {
+            reward: reward.min(total.reward),
+            cost,
+        }
+    };
+    let costless = loads.partition_point(|l| l.cost == 0);
+    let mut load: i128 = loads[..costless].iter().map(|l| l.load).sum();
+    let mut points = vec![if at_start { point(load, 0) } else { Gain::ZERO }];
+    if let Some(first) = loads.get(costless).filter(|first| first.cost > 1) {
+        let per_cost = first.load / i128::from(first.cost) + 1;
+        points.push(point(load + per_cost, 1));
+    }
+    let mut cost = 0;
+    for l in &loads[costless..] {
+        load += l.load;
+        cost += l.cost;
+        let next = point(load, cost);
+        // From here on the bound is flat.
+        if next.reward == total.reward {
+            points.push(next);
+            break;
+        }
+        points.push(next);
+    }
+    if points.last().is_some_and(|last| last.cost < total.cost) {
+        points.push(total);
+    }
+    points
+}

@@ -1,0 +1,354 @@
+//! Splits the whole into pieces until every piece is an edge of the hull. Knows no dag, only closure nodes.
+
+use super::amount::Amount;
+use super::bound::load_bound;
+use super::budget::{Budget, Stopped};
+use super::components::components;
+use super::contract::{Merges, Place, cut_out};
+use super::gain::Gain;
+use super::graph::ClosureGraph;
+use super::network::{Arc, NONE, Network};
+use super::piece::Piece;
+use super::scratch::Scratch;
+use super::sides::Side;
+use super::solve::{Tuning, solve};
+use rayon::Scope;
+use std::sync::{Mutex, PoisonError};
+
+/// A link of the chain: what it adds, and where its members end in the list of its part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) gain: Gain,
+    pub(crate) end: usize,
+}
+
+/// A finished stretch of the chain between two vertices of the hull.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Reward and cost of the ideal where it starts.
+    pub(crate) base: Gain,
+    /// What it adds.
+    pub(crate) total: Gain,
+    /// The slopes of the hull over this stretch lie between these two; they are equal when it is an edge.
+    pub(crate) steepest: Gain,
+    pub(crate) flattest: Gain,
+    pub(crate) links: Vec<Link>,
+    /// Closure nodes, link by link.
+    pub(crate) members: Vec<u32>,
+    /// For a stretch that was not settled: points, counted from `base`, of a bound on the hull.
+    pub(crate) bound: Option<Vec<Gain>>,
+}
+
+/// All parts in the order of the chain, and what became of nodes that were merged.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    pub(crate) parts: Vec<Part>,
+    merges: Merges,
+}
+
+impl Chain {
+    /// By closure node: the number of its link, counted through all parts. O(nodes).
+    pub(crate) fn link_of(&self, nodes: usize) -> Vec<u32> {
+        let mut link_of = vec![NONE; nodes];
+        let mut link = 0;
+        for part in &self.parts {
+            let mut start = 0;
+            for &Link { end, .. } in &part.links {
+                for &member in &part.members[start..end] {
+                    link_of[member as usize] = link;
+                }
+                start = end;
+                link += 1;
+            }
+        }
+        let mut into: Vec<u32> = (0..nodes as u32).collect();
+        for &(node, representative) in &self.merges {
+            into[node as usize] = representative;
+        }
+        for node in 0..nodes {
+            let mut top = node;
+            while into[top] as usize != top {
+                // Halving the path keeps later walks short.
+                into[top] = into[into[top] as usize];
+                top = into[top] as usize;
+            }
+            link_of[node] = link_of[top];
+        }
+        link_of
+    }
+}
+
+/// A piece in the narrowest integers that hold it.
+enum AnyPiece {
+    Narrow(Piece<i64>),
+    Wide(Piece<i128>),
+}
+
+enum Step {
+    Done(Part),
+    Split(AnyPiece, AnyPiece),
+}
+
+/// The chain of a closure graph: nested closures through all vertices of the hull, as fine as there is.
+///
+/// Every piece is cut at the price of its chord, which is a maximum-closure problem, hence a minimum cut (Picard
+/// 1976). If the best closure lies above the chord it is a vertex of the hull, and both sides go on alone; if not,
+/// the piece is an edge, and the strong components of the residual network are its finest chain (Picard and
+/// Queyranne 1980). A cut where hull edges are parallel to the chord may lie inside an edge: it is still a member
+/// of a finest chain. Pieces are independent, so threads share them; the result does not depend on how.
+pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, budget: &dyn Budget) -> Chain {
+    let mut merges = Merges::new();
+    let Some(root) = root(graph, &mut merges) else {
+        return Chain::default();
+    };
+    let work = Work {
+        tuning,
+        budget,
+        done: Mutex::new(Chain {
+            parts: Vec::new(),
+            merges,
+        }),
+    };
+    if root.len() < tuning.worth_a_thread {
+        work.settle(None, root);
+    } else {
+        rayon::scope(|scope| work.settle(Some(scope), root));
+    }
+    let mut chain = (work.done.into_inner()).unwrap_or_else(PoisonError::into_inner);
+    (chain.parts).sort_unstable_by_key(|part| (part.base.cost, part.base.reward));
+    chain
+}
+
+/// What the threads share.
+struct Work<'a> {
+    tuning: &'a Tuning,
+    budget: &'a dyn Budget,
+    done: Mutex<Chain>,
+}
+
+impl Work<'_> {
+    /// Settles a piece and all that is cut from it, handing large ones to other threads.
+    fn settle<'scope>(&'scope self, scope: Option<&Scope<'scope>>, piece: AnyPiece) {
+        let mut scratch = Scratch::default();
+        let mut own = Chain::default();
+        let mut stack = vec![piece];
+        while let Some(piece) = stack.pop() {
+            let step = match piece {
+                AnyPiece::Narrow(piece) => self.step(piece, &mut scratch, &mut own.merges),
+                AnyPiece::Wide(piece) => self.step(piece, &mut scratch, &mut own.merges),
+            };
+            match step {
+                Step::Done(part) => own.parts.push(part),
+                Step::Split(first, last) => {
+                    let smaller = first.len().min(last.len());
+                    match scope.filter(|_| smaller >= self.tuning.worth_a_thread) {
+                        Some(scope) => {
+                            scope.spawn(move |scope| self.settle(Some(scope), last));
+                            stack.push(first);
+                        }
+                        None => stack.extend([last, first]),
+                    }
+                }
+            }
+        }
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.parts.append(&mut own.parts);
+        done.merges.append(&mut own.merges);
+    }
+
+    /// Settles the piece as an edge, or cuts it in two, or leaves it with a bound when the budget is spent.
+    fn step<N: Amount>(
+        &self,
+        mut piece: Piece<N>,
+        scratch: &mut Scratch,
+        merges: &mut Merges,
+    ) -> Step {
+        if piece.total.is_degenerate() {
+            return Step::Done(whole(piece, None));
+        }
+        if let Err(Stopped) = solve(&mut piece, scratch, self.tuning, self.budget) {
+            let bound = load_bound(&mut piece);
+            return Step::Done(whole(piece, Some(bound)));
+        }
+        if piece.is_balanced() {
+            return Step::Done(edge(piece));
+        }
+        split(&piece, &scratch.sides, merges)
+    }
+}
+
+/// The piece that is everything, merged where that is plain from the start.
+fn root(graph: &ClosureGraph, merges: &mut Merges) -> Option<AnyPiece> {
+    if graph.len() == 0 {
+        return None;
+    }
+    let total = Gain {
+        reward: graph.reward.iter().sum(),
+        cost: graph.cost.iter().sum(),
+    };
+    let place = Place {
+        base: Gain::ZERO,
+        total,
+        steepest: Gain::INFINITE_SLOPE,
+        flattest: Gain::ZERO_SLOPE,
+    };
+    Some(if fits::<i64>(total) {
+        AnyPiece::Narrow(merged_root(graph, place, merges))
+    } else {
+        AnyPiece::Wide(merged_root(graph, place, merges))
+    })
+}
+
+fn merged_root<N: Amount>(graph: &ClosureGraph, place: Place, merges: &mut Merges) -> Piece<N> {
+    let arcs: Vec<Arc<N>> = (graph.needs.iter())
+        .map(|&(from, to)| Arc {
+            from,
+            to,
+            flow: N::ZERO,
+        })
+        .collect();
+    let mut piece = Piece {
+        network: Network::new(graph.len(), &arcs),
+        id: (0..graph.len() as u32).collect(),
+        reward: graph.reward.clone(),
+        cost: graph.cost.clone(),
+        base: place.base,
+        total: place.total,
+        steepest: place.steepest,
+        flattest: place.flattest,
+        is_levelled: false,
+        cold_failure: usize::MAX,
+    };
+    drop(arcs);
+    piece.reset_flow();
+    // Merging may make more merging possible.
+    for _ in 0..4 {
+        let before = piece.len();
+        let sides = vec![Side::First; before];
+        piece = cut_out(&piece, &sides, Side::First, place, merges);
+        if piece.len() * 20 > before * 19 {
+            break;
+        }
+    }
+    piece
+}
+
+fn fits<N: Amount>(total: Gain) -> bool {
+    u128::from(total.reward) * u128::from(total.cost) < N::LARGEST_PRODUCT
+}
+
+impl AnyPiece {
+    fn len(&self) -> usize {
+        match self {
+            AnyPiece::Narrow(piece) => piece.len(),
+            AnyPiece::Wide(piece) => piece.len(),
+        }
+    }
+}
+
+/// Both sides of a cut as pieces of their own.
+fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> Step {
+    let mut first = Gain::ZERO;
+    for u in 0..piece.len() {
+        if sides[u] == Side::First {
+            first += piece.gain(u);
+        }
+    }
+    let last = Gain {
+        reward: piece.total.reward - first.reward,
+        cost: piece.total.cost - first.cost,
+    };
+    let steep = Place {
+        base: piece.base,
+        total: first,
+        steepest: piece.steepest,
+        flattest: piece.total,
+    };
+    let flat = Place {
+        base: piece.base + first,
+        total: last,
+        steepest: piece.total,
+        flattest: piece.flattest,
+    };
+    Step::Split(
+        any_cut_out(piece, sides, Side::First, steep, merges),
+        any_cut_out(piece, sides, Side::Last, flat, merges),
+    )
+}
+
+fn any_cut_out<N: Amount>(
+    piece: &Piece<N>,
+    sides: &[Side],
+    side: Side,
+    place: Place,
+    merges: &mut Merges,
+) -> AnyPiece {
+    if fits::<i64>(place.total) {
+        AnyPiece::Narrow(cut_out(piece, sides, side, place, merges))
+    } else {
+        AnyPiece::Wide(cut_out(piece, sides, side, place, merges))
+    }
+}
+
+/// The piece as one link: an edge of infinite or zero slope, or a stretch with a bound.
+fn whole<N: Amount>(piece: Piece<N>, bound: Option<Vec<Gain>>) -> Part {
+    let (steepest, flattest) = if bound.is_none() {
+        (piece.total, piece.total)
+    } else {
+        (piece.steepest, piece.flattest)
+    };
+    Part {
+        base: piece.base,
+        total: piece.total,
+        steepest,
+        flattest,
+        links: vec![Link {
+            gain: piece.total,
+            end: piece.len(),
+        }],
+        members: piece.id,
+        bound,
+    }
+}
+
+/// A piece whose balances are all zero, in its finest links.
+fn edge<N: Amount>(piece: Piece<N>) -> Part {
+    let has_flow = |_, slot: usize| piece.network.slots[slot].flow > N::ZERO;
+    let parts = components(&piece.network, |_| true, has_flow);
+    let mut gains = vec![Gain::ZERO; parts.count];
+    let mut sizes = vec![0usize; parts.count];
+    for u in 0..piece.len() {
+        gains[parts.of[u] as usize] += piece.gain(u);
+        sizes[parts.of[u] as usize] += 1;
+    }
+    let mut end = 0;
+    let mut next = Vec::with_capacity(parts.count);
+    let mut links: Vec<Link> = Vec::with_capacity(parts.count);
+    for (&gain, &size) in gains.iter().zip(&sizes) {
+        next.push(end);
+        end += size;
+        match links.last_mut() {
+            // What neither costs nor earns joins its neighbour.
+            Some(last) if gain == Gain::ZERO || last.gain == Gain::ZERO => {
+                last.gain += gain;
+                last.end = end;
+            }
+            _ => links.push(Link { gain, end }),
+        }
+    }
+    let mut members = vec![0; piece.len()];
+    for u in 0..piece.len() {
+        let place = &mut next[parts.of[u] as usize];
+        members[*place] = piece.id[u];
+        *place += 1;
+    }
+    Part {
+        base: piece.base,
+        total: piece.total,
+        steepest: piece.total,
+        flattest: piece.total,
+        links,
+        members,
+        bound: None,
+    }
+}

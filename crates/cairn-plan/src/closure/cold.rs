@@ -1,0 +1,175 @@
+//! The cold start: blocking flows from zero, given up soon if they do not finish. Knows one network at a time.
+
+use super::amount::Amount;
+use super::budget::{Budget, Stopped, check};
+use super::network::{NONE, Network};
+use super::scratch::Scratch;
+use super::sides::Side;
+
+/// Whether a bounded attempt came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// All surplus that can reach a deficit has; the sides are set.
+    Finished,
+    /// Too slow; the flow is valid but not maximal.
+    GaveUp,
+}
+
+/// Routes surplus to deficits by at most `phases` blocking flows along shortest paths.
+///
+/// Dinic's algorithm (1970), where a path takes the first arc that fits. On regular dags (meshes, FFTs, trees) a
+/// few phases suffice, better than anything cleverer; on others it is given up as soon as a phase leaves more
+/// than half of the surplus. O(phases·arcs) and the total length of the paths.
+pub(crate) fn attempt<N: Amount>(
+    network: &mut Network<N>,
+    scratch: &mut Scratch,
+    phases: usize,
+    budget: &dyn Budget,
+) -> Result<Attempt, Stopped> {
+    let mut before: Option<f64> = None;
+    for phase in 0.. {
+        check(budget)?;
+        label_from_deficits(network, &mut scratch.queue);
+        let mut sources = std::mem::take(&mut scratch.live);
+        sources.clear();
+        let has_surplus = |&u: &u32| network.nodes[u as usize].balance > N::ZERO;
+        sources.extend(scratch.queue.iter().copied().filter(has_surplus));
+        let surplus: f64 = (sources.iter())
+            .map(|&u| network.nodes[u as usize].balance.to_float())
+            .sum();
+        let slow = phase >= 2 && before.is_some_and(|before| 2.0 * surplus > before);
+        let done = sources.is_empty();
+        if !done && !slow && phase < phases {
+            for &source in &sources {
+                drain(network, source as usize, &mut scratch.path);
+            }
+        }
+        scratch.live = sources;
+        if done {
+            set_sides(network, scratch);
+            return Ok(Attempt::Finished);
+        }
+        if slow || phase == phases {
+            return Ok(Attempt::GaveUp);
+        }
+        before = Some(surplus);
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// Labels every node with its distance to the nearest deficit; `queue` gets all nodes that reach one.
+fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>) {
+    queue.clear();
+    for u in 0..network.len() {
+        let node = &mut network.nodes[u];
+        node.cursor = 0;
+        if node.balance < N::ZERO {
+            node.label = 0;
+            queue.push(u as u32);
+        } else {
+            node.label = NONE;
+        }
+    }
+    let mut next = 0;
+    while next < queue.len() {
+        let w = queue[next] as usize;
+        next += 1;
+        let label = network.nodes[w].label + 1;
+        let mut reach = |network: &mut Network<N>, slot: usize| {
+            let u = network.slots[slot].to;
+            let node = &mut network.nodes[u as usize];
+            if node.label == NONE {
+                node.label = label;
+                queue.push(u);
+            }
+        };
+        for slot in network.needs(w) {
+            if network.slots[slot].flow > N::ZERO {
+                reach(network, slot);
+            }
+        }
+        for slot in network.dependants(w) {
+            reach(network, slot);
+        }
+    }
+}
+
+/// Sends the surplus of `source` along shortest paths until it is gone or no path is left.
+fn drain<N: Amount>(network: &mut Network<N>, source: usize, path: &mut Vec<u32>) {
+    while network.nodes[source].balance > N::ZERO {
+        let Some(end) = find_path(network, source, path) else {
+            return;
+        };
+        let mut amount = network.nodes[source].balance;
+        amount = amount.min(-network.nodes[end].balance);
+        let mut u = source;
+        for &slot in path.iter() {
+            let slot = slot as usize;
+            if !network.needs(u).contains(&slot) {
+                amount = amount.min(network.slots[slot].flow);
+            }
+            u = network.slots[slot].to as usize;
+        }
+        u = source;
+        for &slot in path.iter() {
+            let slot = slot as usize;
+            let forward = network.needs(u).contains(&slot);
+            network.add_flow(slot, if forward { amount } else { -amount });
+            u = network.slots[slot].to as usize;
+        }
+        network.nodes[source].balance -= amount;
+        network.nodes[end].balance += amount;
+    }
+}
+
+/// A shortest path from `source` to a deficit as slots, and its end; cursors never go back within a phase.
+fn find_path<N: Amount>(
+    network: &mut Network<N>,
+    source: usize,
+    path: &mut Vec<u32>,
+) -> Option<usize> {
+    path.clear();
+    let mut u = source;
+    loop {
+        let node = network.nodes[u];
+        if node.label == 0 && node.balance < N::ZERO {
+            return Some(u);
+        }
+        let (first, middle) = (network.needs(u).start, network.needs(u).end);
+        let end = network.dependants(u).end;
+        let mut slot = first + node.cursor as usize;
+        while slot < end {
+            let towards = network.slots[slot];
+            let to = &network.nodes[towards.to as usize];
+            let open = slot < middle || towards.flow > N::ZERO;
+            let full = to.label == 0 && to.balance >= N::ZERO;
+            if open && !full && to.label != NONE && to.label + 1 == node.label {
+                break;
+            }
+            slot += 1;
+        }
+        network.nodes[u].cursor = (slot - first) as u32;
+        if slot < end {
+            path.push(slot as u32);
+            u = network.slots[slot].to as usize;
+        } else {
+            // A dead end: back one step, and past the slot that led here.
+            let led = path.pop()? as usize;
+            let mate = network.slots[led].mate as usize;
+            u = network.slots[mate].to as usize;
+            network.nodes[u].cursor += 1;
+        }
+    }
+}
+
+/// First: the nodes that the last labelling did not reach.
+fn set_sides<N: Amount>(network: &Network<N>, scratch: &mut Scratch) {
+    scratch.sides.clear();
+    scratch.sides.extend((0..network.len()).map(|u| {
+        if network.nodes[u].label == NONE {
+            Side::First
+        } else {
+            Side::Last
+        }
+    }));
+}

@@ -1,0 +1,260 @@
+//! Cuts one side out of a piece and merges nodes that no later cut can part. Knows nothing of how cuts are found.
+
+use super::amount::Amount;
+use super::components::components;
+use super::gain::Gain;
+use super::network::{Arc, NONE, Network};
+use super::piece::Piece;
+use super::sides::Side;
+use std::cmp::Ordering;
+
+/// (node, the node that stands for it from now on), as closure nodes. Every node is merged at most once.
+pub(crate) type Merges = Vec<(u32, u32)>;
+
+/// Where the new piece lies: its lower ideal and the range of its slopes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) base: Gain,
+    pub(crate) total: Gain,
+    pub(crate) steepest: Gain,
+    pub(crate) flattest: Gain,
+}
+
+/// Cuts the nodes on `side` out of `piece`, after a finished flow.
+///
+/// The new piece only matters at prices between its flattest and its steepest slope. Three rules tell that two
+/// nodes u, w, where u needs w, lie together in every optimal closure at such prices:
+/// 1. u alone is worth more than the steepest price and needs only w: with w it always comes along;
+/// 2. w alone is worth less than the flattest price and only u needs it: without u nobody wants it;
+/// 3. the arc carries more flow than all balances on this side together: a closure with w but not u would be
+///    worth less than nothing, now and at all later prices.
+///
+/// Merged nodes are noted in `merges`. Merging that would save less than a tenth of the nodes is not done.
+/// O(nodes + arcs).
+pub(crate) fn cut_out<N: Amount, M: Amount>(
+    piece: &Piece<N>,
+    sides: &[Side],
+    side: Side,
+    place: Place,
+    merges: &mut Merges,
+) -> Piece<M> {
+    let ties = Ties::new(piece, sides, side, place);
+    let classes = ties.classes();
+    let mut cut = quotient(piece, &classes, place, merges);
+    cut.settle_flow();
+    cut
+}
+
+/// By node its class, `NONE` for nodes left out; and the number of classes.
+struct Classes {
+    of: Vec<u32>,
+    count: usize,
+}
+
+/// The node takes its only need along (rule 1).
+const LEADS: u8 = 1;
+/// The node follows its only dependant (rule 2).
+const FOLLOWS: u8 = 2;
+
+/// Which nodes the three rules tie together.
+struct Ties<'a, N> {
+    piece: &'a Piece<N>,
+    sides: &'a [Side],
+    side: Side,
+    flags: Vec<u8>,
+    /// The sum of all balances on the side, without sign.
+    loose: N,
+    members: usize,
+}
+
+impl<'a, N: Amount> Ties<'a, N> {
+    fn new(piece: &'a Piece<N>, sides: &'a [Side], side: Side, place: Place) -> Self {
+        let mut ties = Ties {
+            piece,
+            sides,
+            side,
+            flags: vec![0; piece.len()],
+            loose: N::ZERO,
+            members: 0,
+        };
+        for u in 0..piece.len() {
+            if ties.includes(u) {
+                ties.members += 1;
+                ties.loose += piece.network.nodes[u].balance;
+                ties.flags[u] = ties.flag(u, place);
+            }
+        }
+        ties.loose = ties.loose.max(-ties.loose);
+        ties
+    }
+
+    fn includes(&self, u: usize) -> bool {
+        self.sides[u] == self.side
+    }
+
+    fn flag(&self, u: usize, place: Place) -> u8 {
+        let own = Gain {
+            reward: self.piece.reward[u],
+            cost: self.piece.cost[u],
+        };
+        let network = &self.piece.network;
+        let is_single = |slots: std::ops::Range<usize>| {
+            let inside = slots.filter(|&s| self.includes(network.slots[s].to as usize));
+            inside.take(2).count() == 1
+        };
+        let is_steep =
+            own.cmp_slope(place.steepest) == Ordering::Greater || (own.cost == 0 && own.reward > 0);
+        let is_flat =
+            own.cmp_slope(place.flattest) == Ordering::Less || (own.reward == 0 && own.cost > 0);
+        if is_steep && is_single(network.needs(u)) {
+            LEADS
+        } else if is_flat && is_single(network.dependants(u)) {
+            FOLLOWS
+        } else {
+            0
+        }
+    }
+
+    /// Whether the dependant behind `slot` of `w` is tied to `w`.
+    fn is_tied(&self, w: usize, slot: usize) -> bool {
+        let towards = self.piece.network.slots[slot];
+        self.flags[towards.to as usize] == LEADS
+            || self.flags[w] == FOLLOWS
+            || towards.flow > self.loose
+    }
+
+    fn classes(&self) -> Classes {
+        if self.count_ties() * 10 >= self.members {
+            let network = &self.piece.network;
+            let found = components(network, |u| self.includes(u), |w, s| self.is_tied(w, s));
+            if (self.members - found.count) * 10 >= self.members {
+                return Classes {
+                    of: found.of,
+                    count: found.count,
+                };
+            }
+        }
+        let mut count = 0;
+        let number = |u| {
+            if self.includes(u) {
+                count += 1;
+                count - 1
+            } else {
+                NONE
+            }
+        };
+        let of = (0..self.piece.len()).map(number).collect();
+        Classes {
+            of,
+            count: self.members,
+        }
+    }
+
+    fn count_ties(&self) -> usize {
+        let network = &self.piece.network;
+        let tied = |w: usize| {
+            let inside = |s: &usize| self.includes(network.slots[*s].to as usize);
+            (network.dependants(w).filter(inside))
+                .filter(|&s| self.is_tied(w, s))
+                .count()
+        };
+        let members = (0..self.piece.len()).filter(|&w| self.includes(w));
+        members.map(tied).sum()
+    }
+}
+
+/// The piece whose nodes are the classes. Its arcs carry the old flow in the new units; balances are not set.
+fn quotient<N: Amount, M: Amount>(
+    piece: &Piece<N>,
+    classes: &Classes,
+    place: Place,
+    merges: &mut Merges,
+) -> Piece<M> {
+    let mut id = vec![NONE; classes.count];
+    let mut reward = vec![0; classes.count];
+    let mut cost = vec![0; classes.count];
+    for u in 0..piece.len() {
+        let class = classes.of[u] as usize;
+        if classes.of[u] == NONE {
+            continue;
+        }
+        if id[class] == NONE {
+            id[class] = piece.id[u];
+        } else {
+            merges.push((piece.id[u], id[class]));
+        }
+        reward[class] += piece.reward[u];
+        cost[class] += piece.cost[u];
+    }
+    let old_unit = piece.total.reduced().cost as f64;
+    let new_unit = place.total.reduced().cost as f64;
+    let arcs = merged_arcs(piece, classes, new_unit / old_unit);
+    Piece {
+        network: Network::new(classes.count, &arcs),
+        id,
+        reward,
+        cost,
+        base: place.base,
+        total: place.total,
+        steepest: place.steepest,
+        flattest: place.flattest,
+        is_levelled: piece.is_levelled,
+        cold_failure: piece.cold_failure,
+    }
+}
+
+/// The arcs between different classes, parallel ones merged, sorted by their `from`, with `factor` times the flow.
+fn merged_arcs<N: Amount, M: Amount>(
+    piece: &Piece<N>,
+    classes: &Classes,
+    factor: f64,
+) -> Vec<Arc<M>> {
+    let (start, members) = members_by_class(classes);
+    let has_merged = members.len() > classes.count;
+    let mut arcs: Vec<Arc<M>> = Vec::new();
+    // By class: the last arc towards it.
+    let mut last = vec![NONE; if has_merged { classes.count } else { 0 }];
+    for from in 0..classes.count as u32 {
+        let first_arc = arcs.len() as u32;
+        for &u in &members[start[from as usize] as usize..start[from as usize + 1] as usize] {
+            for slot in piece.network.needs(u as usize) {
+                let towards = piece.network.slots[slot];
+                let to = classes.of[towards.to as usize];
+                if to == NONE || to == from {
+                    continue;
+                }
+                let flow = M::from_float(towards.flow.to_float() * factor);
+                if has_merged {
+                    let known = last[to as usize];
+                    if known != NONE && known >= first_arc {
+                        arcs[known as usize].flow += flow;
+                        continue;
+                    }
+                    last[to as usize] = arcs.len() as u32;
+                }
+                arcs.push(Arc { from, to, flow });
+            }
+        }
+    }
+    arcs
+}
+
+/// The nodes sorted by class, and where each class starts.
+fn members_by_class(classes: &Classes) -> (Vec<u32>, Vec<u32>) {
+    let mut start = vec![0u32; classes.count + 1];
+    for &class in classes.of.iter().filter(|&&class| class != NONE) {
+        start[class as usize + 1] += 1;
+    }
+    for class in 0..classes.count {
+        start[class + 1] += start[class];
+    }
+    let mut next = start.clone();
+    let mut members = vec![0; start[classes.count] as usize];
+    for (u, &class) in classes.of.iter().enumerate() {
+        if class != NONE {
+            members[next[class as usize] as usize] = u as u32;
+            next[class as usize] += 1;
+        }
+    }
+    (start, members)
+}

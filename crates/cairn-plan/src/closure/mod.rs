@@ -1,0 +1,32 @@
+//! Parametric maximum closure: the chain of best ideals of a dag for all prices. Knows no schedules or clocks.
+//!
+//! Data flows from [`graph`] (the dag as needs, rewards and costs) through [`chain`] (which cuts pieces in two)
+//! to links; a piece is solved by [`cold`] starts, or by [`level`]ling and then [`route`].
+
+mod amount;
+mod bound;
+mod budget;
+mod chain;
+mod cold;
+mod components;
+mod contract;
+mod gain;
+mod graph;
+mod level;
+mod network;
+mod piece;
+mod route;
+mod scratch;
+mod sides;
+mod solve;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod twin;
+
+pub use budget::{Budget, Unlimited};
+pub(crate) use chain::chain;
+pub(crate) use gain::Gain;
+pub(crate) use graph::ClosureGraph;
+pub(crate) use network::NONE;
+pub(crate) use solve::Tuning;

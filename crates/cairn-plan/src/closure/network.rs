@@ -1,0 +1,143 @@
+//! A flow network without source or sink: nodes hold balances, arcs hold flow. Knows neither tasks nor prices.
+
+use super::amount::Amount;
+use std::ops::Range;
+
+/// "No node", "no label".
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// One node: its balance, where its slots lie, and what the flow algorithms note about it.
+///
+/// All of it in one place, because the algorithms look at labels and balances of neighbours all the time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Node<N> {
+    /// Positive: what is left over here. Negative: what is missing.
+    pub(crate) balance: N,
+    needs: u32,
+    dependants: u32,
+    /// Distance to (or from) the nearest node that can take (or give).
+    pub(crate) label: u32,
+    /// The slot to look at next, counted from the node's first.
+    pub(crate) cursor: u32,
+    /// The next node in the same bucket.
+    pub(crate) next: u32,
+}
+
+/// One end of an arc. Every arc has two, so that both of its nodes find its flow among their own slots.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot<N> {
+    /// The node at the other end.
+    pub(crate) to: u32,
+    /// The slot of the other end.
+    pub(crate) mate: u32,
+    /// The flow on the arc, never negative; the same in both slots.
+    pub(crate) flow: N,
+}
+
+/// An arc: `from` needs `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arc<N> {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) flow: N,
+}
+
+/// Nodes that need others. An arc may carry any amount from a node to one that it needs; what it carries may be
+/// taken back. Slots of a node lie side by side: first towards its needs, then towards its dependants.
+#[derive(Clone, Debug)]
+pub(crate) struct Network<N> {
+    /// One entry more than there are nodes: the last only ends the slots.
+    pub(crate) nodes: Vec<Node<N>>,
+    pub(crate) slots: Vec<Slot<N>>,
+}
+
+impl<N: Amount> Network<N> {
+    /// From arcs sorted by their `from`. Balances are zero. O(nodes + arcs).
+    pub(crate) fn new(count: usize, arcs: &[Arc<N>]) -> Network<N> {
+        let mut needs = vec![0u32; count];
+        let mut dependants = vec![0u32; count];
+        for arc in arcs {
+            needs[arc.from as usize] += 1;
+            dependants[arc.to as usize] += 1;
+        }
+        let mut nodes = Vec::with_capacity(count + 1);
+        let mut start = 0;
+        for u in 0..count {
+            nodes.push(Node {
+                needs: start,
+                dependants: start + needs[u],
+                ..Node::default()
+            });
+            start += needs[u] + dependants[u];
+            // From here on: where the node's next need and next dependant go.
+            needs[u] = nodes[u].needs;
+            dependants[u] = nodes[u].dependants;
+        }
+        nodes.push(Node {
+            needs: start,
+            dependants: start,
+            ..Node::default()
+        });
+        let mut slots = vec![Slot::default(); start as usize];
+        for &Arc { from, to, flow } in arcs {
+            let forward = needs[from as usize];
+            let backward = dependants[to as usize];
+            needs[from as usize] += 1;
+            dependants[to as usize] += 1;
+            slots[forward as usize] = Slot {
+                to,
+                mate: backward,
+                flow,
+            };
+            slots[backward as usize] = Slot {
+                to: from,
+                mate: forward,
+                flow,
+            };
+        }
+        Network { nodes, slots }
+    }
+
+    /// Number of nodes.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// The slots of `u` towards what it needs.
+    #[inline(always)]
+    pub(crate) fn needs(&self, u: usize) -> Range<usize> {
+        self.nodes[u].needs as usize..self.nodes[u].dependants as usize
+    }
+
+    /// The slots of `u` towards what needs it.
+    #[inline(always)]
+    pub(crate) fn dependants(&self, u: usize) -> Range<usize> {
+        self.nodes[u].dependants as usize..self.nodes[u + 1].needs as usize
+    }
+
+    /// Adds `amount`, which may be negative, to the flow in both slots of an arc. Balances are the caller's.
+    #[inline(always)]
+    pub(crate) fn add_flow(&mut self, slot: usize, amount: N) {
+        let mate = self.slots[slot].mate as usize;
+        self.slots[slot].flow += amount;
+        self.slots[mate].flow += amount;
+    }
+
+    /// Sets the flow in both slots of an arc. Balances are the caller's.
+    #[inline(always)]
+    pub(crate) fn set_flow(&mut self, slot: usize, amount: N) {
+        let mate = self.slots[slot].mate as usize;
+        self.slots[slot].flow = amount;
+        self.slots[mate].flow = amount;
+    }
+
+    /// Moves `amount`, which may be negative, from `u` along its slot `need`.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, u: usize, need: usize, amount: N) {
+        let to = self.slots[need].to as usize;
+        self.add_flow(need, amount);
+        self.nodes[u].balance -= amount;
+        self.nodes[to].balance += amount;
+    }
+}

@@ -1,0 +1,137 @@
+//! A piece of the chain that is not settled yet: the nodes between two ideals, their flow, their price. Knows
+//! neither where it came from nor how it is solved.
+
+use super::amount::Amount;
+use super::gain::Gain;
+use super::network::Network;
+
+/// The nodes of B∖A for two ideals A ⊂ B of the chain.
+///
+/// The price of the piece is the slope of its chord, r/c for its whole reward r and cost c. In units of r and c
+/// divided by their common divisor everything is an integer: `balance = reward·c − cost·r + inflow − outflow`.
+/// The balances add up to zero, and if a flow makes all of them zero, no ideal between A and B lies above the
+/// chord.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece<N> {
+    pub(crate) network: Network<N>,
+    /// By node: one of the closure nodes that it stands for.
+    pub(crate) id: Vec<u32>,
+    /// By node.
+    pub(crate) reward: Vec<u64>,
+    /// By node.
+    pub(crate) cost: Vec<u64>,
+    /// Reward and cost of A.
+    pub(crate) base: Gain,
+    /// Reward and cost of B∖A.
+    pub(crate) total: Gain,
+    /// No edge of the hull inside the piece is steeper.
+    pub(crate) steepest: Gain,
+    /// No edge of the hull inside the piece is flatter.
+    pub(crate) flattest: Gain,
+    /// Whether the flow has been through the levelling sweeps.
+    pub(crate) is_levelled: bool,
+    /// Of how many nodes the smallest ancestor was that a cold start could not solve.
+    pub(crate) cold_failure: usize,
+}
+
+impl<N: Amount> Piece<N> {
+    /// Number of nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.id.len()
+    }
+
+    /// Reward and cost of a node.
+    #[inline]
+    pub(crate) fn gain(&self, u: usize) -> Gain {
+        Gain {
+            reward: self.reward[u],
+            cost: self.cost[u],
+        }
+    }
+
+    /// Whether every balance is zero: then the flow proves that no ideal lies above the chord.
+    pub(crate) fn is_balanced(&self) -> bool {
+        (self.network.nodes.iter()).all(|node| node.balance == N::ZERO)
+    }
+
+    /// The flow in every slot, to be given back to [`Piece::set_flow`].
+    pub(crate) fn flow(&self) -> Vec<N> {
+        self.network.slots.iter().map(|slot| slot.flow).collect()
+    }
+
+    /// Puts a flow back that [`Piece::flow`] kept.
+    pub(crate) fn set_flow(&mut self, flow: &[N]) {
+        for (slot, &flow) in self.network.slots.iter_mut().zip(flow) {
+            slot.flow = flow;
+        }
+        self.set_balances();
+    }
+
+    /// Takes all flow off the arcs and sets the balances accordingly.
+    pub(crate) fn reset_flow(&mut self) {
+        for slot in &mut self.network.slots {
+            slot.flow = N::ZERO;
+        }
+        let unit = self.total.reduced();
+        for u in 0..self.len() {
+            self.network.nodes[u].balance = self.own_balance(u, unit);
+        }
+    }
+
+    /// Sets the balances that belong to the flow on the arcs.
+    pub(crate) fn set_balances(&mut self) {
+        let unit = self.total.reduced();
+        for u in 0..self.len() {
+            let mut balance = self.own_balance(u, unit);
+            for slot in self.network.needs(u) {
+                balance -= self.network.slots[slot].flow;
+            }
+            for slot in self.network.dependants(u) {
+                balance += self.network.slots[slot].flow;
+            }
+            self.network.nodes[u].balance = balance;
+        }
+    }
+
+    #[inline]
+    fn own_balance(&self, u: usize, unit: Gain) -> N {
+        N::product(self.reward[u], unit.cost) - N::product(self.cost[u], unit.reward)
+    }
+
+    /// Sets the balances that belong to the flow on the arcs, once nodes without cost pass on what they get.
+    ///
+    /// Any flow is a valid start; but the nodes without cost are many, and a flow that came here through rounding
+    /// would leave a small balance on each.
+    pub(crate) fn settle_flow(&mut self) {
+        let unit = self.total.reduced();
+        // Needs come before their dependants, so from the end all inflow is known.
+        for u in (0..self.len()).rev() {
+            if self.cost[u] == 0 {
+                self.pass_on(u, N::product(self.reward[u], unit.cost));
+            }
+        }
+        self.set_balances();
+    }
+
+    /// Spreads `own` and all inflow of `u` over its needs in proportion to the flow that they get now.
+    fn pass_on(&mut self, u: usize, own: N) {
+        let network = &mut self.network;
+        let inflow = network.dependants(u).map(|slot| network.slots[slot].flow);
+        let mut left = inflow.fold(own, |sum, flow| sum + flow);
+        let outflow = network.needs(u).map(|slot| network.slots[slot].flow);
+        let share = left.to_float() / outflow.fold(N::ZERO, |sum, flow| sum + flow).to_float();
+        let mut last = None;
+        for slot in network.needs(u) {
+            let flow = network.slots[slot].flow;
+            if flow > N::ZERO {
+                let amount = N::from_float(flow.to_float() * share).min(left);
+                network.set_flow(slot, amount);
+                left -= amount;
+                last = Some(slot);
+            }
+        }
+        if let Some(last) = last {
+            network.add_flow(last, left);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Buffers that the flow algorithms share from piece to piece. Holds no results but the sides.
+
+use super::sides::Side;
+
+/// Working space for one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// By node: the side of the cut, set by a finished algorithm.
+    pub(crate) sides: Vec<Side>,
+    /// Nodes in the order in which a search met them.
+    pub(crate) queue: Vec<u32>,
+    /// Nodes still in play.
+    pub(crate) live: Vec<u32>,
+    /// By label: the first active node with it.
+    pub(crate) heads: Vec<u32>,
+    /// By label: how many nodes have it.
+    pub(crate) counts: Vec<u32>,
+    /// Slots of a path.
+    pub(crate) path: Vec<u32>,
+}

@@ -1,0 +1,64 @@
+//! Finds the best closure of a piece at its own price: which flow algorithm, in which order. Knows one piece.
+
+use super::amount::Amount;
+use super::budget::{Budget, Stopped};
+use super::cold::{Attempt, attempt};
+use super::level::level;
+use super::piece::Piece;
+use super::route::route;
+use super::scratch::Scratch;
+
+/// How much of what to try: the figures that measured best. They change the time, never the result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Blocking flows that a cold start gets. Regular dags need two or three.
+    pub(crate) cold_phases: usize,
+    /// Levelling sweeps, once for a piece and all that is cut from it: more do not pay.
+    pub(crate) sweeps: usize,
+    /// Pieces with fewer nodes are not levelled.
+    pub(crate) worth_levelling: usize,
+    /// Pieces with fewer nodes are not worth another thread.
+    pub(crate) worth_a_thread: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            cold_phases: 4,
+            sweeps: 16,
+            worth_levelling: 200,
+            worth_a_thread: 4000,
+        }
+    }
+}
+
+/// Makes the flow of `piece` maximal and sets the sides: `First` is a closure of greatest value at the price of
+/// the piece. Where all balances are zero there is none better than the chord, and the sides mean nothing.
+///
+/// A cold start first, which solves regular dags at once; then levelling, then push–relabel. A piece that is
+/// nearly as large as one where the cold start failed does not try it.
+pub(crate) fn solve<N: Amount>(
+    piece: &mut Piece<N>,
+    scratch: &mut Scratch,
+    tuning: &Tuning,
+    budget: &dyn Budget,
+) -> Result<(), Stopped> {
+    if piece.len() <= piece.cold_failure / 2 {
+        let kept = piece.is_levelled.then(|| piece.flow());
+        piece.reset_flow();
+        if attempt(&mut piece.network, scratch, tuning.cold_phases, budget)? == Attempt::Finished {
+            piece.is_levelled = false;
+            return Ok(());
+        }
+        piece.cold_failure = piece.len();
+        if let Some(kept) = kept {
+            piece.set_flow(&kept);
+        }
+    }
+    if !piece.is_levelled && piece.len() >= tuning.worth_levelling {
+        piece.reset_flow();
+        piece.is_levelled = true;
+        level(&mut piece.network, &piece.cost, tuning.sweeps, budget)?;
+    }
+    route(&mut piece.network, scratch, budget)
+}

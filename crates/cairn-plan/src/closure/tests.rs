@@ -1,0 +1,125 @@
+//! The chain against its slow twin, with every algorithm forced.
+
+use super::budget::Unlimited;
+use super::chain::{Chain, chain};
+use super::gain::Gain;
+use super::graph::ClosureGraph;
+use super::solve::Tuning;
+use super::twin::twin_chain;
+use crate::Weights;
+use cairn_dag::Dag;
+use cairn_oracle::any_dag;
+use proptest::prelude::*;
+use std::cmp::Ordering;
+
+/// Weights from nothing to enormous, by a seed.
+pub(super) fn weights(tasks: usize, style: u8, seed: u64) -> Weights {
+    let mut state = seed | 1;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut some = |most: u64| Some((0..tasks).map(|_| random(most)).collect());
+    let (cost, reward) = match style {
+        0 => return Weights::unit(tasks),
+        1 => (some(4), None),
+        2 => (None, some(3)),
+        3 => (some(6), some(6)),
+        4 => (some(1 << 40), None),
+        _ => (some(1 << 53), some(1 << 53)),
+    };
+    Weights::new(tasks, cost, reward).unwrap()
+}
+
+fn tunings() -> [Tuning; 4] {
+    let default = Tuning::default();
+    let forced = Tuning {
+        cold_phases: 0,
+        worth_levelling: 0,
+        worth_a_thread: 1,
+        ..default
+    };
+    let unlevelled = Tuning {
+        worth_levelling: usize::MAX,
+        ..forced
+    };
+    let patient = Tuning {
+        cold_phases: 1000,
+        ..default
+    };
+    [default, forced, unlevelled, patient]
+}
+
+/// The links of a chain as gain and closure nodes.
+fn links(chain: &Chain, nodes: usize) -> Vec<(Gain, Vec<u32>)> {
+    let gains = chain
+        .parts
+        .iter()
+        .flat_map(|p| p.links.iter().map(|l| l.gain));
+    let mut links: Vec<(Gain, Vec<u32>)> = gains.map(|g| (g, Vec::new())).collect();
+    for (node, &link) in chain.link_of(nodes).iter().enumerate() {
+        links[link as usize].1.push(node as u32);
+    }
+    links
+}
+
+/// Nested closures with the gains they claim, slopes never rising.
+fn check_chain(graph: &ClosureGraph, links: &[(Gain, Vec<u32>)]) {
+    let mut rank = vec![usize::MAX; graph.len()];
+    for (i, (gain, nodes)) in links.iter().enumerate() {
+        let mut sum = Gain::ZERO;
+        for &u in nodes {
+            assert_eq!(rank[u as usize], usize::MAX);
+            rank[u as usize] = i;
+            sum += Gain {
+                reward: graph.reward[u as usize],
+                cost: graph.cost[u as usize],
+            };
+        }
+        assert_eq!(*gain, sum);
+    }
+    assert!(rank.iter().all(|&r| r != usize::MAX));
+    for &(u, w) in &graph.needs {
+        assert!(rank[w as usize] <= rank[u as usize], "{u} needs {w}");
+    }
+    for pair in links.windows(2) {
+        assert_ne!(pair[0].0.cmp_slope(pair[1].0), Ordering::Less);
+    }
+}
+
+fn compare(dag: &Dag, weights: &Weights) {
+    let graph = ClosureGraph::new(dag, weights).unwrap();
+    let slow = twin_chain(&graph);
+    // Gains sorted: links of one edge may come in several orders, but are always the same ones.
+    let sorted = |links: &[(Gain, Vec<u32>)]| {
+        let gains = links.iter().map(|l| (l.0.reward, l.0.cost));
+        let mut gains: Vec<_> = gains.filter(|g| *g != (0, 0)).collect();
+        gains.sort_unstable();
+        gains
+    };
+    for tuning in tunings() {
+        let fast = links(&chain(&graph, &tuning, &Unlimited), graph.len());
+        check_chain(&graph, &fast);
+        assert_eq!(sorted(&fast), sorted(&slow));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn chain_equals_its_twin(dag in any_dag(24), style in 0u8..6, seed: u64) {
+        compare(&dag, &weights(dag.len(), style, seed));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn chain_of_larger_dags_equals_its_twin(dag in any_dag(90), style in 0u8..6, seed: u64) {
+        compare(&dag, &weights(dag.len(), style, seed));
+    }
+}

@@ -1,0 +1,107 @@
+//! An upper bound for a component from its blocks: gates ignored, each block as good as it can be alone.
+//! Knows nothing of orders.
+
+use super::component::{Component, DisjointSets, NONE};
+use super::convolution::{convolve, signed};
+use super::cutset::Cutset;
+use super::frontier::Frontier;
+use super::knowledge::{Finding, Knowledge, Method};
+use super::macro_states::{MacroStates, gate_order};
+use crate::work::Work;
+use std::collections::HashMap;
+
+/// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockBound;
+
+impl Method for BlockBound {
+    fn name(&self) -> &'static str {
+        "block convolution"
+    }
+
+    fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
+        let mut solved: HashMap<Component, Vec<i32>> = HashMap::new();
+        let mut sum = vec![0];
+        for block in blocks(component) {
+            let cost = sum.len() as u64 * block.nodes() as u64 / 8;
+            if !work.spend(cost) {
+                return Finding::default();
+            }
+            let profile =
+                (solved.entry(block)).or_insert_with_key(|b| signed(&upper_profile(b, work)));
+            sum = convolve(&sum, profile);
+        }
+        Finding {
+            upper: Some(sum.into_iter().map(|x| x as u32).collect()),
+            states: solved.len() as u64,
+            ..Finding::default()
+        }
+    }
+}
+
+/// The blocks: parts joined by needs alone, as components without gates.
+fn blocks(component: &Component) -> Vec<Component> {
+    let nodes = component.nodes();
+    let mut sets = DisjointSets::new(nodes);
+    for r in 0..component.rewards() as u32 {
+        for pair in component.needs(r).windows(2) {
+            sets.join(pair[0], pair[1]);
+        }
+    }
+    let mut members: Vec<(u32, u32)> = (0..nodes as u32).map(|v| (sets.find(v), v)).collect();
+    members.sort_unstable();
+    let mut local = vec![0; nodes];
+    let mut block_of = vec![0; nodes];
+    let mut sizes = Vec::new();
+    for (b, group) in members.chunk_by(|x, y| x.0 == y.0).enumerate() {
+        for (i, &(_, v)) in group.iter().enumerate() {
+            local[v as usize] = i as u32;
+            block_of[v as usize] = b;
+        }
+        sizes.push(group.len());
+    }
+    let mut rewards: Vec<(Vec<Vec<u32>>, Vec<u32>)> = vec![Default::default(); sizes.len()];
+    for r in 0..component.rewards() as u32 {
+        let needs = component.needs(r);
+        let (lists, weights) = &mut rewards[block_of[needs[0] as usize]];
+        lists.push(needs.iter().map(|&v| local[v as usize]).collect());
+        weights.push(component.weight(r));
+    }
+    (rewards.into_iter().zip(sizes))
+        .map(|((needs, weight), size)| Component::new(&needs, weight, vec![NONE; size]))
+        .collect()
+}
+
+/// The exact profile of a block where one of the methods finds it, else a valid bound.
+fn upper_profile(block: &Component, work: &Work<'_>) -> Vec<u32> {
+    let mut known = Knowledge::new(block, shared_weights(block), gate_order(block));
+    let methods: [&dyn Method; 3] = [&Cutset { most: 6 }, &MacroStates { beam: None }, &Frontier];
+    for method in methods {
+        if known.is_exact() {
+            break;
+        }
+        known.learn(method, block, &mut work.part(200_000));
+    }
+    known.upper
+}
+
+/// Each reward's weight shared equally among the nodes it needs: a set of `t` nodes gains at most the `t` largest
+/// sums of shares. Valid for any component without gates, and so with gates too.
+pub(crate) fn shared_weights(component: &Component) -> Vec<u32> {
+    let mut share = vec![0.0f64; component.nodes()];
+    for r in 0..component.rewards() as u32 {
+        let needs = component.needs(r);
+        for &v in needs {
+            share[v as usize] += f64::from(component.weight(r)) / needs.len() as f64;
+        }
+    }
+    share.sort_by(|a, b| b.total_cmp(a));
+    let mut sum = 0.0;
+    let mut bound = vec![0];
+    for s in share {
+        sum += s;
+        // A little is added against rounding: the bound stays valid, and a whole number is not cut below itself.
+        bound.push(((sum * (1.0 + 1e-9) + 1e-6).floor() as u32).min(component.total()));
+    }
+    bound
+}

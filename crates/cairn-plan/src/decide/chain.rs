@@ -1,0 +1,544 @@
+//! From the chain of hull vertices to a verdict: solves components, adds them up, compares. Knows no flow.
+
+use super::component::{Component, NONE, Placed, components};
+use super::convolution::{convolve, signed};
+use super::improve::{gains, improve};
+use super::knowledge::Knowledge;
+use super::solve::{Effort, solve};
+use super::verdict::{Refusal, Verdict};
+use super::windows::Windows;
+use super::witness::{self, Witnesses};
+use crate::work::Work;
+use cairn_dag::{Dag, TaskId};
+use cairn_theory::merge::largest_merge;
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// A chain of sets of nonsinks through which every IC-optimal order passes, and a bound on all gains.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// By task: the interval in which it is executed, counted from 0; [`NONE`] for sinks.
+    pub interval: Vec<u32>,
+    /// By interval: whether it is an edge of the hull, so that its chord bounds what lies inside.
+    pub is_edge: Vec<bool>,
+    /// The most that any `t` nonsinks gain, t = 0..=nonsinks.
+    pub upper: Vec<u32>,
+    /// By task: its rank in a topological order, the best known so far. Followed where nothing better is found.
+    pub rank: Vec<u32>,
+}
+
+/// How much work deciding may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For each component; less when there are very many.
+    pub component: Effort,
+    /// Steps for all components together.
+    pub components: u64,
+    /// Steps for bounds across intervals: forest and windows.
+    pub across: u64,
+    /// Steps for making an order better that is not proved optimal.
+    pub improve: u64,
+    /// With fewer nonsinks than this, bounds across intervals are tried: they take quadratic time and space.
+    pub most_for_across: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            component: Effort::default(),
+            components: 4_000_000_000,
+            across: 400_000_000,
+            improve: 200_000_000,
+            most_for_across: 12_000,
+        }
+    }
+}
+
+/// The order, the bound and the verdict.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// All nonsinks in order.
+    pub order: Vec<TaskId>,
+    /// What the order's prefixes gain.
+    pub gains: Vec<u32>,
+    /// The most that any `t` nonsinks gain.
+    pub upper: Vec<u32>,
+    /// The most that a real set of `t` nonsinks was seen to gain.
+    pub witness: Vec<u32>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How many components there are, and how many different ones.
+    pub components: (usize, usize),
+    /// By name of the method: how many components it decided.
+    pub methods: Vec<(&'static str, usize)>,
+}
+
+/// The tasks and gains of each interval, and what is known of its components.
+pub(super) struct Solved {
+    pub(super) placed: Vec<Placed>,
+    /// By component: its class of equal ones.
+    pub(super) class: Vec<usize>,
+    pub(super) known: Vec<Knowledge>,
+}
+
+/// Decides a dag along a chain. The answer is the same on every machine as long as `stop` never says yes; when it
+/// does, what was found by then is returned.
+pub fn decide(
+    dag: &Dag,
+    chain: &Chain,
+    limits: &Limits,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Decision {
+    let solved = solve_components(dag, chain, limits, stop);
+    let mut intervals = Intervals::new(chain, &solved, stop);
+    let mut order = std::mem::take(&mut intervals.order);
+    let mut order_gains = gains(dag, &order);
+    let mut upper = chain.upper.clone();
+    let mut found = Witnesses::new(&order_gains);
+    let nonsinks = order.len();
+    if order_gains != upper && nonsinks <= limits.most_for_across {
+        let mut work = Work::new(limits.across, stop);
+        intervals.note_inside(&solved, &mut found, &mut work);
+        witness::greedy(dag, &intervals.tasks, &mut found, &mut work);
+        found.settle();
+        let windows = Windows::new(dag, chain, &solved, &intervals.start);
+        windows.tighten(&mut upper, &mut found, &mut work);
+        found.settle();
+    }
+    let refusal = intervals
+        .refusal
+        .take()
+        .or_else(|| intervals.crossing(&found));
+    if order_gains != upper {
+        improve(dag, &mut order, &mut Work::new(limits.improve, stop));
+        order_gains = gains(dag, &order);
+        order_gains
+            .iter()
+            .enumerate()
+            .for_each(|(t, &g)| found.note(t, g));
+    }
+    let verdict = if order_gains == upper {
+        debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
+        Verdict::Optimal
+    } else {
+        refusal.map_or(Verdict::Open, Verdict::NoneExists)
+    };
+    Decision {
+        witness: found.gains().to_vec(),
+        methods: methods(&solved),
+        components: (solved.placed.len(), solved.known.len()),
+        order,
+        gains: order_gains,
+        upper,
+        verdict,
+    }
+}
+
+/// Solves one component of each class, the classes in parallel: each has a budget of its own.
+fn solve_components(
+    dag: &Dag,
+    chain: &Chain,
+    limits: &Limits,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Solved {
+    let placed = components(dag, &chain.interval, None);
+    let mut classes: HashMap<(&Component, bool), usize> = HashMap::new();
+    let mut first: Vec<&Placed> = Vec::new();
+    let class = (placed.iter())
+        .map(|p| {
+            let key = (&p.component, chain.is_edge[p.interval as usize]);
+            *classes.entry(key).or_insert_with(|| {
+                first.push(p);
+                first.len() - 1
+            })
+        })
+        .collect();
+    let mut effort = limits.component;
+    effort.steps = (effort.steps).min(limits.components / first.len().max(1) as u64);
+    let known = (first.par_iter())
+        .map(|p| {
+            let upper = if chain.is_edge[p.interval as usize] {
+                p.component.chord()
+            } else {
+                super::block_bound::shared_weights(&p.component)
+            };
+            let mut order: Vec<u32> = (0..p.tasks.len() as u32).collect();
+            order.sort_unstable_by_key(|&v| chain.rank[p.tasks[v as usize].index()]);
+            solve(
+                &p.component,
+                upper,
+                order,
+                &effort,
+                &mut Work::new(u64::MAX, stop),
+            )
+        })
+        .collect();
+    Solved {
+        class,
+        known,
+        placed,
+    }
+}
+
+/// How often each method had the last word, most often first.
+fn methods(solved: &Solved) -> Vec<(&'static str, usize)> {
+    let mut count: Vec<(&'static str, usize)> = Vec::new();
+    for &class in &solved.class {
+        let name = solved.known[class].by.0;
+        match count.iter_mut().find(|e| e.0 == name) {
+            Some(entry) => entry.1 += 1,
+            None => count.push((name, 1)),
+        }
+    }
+    count.sort_by_key(|e| std::cmp::Reverse(e.1));
+    count
+}
+
+/// The intervals one after the other: order, bounds inside them, and the first that refuses.
+struct Intervals {
+    /// By interval: the nonsinks executed before it; one more at the end.
+    start: Vec<usize>,
+    /// By interval: its tasks.
+    tasks: Vec<Vec<TaskId>>,
+    /// By interval: its components.
+    parts: Vec<Vec<usize>>,
+    /// By interval: what is gained before it.
+    base: Vec<u32>,
+    /// The most that `t` nonsinks gain on the way through the vertices.
+    inside: Vec<u32>,
+    order: Vec<TaskId>,
+    refusal: Option<Refusal>,
+}
+
+impl Intervals {
+    fn new(chain: &Chain, solved: &Solved, stop: &(dyn Fn() -> bool + Sync)) -> Intervals {
+        let count = chain.is_edge.len();
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut tasks: Vec<Vec<TaskId>> = vec![Vec::new(); count];
+        for (i, placed) in solved.placed.iter().enumerate() {
+            parts[placed.interval as usize].push(i);
+            tasks[placed.interval as usize].extend(&placed.tasks);
+        }
+        let mut intervals = Intervals {
+            start: vec![0],
+            tasks,
+            parts,
+            base: vec![0],
+            inside: vec![0],
+            order: Vec::new(),
+            refusal: None,
+        };
+        let mut work = Work::new(400_000_000, stop);
+        for j in 0..count {
+            intervals.append(j, solved, chain, &mut work);
+        }
+        intervals
+    }
+
+    /// Merges the components of interval `j`, bounds their sum, and notes the first refusal.
+    fn append(&mut self, j: usize, solved: &Solved, chain: &Chain, work: &mut Work<'_>) {
+        let (from, base) = (self.start[j], self.base[j]);
+        let parts = &self.parts[j];
+        let to = from + self.tasks[j].len();
+        let knowns: Vec<&Knowledge> = parts
+            .iter()
+            .map(|&i| &solved.known[solved.class[i]])
+            .collect();
+        let merged = merge(parts, &knowns, solved);
+        let mut taken = vec![0usize; parts.len()];
+        let mut gained = 0;
+        let mut reached = vec![0];
+        for &unit in &merged {
+            let (placed, known) = (&solved.placed[parts[unit as usize]], knowns[unit as usize]);
+            let k = &mut taken[unit as usize];
+            self.order.push(placed.tasks[known.order[*k] as usize]);
+            gained += known.profile[*k + 1] - known.profile[*k];
+            *k += 1;
+            reached.push(gained);
+        }
+        let sum = sum_of(parts, solved, |known| &known.upper, work);
+        // Without the sum, what bounds everything bounds the inside too.
+        let inside = |t: usize| {
+            let all = chain.upper[from + t];
+            sum.as_ref().map_or(all, |s| all.min(base + s[t] as u32))
+        };
+        self.inside.extend((1..reached.len()).map(inside));
+        if self.refusal.is_none() {
+            self.refusal = refuses(parts, &knowns, solved, from, to).or_else(|| {
+                let all_admit = knowns.iter().all(|k| k.admits == Some(true));
+                let sum = sum.as_ref().filter(|_| all_admit)?;
+                let step = (0..reached.len()).find(|&t| reached[t] as i32 != sum[t])?;
+                let step = from + step;
+                Some(Refusal::Sum { from, to, step })
+            });
+        }
+        self.start.push(to);
+        self.base.push(base + gained);
+    }
+
+    /// Real sets inside the intervals.
+    fn note_inside(&self, solved: &Solved, found: &mut Witnesses, work: &mut Work<'_>) {
+        for (j, parts) in self.parts.iter().enumerate() {
+            if let Some(sum) = sum_of(parts, solved, |known| &known.lower, work) {
+                for (t, &gain) in sum.iter().enumerate() {
+                    found.note(self.start[j] + t, self.base[j] + gain as u32);
+                }
+            }
+        }
+    }
+
+    /// A witness above what the vertices allow.
+    fn crossing(&self, found: &Witnesses) -> Option<Refusal> {
+        let crosses = |t: &usize| found.gain(*t) > self.inside[*t];
+        let all = (0..self.inside.len()).filter(crosses);
+        // Prefer one whose set can be shown.
+        let step = all.min_by_key(|&t| (found.set(t).is_none(), t))?;
+        let j = self.start.partition_point(|&s| s <= step) - 1;
+        // The nearer vertex says more; the empty set and the full one say nothing.
+        let last = self.start.len() - 1;
+        let (before, after) = (j, (j + 1).min(last));
+        let near_after = self.start[after] - step < step - self.start[before];
+        let at = if (near_after && after < last) || before == 0 {
+            after
+        } else {
+            before
+        };
+        Some(Refusal::Crossing {
+            vertex: self.start[at],
+            vertex_set: self.tasks[..at].concat(),
+            step,
+            gain: found.gain(step),
+            set: found.set(step).map(<[TaskId]>::to_vec),
+            inside: self.inside[step],
+        })
+    }
+}
+
+fn merge(parts: &[usize], knowns: &[&Knowledge], solved: &Solved) -> Vec<u32> {
+    let mut profiles: Vec<&[u32]> = Vec::new();
+    let mut number: HashMap<usize, u32> = HashMap::new();
+    let units: Vec<u32> = (parts.iter().zip(knowns))
+        .map(|(&i, known)| {
+            *number.entry(solved.class[i]).or_insert_with(|| {
+                profiles.push(&known.profile);
+                profiles.len() as u32 - 1
+            })
+        })
+        .collect();
+    largest_merge(&profiles, &units)
+}
+
+fn refuses(
+    parts: &[usize],
+    knowns: &[&Knowledge],
+    solved: &Solved,
+    from: usize,
+    to: usize,
+) -> Option<Refusal> {
+    let refusing = knowns.iter().position(|k| k.admits == Some(false))?;
+    let (method, states) = knowns[refusing].by;
+    Some(Refusal::Component {
+        from,
+        to,
+        tasks: solved.placed[parts[refusing]].tasks.clone(),
+        method,
+        states,
+    })
+}
+
+/// The (max,+) convolution over the components of one interval, equal ones by repeated doubling.
+fn sum_of(
+    parts: &[usize],
+    solved: &Solved,
+    profile: impl Fn(&Knowledge) -> &Vec<u32>,
+    work: &mut Work<'_>,
+) -> Option<Vec<i32>> {
+    let mut classes: Vec<usize> = parts.iter().map(|&i| solved.class[i]).collect();
+    classes.sort_unstable();
+    let mut sum = vec![0];
+    for run in classes.chunk_by(|a, b| a == b) {
+        let mut power = signed(profile(&solved.known[run[0]]));
+        let mut left = run.len();
+        while left > 0 {
+            if !work.spend((sum.len() as u64 + power.len() as u64) * power.len() as u64 / 8) {
+                return None;
+            }
+            if left % 2 == 1 {
+                sum = convolve(&sum, &power);
+            }
+            left /= 2;
+            if left > 0 {
+                power = convolve(&power, &power);
+            }
+        }
+    }
+    Some(sum)
+}
+
+/// By task: its place in the order.
+pub(crate) fn rank_of(order: &[TaskId]) -> Vec<u32> {
+    let mut rank = vec![0; order.len()];
+    for (i, task) in order.iter().enumerate() {
+        rank[task.index()] = i as u32;
+    }
+    rank
+}
+
+/// The entries of a component: nodes without a gate.
+pub(super) fn entries(component: &Component, tasks: &[TaskId]) -> Vec<TaskId> {
+    (tasks.iter().enumerate())
+        .filter(|(v, _)| component.gate(*v as u32) == NONE)
+        .map(|(_, &task)| task)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::{any_dag, best_profile, ic_optimal_order, ideals};
+    use proptest::prelude::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// The strict vertices of the hull by looking at every set of nonsinks that can have been executed.
+    fn obvious_chain(dag: &Dag) -> Chain {
+        let nonsinks: u32 = (dag.tasks())
+            .filter(|&t| !dag.is_sink(t))
+            .map(|t| 1u32 << t.0)
+            .sum();
+        let gain = |set: u32| {
+            let has = |p: &TaskId| set >> p.0 & 1 == 1;
+            let gained = dag
+                .tasks()
+                .filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(has));
+            gained.count() as i64
+        };
+        let count = nonsinks.count_ones() as usize;
+        let mut best: Vec<(i64, u32)> = vec![(-1, 0); count + 1];
+        for set in ideals(dag)
+            .into_iter()
+            .flatten()
+            .filter(|s| s & !nonsinks == 0)
+        {
+            let t = set.count_ones() as usize;
+            if gain(set) > best[t].0 {
+                best[t] = (gain(set), set);
+            }
+        }
+        // Upper concave hull; a point on an edge is no strict vertex.
+        let mut vertices: Vec<usize> = Vec::new();
+        for t in 0..=count {
+            while let [.., a, b] = vertices[..] {
+                let (ta, tb, tt) = (a as i64, b as i64, t as i64);
+                if (best[b].0 - best[a].0) * (tt - tb) <= (best[t].0 - best[b].0) * (tb - ta) {
+                    vertices.pop();
+                } else {
+                    break;
+                }
+            }
+            vertices.push(t);
+        }
+        let mut interval = vec![NONE; dag.len()];
+        let mut upper = vec![0];
+        for (j, pair) in vertices.windows(2).enumerate() {
+            let (a, b) = (pair[0], pair[1]);
+            let new = best[b].1 & !best[a].1;
+            (0..dag.len())
+                .filter(|i| new >> i & 1 == 1)
+                .for_each(|i| interval[i] = j as u32);
+            for t in 1..=b - a {
+                let rise = (best[b].0 - best[a].0) * t as i64 / (b - a) as i64;
+                upper.push((best[a].0 + rise) as u32);
+            }
+        }
+        Chain {
+            interval,
+            is_edge: vec![true; vertices.len() - 1],
+            upper,
+            rank: rank_of(dag.topological_order()),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn verdicts_agree_with_brute_force_and_are_never_open(dag in any_dag(13)) {
+            let verdict = check(&dag, &Limits::default())?;
+            prop_assert!(verdict != Verdict::Open, "open");
+        }
+
+        /// With a beam of one and no enumeration even small dags reach the later methods.
+        #[test]
+        fn the_later_methods_are_never_wrong(dag in any_dag(13), steps in 100u64..2_000_000) {
+            let component = Effort { beam: 1, steps, enumerate: false };
+            let limits = Limits { component, across: steps, improve: steps, ..Limits::default() };
+            check(&dag, &limits)?;
+        }
+
+        /// Whenever it is stopped, what it says holds.
+        #[test]
+        fn stopping_at_any_moment_is_never_wrong(dag in any_dag(12), asked in 0u32..40) {
+            let chain = obvious_chain(&dag);
+            let count = AtomicU32::new(0);
+            let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
+            let decision = decide(&dag, &chain, &Limits::default(), &stop);
+            compare(&dag, &decision)?;
+        }
+    }
+
+    fn check(dag: &Dag, limits: &Limits) -> Result<Verdict, TestCaseError> {
+        let decision = decide(dag, &obvious_chain(dag), limits, &|| false);
+        compare(dag, &decision)?;
+        Ok(decision.verdict)
+    }
+
+    fn compare(dag: &Dag, decision: &Decision) -> Result<(), TestCaseError> {
+        let best = best_profile(dag);
+        let sources = dag.sources().count();
+        prop_assert_eq!(&decision.gains, &gains(dag, &decision.order));
+        for t in 0..decision.upper.len() {
+            let eligible = |gain: u32| (sources + gain as usize - t) as u32;
+            prop_assert!(eligible(decision.upper[t]) >= best[t], "bound at {}", t);
+            prop_assert!(eligible(decision.witness[t]) <= best[t], "witness at {}", t);
+            prop_assert!(decision.gains[t] <= decision.witness[t]);
+        }
+        let admits = ic_optimal_order(dag).is_some();
+        match &decision.verdict {
+            Verdict::Optimal => prop_assert!(admits),
+            Verdict::NoneExists(refusal) => {
+                prop_assert!(!admits);
+                check_refusal(dag, refusal)?;
+            }
+            Verdict::Open => {}
+        }
+        Ok(())
+    }
+
+    /// The sets of a crossing are real, of the sizes claimed, and gain what is claimed.
+    fn check_refusal(dag: &Dag, refusal: &Refusal) -> Result<(), TestCaseError> {
+        let Refusal::Crossing {
+            vertex,
+            vertex_set,
+            step,
+            gain,
+            set,
+            inside,
+        } = refusal
+        else {
+            return Ok(());
+        };
+        prop_assert!(gain > inside);
+        prop_assert_eq!(vertex_set.len(), *vertex);
+        if let Some(set) = set {
+            prop_assert_eq!(set.len(), *step);
+            let mask: u32 = set.iter().map(|t| 1u32 << t.0).sum();
+            prop_assert!(ideals(dag)[*step].contains(&mask));
+            let has = |p: &TaskId| mask >> p.0 & 1 == 1;
+            let gained = dag
+                .tasks()
+                .filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(has));
+            prop_assert_eq!(gained.count() as u32, *gain);
+        }
+        Ok(())
+    }
+}

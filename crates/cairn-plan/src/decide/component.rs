@@ -1,0 +1,386 @@
+//! Components of hull intervals: the independent puzzles a dag falls into. Knows nothing of how they are solved.
+//!
+//! Between two neighbouring strict hull vertices, join every in-copy with the out-copies of its parents and with
+//! its own out-copy, as far as both lie in the interval. The connected parts do not influence each other.
+
+use cairn_dag::{Dag, TaskId};
+
+/// No reward, no interval.
+pub const NONE: u32 = u32::MAX;
+
+/// One component, cut out and renumbered: *nodes* (tasks to execute) and *rewards* (tasks made eligible).
+///
+/// A reward is gained once all nodes it needs are executed; rewards with equal needs are one reward with a weight.
+/// A node may wait behind a *gate*: the reward that stands for its own eligibility. Nodes are numbered by colour
+/// refinement, so that most isomorphic components are equal as values, and equal values are always isomorphic.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Component {
+    need_start: Vec<u32>,
+    need: Vec<u32>,
+    weight: Vec<u32>,
+    gate: Vec<u32>,
+}
+
+impl Component {
+    /// From the needs of each reward (sorted node numbers), its weight, and the gate of each node.
+    ///
+    /// # Panics
+    /// If lengths differ or a number is out of range.
+    pub fn new(needs: &[Vec<u32>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
+        assert_eq!(needs.len(), weight.len(), "a weight for each reward");
+        let mut need_start = vec![0];
+        let mut need = Vec::new();
+        for nodes in needs {
+            assert!(
+                nodes.iter().all(|&v| (v as usize) < gate.len()),
+                "nodes exist"
+            );
+            need.extend(nodes);
+            need_start.push(need.len() as u32);
+        }
+        assert!(
+            gate.iter()
+                .all(|&g| g == NONE || (g as usize) < needs.len()),
+            "gates exist"
+        );
+        Component {
+            need_start,
+            need,
+            weight,
+            gate,
+        }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.gate.len()
+    }
+
+    /// Number of distinct rewards.
+    pub fn rewards(&self) -> usize {
+        self.weight.len()
+    }
+
+    /// The nodes that reward `r` needs, sorted.
+    pub fn needs(&self, r: u32) -> &[u32] {
+        let r = r as usize;
+        &self.need[self.need_start[r] as usize..self.need_start[r + 1] as usize]
+    }
+
+    /// How many tasks become eligible with reward `r`.
+    pub fn weight(&self, r: u32) -> u32 {
+        self.weight[r as usize]
+    }
+
+    /// The reward that must be gained before node `v` may be executed, or [`NONE`].
+    pub fn gate(&self, v: u32) -> u32 {
+        self.gate[v as usize]
+    }
+
+    /// Whether no node waits for a reward of the same component: then it is a bipartite block.
+    pub fn is_ungated(&self) -> bool {
+        self.gate.iter().all(|&g| g == NONE)
+    }
+
+    /// Sum of all weights.
+    pub fn total(&self) -> u32 {
+        self.weight.iter().sum()
+    }
+
+    /// For each node the rewards that need it, as start offsets and items.
+    pub fn rewards_by_node(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut start = vec![0u32; self.nodes() + 1];
+        for &v in &self.need {
+            start[v as usize + 1] += 1;
+        }
+        for i in 0..self.nodes() {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let mut items = vec![0; self.need.len()];
+        for r in 0..self.rewards() as u32 {
+            for &v in self.needs(r) {
+                items[next[v as usize] as usize] = r;
+                next[v as usize] += 1;
+            }
+        }
+        (start, items)
+    }
+
+    /// Rewards gained after each prefix of `order`; `None` if a node is executed twice or before its gate.
+    /// Linear.
+    pub fn profile(&self, order: &[u32]) -> Option<Vec<u32>> {
+        let mut waiting: Vec<u32> = (0..self.rewards() as u32)
+            .map(|r| self.needs(r).len() as u32)
+            .collect();
+        let (start, items) = self.rewards_by_node();
+        let mut executed = vec![false; self.nodes()];
+        let mut gained = 0;
+        let mut profile = vec![0];
+        for &v in order {
+            let gate = self.gate(v);
+            let open = gate == NONE || waiting[gate as usize] == 0;
+            if !open || std::mem::replace(&mut executed[v as usize], true) {
+                return None;
+            }
+            for &r in &items[start[v as usize] as usize..start[v as usize + 1] as usize] {
+                waiting[r as usize] -= 1;
+                if waiting[r as usize] == 0 {
+                    gained += self.weight(r);
+                }
+            }
+            profile.push(gained);
+        }
+        (order.len() == self.nodes()).then_some(profile)
+    }
+
+    /// The chord ⌊total·t/nodes⌋: no set of `t` nodes gains more, because the interval is an edge of the hull.
+    /// Only valid for components of such an interval.
+    pub fn chord(&self) -> Vec<u32> {
+        let (total, nodes) = (u64::from(self.total()), self.nodes() as u64);
+        (0..=nodes)
+            .map(|t| (total * t / nodes.max(1)) as u32)
+            .collect()
+    }
+}
+
+/// A component in place: which tasks its nodes are, and the interval it lies in.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The puzzle.
+    pub component: Component,
+    /// By node: the task.
+    pub tasks: Vec<TaskId>,
+    /// The interval, counted along the chain.
+    pub interval: u32,
+}
+
+/// Cuts the nonsinks of `dag` into components. `interval[v]` is the interval in which task `v` is executed, or
+/// [`NONE`] for tasks left out (the sinks). Intervals must be ideals when joined from 0 on. Time O(tasks + arcs)
+/// times a few rounds of colour refinement, plus sorting.
+///
+/// Components come sorted by interval. With `only`, those of that interval alone.
+pub fn components(dag: &Dag, interval: &[u32], only: Option<u32>) -> Vec<Placed> {
+    let wanted = |at: u32| at != NONE && only.is_none_or(|o| o == at);
+    let n = dag.len();
+    let gained = gained_in(dag, interval);
+    let colour = colours(dag, interval, &gained);
+    // Out-copies are 0..n, in-copies n..2n.
+    let mut sets = DisjointSets::new(2 * n);
+    for v in dag.tasks() {
+        let at = gained[v.index()];
+        if at == NONE {
+            continue;
+        }
+        for &p in dag.parents(v) {
+            if interval[p.index()] == at {
+                sets.join(n as u32 + v.0, p.0);
+            }
+        }
+        if interval[v.index()] == at {
+            sets.join(n as u32 + v.0, v.0);
+        }
+    }
+    let mut nodes: Vec<(u32, u32, u64, TaskId)> = (dag.tasks())
+        .filter(|v| wanted(interval[v.index()]))
+        .map(|v| (interval[v.index()], sets.find(v.0), colour[v.index()], v))
+        .collect();
+    nodes.sort_unstable();
+    let mut local = vec![NONE; n];
+    let mut placed = Vec::new();
+    for group in nodes.chunk_by(|a, b| a.1 == b.1) {
+        let tasks: Vec<TaskId> = group.iter().map(|entry| entry.3).collect();
+        for (i, v) in tasks.iter().enumerate() {
+            local[v.index()] = i as u32;
+        }
+        let at = group[0].0;
+        placed.push(Placed {
+            component: cut_out(dag, interval, &gained, &local, &tasks, at),
+            tasks,
+            interval: at,
+        });
+    }
+    placed
+}
+
+/// By task: the interval in which it becomes eligible, [`NONE`] for sources.
+pub(crate) fn gained_in(dag: &Dag, interval: &[u32]) -> Vec<u32> {
+    (dag.tasks())
+        .map(|v| {
+            let last = dag.parents(v).iter().map(|p| interval[p.index()]).max();
+            last.unwrap_or(NONE)
+        })
+        .collect()
+}
+
+fn cut_out(
+    dag: &Dag,
+    interval: &[u32],
+    gained: &[u32],
+    local: &[u32],
+    tasks: &[TaskId],
+    at: u32,
+) -> Component {
+    // Each in-copy of the component once: from the first of its parents here.
+    let mut rewards: Vec<(Vec<u32>, TaskId)> = Vec::new();
+    for &task in tasks {
+        for &child in dag.children(task) {
+            if gained[child.index()] != at {
+                continue;
+            }
+            let here = |p: &&TaskId| interval[p.index()] == at;
+            let mut needs: Vec<u32> = (dag.parents(child).iter().filter(here))
+                .map(|p| local[p.index()])
+                .collect();
+            needs.sort_unstable();
+            if needs[0] == local[task.index()] {
+                rewards.push((needs, child));
+            }
+        }
+    }
+    rewards.sort_unstable();
+    let mut needs: Vec<Vec<u32>> = Vec::new();
+    let mut weight: Vec<u32> = Vec::new();
+    let mut gate = vec![NONE; tasks.len()];
+    for (nodes, child) in rewards {
+        if needs.last() == Some(&nodes) {
+            weight[needs.len() - 1] += 1;
+        } else {
+            needs.push(nodes);
+            weight.push(1);
+        }
+        if interval[child.index()] == at {
+            gate[local[child.index()] as usize] = needs.len() as u32 - 1;
+        }
+    }
+    Component::new(&needs, weight, gate)
+}
+
+/// Colour refinement over all intervals at once: equal colours where a few rounds see no difference.
+fn colours(dag: &Dag, interval: &[u32], gained: &[u32]) -> Vec<u64> {
+    const ROUNDS: usize = 6;
+    let n = dag.len();
+    let mut out = vec![1u64; n];
+    let mut into = vec![2u64; n];
+    for _ in 0..ROUNDS {
+        let own = |other: &[u64], v: TaskId| {
+            let same = gained[v.index()] != NONE && interval[v.index()] == gained[v.index()];
+            if same { other[v.index()] } else { 0 }
+        };
+        let next_out = (dag.tasks())
+            .map(|v| {
+                let here = interval[v.index()];
+                let seen = dag.children(v).iter().filter(|c| gained[c.index()] == here);
+                let sum = seen.fold(0u64, |s, c| s.wrapping_add(mix(into[c.index()], 7)));
+                mix(mix(out[v.index()], sum), own(&into, v))
+            })
+            .collect();
+        let next_into = (dag.tasks())
+            .map(|v| {
+                let here = gained[v.index()];
+                let seen = dag
+                    .parents(v)
+                    .iter()
+                    .filter(|p| interval[p.index()] == here);
+                let sum = seen.fold(0u64, |s, p| s.wrapping_add(mix(out[p.index()], 9)));
+                mix(mix(into[v.index()], sum), own(&out, v))
+            })
+            .collect();
+        (out, into) = (next_out, next_into);
+    }
+    out
+}
+
+/// Scrambles two numbers into one.
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
+    let mut x = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b.wrapping_add(0x7F4A_7C15);
+    x ^= x >> 29;
+    x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x ^= x >> 32;
+    x = x.wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+/// Union–find with path halving.
+pub(crate) struct DisjointSets(Vec<u32>);
+
+impl DisjointSets {
+    pub(crate) fn new(count: usize) -> DisjointSets {
+        DisjointSets((0..count as u32).collect())
+    }
+
+    pub(crate) fn find(&mut self, mut x: u32) -> u32 {
+        while self.0[x as usize] != x {
+            let above = self.0[self.0[x as usize] as usize];
+            self.0[x as usize] = above;
+            x = above;
+        }
+        x
+    }
+
+    pub(crate) fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a as usize] = b;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// With one interval for everything, the components account for every nonsink, every reward and its value.
+        #[test]
+        fn components_add_up_to_the_dag(dag in any_dag(12)) {
+            let interval: Vec<u32> = (dag.tasks()).map(|v| if dag.is_sink(v) { NONE } else { 0 }).collect();
+            let parts = components(&dag, &interval, None);
+            let nodes: usize = parts.iter().map(|p| p.tasks.len()).sum();
+            prop_assert_eq!(nodes, dag.tasks().filter(|&v| !dag.is_sink(v)).count());
+            let total: u32 = parts.iter().map(|p| p.component.total()).sum();
+            prop_assert_eq!(total as usize, dag.tasks().filter(|&v| !dag.is_source(v)).count());
+            // Executing one component's tasks in topological order gains just what its own profile says.
+            for part in &parts {
+                let order: Vec<u32> = (dag.topological_order().iter())
+                    .filter_map(|v| part.tasks.iter().position(|t| t == v).map(|i| i as u32))
+                    .collect();
+                let profile = part.component.profile(&order).expect("a topological order");
+                let mut done = vec![false; dag.len()];
+                for (i, &v) in order.iter().enumerate() {
+                    done[part.tasks[v as usize].index()] = true;
+                    let gained = dag.tasks().filter(|&c| {
+                        !dag.is_source(c) && dag.parents(c).iter().all(|p| done[p.index()])
+                    });
+                    prop_assert_eq!(gained.count() as u32, profile[i + 1]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_parts_are_equal_values() {
+        // Two diamonds with shuffled ids.
+        let arcs = vec![
+            (0, 5),
+            (0, 2),
+            (5, 7),
+            (2, 7),
+            (6, 1),
+            (6, 4),
+            (4, 3),
+            (1, 3),
+        ];
+        let dag = Dag::from_arcs(8, arcs).unwrap();
+        let interval: Vec<u32> = (dag.tasks())
+            .map(|v| if dag.is_sink(v) { NONE } else { 0 })
+            .collect();
+        let parts = components(&dag, &interval, None);
+        assert_eq!(parts.len(), 2);
+        assert_eq!(parts[0].component, parts[1].component);
+        assert_eq!(
+            parts[0].component.weight(0) + parts[0].component.weight(1),
+            3
+        );
+    }
+}

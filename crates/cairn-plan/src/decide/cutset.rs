@@ -1,0 +1,285 @@
+//! Exact profiles of trees and near-trees by a (max,+) program. Knows nothing of orders.
+//!
+//! Nodes and rewards of a component, joined by needs and gates, form a graph. Where it is a forest, a program over
+//! subtrees gives the best gain for every number of executed nodes; where a few vertices spoil that, try both
+//! states of each of them (cutset conditioning).
+
+use super::component::{Component, NONE};
+use super::convolution::{NEVER, convolve};
+use super::knowledge::{Finding, Knowledge, Method};
+use crate::work::Work;
+
+/// Exact profile when at most `most` vertices meet all cycles. O(2^cut · nodes²).
+///
+/// Executed nodes of the in-trees and out-trees, bipartite trees and near-trees that make up most real workflows.
+#[derive(Clone, Copy, Debug)]
+pub struct Cutset {
+    /// The most vertices to condition on.
+    pub most: usize,
+}
+
+impl Method for Cutset {
+    fn name(&self) -> &'static str {
+        "tree program"
+    }
+
+    fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
+        let graph = Graph::new(component);
+        let Some(cut) = graph.cutset(self.most) else {
+            return Finding::default();
+        };
+        match Program::new(component, &graph, &cut).run(work) {
+            None => Finding::default(),
+            Some((profile, states)) => Finding {
+                upper: Some(profile.clone()),
+                lower: Some(profile),
+                states,
+                ..Finding::default()
+            },
+        }
+    }
+}
+
+/// How two vertices are joined: which state of one forces the state of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Join {
+    /// The reward needs the node: reward gained ⇒ node executed.
+    Need,
+    /// The node waits for the reward: node executed ⇒ reward gained.
+    Gate,
+}
+
+/// Nodes are vertices `0..nodes`, rewards follow.
+struct Graph {
+    nodes: usize,
+    adjacent: Vec<Vec<(u32, Join)>>,
+}
+
+impl Graph {
+    fn new(component: &Component) -> Graph {
+        let nodes = component.nodes();
+        let mut adjacent = vec![Vec::new(); nodes + component.rewards()];
+        let mut join = |node: u32, reward: u32, kind| {
+            adjacent[node as usize].push((nodes as u32 + reward, kind));
+            adjacent[nodes + reward as usize].push((node, kind));
+        };
+        for r in 0..component.rewards() as u32 {
+            component
+                .needs(r)
+                .iter()
+                .for_each(|&v| join(v, r, Join::Need));
+        }
+        for v in 0..nodes as u32 {
+            if component.gate(v) != NONE {
+                join(v, component.gate(v), Join::Gate);
+            }
+        }
+        Graph { nodes, adjacent }
+    }
+
+    /// Vertices whose removal leaves a forest: repeatedly the one of highest degree in the 2-core.
+    fn cutset(&self, most: usize) -> Option<Vec<u32>> {
+        let mut removed = vec![false; self.adjacent.len()];
+        let mut cut = Vec::new();
+        while let Some(vertex) = self.busiest_in_core(&removed) {
+            if cut.len() == most {
+                return None;
+            }
+            removed[vertex as usize] = true;
+            cut.push(vertex);
+        }
+        Some(cut)
+    }
+
+    fn busiest_in_core(&self, removed: &[bool]) -> Option<u32> {
+        let mut gone = removed.to_vec();
+        let mut degree: Vec<usize> = (self.adjacent.iter())
+            .map(|row| row.iter().filter(|(u, _)| !removed[*u as usize]).count())
+            .collect();
+        let mut leaves: Vec<u32> = (0..gone.len() as u32)
+            .filter(|&v| !gone[v as usize] && degree[v as usize] <= 1)
+            .collect();
+        while let Some(v) = leaves.pop() {
+            if std::mem::replace(&mut gone[v as usize], true) {
+                continue;
+            }
+            for &(u, _) in &self.adjacent[v as usize] {
+                if !gone[u as usize] {
+                    degree[u as usize] -= 1;
+                    if degree[u as usize] <= 1 {
+                        leaves.push(u);
+                    }
+                }
+            }
+        }
+        let core = (0..gone.len() as u32).filter(|&v| !gone[v as usize]);
+        core.max_by_key(|&v| (degree[v as usize], v))
+    }
+}
+
+/// The forest left by the cut, in an order in which parents come before children.
+struct Program<'a> {
+    component: &'a Component,
+    graph: &'a Graph,
+    cut: &'a [u32],
+    order: Vec<u32>,
+    below: Vec<Vec<(u32, Join)>>,
+    roots: Vec<u32>,
+}
+
+impl<'a> Program<'a> {
+    fn new(component: &'a Component, graph: &'a Graph, cut: &'a [u32]) -> Program<'a> {
+        let vertices = graph.adjacent.len();
+        let mut seen = vec![false; vertices];
+        cut.iter().for_each(|&v| seen[v as usize] = true);
+        let mut program = Program {
+            component,
+            graph,
+            cut,
+            order: Vec::new(),
+            below: vec![Vec::new(); vertices],
+            roots: Vec::new(),
+        };
+        for root in 0..vertices as u32 {
+            if std::mem::replace(&mut seen[root as usize], true) {
+                continue;
+            }
+            program.roots.push(root);
+            let mut stack = vec![root];
+            while let Some(v) = stack.pop() {
+                program.order.push(v);
+                for &(u, kind) in &graph.adjacent[v as usize] {
+                    if !std::mem::replace(&mut seen[u as usize], true) {
+                        program.below[v as usize].push((u, kind));
+                        stack.push(u);
+                    }
+                }
+            }
+        }
+        program
+    }
+
+    /// The profile and the number of cut states tried; `None` when the budget runs out.
+    fn run(&self, work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
+        let nodes = self.component.nodes();
+        let mut best = vec![NEVER; nodes + 1];
+        let mut tried = 0;
+        for mask in 0u64..1 << self.cut.len() {
+            if !work.spend(1) {
+                return None;
+            }
+            let Some(forced) = self.forced_by(mask) else {
+                continue;
+            };
+            tried += 1;
+            let (mut used, mut gained) = (0, 0);
+            for (i, &v) in self.cut.iter().enumerate() {
+                if mask >> i & 1 == 1 {
+                    match self.reward(v) {
+                        None => used += 1,
+                        Some(r) => gained += self.component.weight(r) as i32,
+                    }
+                }
+            }
+            let inside = self.best_given(&forced, work)?;
+            for (t, &gain) in inside.iter().enumerate() {
+                if gain != NEVER && t + used <= nodes {
+                    best[t + used] = best[t + used].max(gain + gained);
+                }
+            }
+        }
+        for t in 1..=nodes {
+            best[t] = best[t].max(best[t - 1]);
+        }
+        Some((best.into_iter().map(|x| x as u32).collect(), tried))
+    }
+
+    fn reward(&self, vertex: u32) -> Option<u32> {
+        (vertex as usize >= self.graph.nodes).then(|| vertex - self.graph.nodes as u32)
+    }
+
+    /// What fixing the cut's states forces elsewhere; `None` when they contradict each other.
+    fn forced_by(&self, mask: u64) -> Option<Vec<Option<bool>>> {
+        let mut forced = vec![None; self.graph.adjacent.len()];
+        for (i, &v) in self.cut.iter().enumerate() {
+            forced[v as usize] = Some(mask >> i & 1 == 1);
+        }
+        for (i, &v) in self.cut.iter().enumerate() {
+            let on = mask >> i & 1 == 1;
+            let is_node = self.reward(v).is_none();
+            for &(u, kind) in &self.graph.adjacent[v as usize] {
+                // Need: reward ⇒ node. Gate: node ⇒ reward. The implication's left side on forces the right one
+                // on; its right side off forces the left one off.
+                let v_implies_u = (kind == Join::Gate) == is_node;
+                if v_implies_u == on {
+                    let slot = &mut forced[u as usize];
+                    if slot.is_some_and(|state| state != on) {
+                        return None;
+                    }
+                    *slot = Some(on);
+                }
+            }
+        }
+        Some(forced)
+    }
+
+    /// Best gain in the forest for each number of executed nodes.
+    fn best_given(&self, forced: &[Option<bool>], work: &mut Work<'_>) -> Option<Vec<i32>> {
+        let mut off: Vec<Vec<i32>> = vec![Vec::new(); forced.len()];
+        let mut on: Vec<Vec<i32>> = vec![Vec::new(); forced.len()];
+        for &v in self.order.iter().rev() {
+            let is_node = self.reward(v).is_none();
+            for state in [false, true] {
+                let mut sum = vec![0];
+                for &(u, kind) in &self.below[v as usize] {
+                    let (u_off, u_on) = (&off[u as usize], &on[u as usize]);
+                    let v_implies_u = (kind == Join::Gate) == is_node;
+                    let child = match (v_implies_u, state) {
+                        (true, true) => u_on.clone(),
+                        (false, false) => u_off.clone(),
+                        _ => larger(u_off, u_on),
+                    };
+                    if !work.spend((sum.len() * child.len()) as u64 / 8) {
+                        return None;
+                    }
+                    sum = convolve(&sum, &child);
+                }
+                if is_node {
+                    // A node adds one to the count: executed, the profile moves up by one step.
+                    let at = if state { 0 } else { sum.len() };
+                    sum.insert(at, NEVER);
+                } else if state {
+                    let weight = self.component.weight(v - self.graph.nodes as u32) as i32;
+                    sum.iter_mut()
+                        .filter(|x| **x != NEVER)
+                        .for_each(|x| *x += weight);
+                }
+                if forced[v as usize].is_some_and(|f| f != state) {
+                    sum.fill(NEVER);
+                }
+                if state {
+                    on[v as usize] = sum;
+                } else {
+                    off[v as usize] = sum;
+                }
+            }
+            for &(u, _) in &self.below[v as usize] {
+                off[u as usize] = Vec::new();
+                on[u as usize] = Vec::new();
+            }
+        }
+        let mut sum = vec![0];
+        for &root in &self.roots {
+            let tree = larger(&off[root as usize], &on[root as usize]);
+            if !work.spend((sum.len() * tree.len()) as u64 / 8) {
+                return None;
+            }
+            sum = convolve(&sum, &tree);
+        }
+        Some(sum)
+    }
+}
+
+fn larger(a: &[i32], b: &[i32]) -> Vec<i32> {
+    a.iter().zip(b).map(|(x, y)| *x.max(y)).collect()
+}

@@ -1,0 +1,247 @@
+//! Exact profiles by sweeping over the nodes and remembering only a frontier. Knows nothing of orders.
+//!
+//! For graph-like components (sinks with two parents, as in Montage) no small cutset exists, but the nodes can
+//! often be lined up so that few rewards are half-decided at any place: a path decomposition. Of each such reward
+//! only three things can be true: some node it needs was left out; all so far are executed; or all so far are
+//! executed *and* a node behind its gate was executed already, so that it must be completed.
+
+use super::component::{Component, NONE};
+use super::convolution::NEVER;
+use super::knowledge::{Finding, Knowledge, Method};
+use crate::work::Work;
+use std::collections::BTreeMap;
+
+/// Exact profile when few rewards are open at a time. O(3^open · nodes²) at the worst.
+#[derive(Clone, Copy, Debug)]
+pub struct Frontier;
+
+/// Two bits a reward in a 128-bit state.
+const MOST_OPEN: usize = 60;
+
+/// What a state remembers of an open reward.
+const MISSED: u128 = 0;
+const POSSIBLE: u128 = 1;
+const REQUIRED: u128 = 2;
+
+impl Method for Frontier {
+    fn name(&self) -> &'static str {
+        "frontier program"
+    }
+
+    fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
+        let Some(order) = sweep_order(component, work) else {
+            return Finding::default();
+        };
+        match sweep(component, &order, work) {
+            None => Finding::default(),
+            Some((profile, states)) => Finding {
+                upper: Some(profile.clone()),
+                lower: Some(profile),
+                states,
+                ..Finding::default()
+            },
+        }
+    }
+}
+
+/// For each reward, the nodes whose state touches it: those it needs and those behind its gate.
+fn touching(component: &Component) -> Vec<Vec<u32>> {
+    let mut touching: Vec<Vec<u32>> = (0..component.rewards() as u32)
+        .map(|r| component.needs(r).to_vec())
+        .collect();
+    for v in 0..component.nodes() as u32 {
+        if component.gate(v) != NONE {
+            touching[component.gate(v) as usize].push(v);
+        }
+    }
+    touching
+}
+
+/// Greedily keeps the number of open rewards small, from several starting nodes; `None` if it gets too large.
+fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<u32>> {
+    let nodes = component.nodes();
+    let touching = touching(component);
+    let mut rewards_of: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+    for (r, touched) in touching.iter().enumerate() {
+        touched
+            .iter()
+            .for_each(|&v| rewards_of[v as usize].push(r as u32));
+    }
+    let mut starts: Vec<u32> = (0..nodes as u32).collect();
+    starts.sort_by_key(|&v| (rewards_of[v as usize].len(), v));
+    starts.truncate(12);
+    let mut best: Option<(usize, Vec<u32>)> = None;
+    for start in starts {
+        let limit = best.as_ref().map_or(MOST_OPEN + 1, |b| b.0);
+        if let Some(found) = line_up(start, &touching, &rewards_of, limit, work) {
+            best = Some(found);
+        }
+    }
+    best.map(|(_, order)| order)
+}
+
+/// One greedy line-up that keeps fewer than `limit` rewards open, with the most that were open.
+fn line_up(
+    start: u32,
+    touching: &[Vec<u32>],
+    rewards_of: &[Vec<u32>],
+    limit: usize,
+    work: &mut Work<'_>,
+) -> Option<(usize, Vec<u32>)> {
+    let nodes = rewards_of.len();
+    let mut left: Vec<usize> = touching.iter().map(Vec::len).collect();
+    let is_open = |left: &[usize], r: u32| {
+        left[r as usize] > 0 && left[r as usize] < touching[r as usize].len()
+    };
+    let mut placed = vec![false; nodes];
+    let mut candidate = vec![false; nodes];
+    let mut candidates: Vec<u32> = vec![start];
+    candidate[start as usize] = true;
+    let mut order = Vec::with_capacity(nodes);
+    let (mut open, mut most) = (0usize, 0usize);
+    while order.len() < nodes {
+        let change = |v: u32| -> i64 {
+            (rewards_of[v as usize].iter())
+                .map(|&r| {
+                    let (before, after) = (is_open(&left, r), left[r as usize] > 1);
+                    i64::from(after) - i64::from(before)
+                })
+                .sum()
+        };
+        let cost: usize = candidates
+            .iter()
+            .map(|&v| rewards_of[v as usize].len())
+            .sum();
+        if !work.spend(1 + cost as u64) {
+            return None;
+        }
+        let next = candidates.iter().copied().min_by_key(|&v| (change(v), v));
+        let next = next.or_else(|| (0..nodes as u32).find(|&v| !placed[v as usize]))?;
+        candidates.retain(|&v| v != next);
+        placed[next as usize] = true;
+        candidate[next as usize] = true;
+        order.push(next);
+        for &r in &rewards_of[next as usize] {
+            open -= usize::from(is_open(&left, r));
+            left[r as usize] -= 1;
+            open += usize::from(is_open(&left, r));
+            for &v in &touching[r as usize] {
+                if !std::mem::replace(&mut candidate[v as usize], true) {
+                    candidates.push(v);
+                }
+            }
+        }
+        most = most.max(open);
+        if most >= limit {
+            return None;
+        }
+    }
+    Some((most, order))
+}
+
+/// For each frontier state, the best gain by number of executed nodes.
+type Layer = BTreeMap<u128, Vec<i32>>;
+
+/// Runs the program along `order`: the exact profile and the number of states met.
+fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
+    let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
+    let (start, items) = component.rewards_by_node();
+    let mut slot = vec![usize::MAX; component.rewards()];
+    let mut free: Vec<usize> = (0..MOST_OPEN + 2).rev().collect();
+    let mut layer: Layer = BTreeMap::from([(0, vec![0])]);
+    let mut states = 0;
+    for &v in order {
+        let needed_by = &items[start[v as usize] as usize..start[v as usize + 1] as usize];
+        let gate = component.gate(v);
+        // The rewards this node touches; its gate may be one it is needed by in no dag, so they are distinct.
+        let mut touched: Vec<u32> = needed_by.to_vec();
+        touched.extend((gate != NONE).then_some(gate));
+        for &r in &touched {
+            if slot[r as usize] == usize::MAX {
+                slot[r as usize] = free.pop()?;
+                let bit = 2 * slot[r as usize];
+                layer = layer
+                    .into_iter()
+                    .map(|(s, f)| (s | POSSIBLE << bit, f))
+                    .collect();
+            }
+            left[r as usize] -= 1;
+        }
+        let closing: Vec<u32> = touched
+            .iter()
+            .copied()
+            .filter(|&r| left[r as usize] == 0)
+            .collect();
+        let mut next = Layer::new();
+        for (state, best) in layer {
+            if !work.spend(2 + best.len() as u64 / 4) {
+                return None;
+            }
+            for executed in [false, true] {
+                let moved = step(state, executed, needed_by, gate, &slot);
+                let Some(moved) = moved else { continue };
+                let (moved, gain) = close(component, moved, &closing, &slot);
+                let entry = next.entry(moved).or_default();
+                let shift = usize::from(executed);
+                if entry.len() < best.len() + shift {
+                    entry.resize(best.len() + shift, NEVER);
+                }
+                for (t, &x) in best.iter().enumerate() {
+                    if x != NEVER {
+                        entry[t + shift] = entry[t + shift].max(x + gain);
+                    }
+                }
+            }
+        }
+        for &r in &closing {
+            free.push(slot[r as usize]);
+        }
+        states += next.len() as u64;
+        layer = next;
+    }
+    let mut profile = layer.remove(&0)?;
+    profile.resize(component.nodes() + 1, NEVER);
+    for t in 1..profile.len() {
+        profile[t] = profile[t].max(profile[t - 1]);
+    }
+    Some((profile.into_iter().map(|x| x as u32).collect(), states))
+}
+
+/// The state after leaving out or executing a node; `None` when that contradicts what was decided before.
+fn step(state: u128, executed: bool, needed_by: &[u32], gate: u32, slot: &[usize]) -> Option<u128> {
+    let mut state = state;
+    let get = |state: u128, r: u32| state >> (2 * slot[r as usize]) & 3;
+    let set = |state: u128, r: u32, to: u128| {
+        let bit = 2 * slot[r as usize];
+        state & !(3 << bit) | to << bit
+    };
+    if executed {
+        if gate != NONE {
+            if get(state, gate) == MISSED {
+                return None;
+            }
+            state = set(state, gate, REQUIRED);
+        }
+    } else {
+        for &r in needed_by {
+            if get(state, r) == REQUIRED {
+                return None;
+            }
+            state = set(state, r, MISSED);
+        }
+    }
+    Some(state)
+}
+
+/// Takes the decided rewards out of the state and adds up what they gain.
+fn close(component: &Component, state: u128, closing: &[u32], slot: &[usize]) -> (u128, i32) {
+    let (mut state, mut gain) = (state, 0);
+    for &r in closing {
+        let bit = 2 * slot[r as usize];
+        if state >> bit & 3 != MISSED {
+            gain += component.weight(r) as i32;
+        }
+        state &= !(3 << bit);
+    }
+    (state, gain)
+}

@@ -1,0 +1,148 @@
+//! What is known of one component, and how a method adds to it. Knows no method.
+
+use super::component::Component;
+use crate::work::Work;
+
+/// What one method found out. Empty fields say "nothing new": a method that gave up returns the default.
+#[derive(Clone, Debug, Default)]
+pub struct Finding {
+    /// No set of `t` executed nodes gains more than `upper[t]`.
+    pub upper: Option<Vec<u32>>,
+    /// For each `t`, some real set of at most `t` nodes that could be executed gains `lower[t]`.
+    pub lower: Option<Vec<u32>>,
+    /// An order of all nodes that respects the gates.
+    pub order: Option<Vec<u32>>,
+    /// Whether an IC-optimal order exists, where the method proved it either way.
+    pub admits: Option<bool>,
+    /// How many states it looked at.
+    pub states: u64,
+}
+
+/// A way to learn about a component. An answer is exact, a bound, or nothing: never a guess called a fact.
+pub trait Method {
+    /// Short name for reports.
+    fn name(&self) -> &'static str;
+
+    /// Examines the component within the budget. `known` may serve as threshold or be ignored.
+    fn examine(&self, component: &Component, known: &Knowledge, work: &mut Work<'_>) -> Finding;
+}
+
+/// The best bounds and the best order so far.
+#[derive(Clone, Debug)]
+pub struct Knowledge {
+    /// No set of `t` executed nodes gains more.
+    pub upper: Vec<u32>,
+    /// Real sets gain at least this much.
+    pub lower: Vec<u32>,
+    /// The order with the largest area so far.
+    pub order: Vec<u32>,
+    /// What that order gains.
+    pub profile: Vec<u32>,
+    /// Whether an IC-optimal order exists; `None` while undecided.
+    pub admits: Option<bool>,
+    /// The method that decided, or else the last that added something, and how many states it looked at.
+    pub by: (&'static str, u64),
+}
+
+impl Knowledge {
+    /// Starts from a valid upper bound and any order that respects the gates.
+    ///
+    /// # Panics
+    /// If the order does not.
+    pub fn new(component: &Component, upper: Vec<u32>, order: Vec<u32>) -> Knowledge {
+        let profile = component
+            .profile(&order)
+            .expect("the order respects the gates");
+        let mut known = Knowledge {
+            lower: profile.clone(),
+            upper,
+            order,
+            profile,
+            admits: None,
+            by: ("none", 0),
+        };
+        known.settle();
+        known
+    }
+
+    /// Whether nothing more can be learnt: the answer is known and so is the profile.
+    pub fn is_decided(&self) -> bool {
+        match self.admits {
+            Some(true) => true,
+            Some(false) => self.is_exact(),
+            None => false,
+        }
+    }
+
+    /// Whether the best gain is known at every step.
+    pub fn is_exact(&self) -> bool {
+        self.upper == self.lower
+    }
+
+    /// Runs a method and takes over what it found.
+    pub fn learn(&mut self, method: &dyn Method, component: &Component, work: &mut Work<'_>) {
+        let finding = method.examine(component, self, work);
+        self.absorb(component, finding, method.name());
+    }
+
+    fn absorb(&mut self, component: &Component, finding: Finding, name: &'static str) {
+        let before = (
+            self.admits,
+            area(&self.upper),
+            area(&self.lower),
+            area(&self.profile),
+        );
+        for (have, new) in self.upper.iter_mut().zip(finding.upper.iter().flatten()) {
+            *have = (*have).min(*new);
+        }
+        for (have, new) in self.lower.iter_mut().zip(finding.lower.iter().flatten()) {
+            *have = (*have).max(*new);
+        }
+        if let Some(order) = finding.order {
+            let profile = component
+                .profile(&order)
+                .expect("methods respect the gates");
+            for (have, new) in self.lower.iter_mut().zip(&profile) {
+                *have = (*have).max(*new);
+            }
+            if area(&profile) > area(&self.profile) {
+                (self.order, self.profile) = (order, profile);
+            }
+        }
+        if let Some(admits) = finding.admits {
+            debug_assert!(
+                self.admits.is_none_or(|a| a == admits),
+                "{name} contradicts {}",
+                self.by.0
+            );
+            self.admits = Some(admits);
+        }
+        self.settle();
+        let after = (
+            self.admits,
+            area(&self.upper),
+            area(&self.lower),
+            area(&self.profile),
+        );
+        if after != before {
+            self.by = (name, finding.states);
+        }
+    }
+
+    fn settle(&mut self) {
+        debug_assert!(
+            self.lower.iter().zip(&self.upper).all(|(l, u)| l <= u),
+            "a real set passes the bound: {:?} {:?}",
+            self.lower,
+            self.upper
+        );
+        if self.profile == self.upper {
+            self.admits = Some(true);
+        }
+    }
+}
+
+/// Sum of a profile.
+pub(crate) fn area(profile: &[u32]) -> u64 {
+    profile.iter().map(|&x| u64::from(x)).sum()
+}

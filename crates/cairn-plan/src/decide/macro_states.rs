@@ -1,0 +1,497 @@
+//! Exact and beam search over unions of reward closures. Knows nothing of hulls.
+//!
+//! The *closure* of a reward is every node that must be executed to gain it. The best gain at `t` steps is reached
+//! by a union of closures of at most `t` nodes; whatever else is executed is filler. So it is enough to walk
+//! through unions of closures (macro states), of which there are far fewer than ideals: Epigenomics workflows have
+//! dozens instead of more than 10⁵.
+
+use super::component::{Component, NONE};
+use super::knowledge::{Finding, Knowledge, Method};
+use crate::work::Work;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hasher};
+
+/// Looks at all macro states, or at a beam of the best of each size.
+///
+/// Complete enumeration gives the exact profile, the order of largest area and so the answer whether an IC-optimal
+/// order exists: an IC-optimal one would have the largest area, and if the largest area misses the profile
+/// somewhere, no order attains it everywhere. A truncated beam gives an order and a lower bound.
+#[derive(Clone, Copy, Debug)]
+pub struct MacroStates {
+    /// Keep about this many states of each size; `None` keeps all.
+    pub beam: Option<usize>,
+}
+
+impl Method for MacroStates {
+    fn name(&self) -> &'static str {
+        match self.beam {
+            Some(_) => "beam",
+            None => "macro states",
+        }
+    }
+
+    fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
+        let Some(space) = Space::new(component, work) else {
+            return Finding::default();
+        };
+        let Some(walk) = space.walk(None, self.beam, work) else {
+            return Finding::default();
+        };
+        let order = walk
+            .order
+            .expect("without a threshold the full set is reached");
+        let profile = component
+            .profile(&order)
+            .expect("closures respect the gates");
+        let complete = walk.complete;
+        Finding {
+            admits: complete.then(|| profile == walk.best),
+            upper: complete.then(|| walk.best.clone()),
+            lower: Some(walk.best),
+            order: Some(order),
+            states: walk.states,
+        }
+    }
+}
+
+/// Searches all chains of macro states that gain at least the known lower bound at every step.
+///
+/// An IC-optimal order, if there is one, is such a chain. So an exhausted search without a chain proves that there
+/// is none, and a chain that is found and meets the upper bound proves that there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainSearch;
+
+impl Method for ChainSearch {
+    fn name(&self) -> &'static str {
+        "chain search"
+    }
+
+    fn examine(&self, component: &Component, known: &Knowledge, work: &mut Work<'_>) -> Finding {
+        let Some(space) = Space::new(component, work) else {
+            return Finding::default();
+        };
+        match space.walk(Some(&known.lower), None, work) {
+            None => Finding::default(),
+            Some(walk) => Finding {
+                admits: walk.order.is_none().then_some(false),
+                order: walk.order,
+                states: walk.states,
+                ..Finding::default()
+            },
+        }
+    }
+}
+
+/// A component prepared for walking: closures and needs as bit sets of `words` words.
+struct Space<'a> {
+    component: &'a Component,
+    words: usize,
+    /// By reward: all nodes it needs, directly or through gates.
+    closure: Vec<u64>,
+    /// By reward: the nodes it needs directly.
+    need: Vec<u64>,
+    by_node_start: Vec<u32>,
+    by_node: Vec<u32>,
+    /// By node: a number that grows along gates, so that sorting by it respects them.
+    rank: Vec<u32>,
+}
+
+/// What a walk through the states found.
+struct Walk {
+    /// Largest gain with at most `t` nodes over the states kept.
+    best: Vec<u32>,
+    /// The order of largest area; `None` when the threshold lets none pass.
+    order: Option<Vec<u32>>,
+    complete: bool,
+    states: u64,
+}
+
+/// The states met so far.
+struct States {
+    words: usize,
+    bits: Vec<u64>,
+    gain: Vec<u32>,
+    /// Largest area on the way here: sum of gains over the steps up to this state's size.
+    area: Vec<u64>,
+    before: Vec<u32>,
+    table: HashTable<u32>,
+    hasher: hashbrown::DefaultHashBuilder,
+}
+
+impl States {
+    fn get(&self, state: u32) -> &[u64] {
+        &self.bits[state as usize * self.words..(state as usize + 1) * self.words]
+    }
+
+    fn hash(&self, bits: &[u64]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        bits.iter().for_each(|&word| hasher.write_u64(word));
+        hasher.finish()
+    }
+
+    /// The number of the state, and whether it is new.
+    fn insert(&mut self, bits: &[u64]) -> (u32, bool) {
+        let hash = self.hash(bits);
+        let words = self.words;
+        let at = |s: u32| s as usize * words..(s as usize + 1) * words;
+        if let Some(&old) = self.table.find(hash, |&s| &self.bits[at(s)] == bits) {
+            return (old, false);
+        }
+        let new = self.gain.len() as u32;
+        self.bits.extend_from_slice(bits);
+        self.gain.push(0);
+        self.area.push(0);
+        self.before.push(NONE);
+        let (all, hasher) = (&self.bits, &self.hasher);
+        self.table.insert_unique(hash, new, |&s| {
+            let mut h = hasher.build_hasher();
+            all[at(s)].iter().for_each(|&word| h.write_u64(word));
+            h.finish()
+        });
+        (new, true)
+    }
+}
+
+fn count(bits: &[u64]) -> usize {
+    bits.iter().map(|w| w.count_ones() as usize).sum()
+}
+
+impl<'a> Space<'a> {
+    /// `None` when the bit sets alone would cost more than the budget.
+    fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
+        let words = component.nodes().div_ceil(64).max(1);
+        let rewards = component.rewards();
+        if !work.spend((rewards * words / 4) as u64) || rewards * words > 1 << 25 {
+            return None;
+        }
+        let mut need = vec![0u64; rewards * words];
+        for r in 0..rewards {
+            for &v in component.needs(r as u32) {
+                need[r * words + v as usize / 64] |= 1 << (v % 64);
+            }
+        }
+        let (by_node_start, by_node) = component.rewards_by_node();
+        let order = gate_order(component);
+        let mut rank = vec![0; component.nodes()];
+        for (i, &v) in order.iter().enumerate() {
+            rank[v as usize] = i as u32;
+        }
+        let mut space = Space {
+            component,
+            words,
+            closure: need.clone(),
+            need,
+            by_node_start,
+            by_node,
+            rank,
+        };
+        space.close(&order);
+        Some(space)
+    }
+
+    /// Adds to each closure what the gates of its nodes need. Rewards in the order in which they can be gained.
+    fn close(&mut self, order: &[u32]) {
+        let (c, words) = (self.component, self.words);
+        let mut waiting: Vec<u32> = (0..c.rewards() as u32)
+            .map(|r| c.needs(r).len() as u32)
+            .collect();
+        for &v in order {
+            for i in self.by_node_start[v as usize]..self.by_node_start[v as usize + 1] {
+                let r = self.by_node[i as usize] as usize;
+                waiting[r] -= 1;
+                if waiting[r] > 0 {
+                    continue;
+                }
+                for &v in c.needs(r as u32) {
+                    let gate = c.gate(v);
+                    if gate != NONE {
+                        for w in 0..words {
+                            self.closure[r * words + w] |= self.closure[gate as usize * words + w];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn rewards_of(&self, v: usize) -> &[u32] {
+        &self.by_node[self.by_node_start[v] as usize..self.by_node_start[v + 1] as usize]
+    }
+
+    /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at
+    /// least that much. `None` when the budget runs out (never with a beam: it narrows to one state instead).
+    fn walk(
+        &self,
+        threshold: Option<&[u32]>,
+        beam: Option<usize>,
+        work: &mut Work<'_>,
+    ) -> Option<Walk> {
+        let nodes = self.component.nodes();
+        let mut states = States {
+            words: self.words,
+            bits: Vec::new(),
+            gain: Vec::new(),
+            area: Vec::new(),
+            before: Vec::new(),
+            table: HashTable::new(),
+            hasher: hashbrown::DefaultHashBuilder::default(),
+        };
+        states.insert(&vec![0; self.words]);
+        let mut by_size: Vec<Vec<u32>> = vec![Vec::new(); nodes + 1];
+        by_size[0].push(0);
+        let mut best = vec![0u32; nodes + 1];
+        let mut complete = true;
+        let mut width = beam;
+        let mut scratch = Scratch::new(self);
+        for size in 0..=nodes {
+            let mut here = std::mem::take(&mut by_size[size]);
+            if let Some(width) = width.filter(|&w| here.len() > w) {
+                complete = false;
+                self.narrow(&states, &mut here, width);
+            }
+            for &state in &here {
+                best[size] = best[size].max(states.gain[state as usize]);
+            }
+            for &state in &here {
+                let cost = self.grow(
+                    &mut states,
+                    state,
+                    size,
+                    threshold,
+                    &mut by_size,
+                    &mut scratch,
+                );
+                if !work.spend(cost) {
+                    beam?;
+                    width = Some(1);
+                }
+            }
+        }
+        for t in 1..=nodes {
+            best[t] = best[t].max(best[t - 1]);
+        }
+        let order = self
+            .full_state(&states)
+            .map(|full| self.order_to(&states, full));
+        Some(Walk {
+            best,
+            order,
+            complete,
+            states: states.gain.len() as u64,
+        })
+    }
+
+    /// Adds every closure to `state`. Returns the work done.
+    fn grow(
+        &self,
+        states: &mut States,
+        state: u32,
+        size: usize,
+        threshold: Option<&[u32]>,
+        by_size: &mut [Vec<u32>],
+        scratch: &mut Scratch,
+    ) -> u64 {
+        let words = self.words;
+        let gain = states.gain[state as usize];
+        scratch.from.copy_from_slice(states.get(state));
+        let mut cost = 1;
+        for r in 0..self.component.rewards() {
+            let closure = &self.closure[r * words..(r + 1) * words];
+            let mut added = 0;
+            for w in 0..words {
+                scratch.to[w] = scratch.from[w] | closure[w];
+                added += (closure[w] & !scratch.from[w]).count_ones() as usize;
+            }
+            cost += 1 + words as u64 / 8;
+            if added == 0 || threshold.is_some_and(|t| t[size + added - 1] > gain) {
+                continue;
+            }
+            let (new_gain, touched) = self.gain_of(gain, scratch);
+            cost += touched;
+            if threshold.is_some_and(|t| t[size + added] > new_gain) {
+                continue;
+            }
+            let area = states.area[state as usize]
+                + u64::from(gain) * (added as u64 - 1)
+                + u64::from(new_gain);
+            let (target, is_new) = states.insert(&scratch.to);
+            if is_new {
+                states.gain[target as usize] = new_gain;
+                by_size[size + added].push(target);
+            }
+            if is_new || area > states.area[target as usize] {
+                states.area[target as usize] = area;
+                states.before[target as usize] = state;
+            }
+        }
+        cost
+    }
+
+    /// What `scratch.to` gains, given what `scratch.from` does, and how much work it was to find out.
+    fn gain_of(&self, gain: u32, scratch: &mut Scratch) -> (u32, u64) {
+        let words = self.words;
+        scratch.tick += 1;
+        let mut total = gain;
+        let mut touched = 0;
+        for w in 0..words {
+            let mut new = scratch.to[w] & !scratch.from[w];
+            while new != 0 {
+                let v = w * 64 + new.trailing_zeros() as usize;
+                new &= new - 1;
+                for &q in self.rewards_of(v) {
+                    if std::mem::replace(&mut scratch.seen[q as usize], scratch.tick)
+                        == scratch.tick
+                    {
+                        continue;
+                    }
+                    touched += 1;
+                    let need = &self.need[q as usize * words..(q as usize + 1) * words];
+                    if need.iter().zip(&scratch.to).all(|(n, s)| n & !s == 0) {
+                        total += self.component.weight(q);
+                    }
+                }
+            }
+        }
+        (total, touched)
+    }
+
+    /// Keeps the best third by area, by gain, and by promise (how nearly complete the next rewards are).
+    fn narrow(&self, states: &States, here: &mut Vec<u32>, width: usize) {
+        let third = (width / 3).max(1);
+        if here.len() > width * 12 {
+            // Promise is dear to compute: look only at those that are good by a cheaper measure.
+            let mut short = Vec::with_capacity(width * 10);
+            here.sort_by_key(|&s| std::cmp::Reverse(states.area[s as usize]));
+            short.extend_from_slice(&here[..width * 5]);
+            here.sort_by_key(|&s| std::cmp::Reverse(states.gain[s as usize]));
+            short.extend_from_slice(&here[..width * 5]);
+            short.sort_unstable();
+            short.dedup();
+            *here = short;
+        }
+        let mut ranked: Vec<(u64, u32)> = (here.iter())
+            .map(|&s| (self.promise(states.get(s)), s))
+            .collect();
+        let mut kept = Vec::with_capacity(width);
+        ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.area[s as usize], p)));
+        kept.extend(ranked.iter().take(third).map(|e| e.1));
+        ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.gain[s as usize], p)));
+        kept.extend(ranked.iter().take(third).map(|e| e.1));
+        ranked.sort_by_key(|&(p, _)| std::cmp::Reverse(p));
+        kept.extend(ranked.iter().take(third).map(|e| e.1));
+        kept.sort_unstable();
+        kept.dedup();
+        kept.truncate(width.max(1));
+        *here = kept;
+    }
+
+    /// Sum over rewards of weight times the square of the part that is executed, in millionths.
+    fn promise(&self, state: &[u64]) -> u64 {
+        (0..self.component.rewards())
+            .map(|r| {
+                let need = &self.need[r * self.words..(r + 1) * self.words];
+                let done: u32 = need
+                    .iter()
+                    .zip(state)
+                    .map(|(n, s)| (n & s).count_ones())
+                    .sum();
+                let all = self.component.needs(r as u32).len() as u64;
+                let part = u64::from(done) * 1000 / all.max(1);
+                part * part * u64::from(self.component.weight(r as u32))
+            })
+            .sum()
+    }
+
+    /// The union of all closures, if the walk reached it.
+    fn full_state(&self, states: &States) -> Option<u32> {
+        let mut full = vec![0u64; self.words];
+        for r in 0..self.component.rewards() {
+            for w in 0..self.words {
+                full[w] |= self.closure[r * self.words + w];
+            }
+        }
+        let hash = states.hash(&full);
+        states.table.find(hash, |&s| states.get(s) == full).copied()
+    }
+
+    /// The nodes in the order of the best way to `state`, fillers last.
+    fn order_to(&self, states: &States, state: u32) -> Vec<u32> {
+        let mut way = vec![state];
+        while states.before[way[way.len() - 1] as usize] != NONE {
+            way.push(states.before[way[way.len() - 1] as usize]);
+        }
+        way.reverse();
+        let mut order = Vec::with_capacity(self.component.nodes());
+        let mut done = vec![0u64; self.words];
+        for state in way {
+            self.append_new(states.get(state), &mut done, &mut order);
+        }
+        let all: Vec<u64> = vec![u64::MAX; self.words];
+        self.append_new(&all, &mut done, &mut order);
+        debug_assert_eq!(count(&done), self.words * 64);
+        order
+    }
+
+    fn append_new(&self, state: &[u64], done: &mut [u64], order: &mut Vec<u32>) {
+        let begin = order.len();
+        for w in 0..self.words {
+            let mut new = state[w] & !done[w];
+            done[w] |= new;
+            while new != 0 {
+                let v = (w * 64) as u32 + new.trailing_zeros();
+                new &= new - 1;
+                if (v as usize) < self.component.nodes() {
+                    order.push(v);
+                }
+            }
+        }
+        order[begin..].sort_unstable_by_key(|&v| self.rank[v as usize]);
+    }
+}
+
+/// Buffers for growing states.
+struct Scratch {
+    from: Vec<u64>,
+    to: Vec<u64>,
+    seen: Vec<u32>,
+    tick: u32,
+}
+
+impl Scratch {
+    fn new(space: &Space<'_>) -> Scratch {
+        Scratch {
+            from: vec![0; space.words],
+            to: vec![0; space.words],
+            seen: vec![0; space.component.rewards()],
+            tick: 0,
+        }
+    }
+}
+
+/// All nodes, each after its gate can be open: first come, first served. Linear.
+pub(crate) fn gate_order(component: &Component) -> Vec<u32> {
+    let mut waiting: Vec<u32> = (0..component.rewards() as u32)
+        .map(|r| component.needs(r).len() as u32)
+        .collect();
+    let (start, items) = component.rewards_by_node();
+    let mut behind: Vec<Vec<u32>> = vec![Vec::new(); component.rewards()];
+    let mut order = Vec::with_capacity(component.nodes());
+    for v in 0..component.nodes() as u32 {
+        match component.gate(v) {
+            NONE => order.push(v),
+            gate => behind[gate as usize].push(v),
+        }
+    }
+    let mut next = 0;
+    while next < order.len() {
+        let v = order[next] as usize;
+        next += 1;
+        for &r in &items[start[v] as usize..start[v + 1] as usize] {
+            waiting[r as usize] -= 1;
+            if waiting[r as usize] == 0 {
+                order.append(&mut behind[r as usize]);
+            }
+        }
+    }
+    order
+}

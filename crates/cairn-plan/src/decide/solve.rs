@@ -1,0 +1,235 @@
+//! Which method is tried when on one component. Knows nothing of the rest of the dag.
+
+use super::block_bound::BlockBound;
+use super::component::Component;
+use super::cutset::Cutset;
+use super::frontier::Frontier;
+use super::knowledge::{Finding, Knowledge, Method};
+use super::macro_states::{ChainSearch, MacroStates};
+use crate::work::Work;
+
+/// One node, or rewards that all need every node: nothing to decide.
+struct Trivial;
+
+impl Method for Trivial {
+    fn name(&self) -> &'static str {
+        "closed form"
+    }
+
+    fn examine(&self, component: &Component, known: &Knowledge, _: &mut Work<'_>) -> Finding {
+        let nodes = component.nodes();
+        let all = (0..component.rewards() as u32).all(|r| component.needs(r).len() == nodes);
+        if !all {
+            return Finding::default();
+        }
+        let mut profile = vec![0; nodes + 1];
+        profile[nodes] = component.total();
+        Finding {
+            upper: Some(profile),
+            order: Some(known.order.clone()),
+            states: 1,
+            ..Finding::default()
+        }
+    }
+}
+
+/// How hard to try on each component.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Width of the first beam search; large components get a seventh of it.
+    pub beam: usize,
+    /// Steps for each component, shared among the methods.
+    pub steps: u64,
+    /// Whether to enumerate all macro states where the programs over trees and frontiers fail. Tests switch it off,
+    /// or small components would never reach what comes after.
+    pub enumerate: bool,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort {
+            beam: 30,
+            steps: 260_000_000,
+            enumerate: true,
+        }
+    }
+}
+
+/// Learns all it can of a component within the effort. `upper` is a valid bound to start from: the chord for a
+/// component of a hull interval. `order` respects the gates: what is kept when nothing better is found.
+pub fn solve(
+    component: &Component,
+    upper: Vec<u32>,
+    order: Vec<u32>,
+    effort: &Effort,
+    work: &mut Work<'_>,
+) -> Knowledge {
+    let mut known = Knowledge::new(component, upper, order);
+    let large = component.nodes() * component.rewards() > 40_000;
+    let first = MacroStates {
+        beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),
+    };
+    let wide = MacroStates {
+        beam: Some(5 * effort.beam),
+    };
+    let all = MacroStates { beam: None };
+    let share = |percent: u64| effort.steps / 100 * percent;
+    // The cheap methods first.
+    known.learn(&Trivial, component, work);
+    let exact: [(&dyn Method, u64); 3] = [
+        (&first, share(12)),
+        (&Cutset { most: 14 }, share(15)),
+        (&Frontier, share(8)),
+    ];
+    for (method, steps) in exact {
+        if !known.is_exact() && !work.is_stopped() {
+            known.learn(method, component, &mut work.part(steps));
+        }
+    }
+    // With the exact profile, a search for a chain through it answers; without, all states do.
+    let answers: [(&dyn Method, u64, bool); 5] = [
+        (&ChainSearch, share(8), known.is_exact()),
+        (&all, share(15), effort.enumerate),
+        (&BlockBound, share(4), true),
+        (&wide, share(15), true),
+        (&ChainSearch, share(23), true),
+    ];
+    for (method, steps, wanted) in answers {
+        if wanted && !known.is_decided() && !work.is_stopped() {
+            known.learn(method, component, &mut work.part(steps));
+        }
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::component::{NONE, components};
+    use super::super::macro_states::gate_order;
+    use super::*;
+    use cairn_dag::Dag;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    /// The whole dag as one interval: then its only valid starting bound is the trivial one.
+    fn whole(dag: &Dag) -> Vec<Component> {
+        let interval: Vec<u32> = (dag.tasks())
+            .map(|v| if dag.is_sink(v) { NONE } else { 0 })
+            .collect();
+        (components(dag, &interval, None).into_iter())
+            .map(|p| p.component)
+            .collect()
+    }
+
+    /// Exact profile and the answer whether an IC-optimal order exists, over all sets of nodes.
+    fn brute(component: &Component) -> (Vec<u32>, bool) {
+        let n = component.nodes();
+        let gain = |set: u32| -> u32 {
+            (0..component.rewards() as u32)
+                .filter(|&r| component.needs(r).iter().all(|&v| set >> v & 1 == 1))
+                .map(|r| component.weight(r))
+                .sum()
+        };
+        let ideal = |set: u32| {
+            (0..n as u32).filter(|v| set >> v & 1 == 1).all(|v| {
+                let gate = component.gate(v);
+                gate == NONE || component.needs(gate).iter().all(|&u| set >> u & 1 == 1)
+            })
+        };
+        let mut best = vec![0; n + 1];
+        for set in (0..1u32 << n).filter(|&s| ideal(s)) {
+            let t = set.count_ones() as usize;
+            best[t] = best[t].max(gain(set));
+        }
+        let mut front = vec![0u32];
+        for t in 1..=n {
+            let mut next: Vec<u32> = (front.iter())
+                .flat_map(|&s| (0..n).map(move |v| s | 1 << v))
+                .filter(|&s| s.count_ones() as usize == t && ideal(s) && gain(s) == best[t])
+                .collect();
+            next.sort_unstable();
+            next.dedup();
+            front = next;
+        }
+        (best, !front.is_empty())
+    }
+
+    fn trivial_bound(component: &Component) -> Vec<u32> {
+        vec![component.total(); component.nodes() + 1]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+
+        /// Each method alone, and all together: bounds hold, exact answers are right, verdicts are never wrong.
+        #[test]
+        fn every_method_agrees_with_brute_force(dag in any_dag(11)) {
+            let never = || false;
+            for component in whole(&dag) {
+                let (best, admits) = brute(&component);
+                let methods: [&dyn Method; 8] = [
+                    &Trivial, &MacroStates { beam: None }, &MacroStates { beam: Some(1) }, &MacroStates { beam: Some(4) },
+                    &Cutset { most: 14 }, &Frontier, &BlockBound, &ChainSearch,
+                ];
+                for method in methods {
+                    let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));
+                    known.learn(method, &component, &mut Work::new(1 << 40, &never));
+                    check(&known, &best, admits, method.name())?;
+                    if ["macro states", "tree program", "frontier program"].contains(&method.name()) {
+                        prop_assert_eq!(&known.upper, &best, "{} is exact", method.name());
+                    }
+                    if method.name() == "macro states" {
+                        prop_assert_eq!(known.admits, Some(admits));
+                    }
+                }
+                // A chain search against the exact profile decides.
+                let mut known = Knowledge::new(&component, best.clone(), gate_order(&component));
+                known.lower = best.clone();
+                known.learn(&ChainSearch, &component, &mut Work::new(1 << 40, &never));
+                prop_assert_eq!(known.admits, Some(admits));
+                // Together.
+                let known = solve(&component, trivial_bound(&component), gate_order(&component), &Effort::default(), &mut Work::new(1 << 40, &never));
+                check(&known, &best, admits, "together")?;
+                prop_assert_eq!(known.admits, Some(admits));
+                prop_assert_eq!(&known.upper, &best);
+            }
+        }
+
+        /// Small budgets: any answer but a wrong one.
+        #[test]
+        fn running_out_of_budget_is_never_wrong(dag in any_dag(11), budget in 0u64..400) {
+            let never = || false;
+            for component in whole(&dag) {
+                let (best, admits) = brute(&component);
+                let methods: [&dyn Method; 6] = [
+                    &MacroStates { beam: None }, &MacroStates { beam: Some(4) },
+                    &Cutset { most: 2 }, &Frontier, &BlockBound, &ChainSearch,
+                ];
+                for method in methods {
+                    let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));
+                    known.learn(method, &component, &mut Work::new(budget, &never));
+                    check(&known, &best, admits, method.name())?;
+                }
+            }
+        }
+    }
+
+    fn check(
+        known: &Knowledge,
+        best: &[u32],
+        admits: bool,
+        name: &str,
+    ) -> Result<(), TestCaseError> {
+        for t in 0..best.len() {
+            prop_assert!(known.upper[t] >= best[t], "{name}: upper bound at {t}");
+            prop_assert!(known.lower[t] <= best[t], "{name}: lower bound at {t}");
+        }
+        if let Some(said) = known.admits {
+            prop_assert_eq!(said, admits, "{}", name);
+        }
+        if known.admits == Some(true) {
+            prop_assert_eq!(&known.profile[..], best, "{}: the order is optimal", name);
+        }
+        Ok(())
+    }
+}

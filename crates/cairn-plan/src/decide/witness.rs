@@ -1,0 +1,229 @@
+//! Real sets of tasks that gain much at some step: what a bound must not fall below. Knows no bound.
+
+use crate::work::Work;
+use cairn_dag::{Dag, TaskId};
+
+/// For each number of executed nonsinks, the largest gain of a real set met so far, and where it matters the set.
+#[derive(Clone, Debug)]
+pub(super) struct Witnesses {
+    gain: Vec<u32>,
+    set: Vec<Option<Vec<TaskId>>>,
+}
+
+impl Witnesses {
+    /// Starts with the gains of an order's prefixes.
+    pub(super) fn new(gains: &[u32]) -> Witnesses {
+        Witnesses {
+            gain: gains.to_vec(),
+            set: vec![None; gains.len()],
+        }
+    }
+
+    /// The largest gain at step `t` so far.
+    pub(super) fn gain(&self, t: usize) -> u32 {
+        self.gain[t]
+    }
+
+    /// All of them.
+    pub(super) fn gains(&self) -> &[u32] {
+        &self.gain
+    }
+
+    /// The set behind the gain at step `t`, when it was found as a set and no order has since done better.
+    pub(super) fn set(&self, t: usize) -> Option<&[TaskId]> {
+        self.set[t].as_deref()
+    }
+
+    /// Notes a gain that some real set of `t` tasks is known to have.
+    pub(super) fn note(&mut self, t: usize, gain: u32) {
+        if gain > self.gain[t] {
+            self.gain[t] = gain;
+            self.set[t] = None;
+        }
+    }
+
+    /// Notes a gain together with its set.
+    pub(super) fn note_set(&mut self, gain: u32, set: impl FnOnce() -> Vec<TaskId>, t: usize) {
+        if gain > self.gain[t] {
+            self.gain[t] = gain;
+            self.set[t] = Some(set());
+        }
+    }
+
+    /// One more task never loses a reward: gains never fall along the steps.
+    pub(super) fn settle(&mut self) {
+        for t in 1..self.gain.len() {
+            if self.gain[t] < self.gain[t - 1] {
+                self.gain[t] = self.gain[t - 1];
+                self.set[t] = None;
+            }
+        }
+    }
+}
+
+/// Walks greedily forward from each vertex of the chain, past the next one, and backward from each: sets that
+/// leave the chain. `chain` lists the tasks of each interval. O(tasks²) for each; stops with the budget.
+pub(super) fn greedy(dag: &Dag, chain: &[Vec<TaskId>], found: &mut Witnesses, work: &mut Work<'_>) {
+    for start in 0..chain.len() {
+        let steps: usize = chain[start..].iter().take(2).map(Vec::len).sum();
+        if forward(dag, chain, start, steps, found, work).is_none() {
+            return;
+        }
+    }
+    for end in 1..=chain.len() {
+        let steps: usize = chain[..end].iter().rev().take(2).map(Vec::len).sum();
+        if backward(dag, chain, end, steps, found, work).is_none() {
+            return;
+        }
+    }
+}
+
+fn executed_after(dag: &Dag, chain: &[Vec<TaskId>], intervals: usize) -> Vec<bool> {
+    let mut executed = vec![false; dag.len()];
+    for task in chain[..intervals].iter().flatten() {
+        executed[task.index()] = true;
+    }
+    executed
+}
+
+fn collect(executed: &[bool]) -> Vec<TaskId> {
+    let marked = executed.iter().enumerate().filter(|e| *e.1);
+    marked.map(|(i, _)| TaskId(i as u32)).collect()
+}
+
+fn missing_parents(dag: &Dag, executed: &[bool]) -> Vec<u32> {
+    (dag.tasks())
+        .map(|t| {
+            dag.parents(t)
+                .iter()
+                .filter(|p| !executed[p.index()])
+                .count() as u32
+        })
+        .collect()
+}
+
+fn total_gain(dag: &Dag, missing: &[u32]) -> u32 {
+    let gained = dag
+        .tasks()
+        .filter(|&t| !dag.is_source(t) && missing[t.index()] == 0);
+    gained.count() as u32
+}
+
+/// Always executes the eligible nonsink that gains most now, or else brings most children nearest.
+fn forward(
+    dag: &Dag,
+    chain: &[Vec<TaskId>],
+    start: usize,
+    steps: usize,
+    found: &mut Witnesses,
+    work: &mut Work<'_>,
+) -> Option<()> {
+    let mut executed = executed_after(dag, chain, start);
+    let mut missing = missing_parents(dag, &executed);
+    let mut gain = total_gain(dag, &missing);
+    let mut t: usize = chain[..start].iter().map(Vec::len).sum();
+    let mut eligible: Vec<TaskId> = (dag.tasks())
+        .filter(|&v| !executed[v.index()] && missing[v.index()] == 0 && !dag.is_sink(v))
+        .collect();
+    for _ in 0..steps {
+        let look: usize = eligible.iter().map(|&v| dag.children(v).len()).sum();
+        if !work.spend(1 + look as u64) {
+            return None;
+        }
+        let worth = |v: TaskId| {
+            let children = dag.children(v).iter();
+            let now = children.clone().filter(|c| missing[c.index()] == 1).count();
+            let near: u64 = children
+                .map(|c| 100_000 / u64::from(missing[c.index()]))
+                .sum();
+            (now, near, std::cmp::Reverse(v))
+        };
+        let (at, &task) = eligible.iter().enumerate().max_by_key(|e| worth(*e.1))?;
+        eligible.swap_remove(at);
+        executed[task.index()] = true;
+        for &child in dag.children(task) {
+            missing[child.index()] -= 1;
+            if missing[child.index()] == 0 {
+                gain += 1;
+                if !dag.is_sink(child) {
+                    eligible.push(child);
+                }
+            }
+        }
+        t += 1;
+        found.note_set(gain, || collect(&executed), t);
+    }
+    Some(())
+}
+
+/// Always takes back the executed task, with no executed child, that loses least.
+fn backward(
+    dag: &Dag,
+    chain: &[Vec<TaskId>],
+    end: usize,
+    steps: usize,
+    found: &mut Witnesses,
+    work: &mut Work<'_>,
+) -> Option<()> {
+    let mut executed = executed_after(dag, chain, end);
+    let mut missing = missing_parents(dag, &executed);
+    let mut gain = total_gain(dag, &missing);
+    let mut t: usize = chain[..end].iter().map(Vec::len).sum();
+    let mut executed_children: Vec<u32> = (dag.tasks())
+        .map(|v| {
+            dag.children(v)
+                .iter()
+                .filter(|c| executed[c.index()])
+                .count() as u32
+        })
+        .collect();
+    let mut last: Vec<TaskId> = (dag.tasks())
+        .filter(|&v| executed[v.index()] && executed_children[v.index()] == 0)
+        .collect();
+    for _ in 0..steps {
+        let look: usize = last.iter().map(|&v| dag.children(v).len()).sum();
+        if !work.spend(1 + look as u64) {
+            return None;
+        }
+        let loss = |v: TaskId| {
+            dag.children(v)
+                .iter()
+                .filter(|c| missing[c.index()] == 0)
+                .count()
+        };
+        let (at, &task) = last.iter().enumerate().min_by_key(|e| (loss(*e.1), *e.1))?;
+        gain -= loss(task) as u32;
+        last.swap_remove(at);
+        executed[task.index()] = false;
+        for &child in dag.children(task) {
+            missing[child.index()] += 1;
+        }
+        for &parent in dag.parents(task) {
+            executed_children[parent.index()] -= 1;
+            if executed_children[parent.index()] == 0 {
+                last.push(parent);
+            }
+        }
+        t -= 1;
+        found.note_set(gain, || collect(&executed), t);
+    }
+    Some(())
+}
+
+/// Notes the union of the first `count` tasks of each order, if it is a set that can have been executed.
+pub(super) fn note_prefixes(dag: &Dag, prefixes: &[&[TaskId]], found: &mut Witnesses) {
+    let mut executed = vec![false; dag.len()];
+    prefixes
+        .iter()
+        .copied()
+        .flatten()
+        .for_each(|t| executed[t.index()] = true);
+    let missing = missing_parents(dag, &executed);
+    if dag
+        .tasks()
+        .all(|t| !executed[t.index()] || missing[t.index()] == 0)
+    {
+        let t = prefixes.iter().map(|p| p.len()).sum();
+        found.note_set(total_gain(dag, &missing), || collect(&executed), t);
+    }
+}

@@ -1,0 +1,17 @@
+//! Why there is no plan. Knows nothing but the words.
+
+/// Why a hull cannot be computed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HullError {
+    /// The weights belong to another dag.
+    #[error("the weights are for {given} tasks, but the dag has {tasks}")]
+    OtherWeights {
+        /// Tasks that the weights are for.
+        given: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+    },
+    /// More than 2³¹ tasks and arcs.
+    #[error("the dag has more than 2^31 tasks and arcs: too many for the hull")]
+    TooLarge,
+}

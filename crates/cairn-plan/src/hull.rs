@@ -1,0 +1,206 @@
+//! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
+
+use crate::closure::{Budget, ClosureGraph, Gain, NONE, Tuning, chain};
+use crate::{HullError, Weights};
+use cairn_dag::{Dag, TaskId};
+use std::cmp::Ordering;
+
+/// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),
+/// not counting sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vertex {
+    /// Cost of the tasks in the ideal.
+    pub cost: u64,
+    /// Reward of all tasks with parents whose parents all lie in the ideal. No ideal of the same cost has more.
+    pub reward: u64,
+    /// Whether the hull has a corner here. Then no other ideal (apart from sinks and tasks that cost nothing) is
+    /// as good for the same cost, so every IC-optimal schedule passes through this one.
+    pub is_strict: bool,
+}
+
+/// The upper concave hull of all (cost, reward) of ideals, with nested ideals on it.
+///
+/// Reward counts what an ideal makes eligible, beyond the sources. For every dag the function
+/// "reward of an ideal" is supermodular, so the ideals that are best for falling prices of cost are nested: one
+/// schedule passes through all of them. Between two of them the hull is an upper bound that no schedule beats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hull {
+    vertices: Vec<Vertex>,
+    executed_in: Vec<u32>,
+    eligible_in: Vec<u32>,
+    bound: Vec<Gain>,
+    is_complete: bool,
+    is_unit: bool,
+}
+
+/// The hull of a dag: all of it, or as much as the budget allows.
+///
+/// Problem: parametric maximum closure on the split graph, in exact integers. Each cut is a maximum flow, found by
+/// blocking flows on regular dags, by levelling and push–relabel on others. Measured time grows like n^1.1 to
+/// n^1.4; space is O(tasks + arcs), about 150 bytes an arc at the peak. Large pieces are shared among the threads
+/// of the current rayon pool; the result is the same for any number of threads.
+///
+/// When the budget is spent, what is found so far is returned: true vertices of the hull, longer pieces between
+/// them, and a bound from the flow at that moment. It is valid but weaker: [`Hull::is_complete`] says so.
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_plan::{Unlimited, Weights, hull, upper_bound};
+/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)])?;
+/// let hull = hull(&diamond, &Weights::unit(4), &Unlimited)?;
+/// let corners: Vec<_> = hull.vertices().iter().map(|v| (v.cost, v.reward)).collect();
+/// assert_eq!(corners, [(0, 0), (1, 2), (3, 3)]);
+/// assert_eq!(upper_bound(&diamond, &hull), [1, 2, 1, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`HullError`], when the weights are for another number of tasks or the dag is too large for 32-bit numbers.
+pub fn hull(dag: &Dag, weights: &Weights, budget: &dyn Budget) -> Result<Hull, HullError> {
+    let graph = ClosureGraph::new(dag, weights)?;
+    let chain = chain(&graph, &Tuning::default(), budget);
+    let link_of = chain.link_of(graph.len());
+    let of_copy = |copies: &[u32]| {
+        let link = |&copy: &u32| {
+            if copy == NONE {
+                NONE
+            } else {
+                link_of[copy as usize]
+            }
+        };
+        copies.iter().map(link).collect()
+    };
+    let mut vertices = vec![Vertex {
+        cost: 0,
+        reward: 0,
+        is_strict: true,
+    }];
+    let mut bound = vec![Gain::ZERO];
+    let parts = &chain.parts;
+    for (i, part) in parts.iter().enumerate() {
+        let mut at = part.base;
+        for link in &part.links {
+            at += link.gain;
+            vertices.push(Vertex {
+                cost: at.cost,
+                reward: at.reward,
+                is_strict: false,
+            });
+        }
+        let corner = parts
+            .get(i + 1)
+            .is_none_or(|next| part.flattest.cmp_slope(next.steepest) == Ordering::Greater);
+        if let Some(last) = vertices.last_mut() {
+            last.is_strict = corner;
+        }
+        match &part.bound {
+            Some(points) => bound.extend(points.iter().map(|&point| part.base + point)),
+            None => bound.push(part.base + part.total),
+        }
+    }
+    Ok(Hull {
+        vertices,
+        executed_in: of_copy(&graph.out_copy),
+        eligible_in: of_copy(&graph.in_copy),
+        bound,
+        is_complete: parts.iter().all(|part| part.bound.is_none()),
+        is_unit: weights.is_unit(),
+    })
+}
+
+impl Hull {
+    /// The chain: nested ideals from the empty one to the one with all tasks but sinks. Piece `i` leads from
+    /// vertex `i` to vertex `i + 1`. If the hull is complete the chain is as fine as possible.
+    pub fn vertices(&self) -> &[Vertex] {
+        &self.vertices
+    }
+
+    /// Number of pieces.
+    pub fn pieces(&self) -> usize {
+        self.vertices.len() - 1
+    }
+
+    /// The piece in which the task is executed; `None` for sinks, which come last.
+    #[inline]
+    pub fn executed_in(&self, task: TaskId) -> Option<usize> {
+        piece(self.executed_in[task.index()])
+    }
+
+    /// The piece at the end of which the task is eligible; `None` for sources, which always are.
+    #[inline]
+    pub fn eligible_in(&self, task: TaskId) -> Option<usize> {
+        piece(self.eligible_in[task.index()])
+    }
+
+    /// The tasks executed in each piece, in id order. O(tasks + pieces).
+    pub fn tasks_by_piece(&self) -> Vec<Vec<TaskId>> {
+        let mut pieces = vec![Vec::new(); self.pieces()];
+        for (task, &piece) in self.executed_in.iter().enumerate() {
+            if piece != NONE {
+                pieces[piece as usize].push(TaskId::new(task));
+            }
+        }
+        pieces
+    }
+
+    /// Whether the whole hull was found. If not, the chain is coarser and the bound higher, but both hold.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Whether costs and rewards are all 1.
+    pub fn is_unit(&self) -> bool {
+        self.is_unit
+    }
+
+    /// The largest whole reward that an ideal of at most this cost can have, according to the hull: its height
+    /// there, rounded down. O(log pieces).
+    pub fn at(&self, cost: u64) -> u64 {
+        let next = self.bound.partition_point(|point| point.cost <= cost);
+        let left = self.bound[next - 1];
+        match self.bound.get(next) {
+            Some(&right) => height(left, right, cost),
+            None => left.reward,
+        }
+    }
+}
+
+fn piece(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
+}
+
+/// The height at `cost` of the line from `left` to `right`, rounded down.
+fn height(left: Gain, right: Gain, cost: u64) -> u64 {
+    let rise = u128::from(right.reward.saturating_sub(left.reward));
+    let run = u128::from(right.cost - left.cost);
+    let along = u128::from(cost - left.cost);
+    left.reward + (rise * along / run) as u64
+}
+
+/// The most tasks that can be eligible after t = 0..=n executed tasks, according to the hull:
+/// |S| − t + ⌊hull(t)⌋ with S the sources while tasks with children are left, then n − t.
+///
+/// No schedule of the dag has more eligible tasks at any step. O(tasks + pieces).
+///
+/// # Panics
+/// If `hull` is not the hull of `dag` for unit weights.
+pub fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
+    assert!(
+        hull.is_unit && hull.executed_in.len() == dag.len(),
+        "the hull must be that of this dag, with unit weights"
+    );
+    let sources = dag.sources().count() as u64;
+    let inner = (dag.len() - dag.sinks().count()) as u64;
+    let mut left = 0;
+    (0..=dag.len() as u64)
+        .map(|t| {
+            if t >= inner {
+                return (dag.len() as u64 - t) as u32;
+            }
+            while hull.bound[left + 1].cost <= t {
+                left += 1;
+            }
+            (sources + height(hull.bound[left], hull.bound[left + 1], t) - t) as u32
+        })
+        .collect()
+}

@@ -1,0 +1,26 @@
+//! Plans for any dag: what no schedule can beat, and schedules that come close. Knows no files, sockets or clocks.
+//!
+//! [`plan()`] gives an order with a bound and a verdict. Beneath it, [`hull()`] finds the ideals that are best for
+//! their cost and [`upper_bound`] what follows for every schedule, and [`decide`] settles what lies between them.
+//! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), and the best tasks for a
+//! batch of requests ([`batch`]).
+
+pub mod batch;
+pub mod cap;
+mod closure;
+pub mod decide;
+mod error;
+mod hull;
+mod order;
+mod plan;
+pub mod policy;
+mod weights;
+mod work;
+
+pub use closure::{Budget, Unlimited};
+pub use error::HullError;
+pub use hull::{Hull, Vertex, hull, upper_bound};
+pub use order::chain_order;
+pub use plan::{Evidence, Limits, Plan, Search, Word, plan};
+pub use weights::{WeightError, Weights};
+pub use work::Work;

@@ -1,0 +1,191 @@
+//! The orders that engines and textbooks use, as baselines. Knows nothing of bounds or proofs.
+
+use cairn_dag::{Dag, TaskId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// First in, first out: tasks in the order in which they become eligible, ties by id. What DAGMan does with
+/// equal priorities. O(tasks + arcs).
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// let dag = Dag::from_arcs(4, vec![(0, 2), (0, 3)]).unwrap();
+/// assert_eq!(cairn_plan::policy::fifo(&dag), [0, 1, 2, 3].map(TaskId));
+/// ```
+pub fn fifo(dag: &Dag) -> Vec<TaskId> {
+    dag.topological_order().to_vec()
+}
+
+/// Last in, first out: of the tasks that became eligible last, the one with the smallest id. O(tasks + arcs).
+pub fn lifo(dag: &Dag) -> Vec<TaskId> {
+    let mut stack: Vec<TaskId> = dag.sources().collect();
+    stack.reverse();
+    let mut waiting = parents_left(dag);
+    let mut order = Vec::with_capacity(dag.len());
+    while let Some(task) = stack.pop() {
+        order.push(task);
+        for &child in dag.children(task).iter().rev() {
+            waiting[child.index()] -= 1;
+            if waiting[child.index()] == 0 {
+                stack.push(child);
+            }
+        }
+    }
+    order
+}
+
+/// Longest path to a sink first, counted in tasks, or in `seconds` where given. Ties by id. Also known as
+/// b-level or HLF. O((tasks + arcs) + tasks·log tasks).
+///
+/// # Panics
+/// If `seconds` is given with another length than the number of tasks.
+pub fn critical_path(dag: &Dag, seconds: Option<&[f64]>) -> Vec<TaskId> {
+    let rank = bottom_levels(dag, seconds);
+    // Durations are finite and not negative, and the bits of such floats sort like the numbers.
+    by_static_key(dag, |t| rank[t.index()].to_bits())
+}
+
+/// Length of the longest path from each task to a sink, the task's own duration included (1 when unknown).
+/// O(tasks + arcs).
+///
+/// # Panics
+/// If `seconds` is given with another length than the number of tasks.
+pub fn bottom_levels(dag: &Dag, seconds: Option<&[f64]>) -> Vec<f64> {
+    if let Some(seconds) = seconds {
+        assert_eq!(seconds.len(), dag.len(), "one duration a task");
+    }
+    let mut rank = vec![0.0f64; dag.len()];
+    for &task in dag.topological_order().iter().rev() {
+        let longest = dag.children(task).iter().map(|c| rank[c.index()]);
+        let own = seconds.map_or(1.0, |s| s[task.index()]);
+        rank[task.index()] = own + longest.fold(0.0, f64::max);
+    }
+    rank
+}
+
+/// Most children first, ties by id. O(arcs + tasks·log tasks).
+pub fn outdegree(dag: &Dag) -> Vec<TaskId> {
+    by_static_key(dag, |t| dag.children(t).len() as u64)
+}
+
+/// Fewest open results first: prefers the task that closes most results (it is the last child they wait for)
+/// and opens none; among equals the one that became eligible last. O((tasks + arcs)·log tasks).
+pub fn memory(dag: &Dag) -> Vec<TaskId> {
+    let mut waiting = parents_left(dag);
+    let mut open_children: Vec<u32> = (dag.tasks())
+        .map(|t| dag.children(t).len() as u32)
+        .collect();
+    let mut closes = vec![0i64; dag.len()];
+    let mut executed = vec![false; dag.len()];
+    // Entries are never removed when a key rises: a newer entry is pushed, and the old one finds the task executed.
+    let mut heap: BinaryHeap<(i64, u32, Reverse<TaskId>)> = BinaryHeap::new();
+    let mut since = vec![0u32; dag.len()];
+    let key = |closes: &[i64], t: TaskId| closes[t.index()] - i64::from(!dag.is_sink(t));
+    heap.extend(dag.sources().map(|t| (key(&closes, t), 0, Reverse(t))));
+    let mut order = Vec::with_capacity(dag.len());
+    while let Some((_, _, Reverse(task))) = heap.pop() {
+        if std::mem::replace(&mut executed[task.index()], true) {
+            continue;
+        }
+        order.push(task);
+        let step = order.len() as u32;
+        for &child in dag.children(task) {
+            waiting[child.index()] -= 1;
+            if waiting[child.index()] == 0 {
+                since[child.index()] = step;
+                let lasts = dag.parents(child).iter();
+                closes[child.index()] =
+                    lasts.filter(|p| open_children[p.index()] == 1).count() as i64;
+                heap.push((key(&closes, child), step, Reverse(child)));
+            }
+        }
+        for &parent in dag.parents(task) {
+            open_children[parent.index()] -= 1;
+            if open_children[parent.index()] == 1 {
+                let last = dag.children(parent).iter().find(|c| !executed[c.index()]);
+                let last = *last.expect("one child is left");
+                if waiting[last.index()] == 0 {
+                    closes[last.index()] += 1;
+                    heap.push((key(&closes, last), since[last.index()], Reverse(last)));
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Always the eligible task with the largest key, ties by id.
+fn by_static_key(dag: &Dag, key: impl Fn(TaskId) -> u64) -> Vec<TaskId> {
+    let mut waiting = parents_left(dag);
+    let entry = |t: TaskId| (key(t), Reverse(t));
+    let mut heap: BinaryHeap<_> = dag.sources().map(entry).collect();
+    let mut order = Vec::with_capacity(dag.len());
+    while let Some((_, Reverse(task))) = heap.pop() {
+        order.push(task);
+        for &child in dag.children(task) {
+            waiting[child.index()] -= 1;
+            if waiting[child.index()] == 0 {
+                heap.push(entry(child));
+            }
+        }
+    }
+    order
+}
+
+fn parents_left(dag: &Dag) -> Vec<u32> {
+    dag.tasks().map(|t| dag.parents(t).len() as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    /// Always the best eligible task by `better(candidate key)`, recomputed from nothing at every step.
+    fn obvious<K: Ord>(dag: &Dag, key: impl Fn(&[TaskId], TaskId) -> K) -> Vec<TaskId> {
+        let mut order: Vec<TaskId> = Vec::new();
+        while order.len() < dag.len() {
+            let eligible = dag.tasks().filter(|t| {
+                !order.contains(t) && dag.parents(*t).iter().all(|p| order.contains(p))
+            });
+            let best = eligible
+                .max_by_key(|&t| (key(&order, t), Reverse(t)))
+                .unwrap();
+            order.push(best);
+        }
+        order
+    }
+
+    /// The step at which `task` became eligible.
+    fn since(dag: &Dag, order: &[TaskId], task: TaskId) -> usize {
+        let at = |p: &TaskId| 1 + order.iter().position(|t| t == p).unwrap();
+        dag.parents(task).iter().map(at).max().unwrap_or(0)
+    }
+
+    proptest! {
+        #[test]
+        fn each_policy_equals_its_obvious_twin(dag in any_dag(14)) {
+            prop_assert_eq!(fifo(&dag), obvious(&dag, |done, t| Reverse(since(&dag, done, t))));
+            prop_assert_eq!(lifo(&dag), obvious(&dag, |done, t| since(&dag, done, t)));
+            prop_assert_eq!(outdegree(&dag), obvious(&dag, |_, t| dag.children(t).len()));
+            let seconds: Vec<f64> = dag.tasks().map(|t| f64::from(t.0 % 4)).collect();
+            for seconds in [None, Some(&seconds[..])] {
+                let level = bottom_levels(&dag, seconds);
+                prop_assert_eq!(
+                    critical_path(&dag, seconds),
+                    obvious(&dag, |_, t| (level[t.index()] * 4.0) as u64)
+                );
+            }
+            prop_assert_eq!(memory(&dag), obvious(&dag, |done, t| {
+                let open = |done: &[TaskId]| {
+                    let waits = |p: &&TaskId| dag.children(**p).iter().any(|c| !done.contains(c));
+                    done.iter().filter(waits).count() as i64
+                };
+                let mut then = done.to_vec();
+                then.push(t);
+                (open(done) - open(&then), since(&dag, done, t))
+            }));
+        }
+    }
+}

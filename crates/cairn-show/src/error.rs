@@ -1,0 +1,54 @@
+//! Why a figure could not be drawn.
+
+/// The data handed over do not fit together, or the picture cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShowError {
+    /// A list has the wrong length.
+    #[error("{what}: {found} given, but {expected} are needed")]
+    WrongLength {
+        /// The list.
+        what: &'static str,
+        /// Its length should be.
+        expected: usize,
+        /// Its length is.
+        found: usize,
+    },
+    /// The order names a task twice or names one that does not exist.
+    #[error("the order is no order of the dag's tasks: task {task} is repeated or unknown")]
+    NotAnOrder {
+        /// The task's number.
+        task: u32,
+    },
+    /// An optimal step lies behind the last step.
+    #[error("step {step} is marked optimal, but the first profile ends at step {last}")]
+    StepOutOfRange {
+        /// The step.
+        step: u32,
+        /// The last step of the first profile.
+        last: usize,
+    },
+    /// A number is infinite or not a number, or an interval's ends are in the wrong order.
+    #[error(
+        "{what}: '{name}' has a value that cannot be drawn (not finite, or low end above high end)"
+    )]
+    BadValue {
+        /// Which figure.
+        what: &'static str,
+        /// The row, point or cell.
+        name: String,
+    },
+    /// The picture is larger than a PNG may be here.
+    #[error(
+        "a PNG of {width} x {height} pixels is too large: draw at a smaller scale, or write SVG"
+    )]
+    TooLarge {
+        /// In pixels.
+        width: u64,
+        /// In pixels.
+        height: u64,
+    },
+    /// The SVG text could not be read back or encoded.
+    #[error("cannot make a PNG: {0}")]
+    Png(String),
+}

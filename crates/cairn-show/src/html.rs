@@ -1,0 +1,179 @@
+//! One HTML file that stands alone: figures with hover, captions, tables. Knows no file and asks the network for
+//! nothing.
+
+use crate::Figure;
+use crate::text::{clean, escape};
+use std::fmt::Write;
+
+/// A figure with the text below it.
+#[derive(Clone, Copy, Debug)]
+pub struct Captioned<'a> {
+    /// The figure.
+    pub figure: &'a Figure,
+    /// What to see in it; may be empty.
+    pub caption: &'a str,
+}
+
+/// A table. Cells that read as numbers are set flush right.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// What it shows.
+    pub caption: &'a str,
+    /// Column titles.
+    pub header: &'a [&'a str],
+    /// Rows of cells; short ones are filled up with empty cells, cells beyond the header are kept.
+    pub rows: &'a [Vec<String>],
+}
+
+/// A page. All text is the caller's plain text and is escaped here.
+///
+/// The page reads well without script; with it, hovering or the arrow keys tell the values of each part, and wide
+/// figures can be fitted to the window. Colours follow the reader's light or dark setting.
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_show::{Captioned, DagDrawing, Page};
+/// let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
+/// let figure = DagDrawing::new("two tasks", &dag).draw()?;
+/// let page = Page {
+///     title: "<my> plan",
+///     lead: "",
+///     tables: &[],
+///     figures: &[Captioned { figure: &figure, caption: "one after the other" }],
+///     footer: "",
+/// };
+/// assert!(page.html().contains("&lt;my&gt; plan"));
+/// # Ok::<(), cairn_show::ShowError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Title of the page and of its window.
+    pub title: &'a str,
+    /// First paragraph; may be empty.
+    pub lead: &'a str,
+    /// Tables, shown before the figures.
+    pub tables: &'a [Table<'a>],
+    /// Figures, from top to bottom.
+    pub figures: &'a [Captioned<'a>],
+    /// Last paragraph: which command made the page; may be empty.
+    pub footer: &'a str,
+}
+
+/// Figures up to this width shrink with the window; wider ones scroll, with a button to fit them.
+const FITTED: f64 = 1000.0;
+
+impl Page<'_> {
+    /// The page as HTML text.
+    pub fn html(&self) -> String {
+        let size: usize = self
+            .figures
+            .iter()
+            .map(|f| f.figure.svg().len() + 400)
+            .sum();
+        let mut out = String::with_capacity(size + 16_384);
+        let title = escape(&clean(self.title));
+        // The policy forbids every outside resource: the browser itself sees to it that the file stands alone.
+        let _ = write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
+            include_str!("page.css")
+        );
+        if !self.lead.is_empty() {
+            let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(self.lead));
+        }
+        for table in self.tables {
+            push_table(&mut out, table);
+        }
+        for captioned in self.figures {
+            push_figure(&mut out, captioned);
+        }
+        if !self.footer.is_empty() {
+            let _ = writeln!(out, "<footer><p>{}</p></footer>", escape(self.footer));
+        }
+        let _ = write!(
+            out,
+            "</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{}</script>\n</body>\n</html>\n",
+            include_str!("page.js")
+        );
+        out
+    }
+}
+
+fn push_table(out: &mut String, table: &Table<'_>) {
+    let columns = table
+        .rows
+        .iter()
+        .map(Vec::len)
+        .max()
+        .unwrap_or(0)
+        .max(table.header.len());
+    let numeric: Vec<bool> = (0..columns)
+        .map(|c| {
+            let mut cells = table
+                .rows
+                .iter()
+                .filter_map(|row| row.get(c))
+                .filter(|cell| !cell.is_empty())
+                .peekable();
+            cells.peek().is_some() && cells.all(|cell| is_number(cell))
+        })
+        .collect();
+    let class = |c: usize| if numeric[c] { " class=\"number\"" } else { "" };
+    let _ = write!(
+        out,
+        "<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>",
+        escape(table.caption)
+    );
+    for c in 0..columns {
+        let name = table.header.get(c).copied().unwrap_or("");
+        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(c), escape(name));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in table.rows {
+        out.push_str("<tr>");
+        for c in 0..columns {
+            let cell = escape(row.get(c).map_or("", String::as_str));
+            let _ = if c == 0 {
+                write!(out, "<th scope=\"row\"{}>{cell}</th>", class(c))
+            } else {
+                write!(out, "<td{}>{cell}</td>", class(c))
+            };
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+fn is_number(cell: &str) -> bool {
+    let digits = cell
+        .trim()
+        .trim_end_matches(['%', ' '])
+        .replace([',', '−'], "");
+    digits.parse::<f64>().is_ok()
+}
+
+fn push_figure(out: &mut String, captioned: &Captioned<'_>) {
+    let fitted = captioned.figure.width() <= FITTED;
+    out.push_str("<figure>\n");
+    if !fitted {
+        out.push_str("<button type=\"button\" data-fit aria-pressed=\"false\" hidden>fit to width</button>\n");
+    }
+    let _ = write!(
+        out,
+        "<div class=\"frame{}\">\n{}</div>\n",
+        if fitted { " fit" } else { "" },
+        captioned.figure.svg()
+    );
+    if !captioned.caption.is_empty() {
+        let _ = writeln!(
+            out,
+            "<figcaption>{}</figcaption>",
+            escape(captioned.caption)
+        );
+    }
+    out.push_str("</figure>\n");
+}

@@ -1,0 +1,244 @@
+//! Means with their intervals, one row a policy. Knows no simulation.
+
+use crate::axis::{self, Frame, Scale};
+use crate::figure::{Anchor, Canvas, Figure, Ink, Place, heading};
+use crate::heat_map::Estimate;
+use crate::legend::{self, Sample};
+use crate::palette::{BLUE, GRID, RULE, VERMILLION};
+use crate::{ShowError, text};
+
+/// One row of an [`Intervals`] figure.
+#[derive(Clone, Copy, Debug)]
+pub struct IntervalRow<'a> {
+    /// The policy.
+    pub name: &'a str,
+    /// Its mean and interval.
+    pub estimate: Estimate,
+}
+
+/// The figure "mean and interval of each policy".
+///
+/// ```
+/// use cairn_show::{Estimate, IntervalRow, Intervals};
+/// let row = |name, value| IntervalRow { name, estimate: Estimate { value, low: value - 2.0, high: value + 2.0 } };
+/// let figure = Intervals {
+///     title: "AIRSN(250)",
+///     subtitle: "200 paired runs",
+///     value_name: "makespan (task times)",
+///     interval_name: "95 % interval",
+///     rows: &[row("ic", 118.0), row("fifo", 139.0)],
+///     reference: None,
+/// }
+/// .draw()?;
+/// assert!(figure.svg().contains("makespan (task times)"));
+/// # Ok::<(), cairn_show::ShowError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Intervals<'a> {
+    /// Large, at the top.
+    pub title: &'a str,
+    /// Small, below it; may be empty.
+    pub subtitle: &'a str,
+    /// What the values are, with their unit.
+    pub value_name: &'a str,
+    /// What the bars are: "95 % interval".
+    pub interval_name: &'a str,
+    /// From top to bottom.
+    pub rows: &'a [IntervalRow<'a>],
+    /// A value to compare with, drawn as a line: 1 for ratios.
+    pub reference: Option<f64>,
+}
+
+const WIDTH: f64 = 760.0;
+const MARGIN: f64 = 16.0;
+const ROW: f64 = 28.0;
+const SIZE: f64 = 12.0;
+
+impl Intervals<'_> {
+    /// Draws the figure.
+    ///
+    /// # Errors
+    /// [`ShowError::BadValue`] for a number that is not finite or an interval whose ends are in the wrong order.
+    pub fn draw(&self) -> Result<Figure, ShowError> {
+        let bad = |name: &str| ShowError::BadValue {
+            what: "intervals",
+            name: text::clean(name),
+        };
+        if let Some(row) = self.rows.iter().find(|row| !row.estimate.is_drawable()) {
+            return Err(bad(row.name));
+        }
+        if self.reference.is_some_and(|r| !r.is_finite()) {
+            return Err(bad("reference"));
+        }
+        let mut canvas = Canvas::new();
+        let y = heading(&mut canvas, self.title, self.subtitle, WIDTH);
+        let y = legend::draw(
+            &mut canvas,
+            &self.legend_entries(),
+            MARGIN,
+            y,
+            WIDTH - 2.0 * MARGIN,
+        );
+        let (low, high) = self.range();
+        let names: Vec<String> = self
+            .rows
+            .iter()
+            .map(|row| text::shorten(&text::clean(row.name), SIZE, 200.0))
+            .collect();
+        let values: Vec<String> = self
+            .rows
+            .iter()
+            .map(|row| written(&row.estimate, high - low))
+            .collect();
+        let widest = |texts: &[String]| {
+            texts
+                .iter()
+                .map(|t| text::width(t, SIZE))
+                .fold(0.0, f64::max)
+        };
+        let left = MARGIN + widest(&names) + 16.0;
+        let right = WIDTH - MARGIN - widest(&values) - 16.0;
+        let bottom = y + ROW * self.rows.len() as f64 + 6.0;
+        let x = Scale {
+            low,
+            high,
+            from: left,
+            to: right,
+        };
+        let frame = Frame {
+            x,
+            y: Scale {
+                low: 0.0,
+                high: 1.0,
+                from: bottom,
+                to: y,
+            },
+            x_title: self.value_name,
+            y_title: "",
+            x_whole: false,
+            y_whole: true,
+            below: 0.0,
+        };
+        let rule = format!(
+            "class=\"rule\" stroke=\"{}\" stroke-width=\"1\"",
+            RULE.hex()
+        );
+        canvas.line([left, bottom, right, bottom], &rule);
+        frame.x_axis(&mut canvas, bottom, &rule);
+        if let Some(reference) = self.reference {
+            canvas.line(
+                [x.at(reference), y, x.at(reference), bottom],
+                &legend::reference_attributes(),
+            );
+        }
+        for (i, row) in self.rows.iter().enumerate() {
+            let middle = y + ROW * (i as f64 + 0.5);
+            canvas.line(
+                [left, middle, right, middle],
+                &format!(
+                    "class=\"grid\" stroke=\"{}\" stroke-width=\"1\"",
+                    GRID.hex()
+                ),
+            );
+            let baseline = middle + 0.36 * SIZE;
+            let tip = format!(
+                "{}\n{}: {}",
+                text::clean(row.name),
+                text::clean(self.value_name),
+                values[i]
+            );
+            canvas.open_group("class=\"row\"", &tip);
+            canvas.text(
+                Place {
+                    x: MARGIN,
+                    y: baseline,
+                    size: SIZE,
+                    anchor: Anchor::Start,
+                },
+                Ink::Main,
+                &names[i],
+            );
+            draw_mark(&mut canvas, &x, middle, &row.estimate);
+            let place = Place {
+                x: WIDTH - MARGIN,
+                y: baseline,
+                size: SIZE,
+                anchor: Anchor::End,
+            };
+            canvas.text(place, Ink::Main, &values[i]);
+            canvas.close_group();
+        }
+        let description = format!(
+            "{} of {}.",
+            self.value_name,
+            text::counted(self.rows.len(), "policy", "policies")
+        );
+        Ok(canvas.finish(
+            WIDTH,
+            bottom + axis::UNDER,
+            self.title,
+            &text::clean(&description),
+        ))
+    }
+
+    fn legend_entries(&self) -> Vec<(Sample, String)> {
+        let mut entries = vec![
+            (Sample::Dot(VERMILLION), "mean".to_owned()),
+            (Sample::Line(BLUE, "", 3.0), self.interval_name.to_owned()),
+        ];
+        if let Some(reference) = self.reference {
+            entries.push((Sample::Reference, format!("{reference}")));
+        }
+        entries
+    }
+
+    fn range(&self) -> (f64, f64) {
+        let ends = self
+            .rows
+            .iter()
+            .flat_map(|r| [r.estimate.low, r.estimate.high, r.estimate.value]);
+        let (low, high) = (ends.chain(self.reference))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+                (l.min(v), h.max(v))
+            });
+        if !low.is_finite() {
+            return (0.0, 1.0);
+        }
+        let span = if high > low {
+            high - low
+        } else {
+            low.abs().max(1.0)
+        };
+        (low - 0.06 * span, high + 0.06 * span)
+    }
+}
+
+fn draw_mark(canvas: &mut Canvas, x: &Scale, y: f64, estimate: &Estimate) {
+    let (low, high) = (x.at(estimate.low), x.at(estimate.high));
+    let style = format!("stroke=\"{}\" stroke-width=\"3\"", BLUE.hex());
+    canvas.line([low, y, high, y], &style);
+    for end in [low, high] {
+        canvas.line(
+            [end, y - 5.0, end, y + 5.0],
+            &format!("stroke=\"{}\" stroke-width=\"2\"", BLUE.hex()),
+        );
+    }
+    canvas.circle(
+        x.at(estimate.value),
+        y,
+        4.0,
+        &format!("fill=\"{}\"", VERMILLION.hex()),
+    );
+}
+
+/// "118.2 (116.0 to 120.4)", with decimals that suit the spread of all values.
+fn written(estimate: &Estimate, span: f64) -> String {
+    let step = span.max(f64::MIN_POSITIVE) / 200.0;
+    let step = (-9..=0)
+        .map(|p| 10f64.powi(p))
+        .rfind(|unit| *unit <= step)
+        .unwrap_or(1e-9);
+    let [value, low, high] =
+        [estimate.value, estimate.low, estimate.high].map(|v| axis::decimal(v, step));
+    format!("{value} ({low} to {high})")
+}

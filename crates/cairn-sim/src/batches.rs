@@ -1,0 +1,166 @@
+//! The world of the published study: requests come in batches, and those not served leave. Knows no worker by name.
+
+use crate::clock::Time;
+use crate::error::{SettingError, positive};
+use crate::measures::{Event, Measures, PATIENCE, Stuck, What, share};
+use crate::play::Play;
+use crate::random::Stream;
+use crate::spread::{Sampler, Spread};
+use cairn_dag::TaskId;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Batches of requests arrive with exponential gaps; their sizes are exponential, rounded, and at least one.
+///
+/// The model of Malewicz, Foster, Rosenberg and Wilde, "A tool for prioritizing DAGMan jobs and its evaluation" (2006).
+/// A batch of r requests takes the first r eligible tasks, or all if there are fewer; the requests left over go away.
+/// Every task given out starts at once and is never lost. The first batch comes one gap after the start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Batches {
+    gap: f64,
+    size: f64,
+}
+
+impl Batches {
+    pub(crate) fn new(gap: f64, size: f64) -> Result<Batches, SettingError> {
+        positive("the mean gap between batches", gap)?;
+        positive("the mean size of a batch", size)?;
+        Ok(Batches { gap, size })
+    }
+
+    /// Mean time between two batches.
+    pub fn gap(&self) -> f64 {
+        self.gap
+    }
+
+    /// Mean number of requests in a batch, before rounding.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// Plays one run. O((tasks + arcs + batches) · log(tasks running at once)).
+    pub(crate) fn run(
+        &self,
+        mut play: Play<'_>,
+        mut arrivals: Arrivals,
+        running: &mut Running,
+        mut log: impl FnMut(Event),
+    ) -> Result<Measures, Stuck> {
+        let tasks = play.dag.len();
+        running.clear();
+        play.welcome_fresh();
+        let mut unassigned = tasks;
+        // Since when nothing runs; meaningful while nothing does.
+        let mut quiet_since = 0.0;
+        let (mut batches, mut stalls, mut requests, mut idle) = (0u64, 0u64, 0u64, 0.0);
+        let (mut in_vain, mut seen_executed) = (0, 0);
+        while unassigned > 0 {
+            let (now, size) = arrivals.next();
+            quiet_since = complete_until(&mut play, running, Time::new(now), quiet_since, &mut log);
+            if play.game.executed() > seen_executed {
+                (in_vain, seen_executed) = (0, play.game.executed());
+            }
+            in_vain += 1;
+            if in_vain > PATIENCE {
+                return Err(Stuck::InVain {
+                    executed: seen_executed,
+                });
+            }
+            batches += 1;
+            stalls += u64::from(play.eligible.is_empty());
+            requests = requests.saturating_add(size);
+            if running.is_empty() {
+                idle += now - quiet_since;
+                quiet_since = now;
+            }
+            let served = size.min(play.eligible.len() as u64);
+            for _ in 0..served {
+                let task = play
+                    .eligible
+                    .pop()
+                    .expect("no more are served than are eligible");
+                let worker = (tasks - unassigned) as u32;
+                unassigned -= 1;
+                log(Event {
+                    time: now,
+                    worker,
+                    what: What::Started(task),
+                });
+                let end = Time::new(now + play.durations[task.index()]);
+                running.push(Reverse((end, task, worker)));
+            }
+        }
+        let end = Time::new(f64::INFINITY);
+        let makespan = complete_until(&mut play, running, end, quiet_since, &mut log);
+        Ok(Measures {
+            makespan,
+            stall: share(stalls as f64, batches as f64, 0.0),
+            utilisation: share(tasks as f64, requests as f64, 1.0),
+            idle,
+            peak_open: play.game.peak_open() as f64,
+            wasted: 0.0,
+        })
+    }
+}
+
+/// Tasks being executed, by the time of their completion; with each, its worker.
+pub(crate) type Running = BinaryHeap<Reverse<(Time, TaskId, u32)>>;
+
+/// Completes all that ends by `until`. Returns the time of the last completion, or `last` if there was none.
+#[inline]
+fn complete_until(
+    play: &mut Play<'_>,
+    running: &mut Running,
+    until: Time,
+    mut last: f64,
+    log: &mut impl FnMut(Event),
+) -> f64 {
+    while let Some(&Reverse((instant, ..))) = running.peek() {
+        if instant > until {
+            break;
+        }
+        last = instant.seconds();
+        while let Some(&Reverse((end, task, worker))) = running.peek() {
+            if end > instant {
+                break;
+            }
+            running.pop();
+            play.game.execute(play.dag, task);
+            log(Event {
+                time: last,
+                worker,
+                what: What::Finished(task),
+            });
+        }
+        play.welcome_fresh();
+    }
+    last
+}
+
+/// The batches of one run, one after the other.
+pub(crate) struct Arrivals {
+    stream: Stream,
+    gap: Sampler,
+    size: Sampler,
+    now: f64,
+}
+
+impl Arrivals {
+    pub(crate) fn new(world: &Batches, stream: Stream) -> Arrivals {
+        let sampler = |mean| Sampler::new(Spread::Exponential { mean });
+        Arrivals {
+            stream,
+            gap: sampler(world.gap),
+            size: sampler(world.size),
+            now: 0.0,
+        }
+    }
+
+    /// The next batch: when it comes, and how many requests it brings.
+    #[inline]
+    pub(crate) fn next(&mut self) -> (f64, u64) {
+        self.now += self.gap.sample(&mut self.stream);
+        let size = self.size.sample(&mut self.stream).round().max(1.0);
+        (self.now, size as u64)
+    }
+}

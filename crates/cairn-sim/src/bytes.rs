@@ -1,0 +1,83 @@
+//! How many bytes flow along each arc, from the files that tasks write and read. Knows no worker and no link.
+
+use cairn_dag::{Flow, TaskId};
+use std::collections::HashMap;
+
+/// Bytes along each arc of a flow, in the order of [`cairn_dag::Dag::arcs`], for [`crate::Work::with_bytes`]: the sizes
+/// of the files that the parent writes and the child reads. Files of unknown size count as nothing.
+///
+/// Time linear in tasks, arcs and mentions of files, times the writers of one file (nearly always one).
+///
+/// ```
+/// use cairn_dag::FlowBuilder;
+/// let mut build = FlowBuilder::new();
+/// let make = build.declare("make", 1)?;
+/// let read = build.declare("read", 2)?;
+/// build.arc(make, read)?;
+/// build.add_output(make, "big", Some(1000));
+/// build.add_output(make, "log", Some(7));
+/// build.add_input(read, "big", None);
+/// let flow = build.finish().unwrap();
+/// assert_eq!(cairn_sim::arc_bytes(&flow), [1000.0]);
+/// # Ok::<(), cairn_dag::BuildError>(())
+/// ```
+pub fn arc_bytes(flow: &Flow) -> Vec<f64> {
+    let dag = flow.dag();
+    // By file, who writes it: in a sound flow one task, but a file may list several.
+    let mut writers: HashMap<&str, Vec<TaskId>> = HashMap::new();
+    for task in dag.tasks() {
+        for file in flow.outputs(task) {
+            let writers = writers.entry(file.path).or_default();
+            if writers.last() != Some(&task) {
+                writers.push(task);
+            }
+        }
+    }
+    let mut first_arc = vec![0usize; dag.len() + 1];
+    for task in dag.tasks() {
+        first_arc[task.index() + 1] = first_arc[task.index()] + dag.children(task).len();
+    }
+    let mut bytes = vec![0.0; dag.arc_count()];
+    let mut inputs = Vec::new();
+    for child in dag.tasks() {
+        inputs.clear();
+        inputs.extend(flow.inputs(child).map(|f| (f.path, f.bytes.unwrap_or(0))));
+        // A file named twice is fetched once.
+        inputs.sort_unstable();
+        inputs.dedup();
+        for (path, size) in &inputs {
+            for writer in writers.get(path).into_iter().flatten() {
+                if let Ok(k) = dag.children(*writer).binary_search(&child) {
+                    bytes[first_arc[writer.index()] + k] += *size as f64;
+                }
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::FlowBuilder;
+
+    #[test]
+    fn only_files_that_flow_along_an_arc_count() {
+        let mut build = FlowBuilder::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| build.declare(name, 1).unwrap());
+        for (parent, child) in [(a, b), (a, c), (b, c)] {
+            build.arc(parent, child).unwrap();
+        }
+        build.add_output(a, "x", Some(5));
+        build.add_output(a, "y", None);
+        build.add_output(b, "z", Some(11));
+        for file in ["x", "x", "y", "raw"] {
+            build.add_input(b, file, None);
+        }
+        build.add_input(c, "z", None);
+        build.add_input(c, "x", None);
+        let flow = build.finish().unwrap();
+        // a→b carries x once, a→c carries x, b→c carries z.
+        assert_eq!(arc_bytes(&flow), [5.0, 5.0, 11.0]);
+    }
+}

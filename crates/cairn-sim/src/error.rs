@@ -1,0 +1,149 @@
+//! What can be wrong with a question put to the simulator. Knows no cure beyond words.
+
+use cairn_dag::TaskId;
+
+/// Why a setting of a world, a spread or a task's needs is refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    /// A number outside its range; NaN and infinity are always outside.
+    #[error("{what} is {value}; it must be {must}")]
+    BadValue {
+        /// Which setting.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// What would do.
+        must: &'static str,
+    },
+    /// Workers go away, but there is no deadline after which a lost task is given to another.
+    #[error(
+        "workers go away, so lost tasks need a deadline after which they are given out again: set a lease"
+    )]
+    NoLease,
+    /// Workers leave for good and no others join, so the work might never end.
+    #[error("workers leave for good and none join: set how often workers join")]
+    NobodyJoins,
+}
+
+/// Why a simulation could not be made or did not end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimulateError {
+    /// A setting that no world can have.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// Zero runs were asked for.
+    #[error("zero runs say nothing: ask for at least one")]
+    NoRuns,
+    /// No policy was given.
+    #[error("no policy to simulate: name at least one")]
+    NoPolicies,
+    /// Two policies have one name.
+    #[error("policy '{name}' is given twice")]
+    DuplicatePolicy {
+        /// The name.
+        name: String,
+    },
+    /// A list with one entry a task (or an arc) has another length.
+    #[error("{what} has {got} entries, but the dag has {wanted}")]
+    WrongLength {
+        /// Which list.
+        what: String,
+        /// Its length.
+        got: usize,
+        /// The right length.
+        wanted: usize,
+    },
+    /// An order that is no permutation of the tasks.
+    #[error(
+        "policy '{name}' does not name every task once: {task:?} is missing, repeated or unknown"
+    )]
+    NotAnOrder {
+        /// The policy.
+        name: String,
+        /// An offending task.
+        task: TaskId,
+    },
+    /// A task that no worker can hold.
+    #[error("task {task:?} needs {needs} {of}, but a worker has {has}")]
+    TaskTooLarge {
+        /// The task.
+        task: TaskId,
+        /// "cores" or "memory".
+        of: &'static str,
+        /// What the task asks for.
+        needs: f64,
+        /// What a worker has.
+        has: f64,
+    },
+    /// All workers of a trace have gone for good.
+    #[error(
+        "the trace of workers ends with {executed} of {tasks} tasks executed (policy '{policy}', run {run}): give a longer trace, or let it repeat"
+    )]
+    TraceEnds {
+        /// The policy.
+        policy: String,
+        /// The run, from zero.
+        run: u64,
+        /// Tasks executed by then.
+        executed: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+    },
+    /// Very many events passed without one task being completed.
+    #[error(
+        "nothing was completed in {events} events, with {executed} of {tasks} tasks executed (policy '{policy}', run {run}): up-times or gaps are too short for these durations"
+    )]
+    NeverEnds {
+        /// The policy.
+        policy: String,
+        /// The run, from zero.
+        run: u64,
+        /// Tasks executed by then.
+        executed: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+        /// Events that passed in vain.
+        events: u64,
+    },
+    /// The threads asked for could not be started.
+    #[error("cannot start {threads} threads: {why}")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// What the system said.
+        why: String,
+    },
+}
+
+/// Refuses a number that is not finite and above zero.
+pub(crate) fn positive(what: &'static str, value: f64) -> Result<(), SettingError> {
+    check(
+        value.is_finite() && value > 0.0,
+        what,
+        value,
+        "a finite number above zero",
+    )
+}
+
+/// Refuses a number that is not finite or is below zero.
+pub(crate) fn not_negative(what: &'static str, value: f64) -> Result<(), SettingError> {
+    check(
+        value.is_finite() && value >= 0.0,
+        what,
+        value,
+        "a finite number, not below zero",
+    )
+}
+
+pub(crate) fn check(
+    good: bool,
+    what: &'static str,
+    value: f64,
+    must: &'static str,
+) -> Result<(), SettingError> {
+    if good {
+        Ok(())
+    } else {
+        Err(SettingError::BadValue { what, value, must })
+    }
+}

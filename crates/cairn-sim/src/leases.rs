@@ -1,0 +1,103 @@
+//! Copies of tasks in workers' hands. Knows no events and no policy.
+
+use cairn_dag::TaskId;
+
+/// One copy of a task, given to one worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeaseState {
+    pub(crate) task: TaskId,
+    pub(crate) worker: u32,
+    pub(crate) start: f64,
+    /// When the server expects it back.
+    pub(crate) expected_end: f64,
+    /// The worker is still at it.
+    pub(crate) alive: bool,
+    /// The server still counts on it: neither delivered nor expired.
+    pub(crate) outstanding: bool,
+    /// Told apart from earlier leases under the same number.
+    generation: u32,
+    in_use: bool,
+}
+
+/// All leases of a run. Numbers are used again; an event that remembers (number, generation) can tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leases {
+    slots: Vec<LeaseState>,
+    free: Vec<u32>,
+}
+
+impl Leases {
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.free.clear();
+    }
+
+    /// A new lease: its number and generation.
+    pub(crate) fn grant(
+        &mut self,
+        task: TaskId,
+        worker: u32,
+        start: f64,
+        expected_end: f64,
+    ) -> (u32, u32) {
+        let mut state = LeaseState {
+            task,
+            worker,
+            start,
+            expected_end,
+            alive: true,
+            outstanding: true,
+            generation: 0,
+            in_use: true,
+        };
+        match self.free.pop() {
+            Some(number) => {
+                let slot = &mut self.slots[number as usize];
+                state.generation = slot.generation;
+                *slot = state;
+                (number, state.generation)
+            }
+            None => {
+                self.slots.push(state);
+                (self.slots.len() as u32 - 1, 0)
+            }
+        }
+    }
+
+    /// The lease, unless it was released since.
+    #[inline]
+    pub(crate) fn find(&self, number: u32, generation: u32) -> Option<&LeaseState> {
+        let slot = &self.slots[number as usize];
+        (slot.in_use && slot.generation == generation).then_some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &LeaseState {
+        &self.slots[number as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut LeaseState {
+        &mut self.slots[number as usize]
+    }
+
+    /// Forgets a lease.
+    pub(crate) fn release(&mut self, number: u32) {
+        let slot = &mut self.slots[number as usize];
+        debug_assert!(slot.in_use);
+        slot.in_use = false;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(number);
+    }
+
+    /// Leases that workers are at, with their numbers.
+    pub(crate) fn alive(&self) -> impl Iterator<Item = (u32, &LeaseState)> {
+        let numbered = self.slots.iter().enumerate().map(|(i, l)| (i as u32, l));
+        numbered.filter(|(_, l)| l.in_use && l.alive)
+    }
+
+    /// Leases that the server counts on.
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = &LeaseState> {
+        self.slots.iter().filter(|l| l.in_use && l.outstanding)
+    }
+}

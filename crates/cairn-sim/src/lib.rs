@@ -1,0 +1,55 @@
+//! What an order of a dag's tasks is worth: a discrete-event simulator of workers that come and go, with paired
+//! statistics. Knows no files, no sockets, no wall clock, and not how an order was computed.
+//!
+//! [`simulate`] plays every [`Policy`] in the same runs of one [`World`], on what [`Work`] says the tasks take, and
+//! returns a [`Study`]: all [`Measures`] of all runs, to be asked for means, intervals and paired ratios. [`grid`] does
+//! so for many worlds of batches; [`replay`] tells every event of one run.
+//!
+//! Everything random comes from named streams of PCG XSL 128/64 (MCG), seeded by (seed, run, purpose, index): a task's
+//! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
+//! quantiles computed by portable code, so numbers are the same on every machine and for any number of threads.
+
+mod batches;
+mod bit_tree;
+mod bytes;
+mod clock;
+mod earliest_finish;
+mod eligible;
+mod error;
+mod game;
+mod grid;
+mod heft;
+mod known;
+mod leases;
+mod measures;
+mod play;
+mod policy;
+mod pool;
+mod pool_run;
+mod pool_serve;
+mod random;
+mod spread;
+mod statistics;
+mod study;
+mod throttled;
+mod trace;
+#[cfg(test)]
+mod twin;
+mod work;
+mod worker;
+mod world;
+
+pub use batches::Batches;
+pub use bytes::arc_bytes;
+pub use error::{SettingError, SimulateError};
+pub use grid::{Cell, grid};
+pub use measures::{Event, Measure, Measures, What};
+pub use policy::Policy;
+pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
+pub use spread::Spread;
+pub use statistics::{Interval, Ratio, Summary};
+pub use study::{Options, Outcome, Replay, Study, replay, simulate};
+pub use throttled::Throttled;
+pub use trace::{Trace, TraceError};
+pub use work::Work;
+pub use world::World;

@@ -1,0 +1,217 @@
+//! Policies: how the next task is chosen among the eligible ones. Knows no worker, and not how an order was computed.
+
+use crate::error::SimulateError;
+use cairn_dag::{Dag, TaskId};
+
+/// A named way to choose among eligible tasks.
+///
+/// ```
+/// use cairn_sim::Policy;
+/// use cairn_dag::TaskId;
+/// let order = [TaskId(2), TaskId(0), TaskId(1)];
+/// let policies = [Policy::order("ic", &order), Policy::fifo()];
+/// assert_eq!(policies[1].name(), "fifo");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    name: String,
+    pub(crate) rule: Rule,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Rule {
+    /// By task: lower goes first, ties by id.
+    Ranks(Vec<u32>),
+    /// The tasks, first to last; any permutation.
+    Order(Vec<TaskId>),
+    Fifo,
+    Lifo,
+    Random,
+    Heft,
+    Peft,
+}
+
+impl Policy {
+    fn new(name: &str, rule: Rule) -> Policy {
+        Policy {
+            name: name.to_owned(),
+            rule,
+        }
+    }
+
+    /// A priority list: of the eligible tasks, the one that comes first in `order`. The order need not be
+    /// topological, but must name every task once; [`crate::simulate`] checks that.
+    pub fn order(name: &str, order: &[TaskId]) -> Policy {
+        Policy::new(name, Rule::Order(order.to_vec()))
+    }
+
+    /// A priority list by rank: of the eligible tasks, the one of lowest rank, ties by id. One rank a task.
+    pub fn ranks(name: &str, ranks: Vec<u32>) -> Policy {
+        Policy::new(name, Rule::Ranks(ranks))
+    }
+
+    /// First come, first served: the task that became eligible first. Tasks that became eligible at the same instant
+    /// go by id, so the sources go in the order of the file. A task that was lost returns to its old place.
+    pub fn fifo() -> Policy {
+        Policy::new("fifo", Rule::Fifo)
+    }
+
+    /// The task that became eligible last; at the same instant, the highest id.
+    pub fn lifo() -> Policy {
+        Policy::new("lifo", Rule::Lifo)
+    }
+
+    /// A random order, drawn anew for each run.
+    pub fn random() -> Policy {
+        Policy::new("random", Rule::Random)
+    }
+
+    /// Heterogeneous Earliest Finish Time (Topcuoglu, Hariri, Wu 2002), which knows the workers' speeds and links
+    /// and every task's expected duration.
+    ///
+    /// Tasks go by *upward rank*: the longest path to a sink, over mean durations and mean transfers. In a pool that
+    /// never changes (one task at a time a worker, no lease, no tail) the published static schedule is computed, with
+    /// insertion into gaps, and every worker runs its own list in order. In any other pool the same rule is applied
+    /// afresh whenever a worker is free: eligible tasks, by rank, each choose the present worker with the earliest
+    /// expected finish; a task that would rather wait for a busy worker reserves it and is passed over. Where workers
+    /// have no identity (batches, throttled) only the ranks remain.
+    pub fn heft() -> Policy {
+        Policy::new("heft", Rule::Heft)
+    }
+
+    /// Predict Earliest Finish Time (Arabnejad, Barbosa 2014): as [`Policy::heft`], but tasks go by the mean of their
+    /// *optimistic costs* (the least that must follow after a task on a given worker), and workers are chosen by
+    /// finish time plus that cost. Takes memory tasks × workers.
+    pub fn peft() -> Policy {
+        Policy::new("peft", Rule::Peft)
+    }
+
+    /// The name, as it appears in the results.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same policy under another name.
+    pub fn named(self, name: &str) -> Policy {
+        Policy {
+            name: name.to_owned(),
+            ..self
+        }
+    }
+
+    /// The position of every task, if this policy is a fixed list.
+    pub(crate) fn ranking(&self, dag: &Dag) -> Result<Option<Ranking>, SimulateError> {
+        let wrong_length = |got| SimulateError::WrongLength {
+            what: format!("the list of policy '{}'", self.name),
+            got,
+            wanted: dag.len(),
+        };
+        match &self.rule {
+            Rule::Ranks(ranks) if ranks.len() != dag.len() => Err(wrong_length(ranks.len())),
+            Rule::Ranks(ranks) => Ok(Some(Ranking::by_key(ranks.len(), |t| ranks[t.index()]))),
+            Rule::Order(order) => {
+                let mut seen = vec![false; dag.len()];
+                for &task in order {
+                    if task.index() >= dag.len() || std::mem::replace(&mut seen[task.index()], true)
+                    {
+                        return Err(SimulateError::NotAnOrder {
+                            name: self.name.clone(),
+                            task,
+                        });
+                    }
+                }
+                match seen.iter().position(|s| !s) {
+                    Some(missing) => Err(SimulateError::NotAnOrder {
+                        name: self.name.clone(),
+                        task: TaskId::new(missing),
+                    }),
+                    None => Ok(Some(Ranking::from_order(order))),
+                }
+            }
+            Rule::Fifo | Rule::Lifo | Rule::Random | Rule::Heft | Rule::Peft => Ok(None),
+        }
+    }
+}
+
+/// A permutation of the tasks: who is at each position, and at which position each task is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Ranking {
+    pub(crate) task_at: Vec<TaskId>,
+    pub(crate) position: Vec<u32>,
+}
+
+impl Ranking {
+    pub(crate) fn from_order(order: &[TaskId]) -> Ranking {
+        let mut position = vec![0; order.len()];
+        for (i, task) in order.iter().enumerate() {
+            position[task.index()] = i as u32;
+        }
+        Ranking {
+            task_at: order.to_vec(),
+            position,
+        }
+    }
+
+    /// Lower keys first, ties by id.
+    pub(crate) fn by_key<K: Ord>(tasks: usize, key: impl Fn(TaskId) -> K) -> Ranking {
+        let mut order: Vec<TaskId> = (0..tasks as u32).map(TaskId).collect();
+        order.sort_by_cached_key(|&t| (key(t), t));
+        Ranking::from_order(&order)
+    }
+
+    /// Higher values first, ties by id.
+    pub(crate) fn by_falling(values: &[f64]) -> Ranking {
+        let mut order: Vec<TaskId> = (0..values.len() as u32).map(TaskId).collect();
+        order.sort_by(|a, b| {
+            values[b.index()]
+                .total_cmp(&values[a.index()])
+                .then(a.cmp(b))
+        });
+        Ranking::from_order(&order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_checked() {
+        let dag = Dag::from_arcs(3, vec![]).unwrap();
+        let ids = |order: &[u32]| order.iter().map(|&i| TaskId(i)).collect::<Vec<_>>();
+        let ranking = Policy::ranks("r", vec![5, 1, 5])
+            .ranking(&dag)
+            .unwrap()
+            .unwrap();
+        assert_eq!(ranking.task_at, ids(&[1, 0, 2]));
+        assert_eq!(ranking.position, [1, 0, 2]);
+        for (order, bad) in [(vec![0, 1], 2), (vec![0, 1, 1, 2], 1), (vec![0, 1, 7], 7)] {
+            let error = Policy::order("o", &ids(&order)).ranking(&dag).unwrap_err();
+            assert_eq!(
+                error,
+                SimulateError::NotAnOrder {
+                    name: "o".into(),
+                    task: TaskId(bad)
+                }
+            );
+        }
+        let error = Policy::ranks("r", vec![1]).ranking(&dag).unwrap_err();
+        assert!(matches!(
+            error,
+            SimulateError::WrongLength {
+                got: 1,
+                wanted: 3,
+                ..
+            }
+        ));
+        assert_eq!(Policy::fifo().ranking(&dag), Ok(None));
+    }
+
+    #[test]
+    fn higher_values_go_first_and_ties_by_id() {
+        assert_eq!(
+            Ranking::by_falling(&[1.0, 3.0, 1.0, 2.0]).position,
+            [2, 0, 3, 1]
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! Who gets what in a pool at one instant: by turn, by plan, by earliest finish, and copies for the tail. Knows no events.
+
+use crate::heft::OptimisticCosts;
+use crate::measures::Event;
+use crate::pool_run::{Dispatch, NOBODY, PoolRun};
+use cairn_dag::TaskId;
+use std::collections::VecDeque;
+
+impl<L: FnMut(Event)> PoolRun<'_, L> {
+    /// Serves everyone who can be served now, and counts requests and stalls.
+    pub(crate) fn serve(&mut self, dispatch: &mut Dispatch) {
+        match dispatch {
+            Dispatch::List => self.serve_in_turn(),
+            Dispatch::Plan(lists) => self.serve_by_plan(lists),
+            Dispatch::EarliestFinish(costs) => self.serve_earliest_finish(costs.as_ref()),
+        }
+        if let Some(tail) = self.pool.crew.tail {
+            let left = self.play.dag.len() - self.play.game.executed();
+            if left <= tail.tasks as usize && self.play.eligible.is_empty() {
+                self.serve_tail(tail.copies);
+            }
+        }
+        for i in 0..self.buffers.asking.len() {
+            let id = self.buffers.asking[i];
+            let worker = &mut self.buffers.workers[id as usize];
+            worker.asks = false;
+            let (got, is_up) = (worker.got, worker.is_up);
+            let stalled = is_up && !got && self.unassigned > 0;
+            self.requests += u64::from(got || stalled);
+            self.stalls += u64::from(stalled);
+        }
+        self.buffers.asking.clear();
+    }
+
+    fn is_full(&self, id: u32) -> bool {
+        self.buffers.workers[id as usize].free_cores < self.needs.least_cores
+    }
+
+    /// Lets waiting workers come forward, longest waiting first, as long as `more` says so; `offer` may give the worker
+    /// something. Those with room left keep their places.
+    fn call_waiting(
+        &mut self,
+        more: impl Fn(&Self) -> bool,
+        mut offer: impl FnMut(&mut Self, u32),
+    ) {
+        let mut unserved = Vec::new();
+        while more(self) {
+            let Some((id, ticket)) = self.buffers.waiting.pop_front() else {
+                break;
+            };
+            if self.buffers.workers[id as usize].ticket != ticket {
+                continue;
+            }
+            offer(self, id);
+            if self.is_full(id) {
+                self.buffers.workers[id as usize].ticket = 0;
+            } else {
+                unserved.push((id, ticket));
+            }
+        }
+        for place in unserved.into_iter().rev() {
+            self.buffers.waiting.push_front(place);
+        }
+    }
+
+    fn serve_in_turn(&mut self) {
+        self.call_waiting(
+            |run| !run.play.eligible.is_empty(),
+            |run, id| {
+                let mut from = 0;
+                while let Some((task, next)) = run.play.eligible.next(from) {
+                    from = next;
+                    if run.fits(task, id) {
+                        run.play.eligible.remove(task);
+                        run.start(task, id);
+                        if run.is_full(id) {
+                            break;
+                        }
+                    }
+                }
+            },
+        );
+    }
+
+    fn serve_by_plan(&mut self, lists: &mut [VecDeque<TaskId>]) {
+        self.call_waiting(
+            |run| !run.play.eligible.is_empty(),
+            |run, id| {
+                let list = &mut lists[id as usize];
+                if let Some(task) = list.pop_front_if(|task| run.play.eligible.contains(*task)) {
+                    run.play.eligible.remove(task);
+                    run.start(task, id);
+                }
+            },
+        );
+    }
+
+    fn serve_tail(&mut self, copies: u32) {
+        self.call_waiting(
+            |_| true,
+            |run, id| {
+                // What the server believes to be running, lost or not.
+                let copies_of = |task: TaskId| run.buffers.outstanding[task.index()];
+                let has_own = |task: TaskId| {
+                    let own = &run.buffers.workers[id as usize].running;
+                    own.iter().any(|&n| run.buffers.leases.get(n).task == task)
+                };
+                let candidate = (run.buffers.leases.outstanding())
+                    .filter(|l| run.buffers.made_by[l.task.index()].0 == NOBODY)
+                    .filter(|l| copies_of(l.task) < copies)
+                    .filter(|l| run.fits(l.task, id) && !has_own(l.task))
+                    .min_by(|a, b| {
+                        (copies_of(a.task).cmp(&copies_of(b.task)))
+                            .then(a.start.total_cmp(&b.start))
+                            .then(a.task.cmp(&b.task))
+                    })
+                    .map(|l| l.task);
+                if let Some(task) = candidate {
+                    run.start(task, id);
+                }
+            },
+        );
+    }
+
+    fn serve_earliest_finish(&mut self, costs: Option<&OptimisticCosts>) {
+        let has_room =
+            |run: &Self, id: usize| run.buffers.workers[id].is_up && !run.is_full(id as u32);
+        let mut roomy = (0..self.buffers.workers.len())
+            .filter(|&w| has_room(self, w))
+            .count();
+        if roomy == 0 || self.play.eligible.is_empty() {
+            return;
+        }
+        let mut forecast = std::mem::take(&mut self.buffers.forecast);
+        let running = |w: usize| {
+            let worker = &self.buffers.workers[w];
+            let pieces = worker.running.iter().map(|&n| {
+                let lease = self.buffers.leases.get(n);
+                let task = lease.task.index();
+                // Overdue: it may end at any moment.
+                let end = lease.expected_end.max(self.now);
+                (
+                    end,
+                    self.needs.work.cores(task),
+                    self.needs.work.memory(task),
+                )
+            });
+            std::iter::once((self.now, worker.free_cores, worker.free_memory)).chain(pieces)
+        };
+        forecast.reset(
+            (0..self.buffers.workers.len())
+                .map(|w| self.buffers.workers[w].is_up.then(|| running(w))),
+        );
+        let mut from = 0;
+        while roomy > 0 {
+            let Some((task, next)) = self.play.eligible.next(from) else {
+                break;
+            };
+            from = next;
+            let (cores, memory) = (
+                self.needs.work.cores(task.index()),
+                self.needs.work.memory(task.index()),
+            );
+            let mut best: Option<(f64, usize, f64, f64)> = None;
+            for w in 0..self.buffers.workers.len() {
+                if !self.buffers.workers[w].is_up {
+                    continue;
+                }
+                let start = forecast.earliest(w, cores, memory);
+                let time = self.transfer(task, w as u32)
+                    + self.needs.estimates[task.index()] / self.buffers.workers[w].speed;
+                let score = start + time + costs.map_or(0.0, |c| c.get(task, w));
+                if best.is_none_or(|(least, ..)| score < least) {
+                    best = Some((score, w, start, time));
+                }
+            }
+            let Some((_, w, start, time)) = best else {
+                break;
+            };
+            forecast.reserve(w, cores, memory, start + time);
+            if start <= self.now && self.fits(task, w as u32) {
+                self.play.eligible.remove(task);
+                self.start(task, w as u32);
+                roomy -= usize::from(!has_room(self, w));
+            }
+        }
+        self.buffers.forecast = forecast;
+        // Those who stay idle keep their places; the others will ask again.
+        self.buffers.waiting.retain(|&(id, ticket)| {
+            let worker = &mut self.buffers.workers[id as usize];
+            let keeps = worker.ticket == ticket && worker.free_cores >= self.needs.least_cores;
+            if worker.ticket == ticket && !keeps {
+                worker.ticket = 0;
+            }
+            keeps
+        });
+    }
+}

@@ -1,0 +1,143 @@
+//! A queue beyond our control, and a limit on how much of our work may be in it. Knows no volatile workers.
+
+use crate::batches::Running;
+use crate::clock::Time;
+use crate::error::{SettingError, check};
+use crate::measures::{Event, Measures, What, share};
+use crate::play::Play;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// At most `submitted` tasks are queued or running at once; the queue is first in, first out, before `workers` equal
+/// and reliable workers.
+///
+/// The policy chooses what to submit next; what is submitted can no longer be reordered. Workers beyond `submitted`
+/// can never be busy and are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttled {
+    submitted: u32,
+    workers: u32,
+}
+
+impl Throttled {
+    pub(crate) fn new(submitted: u32, workers: u32) -> Result<Throttled, SettingError> {
+        let least = |what, n: u32| check(n > 0, what, f64::from(n), "at least 1");
+        least("the limit of submitted tasks", submitted)?;
+        least("the number of workers", workers)?;
+        Ok(Throttled { submitted, workers })
+    }
+
+    /// The most tasks that may be queued or running at once.
+    pub fn submitted(&self) -> u32 {
+        self.submitted
+    }
+
+    /// How many workers serve the queue.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Plays one run. O((tasks + arcs) · log(workers)).
+    pub(crate) fn run(
+        &self,
+        mut play: Play<'_>,
+        running: &mut Running,
+        mut log: impl FnMut(Event),
+    ) -> Measures {
+        running.clear();
+        let slots = self.workers.min(self.submitted);
+        let mut queue = VecDeque::new();
+        let mut free = FreeWorkers::new(slots);
+        let mut unsubmitted = play.dag.len();
+        let mut asking = slots;
+        let (mut requests, mut stalls) = (0u64, 0u64);
+        let (mut now, mut idle, mut busy) = (0.0, 0.0, 0.0);
+        loop {
+            play.welcome_fresh();
+            while queue.len() + running.len() < self.submitted as usize {
+                let Some(task) = play.eligible.pop() else {
+                    break;
+                };
+                queue.push_back(task);
+                unsubmitted -= 1;
+            }
+            while free.count > 0 {
+                let Some(task) = queue.pop_front() else { break };
+                let worker = free.pop();
+                log(Event {
+                    time: now,
+                    worker,
+                    what: What::Started(task),
+                });
+                let duration = play.durations[task.index()];
+                busy += duration;
+                running.push(Reverse((Time::new(now + duration), task, worker)));
+            }
+            // Who has waited longest is served first, so those without work are the ones who ask now.
+            let unserved = asking.min(free.count);
+            requests += u64::from(asking - unserved);
+            if unsubmitted > 0 {
+                requests += u64::from(unserved);
+                stalls += u64::from(unserved);
+            }
+            let Some(&Reverse((instant, ..))) = running.peek() else {
+                break;
+            };
+            if unsubmitted > 0 {
+                idle += f64::from(free.count) * (instant.seconds() - now);
+            }
+            now = instant.seconds();
+            asking = 0;
+            while let Some(&Reverse((end, task, worker))) = running.peek() {
+                if end > instant {
+                    break;
+                }
+                running.pop();
+                play.game.execute(play.dag, task);
+                log(Event {
+                    time: now,
+                    worker,
+                    what: What::Finished(task),
+                });
+                free.push(worker);
+                asking += 1;
+            }
+        }
+        Measures {
+            makespan: now,
+            stall: share(stalls as f64, requests as f64, 0.0),
+            utilisation: share(busy, now * f64::from(slots), 1.0),
+            idle,
+            peak_open: play.game.peak_open() as f64,
+            wasted: 0.0,
+        }
+    }
+}
+
+/// Idle workers, the longest idle first. Those who never worked are only counted.
+struct FreeWorkers {
+    count: u32,
+    newcomers: std::ops::Range<u32>,
+    returned: VecDeque<u32>,
+}
+
+impl FreeWorkers {
+    fn new(workers: u32) -> FreeWorkers {
+        FreeWorkers {
+            count: workers,
+            newcomers: 0..workers,
+            returned: VecDeque::new(),
+        }
+    }
+
+    fn pop(&mut self) -> u32 {
+        self.count -= 1;
+        let worker = self.newcomers.next().or_else(|| self.returned.pop_front());
+        worker.expect("the count tells how many there are")
+    }
+
+    fn push(&mut self, worker: u32) {
+        self.count += 1;
+        self.returned.push_back(worker);
+    }
+}

@@ -1,0 +1,134 @@
+//! One worker of a pool: its speed, its link, what it runs, and when it comes and goes. Knows no tasks' order.
+
+use crate::pool::{Attendance, Pool};
+use crate::random::{Purpose, Stream};
+use crate::spread::{Sampler, Spread};
+
+/// A worker in one run. All that is random about it comes from a stream of its own.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) speed: f64,
+    pub(crate) bandwidth: f64,
+    pub(crate) latency: f64,
+    pub(crate) is_up: bool,
+    /// When it goes down next, if up: infinite if never.
+    pub(crate) down_at: f64,
+    /// Counts spells of being up: results made in an earlier one are gone.
+    pub(crate) spell: u32,
+    pub(crate) free_cores: u32,
+    pub(crate) free_memory: f64,
+    /// Leases it works on.
+    pub(crate) running: Vec<u32>,
+    /// Its place in the queue of workers that want work; 0 if it does not stand there.
+    pub(crate) ticket: u64,
+    /// Asked for work at this instant.
+    pub(crate) asks: bool,
+    /// Got work since it asked last.
+    pub(crate) got: bool,
+    presence: Presence,
+}
+
+#[derive(Debug)]
+enum Presence {
+    Chance {
+        stream: Stream,
+        breaks: Option<(Sampler, Sampler)>,
+        arrives: f64,
+        leaves: f64,
+    },
+    /// How many changes of the trace have been told.
+    Trace(usize),
+}
+
+impl Worker {
+    /// The worker of this number, who arrives at `arrives` unless a trace says otherwise.
+    pub(crate) fn new(pool: &Pool, number: usize, arrives: f64, seed: u64, run: u64) -> Worker {
+        let mut stream = Stream::new(seed, run, Purpose::Worker, number as u64);
+        let mut draw = |spread: Spread| Sampler::new(spread).sample(&mut stream);
+        let crew = &pool.crew;
+        let speed = draw(crew.speed);
+        let (bandwidth, latency) = match crew.link {
+            Some(link) => (draw(link.bandwidth), draw(link.latency)),
+            None => (f64::INFINITY, 0.0),
+        };
+        let presence = match pool.attendance {
+            Attendance::Chance { stay, breaks, .. } => {
+                let leaves = arrives + stay.map_or(f64::INFINITY, draw);
+                let breaks = breaks.map(|b| (Sampler::new(b.up), Sampler::new(b.down)));
+                Presence::Chance {
+                    stream,
+                    breaks,
+                    arrives,
+                    leaves,
+                }
+            }
+            Attendance::Trace { .. } => Presence::Trace(0),
+        };
+        Worker {
+            speed,
+            bandwidth,
+            latency,
+            is_up: false,
+            down_at: f64::INFINITY,
+            spell: 0,
+            free_cores: crew.cores,
+            free_memory: crew.memory,
+            running: Vec::new(),
+            ticket: 0,
+            asks: false,
+            got: false,
+            presence,
+        }
+    }
+
+    /// When the worker comes for the first time.
+    pub(crate) fn first_arrival(&mut self, pool: &Pool, number: usize) -> Option<f64> {
+        match &self.presence {
+            Presence::Chance { arrives, .. } => Some(*arrives),
+            Presence::Trace(_) => self.next_of_trace(pool, number),
+        }
+    }
+
+    /// Having come up or gone down at `now`: when it will change again, if ever.
+    pub(crate) fn next_change(&mut self, pool: &Pool, number: usize, now: f64) -> Option<f64> {
+        let is_up = self.is_up;
+        match &mut self.presence {
+            Presence::Chance {
+                stream,
+                breaks,
+                leaves,
+                ..
+            } => {
+                let spell = match breaks {
+                    Some((up, down)) => now + if is_up { up } else { down }.sample(stream),
+                    None => f64::INFINITY,
+                };
+                // Up, it goes down when it leaves at the latest; down, it does not come back after that.
+                let next = if is_up { spell.min(*leaves) } else { spell };
+                let comes = next.is_finite() && (is_up || next < *leaves);
+                comes.then_some(next)
+            }
+            Presence::Trace(_) => self.next_of_trace(pool, number),
+        }
+    }
+
+    fn next_of_trace(&mut self, pool: &Pool, number: usize) -> Option<f64> {
+        match (&mut self.presence, &pool.attendance) {
+            (Presence::Trace(told), Attendance::Trace { trace, repeat }) => {
+                *told += 1;
+                trace.change(number, *told - 1, *repeat)
+            }
+            _ => None,
+        }
+    }
+
+    /// Seconds to bring bytes here from elsewhere.
+    #[inline]
+    pub(crate) fn transfer(&self, bytes: f64) -> f64 {
+        if bytes > 0.0 {
+            self.latency + bytes / self.bandwidth
+        } else {
+            0.0
+        }
+    }
+}

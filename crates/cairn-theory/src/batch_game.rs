@@ -1,0 +1,168 @@
+//! The batched IC pebble game: many requests answered at once. Knows no way to choose a batch well.
+
+use crate::game::{Game, IllegalMove, Pebble};
+use cairn_dag::{Dag, TaskId};
+
+/// A batch that the rules forbid. The game is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IllegalBatch {
+    /// The server must choose as many tasks as there are requests, or all eligible ones if they are fewer.
+    #[error(
+        "{requests} requests and {eligible} eligible tasks ask for a batch of {expected}, not of {chosen}"
+    )]
+    WrongSize {
+        /// Requests in this step.
+        requests: usize,
+        /// Eligible tasks before it.
+        eligible: usize,
+        /// min(requests, eligible).
+        expected: usize,
+        /// Tasks the server chose.
+        chosen: usize,
+    },
+    /// The same task twice.
+    #[error("task {0:?} is chosen twice")]
+    Repeated(TaskId),
+    /// A task that is not eligible before the batch; tasks that become eligible by the batch do not count.
+    #[error(transparent)]
+    Illegal(#[from] IllegalMove),
+}
+
+/// A play of the batched Internet-Computing pebble game (\[MR05\], §2.2).
+///
+/// At each step `r` clients ask at once. The server chooses min(r, eligible) eligible tasks, executes all of them,
+/// and only then does the next generation become eligible. Invariants: those of [`Game`]; with r = 1 at every
+/// step it *is* that game.
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// use cairn_theory::batch_game::BatchGame;
+/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
+/// let mut game = BatchGame::new(&diamond);
+/// game.step(5, &[TaskId(0)]).unwrap();
+/// game.step(2, &[TaskId(2), TaskId(1)]).unwrap();
+/// assert_eq!(game.position().eligible().collect::<Vec<_>>(), [TaskId(3)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct BatchGame<'a> {
+    game: Game<'a>,
+    steps: usize,
+    /// The step of the last batch that named the task; batches are numbered from 1.
+    named: Vec<u32>,
+}
+
+impl<'a> BatchGame<'a> {
+    /// The first position: every source is eligible.
+    pub fn new(dag: &'a Dag) -> BatchGame<'a> {
+        BatchGame {
+            game: Game::new(dag),
+            steps: 0,
+            named: vec![0; dag.len()],
+        }
+    }
+
+    /// The pebbles as they lie.
+    pub fn position(&self) -> &Game<'a> {
+        &self.game
+    }
+
+    /// How many batches have been executed.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Answers `requests` requests with the tasks `chosen`. O(chosen + their children).
+    ///
+    /// # Errors
+    /// If the batch has the wrong size, repeats a task or names one that is not eligible; nothing is executed then.
+    pub fn step(&mut self, requests: usize, chosen: &[TaskId]) -> Result<(), IllegalBatch> {
+        let eligible = self.game.eligible_count();
+        let expected = requests.min(eligible);
+        if chosen.len() != expected {
+            return Err(IllegalBatch::WrongSize {
+                requests,
+                eligible,
+                expected,
+                chosen: chosen.len(),
+            });
+        }
+        for &task in chosen {
+            self.game.check(task)?;
+        }
+        if let Some(task) = self.first_repeated(chosen) {
+            return Err(IllegalBatch::Repeated(task));
+        }
+        for &task in chosen {
+            debug_assert_eq!(self.game.pebble(task), Pebble::Eligible);
+            self.game.execute(task)?;
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn first_repeated(&mut self, chosen: &[TaskId]) -> Option<TaskId> {
+        let stamp = self.steps as u32 + 1;
+        let mut tasks = chosen.iter().copied();
+        let twice = tasks.find(|t| std::mem::replace(&mut self.named[t.index()], stamp) == stamp);
+        if twice.is_some() {
+            // The batch is refused, so that its stamp must not stay behind.
+            for task in chosen {
+                self.named[task.index()] = 0;
+            }
+        }
+        twice
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::{any_dag, eligible};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Random batches, legal and not: exactly the legal ones are executed, all at once.
+        #[test]
+        fn batches_follow_the_rules(dag in any_dag(10), batches in prop::collection::vec((0usize..5, prop::collection::vec(0usize..10, 0..5), any::<bool>()), 0..30)) {
+            let mut game = BatchGame::new(&dag);
+            let mut ideal = 0u32;
+            for (requests, picks, honest) in batches {
+                let may = eligible(&dag, ideal);
+                let mut chosen: Vec<TaskId> = picks.iter().map(|&p| TaskId(p as u32)).collect();
+                if honest {
+                    chosen = may.iter().copied().take(requests).collect();
+                }
+                let mut unique = chosen.clone();
+                unique.sort();
+                unique.dedup();
+                let legal = chosen.len() == requests.min(may.len()) && unique.len() == chosen.len()
+                    && chosen.iter().all(|t| may.contains(t));
+                let steps = game.steps();
+                prop_assert_eq!(game.step(requests, &chosen).is_ok(), legal);
+                if legal {
+                    ideal |= chosen.iter().map(|t| 1 << t.0).sum::<u32>();
+                }
+                prop_assert_eq!(game.steps(), steps + usize::from(legal));
+                let now: Vec<TaskId> = game.position().eligible().collect();
+                prop_assert_eq!(now, eligible(&dag, ideal));
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_made_eligible_by_the_batch_may_not_be_in_it() {
+        let dag = Dag::from_arcs(3, vec![(0, 1)]).unwrap();
+        let mut game = BatchGame::new(&dag);
+        let error = game.step(2, &[TaskId(0), TaskId(1)]).unwrap_err();
+        assert!(matches!(
+            error,
+            IllegalBatch::Illegal(IllegalMove::NotEligible { .. })
+        ));
+        assert_eq!(
+            game.step(2, &[TaskId(0), TaskId(0)]),
+            Err(IllegalBatch::Repeated(TaskId(0)))
+        );
+        game.step(2, &[TaskId(2), TaskId(0)]).unwrap();
+        assert_eq!(game.position().eligible_count(), 1);
+    }
+}

@@ -1,0 +1,226 @@
+//! Duality: what a schedule of a bipartite dag says of the dag with all arcs reversed. Knows one block at a time.
+//!
+//! \[CMR07\], §5 states all this of W- and M-strands. It holds for *all* bipartite dags. Executing the sources X of G
+//! renders exactly the sinks eligible that no source outside X feeds. So if X renders Y, then in the dual the sinks
+//! of G outside Y, executed as sources, render at least all sources of G outside X: best sets of G and of its dual
+//! are complements of each other, and nested ones on one side give nested ones on the other. An empty packet does no
+//! harm.
+
+use crate::Bipartite;
+use crate::priority::by_definition;
+
+/// The packets of a schedule: which sinks become eligible at which step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packets {
+    start: Vec<u32>,
+    sink: Vec<u32>,
+}
+
+impl Packets {
+    /// The packets of an order of the sources. Linear.
+    ///
+    /// ```
+    /// use cairn_theory::{Bipartite, dual::Packets};
+    /// let w = Bipartite::from_arcs(2, 3, vec![(0, 0), (0, 1), (1, 1), (1, 2)]);
+    /// let packets = Packets::new(&w, &[0, 1]);
+    /// assert_eq!(packets.at(1), [0]);
+    /// assert_eq!(packets.at(2), [1, 2]);
+    /// ```
+    ///
+    /// # Panics
+    /// If `order` is no permutation of the sources.
+    pub fn new(block: &Bipartite, order: &[u32]) -> Packets {
+        let mut step = vec![0u32; block.sources()];
+        for (t, &u) in order.iter().enumerate() {
+            step[u as usize] = t as u32 + 1;
+        }
+        let named = step.iter().filter(|&&t| t > 0).count();
+        assert!(
+            named == block.sources() && order.len() == named,
+            "an order names every source once"
+        );
+        let ready = |v: u32| {
+            (block.parents(v).iter())
+                .map(|&u| step[u as usize])
+                .max()
+                .unwrap_or(0)
+        };
+        let mut start = vec![0u32; block.sources() + 2];
+        for v in 0..block.sinks() as u32 {
+            start[ready(v) as usize + 1] += 1;
+        }
+        for t in 0..=block.sources() {
+            start[t + 1] += start[t];
+        }
+        let mut next = start.clone();
+        let mut sink = vec![0; block.sinks()];
+        for v in 0..block.sinks() as u32 {
+            let slot = &mut next[ready(v) as usize];
+            sink[*slot as usize] = v;
+            *slot += 1;
+        }
+        Packets { start, sink }
+    }
+
+    /// The sinks that step `t` renders eligible, steps being numbered from 1; `t = 0` are the sinks without parents.
+    pub fn at(&self, t: usize) -> &[u32] {
+        &self.sink[self.start[t] as usize..self.start[t + 1] as usize]
+    }
+
+    /// How many steps there are.
+    pub fn steps(&self) -> usize {
+        self.start.len() - 2
+    }
+
+    /// The dual schedule: packets in reverse order, here in increasing order inside each (\[CMR07\], (5.3)).
+    pub fn reversed(&self) -> Vec<u32> {
+        (0..=self.steps())
+            .rev()
+            .flat_map(|t| self.at(t).iter().copied())
+            .collect()
+    }
+}
+
+/// The order of the dual's sources (the block's sinks) that is dual to an order of the block's sources. If that is
+/// IC-optimal for the block, this is IC-optimal for the dual (\[CMR07\], Theorems 5.1 and 5.2, for every bipartite
+/// dag). Linear.
+///
+/// ```
+/// use cairn_theory::{Bipartite, dual::dual_order};
+/// let w = Bipartite::from_arcs(2, 3, vec![(0, 0), (0, 1), (1, 1), (1, 2)]);
+/// let order = dual_order(&w, &[0, 1]);
+/// assert_eq!(w.dual().profile(&order), [0, 0, 1, 2]);
+/// ```
+///
+/// # Panics
+/// If `order` is no permutation of the sources.
+pub fn dual_order(block: &Bipartite, order: &[u32]) -> Vec<u32> {
+    Packets::new(block, order).reversed()
+}
+
+/// For e = 0..=s, the fewest sources of the dual that render e of its sinks eligible: X̃(e) = S − E(s − e), where E
+/// is the optimal profile of a block with s sources and S sinks (\[CMR07\], proof of Theorem 5.3). Linear.
+pub fn fewest_sources(profile: &[u32], sinks: u32) -> Vec<u32> {
+    profile.iter().rev().map(|&e| sinks - e).collect()
+}
+
+/// The optimal profile of the dual of a block with this optimal profile and this many sinks. Linear.
+///
+/// ```
+/// use cairn_theory::dual::dual_profile;
+/// // W with two sources of outdegree 2, and the M that is its dual.
+/// assert_eq!(dual_profile(&[0, 1, 3], 3), [0, 0, 1, 2]);
+/// ```
+pub fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
+    let fewest = fewest_sources(profile, sinks);
+    let mut rendered = 0;
+    (0..=sinks)
+        .map(|t| {
+            while rendered + 1 < fewest.len() && fewest[rendered + 1] <= t {
+                rendered += 1;
+            }
+            rendered as u32
+        })
+        .collect()
+}
+
+/// ▷ between the duals: dual(G2) ▷ dual(G1), which holds iff G1 ▷ G2 (\[CMR07\], Theorem 5.3, for all bipartite dags
+/// in which every source has a child and every sink a parent). The arguments are the optimal profiles of G1 and G2 and their numbers of sinks.
+pub fn dual_has_priority(first: (&[u32], u32), second: (&[u32], u32)) -> bool {
+    let first = dual_profile(first.0, first.1);
+    let second = dual_profile(second.0, second.1);
+    by_definition(&second, &first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{any_bipartite, any_sum, brute_force};
+    use proptest::prelude::*;
+
+    /// ▷̃ of [CMR07], (5.5), on the fewest sources X(e) that render e sinks of the block itself.
+    fn dual_priority_by_definition(first: &[u32], second: &[u32]) -> bool {
+        let fewest = |profile: &[u32]| -> Vec<usize> {
+            let all = profile[profile.len() - 1];
+            (0..=all)
+                .map(|e| {
+                    profile
+                        .iter()
+                        .position(|&x| x >= e)
+                        .expect("all are rendered")
+                })
+                .collect()
+        };
+        let (x1, x2) = (fewest(first), fewest(second));
+        let s1 = x1.len() - 1;
+        (0..x1.len()).all(|e| {
+            (0..x2.len()).all(|f| {
+                let moved = (e + f).min(s1);
+                x1[e] + x2[f] >= x1[moved] + x2[e + f - moved]
+            })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+
+        /// [CMR07] Theorems 5.1 and 5.2 for any bipartite dag, connected or not, with bare sources and sinks, and
+        /// with any order inside a packet.
+        #[test]
+        fn dual_schedules_are_optimal(block in any_bipartite(6, 6), seed in any::<u64>()) {
+            let (best, order) = brute_force(&block);
+            let dual = block.dual();
+            let (dual_best, dual_exists) = brute_force(&dual);
+            prop_assert_eq!(order.is_some(), dual_exists.is_some());
+            prop_assert_eq!(&dual_profile(&best, block.sinks() as u32), &dual_best);
+            let Some(order) = order else { return Ok(()) };
+            let packets = Packets::new(&block, &order);
+            prop_assert_eq!(dual.profile(&packets.reversed()), &dual_best[..]);
+            let shuffled: Vec<u32> = (0..=packets.steps()).rev().flat_map(|t| {
+                let mut packet = packets.at(t).to_vec();
+                packet.sort_by_key(|&v| (u64::from(v) + 1).wrapping_mul(seed | 1));
+                packet
+            }).collect();
+            prop_assert_eq!(dual.profile(&shuffled), dual_best);
+        }
+
+        /// X̃(e) = S − E(s − e) against its definition.
+        #[test]
+        fn fewest_sources_by_definition(block in any_bipartite(6, 6)) {
+            let (best, _) = brute_force(&block);
+            let (dual_best, _) = brute_force(&block.dual());
+            let fewest = fewest_sources(&best, block.sinks() as u32);
+            for (e, &x) in fewest.iter().enumerate() {
+                let reached = dual_best.iter().position(|&b| b as usize >= e);
+                prop_assert_eq!(reached, Some(x as usize));
+            }
+        }
+
+        /// [CMR07] Theorem 5.3: G1 ▷ G2 iff dual(G2) ▷ dual(G1); and Lemma 5.2: iff G1 ▷̃ G2.
+        #[test]
+        fn priority_reverses_in_the_dual(a in any_sum(5, 5), b in any_sum(5, 5)) {
+            let (e, f) = (brute_force(&a).0, brute_force(&b).0);
+            let (dual_e, dual_f) = (brute_force(&a.dual()).0, brute_force(&b.dual()).0);
+            let direct = by_definition(&e, &f);
+            prop_assert_eq!(direct, by_definition(&dual_f, &dual_e));
+            let through = dual_has_priority((&e, a.sinks() as u32), (&f, b.sinks() as u32));
+            prop_assert_eq!(direct, through);
+            prop_assert_eq!(direct, dual_priority_by_definition(&e, &f));
+        }
+
+        #[test]
+        fn packets_partition_the_sinks(block in any_bipartite(7, 7)) {
+            let order: Vec<u32> = (0..block.sources() as u32).rev().collect();
+            let packets = Packets::new(&block, &order);
+            let profile = block.profile(&order);
+            prop_assert_eq!(packets.steps(), block.sources());
+            for t in 0..=packets.steps() {
+                let before = if t == 0 { 0 } else { profile[t - 1] };
+                prop_assert_eq!(packets.at(t).len() as u32, profile[t] - before);
+            }
+            let mut all = packets.reversed();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..block.sinks() as u32).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! FFT dags (butterflies). Knows formulas alone.
+
+use super::{Family, FamilyError, Marks};
+
+/// The FFT dag 𝓕_d: tasks ⟨l, x⟩ with level l = 0..=d and x < 2^d; ⟨l, x⟩ is a parent of ⟨l − 1, x⟩ and ⟨l − 1, x ⊕ 2^(l−1)⟩.
+/// The sources are on level d, the sinks on level 0; ⟨l, x⟩ has the number (d − l)·2^d + x.
+///
+/// *Butterfly partners* on level l ≥ 1 are x and x ⊕ 2^(l−1): they have the same two children. A schedule is IC-optimal
+/// iff it executes partners in consecutive steps **and all sinks last**; \[RY05\] Theorem 5.1 leaves out the sinks, which on
+/// 𝓕₂ already matters. Then 2^d − (t mod 2) tasks are eligible until only sinks are left.
+///
+/// The order executes, level by level, quads x, x ⊕ p, x ⊕ c, x ⊕ p ⊕ c with p = 2^(l−1), c = 2^l: two partner pairs with
+/// common parents. It needs 2^d + 2 open results (2^d for d ≤ 1), which is the least of all IC-optimal schedules for d = 2
+/// and 3, by exhaustive search; \[RY05\] Theorem 5.2 says 2^d + 1, which no IC-optimal schedule attains there, and partners
+/// in the order of their numbers need 1.5·2^d.
+///
+/// ```
+/// use cairn_theory::families::{Family, Fft};
+/// let fft = Fft::new(2).unwrap();
+/// assert_eq!(fft.order().collect::<Vec<_>>(), [0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+/// assert!(fft.is_optimal(fft.order()));
+/// let sinks_early = [0, 2, 1, 3, 4, 5, 8, 9, 6, 7, 10, 11];
+/// assert!(!fft.is_optimal(sinks_early));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fft {
+    dimension: u64,
+}
+
+/// The largest dimension whose tasks 64 bits can count.
+const MOST_DIMENSION: u64 = 58;
+
+impl Fft {
+    /// The FFT dag of this dimension: (d + 1)·2^d tasks.
+    ///
+    /// # Errors
+    /// [`FamilyError::TooLarge`] above dimension 58.
+    pub fn new(dimension: u64) -> Result<Fft, FamilyError> {
+        if dimension > MOST_DIMENSION {
+            return Err(FamilyError::TooLarge);
+        }
+        Ok(Fft { dimension })
+    }
+
+    /// Tasks on each level: 2^d.
+    pub fn width(&self) -> u64 {
+        1 << self.dimension
+    }
+
+    fn place(&self, task: u64) -> (u64, u64) {
+        let level = self.dimension - (task >> self.dimension);
+        (level, task & (self.width() - 1))
+    }
+
+    fn number(&self, level: u64, x: u64) -> u64 {
+        ((self.dimension - level) << self.dimension) + x
+    }
+
+    /// The butterfly partner: the task with the same children. `None` for sinks.
+    pub fn partner(&self, task: u64) -> Option<u64> {
+        let (level, _) = self.place(task);
+        (level > 0).then(|| task ^ 1 << (level - 1))
+    }
+
+    /// Whether `order` is a complete schedule and IC-optimal: butterfly partners in consecutive steps, all sinks last.
+    /// O(tasks) time, a bit a task.
+    pub fn is_optimal(&self, order: impl IntoIterator<Item = u64>) -> bool {
+        let tasks = (self.dimension + 1) << self.dimension;
+        let Some(mut executed) = Marks::new(tasks) else {
+            return false;
+        };
+        let mut order = order.into_iter();
+        let mut execute = |task: u64| {
+            task < tasks && self.parents(task).all(|p| executed.is_set(p)) && executed.set(task)
+        };
+        for _ in 0..self.dimension << self.dimension >> 1 {
+            let Some(first) = order.next().filter(|&t| execute(t)) else {
+                return false;
+            };
+            let Some(partner) = self.partner(first) else {
+                return false;
+            };
+            if order.next() != Some(partner) || !execute(partner) {
+                return false;
+            }
+        }
+        (0..self.width()).all(|_| order.next().is_some_and(&mut execute)) && order.next().is_none()
+    }
+
+    /// The task executed at `step` of the quad order.
+    fn at(&self, step: u64) -> u64 {
+        let (level, rest) = self.place(step);
+        // The bits in which the members of a group differ: towards the children, then towards the parents.
+        let partner = level.checked_sub(1);
+        let co_child = (level < self.dimension).then_some(level);
+        let x = match (partner, co_child) {
+            (None, None) => rest,
+            (Some(low), Some(_)) => spread(rest >> 2, low, 2) | (rest & 3) << low,
+            (Some(bit), None) | (None, Some(bit)) => spread(rest >> 1, bit, 1) | (rest & 1) << bit,
+        };
+        self.number(level, x)
+    }
+}
+
+/// Makes room for `gap` zero bits at place `bit`.
+fn spread(x: u64, bit: u64, gap: u64) -> u64 {
+    let low = x & ((1 << bit) - 1);
+    (x - low) << gap | low
+}
+
+impl Family for Fft {
+    fn task_count(&self) -> Option<u64> {
+        Some((self.dimension + 1) << self.dimension)
+    }
+
+    fn level(&self, task: u64) -> u64 {
+        self.place(task).0
+    }
+
+    fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
+        let (level, x) = self.place(task);
+        let rows = (level < self.dimension).then(|| {
+            let bit = 1 << level;
+            [x & !bit, x | bit].map(|x| self.number(level + 1, x))
+        });
+        rows.into_iter().flatten()
+    }
+
+    fn children(&self, task: u64) -> impl Iterator<Item = u64> {
+        let (level, x) = self.place(task);
+        let rows = level.checked_sub(1).map(|below| {
+            let bit = 1 << below;
+            [x & !bit, x | bit].map(|x| self.number(below, x))
+        });
+        rows.into_iter().flatten()
+    }
+
+    fn order(&self) -> impl Iterator<Item = u64> {
+        (0..(self.dimension + 1) << self.dimension).map(|step| self.at(step))
+    }
+
+    fn best_eligible(&self, steps: u64) -> u64 {
+        let tasks = (self.dimension + 1) << self.dimension;
+        let nonsinks = tasks - self.width();
+        if steps <= nonsinks {
+            self.width() - steps % 2
+        } else {
+            tasks.saturating_sub(steps)
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Two-dimensional meshes: evolving (also without end) and reduction ("pyramids"). Knows formulas alone.
+//!
+//! Task ⟨x, y⟩ is on level x + y and has the number level·(level + 1)/2 + x, in both.
+
+use super::{Family, FamilyError};
+
+/// The most levels with fewer than 2⁶⁴ tasks.
+const MOST_LEVELS: u64 = 6_074_000_999;
+
+/// Tasks on levels before this one.
+fn before(level: u64) -> u64 {
+    // One of the two factors is even; halve that one first.
+    if level.is_multiple_of(2) {
+        (level / 2) * (level + 1)
+    } else {
+        level * level.div_ceil(2)
+    }
+}
+
+/// The level and place in it of a task.
+fn place(task: u64) -> (u64, u64) {
+    // level·(level + 1) ≤ 2·task < (level + 1)·(level + 2), so the root is the level or one more.
+    let root = match task.checked_mul(2) {
+        Some(twice) => twice.isqrt(),
+        None => (2 * u128::from(task)).isqrt() as u64,
+    };
+    let level = if u128::from(root) * u128::from(root + 1) / 2 > u128::from(task) {
+        root - 1
+    } else {
+        root
+    };
+    (level, task - before(level))
+}
+
+/// The evolving mesh: ⟨x, y⟩ is a parent of ⟨x + 1, y⟩ and ⟨x, y + 1⟩. One source, ⟨0, 0⟩; of a finite one, the last
+/// level are the sinks.
+///
+/// It is composite of type W₁,₂ ⇑ W₂,₂ ⇑ W₃,₂ ⇑ …; going end to end along each level in turn is IC-optimal. That is
+/// the order of the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvolvingMesh {
+    levels: Option<u64>,
+}
+
+impl EvolvingMesh {
+    /// The mesh without end: its first 2⁶⁴ − 1 tasks can be named.
+    pub fn infinite() -> EvolvingMesh {
+        EvolvingMesh { levels: None }
+    }
+
+    /// The first `levels` levels.
+    ///
+    /// # Errors
+    /// [`FamilyError::TooLarge`] above some six thousand million levels.
+    pub fn with_levels(levels: u64) -> Result<EvolvingMesh, FamilyError> {
+        if levels > MOST_LEVELS {
+            return Err(FamilyError::TooLarge);
+        }
+        let levels = Some(levels);
+        Ok(EvolvingMesh { levels })
+    }
+}
+
+impl Family for EvolvingMesh {
+    fn task_count(&self) -> Option<u64> {
+        self.levels.map(before)
+    }
+
+    fn level(&self, task: u64) -> u64 {
+        place(task).0
+    }
+
+    fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
+        let (level, x) = place(task);
+        let left = (x > 0).then(|| task - level - 1);
+        let right = (x < level).then(|| task - level);
+        left.into_iter().chain(right)
+    }
+
+    /// Children whose numbers exceed 64 bits are left out.
+    fn children(&self, task: u64) -> impl Iterator<Item = u64> {
+        let (level, _) = place(task);
+        let inner = self.levels.is_none_or(|levels| level + 1 < levels);
+        let both = [level + 1, level + 2].map(|step| task.checked_add(step).filter(|_| inner));
+        both.into_iter().flatten()
+    }
+
+    fn order(&self) -> impl Iterator<Item = u64> {
+        0..self.task_count().unwrap_or(u64::MAX)
+    }
+
+    fn best_eligible(&self, steps: u64) -> u64 {
+        let (level, x) = place(steps);
+        match self.levels {
+            Some(levels) if level >= levels => 0,
+            Some(levels) if level + 1 == levels => levels - x,
+            _ => level + 1,
+        }
+    }
+}
+
+/// The reduction-mesh 𝓜ℓ: ⟨x, y⟩ is a parent of ⟨x − 1, y⟩ and ⟨x, y − 1⟩. The sources are on level ℓ − 1, the sink is
+/// ⟨0, 0⟩.
+///
+/// The order goes end to end along each level, from the sources to the sink: IC-optimal with ℓ open results, the least
+/// of all schedules (\[RY05\] Theorems 3.1 and 3.2). Starting amid a level costs one more.
+///
+/// ```
+/// use cairn_theory::families::{Family, ReductionMesh};
+/// let mesh = ReductionMesh::with_levels(3).unwrap();
+/// assert_eq!(mesh.order().collect::<Vec<_>>(), [3, 4, 5, 1, 2, 0]);
+/// assert!(mesh.is_optimal([4, 5, 3, 2, 1, 0]));
+/// assert!(!mesh.is_optimal([3, 5, 4, 1, 2, 0])); // 3 and 5 are not neighbours
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReductionMesh {
+    levels: u64,
+}
+
+impl ReductionMesh {
+    /// The reduction-mesh with this many levels.
+    ///
+    /// # Errors
+    /// [`FamilyError::TooLarge`] above some six thousand million levels.
+    pub fn with_levels(levels: u64) -> Result<ReductionMesh, FamilyError> {
+        if levels > MOST_LEVELS {
+            return Err(FamilyError::TooLarge);
+        }
+        Ok(ReductionMesh { levels })
+    }
+
+    /// Whether `order` is a complete schedule and IC-optimal: level by level from the sources, the executed tasks of a
+    /// level always consecutive (\[RY05\] Theorem 3.1, exactly). O(tasks) time, constant space.
+    pub fn is_optimal(&self, order: impl IntoIterator<Item = u64>) -> bool {
+        let mut order = order.into_iter();
+        for level in (0..self.levels).rev() {
+            // The executed tasks of this level: low..high.
+            let (mut low, mut high) = (0, 0);
+            for _ in 0..=level {
+                let Some((at, x)) = order.next().map(place) else {
+                    return false;
+                };
+                if at != level {
+                    return false;
+                }
+                if low == high {
+                    (low, high) = (x, x + 1);
+                } else if x == high {
+                    high += 1;
+                } else if x + 1 == low {
+                    low -= 1;
+                } else {
+                    return false;
+                }
+            }
+        }
+        order.next().is_none()
+    }
+}
+
+impl Family for ReductionMesh {
+    fn task_count(&self) -> Option<u64> {
+        Some(before(self.levels))
+    }
+
+    fn level(&self, task: u64) -> u64 {
+        place(task).0
+    }
+
+    fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
+        let (level, _) = place(task);
+        let inner = level + 1 < self.levels;
+        let both = [level + 1, level + 2].map(|step| inner.then(|| task + step));
+        both.into_iter().flatten()
+    }
+
+    fn children(&self, task: u64) -> impl Iterator<Item = u64> {
+        let (level, x) = place(task);
+        let left = (x > 0).then(|| task - level - 1);
+        let right = (x < level).then(|| task - level);
+        left.into_iter().chain(right)
+    }
+
+    fn order(&self) -> impl Iterator<Item = u64> {
+        (0..self.levels)
+            .rev()
+            .flat_map(|level| before(level)..before(level + 1))
+    }
+
+    fn best_eligible(&self, steps: u64) -> u64 {
+        match before(self.levels).checked_sub(steps) {
+            None | Some(0) => 0,
+            // The last unexecuted task in the numbering tells which level is under way, and how far.
+            Some(left) => {
+                let (level, x) = place(left - 1);
+                level + u64::from(x == level)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_at_the_edges_of_levels() {
+        for level in (0..2000).chain([1 << 31, (1 << 32) - 1, 1 << 32, MOST_LEVELS - 1]) {
+            let first = before(level);
+            assert_eq!(place(first), (level, 0));
+            assert_eq!(place(first + level), (level, level));
+        }
+        assert_eq!(place(u64::MAX).0, MOST_LEVELS);
+        assert_eq!(
+            EvolvingMesh::with_levels(MOST_LEVELS + 1),
+            Err(FamilyError::TooLarge)
+        );
+        assert_eq!(EvolvingMesh::infinite().children(u64::MAX).count(), 0);
+    }
+}

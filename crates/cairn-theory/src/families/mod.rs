@@ -1,0 +1,103 @@
+//! Families of dags given by formulas and never stored: meshes, trees, FFT dags. Tasks are `u64` numbers; parents,
+//! children and levels are computed, and an IC-optimal order comes as an iterator that holds a few numbers. Knows
+//! nothing of dags read from files; [`materialise`] makes one.
+//!
+//! Memory below means open results: executed tasks with an unexecuted child. References: \[RY05\] for the reductions and
+//! the FFT, \[MRY06\] §4 for the expansions.
+
+pub mod fft;
+pub mod mesh;
+pub mod out_tree;
+pub mod reduction_tree;
+
+pub use fft::Fft;
+pub use mesh::{EvolvingMesh, ReductionMesh};
+pub use out_tree::OutTree;
+pub use reduction_tree::ReductionTree;
+
+use cairn_dag::{Dag, DagError};
+
+/// A dag told by formulas over the tasks 0, 1, 2, … Methods may panic on tasks that do not exist.
+///
+/// ```
+/// use cairn_theory::families::{EvolvingMesh, Family};
+/// let mesh = EvolvingMesh::infinite();
+/// assert_eq!(mesh.children(4).collect::<Vec<_>>(), [7, 8]);
+/// assert_eq!(mesh.order().skip(1_000_000).step_by(1_000_000).next(), Some(1_000_000));
+/// assert_eq!(mesh.best_eligible(1_000_000), 1414);
+/// ```
+pub trait Family {
+    /// How many tasks there are; `None` if they never end.
+    fn task_count(&self) -> Option<u64>;
+
+    /// The level of a task, as its family's papers number them.
+    fn level(&self, task: u64) -> u64;
+
+    /// The tasks that `task` waits for, in increasing order.
+    fn parents(&self, task: u64) -> impl Iterator<Item = u64>;
+
+    /// The tasks that wait for `task`, in increasing order.
+    fn children(&self, task: u64) -> impl Iterator<Item = u64>;
+
+    /// Every task once, parents first, with as many tasks eligible as possible after every step: IC-optimal. Holds a
+    /// few numbers, whatever the size.
+    fn order(&self) -> impl Iterator<Item = u64>;
+
+    /// How many tasks are eligible after `steps` steps of an IC-optimal order: the most possible. 0 beyond the end.
+    fn best_eligible(&self, steps: u64) -> u64;
+}
+
+/// Why a family has no such member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FamilyError {
+    /// More tasks than 64-bit numbers can name.
+    #[error("more than 2^64 tasks: choose fewer levels")]
+    TooLarge,
+    /// A tree of arity 0 or 1 does not branch.
+    #[error("a tree needs an arity of at least 2")]
+    TooNarrow,
+}
+
+/// A family member as a stored dag. O(tasks + arcs).
+///
+/// # Errors
+/// [`DagError::TooLarge`] if it is infinite or has too many tasks.
+pub fn materialise(family: &impl Family) -> Result<Dag, DagError> {
+    let tasks = family.task_count().unwrap_or(u64::MAX);
+    if tasks >= u64::from(u32::MAX) {
+        return Err(DagError::TooLarge(
+            usize::try_from(tasks).unwrap_or(usize::MAX),
+        ));
+    }
+    let mut arcs = Vec::new();
+    for task in 0..tasks {
+        let parents = family.parents(task);
+        arcs.extend(parents.map(|p| (p as u32, task as u32)));
+    }
+    Dag::from_arcs(tasks as usize, arcs)
+}
+
+/// One bit for each task.
+struct Marks(Vec<u64>);
+
+impl Marks {
+    /// `None` if there are more than memory can address.
+    fn new(count: u64) -> Option<Marks> {
+        let words = usize::try_from(count.div_ceil(64)).ok()?;
+        let mut marks = Vec::new();
+        marks.try_reserve_exact(words).ok()?;
+        marks.resize(words, 0);
+        Some(Marks(marks))
+    }
+
+    fn is_set(&self, i: u64) -> bool {
+        self.0[(i / 64) as usize] >> (i % 64) & 1 == 1
+    }
+
+    /// Whether it was unset before.
+    fn set(&mut self, i: u64) -> bool {
+        let fresh = !self.is_set(i);
+        self.0[(i / 64) as usize] |= 1 << (i % 64);
+        fresh
+    }
+}

@@ -1,0 +1,263 @@
+//! Reduction-trees: arcs towards the root, every task but the sources with the same number of parents. Complete ones
+//! by formula, any shape as a stored dag. Knows nothing of trees with mixed indegrees.
+//!
+//! With arity k, S sources and a set of t executed tasks, eligible = S − t + (tasks whose k parents are all executed) ≤
+//! S − t + ⌊t/k⌋, and this is reached at every step iff siblings are executed in k consecutive steps: \[RY05\] Theorem 4.1
+//! for k = 2, where it says S − ⌈t/2⌉. (The ⌊Xᵢ/2⌋ in the paper's proof of Lemma 4.1 should read ⌈Xᵢ/2⌉.)
+
+use super::out_tree::Complete;
+use super::{Family, FamilyError, Marks};
+use cairn_dag::{Dag, TaskId};
+
+/// The complete reduction-tree: the root, task 0 on level 0, is the sink; the parents of task v are
+/// `arity·v + 1 ..= arity·v + arity`.
+///
+/// The order is Postorder-Execute (\[RY05\] §4.3): of the sibling groups that are eligible as a whole, the one nearest to
+/// the root. It is IC-optimal with 2·height open results for arity 2, the least of all IC-optimal orders; for arity k
+/// with k + (height − 1)·k·(k − 1).
+///
+/// ```
+/// use cairn_theory::families::{Family, ReductionTree};
+/// let tree = ReductionTree::new(2, 2).unwrap();
+/// assert_eq!(tree.order().collect::<Vec<_>>(), [3, 4, 5, 6, 1, 2, 0]);
+/// assert!(tree.is_optimal([5, 6, 4, 3, 1, 2, 0]));
+/// assert!(!tree.is_optimal([3, 5, 4, 6, 1, 2, 0])); // 3 and 5 are no siblings
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReductionTree(Complete);
+
+impl ReductionTree {
+    /// The complete tree of this arity with levels 0..=height.
+    ///
+    /// # Errors
+    /// [`FamilyError`] for arities below 2 and for trees of 2⁶⁴ tasks or more.
+    pub fn new(arity: u64, height: u64) -> Result<ReductionTree, FamilyError> {
+        Complete::new(arity, height).map(ReductionTree)
+    }
+
+    /// Whether `order` is a complete schedule and IC-optimal: siblings always in consecutive steps. O(tasks) time, a
+    /// bit a task.
+    pub fn is_optimal(&self, order: impl IntoIterator<Item = u64>) -> bool {
+        let tree = self.0;
+        let is_source = |task| task >= tree.inner;
+        siblings_together(
+            tree.nodes,
+            tree.arity,
+            order.into_iter(),
+            |task| tree.above(task),
+            is_source,
+        )
+    }
+}
+
+impl Family for ReductionTree {
+    fn task_count(&self) -> Option<u64> {
+        Some(self.0.nodes)
+    }
+
+    fn level(&self, task: u64) -> u64 {
+        self.0.level(task)
+    }
+
+    fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
+        self.0.below(task)
+    }
+
+    fn children(&self, task: u64) -> impl Iterator<Item = u64> {
+        self.0.above(task).into_iter()
+    }
+
+    fn order(&self) -> impl Iterator<Item = u64> {
+        PostorderExecute::new(self.0)
+    }
+
+    fn best_eligible(&self, steps: u64) -> u64 {
+        match steps.cmp(&self.0.nodes) {
+            std::cmp::Ordering::Less => self.0.leaves() + steps / self.0.arity - steps,
+            _ => 0,
+        }
+    }
+}
+
+/// Postorder over the inner nodes; at each, the tasks right below it are executed; the root comes last.
+struct PostorderExecute {
+    tree: Complete,
+    /// The inner node at which we are, on `level`; `None` when only the root is left, or nothing.
+    node: Option<u64>,
+    level: u64,
+    /// What remains to execute below it.
+    group: std::ops::Range<u64>,
+    root_left: bool,
+}
+
+impl PostorderExecute {
+    fn new(tree: Complete) -> PostorderExecute {
+        let mut walk = PostorderExecute {
+            tree,
+            node: None,
+            level: 0,
+            group: 0..0,
+            root_left: true,
+        };
+        if tree.height > 0 {
+            walk.descend(0);
+        }
+        walk
+    }
+
+    /// Goes to the first inner node in postorder at or below `node`, which is on the current level.
+    fn descend(&mut self, mut node: u64) {
+        while self.level + 1 < self.tree.height {
+            node = self.tree.arity * node + 1;
+            self.level += 1;
+        }
+        self.enter(node);
+    }
+
+    fn enter(&mut self, node: u64) {
+        self.node = Some(node);
+        self.group = self.tree.below(node);
+    }
+}
+
+impl Iterator for PostorderExecute {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        loop {
+            if let Some(task) = self.group.next() {
+                return Some(task);
+            }
+            let Some(node) = self.node else {
+                return std::mem::take(&mut self.root_left).then_some(0);
+            };
+            match self.tree.above(node) {
+                None => self.node = None,
+                // The last of its siblings: their common neighbour towards the root is next.
+                Some(above) if node == self.tree.arity * (above + 1) => {
+                    self.level -= 1;
+                    self.enter(above);
+                }
+                Some(_) => self.descend(node + 1),
+            }
+        }
+    }
+}
+
+/// The arity of a stored reduction-tree: one sink, every other task with exactly one child, all tasks but the sources
+/// with equally many parents. A single task counts as arity 1. `None` for any other dag.
+pub fn arity(dag: &Dag) -> Option<usize> {
+    let mut arity = None;
+    let mut sinks = 0;
+    for task in dag.tasks() {
+        match dag.children(task).len() {
+            0 => sinks += 1,
+            1 => {}
+            _ => return None,
+        }
+        let parents = dag.parents(task).len();
+        if parents > 0 && *arity.get_or_insert(parents) != parents {
+            return None;
+        }
+    }
+    (sinks == 1).then(|| arity.unwrap_or(1))
+}
+
+/// Whether `order` is a complete schedule of this reduction-tree and IC-optimal: siblings always in consecutive steps.
+/// `None` if the dag is no reduction-tree, see [`arity`]. Linear.
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// use cairn_theory::families::reduction_tree::is_optimal;
+/// let sum_of_three = Dag::from_arcs(5, vec![(0, 3), (1, 3), (3, 4), (2, 4)]).unwrap();
+/// assert_eq!(is_optimal(&sum_of_three, &[1, 0, 2, 3, 4].map(TaskId)), Some(true));
+/// assert_eq!(is_optimal(&sum_of_three, &[0, 2, 1, 3, 4].map(TaskId)), Some(false));
+/// ```
+pub fn is_optimal(dag: &Dag, order: &[TaskId]) -> Option<bool> {
+    let arity = arity(dag)? as u64;
+    let task = |n: u64| TaskId(n as u32);
+    let child = |n: u64| dag.children(task(n)).first().map(|c| u64::from(c.0));
+    let is_source = |n: u64| dag.is_source(task(n));
+    let order = order.iter().map(|t| u64::from(t.0));
+    let tasks = dag.len() as u64;
+    Some(siblings_together(tasks, arity, order, child, is_source))
+}
+
+/// An IC-optimal order of a stored reduction-tree that spares memory: Postorder-Execute, at every task the parent whose
+/// subtree needs more memory first. (On small trees of any shape no IC-optimal order needs less, by brute force.) `None` if the dag is no reduction-tree, see [`arity`]. O(n log arity).
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_theory::families::reduction_tree::postorder_execute;
+/// let sum_of_three = Dag::from_arcs(5, vec![(0, 3), (1, 3), (3, 4), (2, 4)]).unwrap();
+/// let order = postorder_execute(&sum_of_three).unwrap();
+/// assert_eq!(order.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 1, 3, 2, 4]);
+/// ```
+pub fn postorder_execute(dag: &Dag) -> Option<Vec<TaskId>> {
+    let arity = arity(dag)? as u64;
+    // The most open results while everything above a task is executed, and its parents, heaviest first.
+    let mut need = vec![0u64; dag.len()];
+    let mut parents: Vec<Vec<TaskId>> = vec![Vec::new(); dag.len()];
+    for &task in dag
+        .topological_order()
+        .iter()
+        .filter(|&&t| !dag.is_source(t))
+    {
+        let mut row = dag.parents(task).to_vec();
+        row.sort_by_key(|p| std::cmp::Reverse(need[p.index()]));
+        let inner = row.iter().filter(|p| need[p.index()] > 0);
+        // Each subtree done before holds `arity` results until all parents can be executed together.
+        let peak = inner.zip(0..).map(|(p, i)| i * arity + need[p.index()]);
+        need[task.index()] = peak.max().unwrap_or(0).max(arity);
+        parents[task.index()] = row;
+    }
+    let root = *dag.topological_order().last()?;
+    let mut order = Vec::with_capacity(dag.len());
+    // Each task with the number of its parents already seen to.
+    let mut stack = vec![(root, 0)];
+    while let Some((task, done)) = stack.pop() {
+        let row = &parents[task.index()];
+        if let Some(&parent) = row.get(done) {
+            stack.push((task, done + 1));
+            stack.push((parent, 0));
+        } else {
+            order.extend(row);
+        }
+    }
+    order.push(root);
+    Some(order)
+}
+
+/// Whether an order consists of whole groups of `arity` tasks with the same child, each eligible when its turn comes,
+/// and the root.
+fn siblings_together(
+    tasks: u64,
+    arity: u64,
+    mut order: impl Iterator<Item = u64>,
+    child: impl Fn(u64) -> Option<u64>,
+    is_source: impl Fn(u64) -> bool,
+) -> bool {
+    let (Some(mut seen), Some(mut fed)) = (Marks::new(tasks), Marks::new(tasks)) else {
+        return false;
+    };
+    let mut execute = |task: u64, fed: &Marks| {
+        task < tasks && (is_source(task) || fed.is_set(task)) && seen.set(task)
+    };
+    for _ in 0..(tasks - 1) / arity {
+        let mut common = None;
+        for _ in 0..arity {
+            let Some(task) = order.next().filter(|&t| execute(t, &fed)) else {
+                return false;
+            };
+            let child = child(task);
+            if child.is_none() || *common.get_or_insert(child) != child {
+                return false;
+            }
+        }
+        if let Some(Some(child)) = common {
+            fed.set(child);
+        }
+    }
+    let root = order.next().is_some_and(|t| execute(t, &fed));
+    root && order.next().is_none()
+}

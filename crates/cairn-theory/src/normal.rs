@@ -1,0 +1,127 @@
+//! A normal numbering for blocks, so that most equal ones are found equal. Knows nothing of kinds or profiles.
+
+use crate::Bipartite;
+
+/// Renumbers a block by what can be told of its sources and sinks without their numbers. Returns the renumbered
+/// block and, for each new number of a source, the old one.
+///
+/// Colours start as degrees and are refined by the colours of neighbours, for as long as that tells more apart but
+/// at most [`ROUNDS`] times. Blocks with equal results are equal up to numbering. The converse does not always hold:
+/// sources that stay alike keep the order they came in. O(arcs·log arcs).
+pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
+    let (s, k) = (block.sources() as u32, block.sinks() as u32);
+    let mut of_source: Vec<u64> = (0..s).map(|u| block.children(u).len() as u64).collect();
+    let mut of_sink: Vec<u64> = (0..k).map(|v| block.parents(v).len() as u64).collect();
+    let mut told_apart = 0;
+    for _ in 0..ROUNDS {
+        of_sink = (0..k)
+            .map(|v| blend(of_sink[v as usize], block.parents(v), &of_source))
+            .collect();
+        of_source = (0..s)
+            .map(|u| blend(of_source[u as usize], block.children(u), &of_sink))
+            .collect();
+        let distinct = distinct(&of_source);
+        if distinct == told_apart {
+            break;
+        }
+        told_apart = distinct;
+    }
+    let mut old: Vec<u32> = (0..s).collect();
+    old.sort_by_key(|&u| of_source[u as usize]);
+    let mut new = vec![0; s as usize];
+    for (number, &u) in old.iter().enumerate() {
+        new[u as usize] = number as u32;
+    }
+    // Sinks are told by their parents alone.
+    let mut rows: Vec<Vec<u32>> = (0..k)
+        .map(|v| {
+            let mut row: Vec<u32> = block.parents(v).iter().map(|&u| new[u as usize]).collect();
+            row.sort_unstable();
+            row
+        })
+        .collect();
+    rows.sort_unstable();
+    let arcs =
+        (rows.iter().enumerate()).flat_map(|(v, row)| row.iter().map(move |&u| (u, v as u32)));
+    (
+        Bipartite::from_arcs(s as usize, k as usize, arcs.collect()),
+        old,
+    )
+}
+
+/// Enough to tell apart whatever differs within distance 12.
+const ROUNDS: usize = 6;
+
+/// A colour from one's own and the neighbours', in whatever order these come.
+fn blend(own: u64, neighbours: &[u32], colours: &[u64]) -> u64 {
+    let sum = neighbours.iter().fold(0u64, |sum, &n| {
+        sum.wrapping_add(scatter(colours[n as usize]))
+    });
+    scatter(own ^ scatter(sum))
+}
+
+/// SplitMix64's finaliser.
+fn scatter(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+fn distinct(colours: &[u64]) -> usize {
+    let mut sorted = colours.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{any_bipartite, shuffled};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        /// It is the same block, renumbered as said.
+        #[test]
+        fn only_numbers_change(block in any_bipartite(8, 8)) {
+            let (normal, old) = numbered(&block);
+            let rows = |b: &Bipartite, name: &dyn Fn(u32) -> u32| {
+                let row = |v: u32| {
+                    let mut row: Vec<u32> = b.parents(v).iter().map(|&u| name(u)).collect();
+                    row.sort_unstable();
+                    row
+                };
+                let mut rows: Vec<Vec<u32>> = (0..b.sinks() as u32).map(row).collect();
+                rows.sort_unstable();
+                rows
+            };
+            prop_assert_eq!(rows(&normal, &|u| old[u as usize]), rows(&block, &|u| u));
+            prop_assert_eq!(normal.sources(), block.sources());
+        }
+    }
+
+    #[test]
+    fn a_rigid_block_is_found_equal_in_every_numbering() {
+        // A tree in which no two sources are alike.
+        let arcs = vec![
+            (0, 0),
+            (0, 1),
+            (0, 2),
+            (1, 2),
+            (1, 3),
+            (2, 3),
+            (2, 4),
+            (2, 5),
+            (2, 6),
+            (3, 6),
+        ];
+        let block = Bipartite::from_arcs(4, 7, arcs);
+        let normal = numbered(&block).0;
+        for seed in 0..50 {
+            assert_eq!(numbered(&shuffled(&block, seed)).0, normal);
+        }
+    }
+}

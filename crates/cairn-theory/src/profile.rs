@@ -1,0 +1,205 @@
+//! What an order is worth: eligible tasks step by step, their sum, two orders compared. Knows no optimum.
+
+use crate::game::{Game, IllegalMove};
+use cairn_dag::{Dag, TaskId};
+
+/// Why a list of tasks is no schedule of the dag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// A move the rules forbid.
+    #[error("at position {position}: {illegal}")]
+    Illegal {
+        /// Index into the order.
+        position: usize,
+        /// What is wrong there.
+        illegal: IllegalMove,
+    },
+    /// The order stops early.
+    #[error("the order names {named} of {tasks} tasks; {missing:?} is missing")]
+    Incomplete {
+        /// Tasks in the order.
+        named: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+        /// The first task that the order leaves out.
+        missing: TaskId,
+    },
+}
+
+/// E(t) for t = 0..=n: how many tasks are eligible after the first `t` tasks of `order`.
+///
+/// Time O(tasks + arcs), space O(tasks).
+///
+/// # Errors
+/// If `order` is no topological order of all tasks.
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// use cairn_theory::profile::{area, profile};
+/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
+/// let order = [0, 2, 1, 3].map(TaskId);
+/// assert_eq!(profile(&diamond, &order).unwrap(), [1, 2, 1, 1, 0]);
+/// assert_eq!(area(&[1, 2, 1, 1, 0]), 5);
+/// ```
+pub fn profile(dag: &Dag, order: &[TaskId]) -> Result<Vec<u32>, OrderError> {
+    let mut game = Game::new(dag);
+    let mut eligible = Vec::with_capacity(dag.len() + 1);
+    eligible.push(game.eligible_count() as u32);
+    for (position, &task) in order.iter().enumerate() {
+        (game.execute(task)).map_err(|illegal| OrderError::Illegal { position, illegal })?;
+        eligible.push(game.eligible_count() as u32);
+    }
+    match game.eligible().next() {
+        None => Ok(eligible),
+        Some(missing) => Err(OrderError::Incomplete {
+            named: order.len(),
+            tasks: dag.len(),
+            missing,
+        }),
+    }
+}
+
+/// The sum of a profile: the single number by which orders that beat each other at different steps are compared.
+pub fn area(profile: &[u32]) -> u64 {
+    profile.iter().map(|&e| u64::from(e)).sum()
+}
+
+/// How two profiles of one dag relate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// The same at every step.
+    Equal,
+    /// The first is nowhere below and somewhere above the second.
+    Better,
+    /// The first is nowhere above and somewhere below the second.
+    Worse,
+    /// Each is above the other at some step.
+    Crossing,
+}
+
+/// Two profiles of one dag, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// First minus second, at each step.
+    pub difference: Vec<i64>,
+    /// Steps at which the first is above.
+    pub above: usize,
+    /// Steps at which the first is below.
+    pub below: usize,
+}
+
+impl Comparison {
+    /// The verdict on the first profile.
+    pub fn relation(&self) -> Relation {
+        match (self.above > 0, self.below > 0) {
+            (false, false) => Relation::Equal,
+            (true, false) => Relation::Better,
+            (false, true) => Relation::Worse,
+            (true, true) => Relation::Crossing,
+        }
+    }
+
+    /// The first step at which the two differ.
+    pub fn first_difference(&self) -> Option<usize> {
+        self.difference.iter().position(|&d| d != 0)
+    }
+
+    /// The step at which the first is farthest below the second, and by how much; `None` if it never is.
+    pub fn deepest(&self) -> Option<(usize, u64)> {
+        let (step, &depth) = (self.difference.iter().enumerate()).min_by_key(|&(_, &d)| d)?;
+        (depth < 0).then_some((step, depth.unsigned_abs()))
+    }
+}
+
+/// Compares two profiles of one dag step by step. Linear; `None` if they differ in length, as profiles of one dag
+/// never do.
+///
+/// ```
+/// use cairn_theory::profile::{compare, Relation};
+/// let both = compare(&[1, 2, 1, 0], &[1, 1, 2, 0]).unwrap();
+/// assert_eq!(both.relation(), Relation::Crossing);
+/// assert_eq!(both.first_difference(), Some(1));
+/// assert_eq!(both.deepest(), Some((2, 1)));
+/// ```
+pub fn compare(first: &[u32], second: &[u32]) -> Option<Comparison> {
+    if first.len() != second.len() {
+        return None;
+    }
+    let difference: Vec<i64> = (first.iter().zip(second))
+        .map(|(&a, &b)| i64::from(a) - i64::from(b))
+        .collect();
+    let above = difference.iter().filter(|&&d| d > 0).count();
+    let below = difference.iter().filter(|&&d| d < 0).count();
+    Some(Comparison {
+        difference,
+        above,
+        below,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn profile_agrees_with_the_oracle(dag in any_dag(16)) {
+            let order = dag.topological_order();
+            prop_assert_eq!(profile(&dag, order).unwrap(), cairn_oracle::profile(&dag, order));
+        }
+
+        /// A permutation is accepted iff every parent comes first; the error names a true fault.
+        #[test]
+        fn exactly_the_topological_orders_are_accepted(
+            dag in any_dag(7),
+            keys in prop::collection::vec(any::<u64>(), 7),
+            cut in 0usize..9,
+        ) {
+            let mut order: Vec<TaskId> = dag.tasks().collect();
+            order.sort_by_key(|t| keys[t.index()]);
+            let at = |t: TaskId| order.iter().position(|&x| x == t);
+            let valid = dag.arcs().all(|(a, b)| at(a) < at(b));
+            match profile(&dag, &order) {
+                Ok(_) => prop_assert!(valid),
+                Err(OrderError::Illegal { position, illegal: IllegalMove::NotEligible { task, parent } }) => {
+                    prop_assert_eq!(order[position], task);
+                    prop_assert!(dag.has_arc(parent, task) && at(parent) > at(task));
+                }
+                Err(other) => prop_assert!(false, "{}", other),
+            }
+            let topological = dag.topological_order();
+            if cut < dag.len() {
+                let error = profile(&dag, &topological[..cut]).unwrap_err();
+                let OrderError::Incomplete { named, missing, .. } = error else { panic!("{error}") };
+                prop_assert!(named == cut && !topological[..cut].contains(&missing));
+                let mut twice = topological.to_vec();
+                twice.push(topological[cut]);
+                let illegal = IllegalMove::AlreadyExecuted(topological[cut]);
+                prop_assert_eq!(profile(&dag, &twice), Err(OrderError::Illegal { position: dag.len(), illegal }));
+            }
+        }
+
+        /// Better one way is worse the other way, and the relation is that of the definition.
+        #[test]
+        fn comparison_by_definition(a in prop::collection::vec(0u32..4, 0..8), b in prop::collection::vec(0u32..4, 0..8)) {
+            let Some(both) = compare(&a, &b) else {
+                prop_assert!(a.len() != b.len());
+                return Ok(());
+            };
+            let ge = a.iter().zip(&b).all(|(x, y)| x >= y);
+            let le = a.iter().zip(&b).all(|(x, y)| x <= y);
+            let expected = match (ge, le) {
+                (true, true) => Relation::Equal,
+                (true, false) => Relation::Better,
+                (false, true) => Relation::Worse,
+                (false, false) => Relation::Crossing,
+            };
+            prop_assert_eq!(both.relation(), expected);
+            prop_assert_eq!(area(&a) as i64 - area(&b) as i64, both.difference.iter().sum::<i64>());
+            let worst = a.iter().zip(&b).map(|(&x, &y)| i64::from(y) - i64::from(x)).max().unwrap_or(0).max(0);
+            prop_assert_eq!(both.deepest().map_or(0, |(_, d)| d as i64), worst);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Exact search over the sets of sources of a small block of any shape. Knows no catalogue: try that first.
+//!
+//! The best value at every step is reached by unions of *closures* (all parents of one sink) plus filler: a partly
+//! executed set of parents gains nothing. So sets of sources are formed as unions of closures only, each once
+//! ("close by one", Kuznetsov 1993: a union is skipped unless the sinks it makes eligible come in a canonical order).
+//! Sources with equal children and sinks with equal parents count as one with a weight. A branch is cut when a
+//! fractional bound shows that it can improve the profile nowhere: each source shares its size among the sinks that
+//! still want it, so that sinks cost at least their shares.
+
+use crate::Bipartite;
+use crate::eager::eager_order;
+use std::collections::{BTreeMap, HashSet};
+
+/// Blocks with more classes of sources or of sinks than this are given up at once.
+const MOST_CLASSES: usize = 1 << 10;
+
+/// Likewise blocks with more sources: every state is compared with the profile step by step.
+const MOST_SOURCES: usize = 1 << 16;
+
+/// What exact search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SearchAnswer {
+    /// An IC-optimal order of the sources, and the optimal profile E(t), t = 0..=sources.
+    Optimal {
+        /// Attains the profile at every step.
+        order: Vec<u32>,
+        /// The most eligible sinks for each number of executed sources.
+        profile: Vec<u32>,
+    },
+    /// Proved: no order attains the optimal profile at every step.
+    NoneExists {
+        /// The most eligible sinks for each number of executed sources.
+        profile: Vec<u32>,
+    },
+    /// The budget did not suffice; nothing is known.
+    GaveUp,
+}
+
+/// The optimal profile of any bipartite dag and an IC-optimal order of its sources, or the proof that there is none,
+/// within `budget` states: sets of sources formed. Exponential in the worst case; the answer depends on the block and
+/// the budget alone.
+///
+/// Having the profile E, an order is a chain of unions of closures U ⊂ U′ = U ∪ closure with
+/// eligible(U) = E(|U′| − 1) and eligible(U′) = E(|U′|): if there is any IC-optimal order, there is one of this form.
+///
+/// ```
+/// use cairn_theory::{Bipartite, search::{self, SearchAnswer}};
+/// // One source with two children, and two that share three: E = 0, 2, 3, 5, but the best pair leaves out the first.
+/// let arcs = vec![(0, 0), (0, 1), (1, 2), (2, 2), (1, 3), (2, 3), (1, 4), (2, 4)];
+/// let block = Bipartite::from_arcs(3, 5, arcs);
+/// let profile = vec![0, 2, 3, 5];
+/// assert_eq!(search::solve(&block, 1000), SearchAnswer::NoneExists { profile });
+/// ```
+pub fn solve(block: &Bipartite, budget: u64) -> SearchAnswer {
+    if block.sources() > MOST_SOURCES {
+        return SearchAnswer::GaveUp;
+    }
+    let classes = Classes::new(block);
+    if classes.size.len() > MOST_CLASSES || classes.sinks.len() > MOST_CLASSES {
+        return SearchAnswer::GaveUp;
+    }
+    let mut search = Search {
+        profile: block.profile(&eager_order(block)),
+        classes: &classes,
+        left: budget,
+    };
+    let found = search.enumerate().and_then(|()| search.chain());
+    match found {
+        Err(OutOfStates) => SearchAnswer::GaveUp,
+        Ok(None) => SearchAnswer::NoneExists {
+            profile: search.profile,
+        },
+        Ok(Some(order)) => {
+            let profile = search.profile;
+            SearchAnswer::Optimal { order, profile }
+        }
+    }
+}
+
+/// A set of classes of sources, or of sinks, as bits.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn empty(bits: usize) -> Set {
+        Set(vec![0; bits.div_ceil(64)])
+    }
+
+    fn insert(&mut self, bit: usize) {
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn contains(&self, bit: usize) -> bool {
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    fn includes(&self, other: &Set) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| b & !a == 0)
+    }
+
+    fn union(&self, other: &Set) -> Set {
+        Set(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
+    }
+}
+
+/// The block with equal sources and equal sinks merged.
+struct Classes {
+    /// The sources of each class, and how many; sources without children are in none.
+    members: Vec<Vec<u32>>,
+    size: Vec<u32>,
+    sinks: Vec<SinkClass>,
+    /// Sinks without parents: eligible from the start.
+    free: u32,
+    idle: Vec<u32>,
+}
+
+struct SinkClass {
+    weight: u32,
+    parents: Vec<usize>,
+    closure: Set,
+}
+
+impl Classes {
+    fn new(block: &Bipartite) -> Classes {
+        let mut by_children: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
+        for u in 0..block.sources() as u32 {
+            by_children.entry(block.children(u)).or_default().push(u);
+        }
+        let idle = by_children.remove(&[][..]).unwrap_or_default();
+        let members: Vec<Vec<u32>> = by_children.into_values().collect();
+        let mut class = vec![usize::MAX; block.sources()];
+        for (i, sources) in members.iter().enumerate() {
+            sources.iter().for_each(|&u| class[u as usize] = i);
+        }
+        let mut by_parents: BTreeMap<&[u32], u32> = BTreeMap::new();
+        for v in 0..block.sinks() as u32 {
+            *by_parents.entry(block.parents(v)).or_default() += 1;
+        }
+        let free = by_parents.remove(&[][..]).unwrap_or(0);
+        let sinks = by_parents.into_iter().map(|(row, weight)| {
+            let mut parents: Vec<usize> = row.iter().map(|&u| class[u as usize]).collect();
+            parents.sort_unstable();
+            parents.dedup();
+            let mut closure = Set::empty(members.len());
+            parents.iter().for_each(|&p| closure.insert(p));
+            SinkClass {
+                weight,
+                parents,
+                closure,
+            }
+        });
+        Classes {
+            sinks: sinks.collect(),
+            size: members.iter().map(|m| m.len() as u32).collect(),
+            members,
+            free,
+            idle,
+        }
+    }
+}
+
+/// A union of closures and what it makes eligible.
+#[derive(Clone)]
+struct State {
+    sources: Set,
+    /// Number of sources, twins counted.
+    size: u32,
+    sinks: Set,
+    eligible: u32,
+}
+
+struct OutOfStates;
+
+struct Search<'a> {
+    classes: &'a Classes,
+    /// The best known value for each number of sources; never falls.
+    profile: Vec<u32>,
+    left: u64,
+}
+
+impl Search<'_> {
+    fn nothing(&self) -> State {
+        State {
+            sources: Set::empty(self.classes.size.len()),
+            size: 0,
+            sinks: Set::empty(self.classes.sinks.len()),
+            eligible: self.classes.free,
+        }
+    }
+
+    /// `state` with the closure of one more sink.
+    fn with(&mut self, state: &State, sink: usize) -> Result<State, OutOfStates> {
+        self.left = self.left.checked_sub(1).ok_or(OutOfStates)?;
+        let added = &self.classes.sinks[sink];
+        let new = (added.parents.iter()).filter(|&&p| !state.sources.contains(p));
+        let mut next = State {
+            sources: state.sources.union(&added.closure),
+            size: state.size + new.map(|&p| self.classes.size[p]).sum::<u32>(),
+            ..state.clone()
+        };
+        for (i, class) in self.classes.sinks.iter().enumerate() {
+            if !next.sinks.contains(i) && next.sources.includes(&class.closure) {
+                next.sinks.insert(i);
+                next.eligible += class.weight;
+            }
+        }
+        Ok(next)
+    }
+
+    /// Raises the profile to the optimum.
+    fn enumerate(&mut self) -> Result<(), OutOfStates> {
+        let mut stack = vec![(self.nothing(), 0)];
+        while let Some((state, from)) = stack.pop() {
+            if !self.promising(&state, from) {
+                continue;
+            }
+            for sink in from..self.classes.sinks.len() {
+                if state.sinks.contains(sink) {
+                    continue;
+                }
+                let next = self.with(&state, sink)?;
+                // Only if no sink before this one became eligible: otherwise the union is formed elsewhere.
+                let canonical =
+                    (0..sink).all(|i| next.sinks.contains(i) == state.sinks.contains(i));
+                if canonical {
+                    self.raise(&next);
+                    stack.push((next, sink + 1));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn raise(&mut self, state: &State) {
+        for best in &mut self.profile[state.size as usize..] {
+            if *best >= state.eligible {
+                break;
+            }
+            *best = state.eligible;
+        }
+    }
+
+    /// Whether adding sinks from `from` on might improve the profile somewhere.
+    fn promising(&self, state: &State, from: usize) -> bool {
+        const UNIT: u64 = 1 << 24;
+        let wanted = (from..self.classes.sinks.len()).filter(|&i| !state.sinks.contains(i));
+        let wanted: Vec<&SinkClass> = wanted.map(|i| &self.classes.sinks[i]).collect();
+        let mut demand = vec![0u64; self.classes.size.len()];
+        for sink in &wanted {
+            for &p in &sink.parents {
+                demand[p] += u64::from(sink.weight);
+            }
+        }
+        // What a sink costs at least, rounded down: its share of each source it still needs.
+        let share = |&p: &usize| match state.sources.contains(p) {
+            true => 0,
+            false => u64::from(self.classes.size[p]) * UNIT / demand[p],
+        };
+        let mut offers: Vec<(u64, u32)> = (wanted.iter())
+            .map(|sink| (sink.parents.iter().map(share).sum(), sink.weight))
+            .collect();
+        offers.sort_unstable();
+        // Buy the cheapest first, fractions allowed: an upper bound for every number of sources.
+        let mut offers = offers.into_iter();
+        let mut offer = offers.next();
+        let mut bought = u64::from(state.eligible);
+        let mut purse = 0;
+        for &best in &self.profile[state.size as usize..] {
+            while let Some((cost, weight)) = offer {
+                let whole = cost * u64::from(weight);
+                if whole > purse {
+                    break;
+                }
+                purse -= whole;
+                bought += u64::from(weight);
+                offer = offers.next();
+            }
+            let part = match offer {
+                Some((cost, _)) => purse / cost,
+                None => 0,
+            };
+            if bought + part > u64::from(best) {
+                return true;
+            }
+            purse += UNIT;
+        }
+        false
+    }
+
+    /// An order through optimal unions of closures; `None` if there is no such chain.
+    fn chain(&mut self) -> Result<Option<Vec<u32>>, OutOfStates> {
+        let mut seen = HashSet::new();
+        // Each state with the number of the one it came from.
+        let mut states: Vec<(State, usize)> = vec![(self.nothing(), 0)];
+        let mut open = vec![0];
+        while let Some(number) = open.pop() {
+            let state = states[number].0.clone();
+            if state.eligible == self.profile[self.profile.len() - 1] {
+                return Ok(Some(self.order(&states, number)));
+            }
+            for sink in 0..self.classes.sinks.len() {
+                if state.sinks.contains(sink) {
+                    continue;
+                }
+                let next = self.with(&state, sink)?;
+                let size = next.size as usize;
+                let optimal = next.eligible == self.profile[size];
+                if optimal
+                    && state.eligible == self.profile[size - 1]
+                    && seen.insert(next.sources.clone())
+                {
+                    open.push(states.len());
+                    states.push((next, number));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn order(&self, states: &[(State, usize)], mut number: usize) -> Vec<u32> {
+        let mut path = vec![number];
+        while number != 0 {
+            number = states[number].1;
+            path.push(number);
+        }
+        let mut order = Vec::new();
+        for pair in path.windows(2).rev() {
+            let [after, before] = [&states[pair[0]].0.sources, &states[pair[1]].0.sources];
+            let new =
+                (0..self.classes.size.len()).filter(|&i| after.contains(i) && !before.contains(i));
+            order.extend(new.flat_map(|i| &self.classes.members[i]));
+        }
+        order.extend(&self.classes.idle);
+        order
+    }
+}

@@ -1,0 +1,509 @@
+//! All blocks of a dag with their kinds, optimal profiles and orders. Knows nothing of ranks or whole schedules.
+
+use crate::recognise::{Kind, recognise_block};
+use crate::search::{self, SearchAnswer};
+use crate::split::{BlockId, Decomposition};
+use crate::tree::{self, TreeOrder};
+use crate::{Bipartite, catalogue, normal};
+use cairn_dag::{Dag, TaskId};
+use hashbrown::HashMap;
+use std::borrow::Cow;
+
+/// How much work may be spent where no near-linear method is known. Counted in steps, not seconds, so that the same
+/// dag gets the same answer everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// States of exact search for one block that is no tree. A state of a block of more than 64 arcs counts as several,
+    /// as it costs more: one for every 64 arcs.
+    pub block_states: u64,
+    /// States of exact search for all blocks together, counted alike.
+    pub all_states: u64,
+    /// Sources of a tree that is no strand: its profile takes time quadratic in them.
+    pub tree_sources: usize,
+    /// Steps spent on the order of one tree.
+    pub tree_steps: u64,
+    /// Steps spent on the orders of all trees together.
+    pub all_tree_steps: u64,
+    /// Profile entries looked at in tests of ▷ and of sums.
+    pub work: u64,
+}
+
+impl Default for Limits {
+    /// A few seconds in all at the very worst.
+    fn default() -> Limits {
+        Limits {
+            block_states: 100_000,
+            all_states: 2_000_000,
+            tree_sources: 8_000,
+            tree_steps: 1 << 28,
+            all_tree_steps: 1 << 30,
+            work: 100_000_000,
+        }
+    }
+}
+
+/// What is known of the order of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Solution {
+    /// It admits an IC-optimal order, and its optimal profile is that of this class.
+    Optimal(u32),
+    /// It admits none, proved; the best at each step alone is the profile of this class.
+    NoneExists(u32),
+    /// Its optimal profile is that of this class; whether an order attains it was not found out within the limits.
+    Undecided(u32),
+    /// It is too large for exact methods within the limits.
+    TooHard,
+}
+
+impl Solution {
+    /// The class whose profile is the block's, if that is known.
+    pub fn class(self) -> Option<u32> {
+        match self {
+            Solution::Optimal(class) | Solution::NoneExists(class) | Solution::Undecided(class) => {
+                Some(class)
+            }
+            Solution::TooHard => None,
+        }
+    }
+}
+
+/// Every block of a dag, or of its skeleton: its kind, whether it admits an IC-optimal order, which, and with what
+/// profile. Blocks with equal profiles form a *class*.
+///
+/// Near-linear: closed forms for the catalogue, the lexicographic greedy for strands, the tree program and exact
+/// search within [`Limits`] for the rest. Blocks that are equal after a cheap renumbering are solved once. Space is
+/// some 50 bytes a task, and all is in flat arrays; profiles and kinds are stored once for all blocks that share
+/// them.
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_theory::survey::{Limits, Survey};
+/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
+/// let survey = Survey::new(&diamond, &Limits::default());
+/// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
+/// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
+/// assert_eq!(survey.kind_counts(), [1, 1]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Survey<'a> {
+    dag: Cow<'a, Dag>,
+    removed: usize,
+    blocks: Decomposition,
+    kinds: Vec<Kind>,
+    kind_of: Vec<u32>,
+    solution: Vec<Solution>,
+    /// The sources of all blocks, block after block, those of a solved block in an IC-optimal order.
+    order: Vec<TaskId>,
+    order_start: Vec<u32>,
+    classes: Vec<ClassOfBlocks>,
+}
+
+/// Blocks with one and the same optimal profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassOfBlocks {
+    /// The profile.
+    pub profile: Box<[u32]>,
+    /// How many blocks have it.
+    pub copies: u32,
+    /// The first of them.
+    pub first: BlockId,
+    /// The kind of one of them; one with a closed form, if there is any.
+    pub kind: u32,
+    /// Whether all of them are strands.
+    pub strands: bool,
+}
+
+impl<'a> Survey<'a> {
+    /// Looks at every block of `dag`. If the dag is not composite and has shortcut arcs, at those of its skeleton
+    /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5).
+    pub fn new(dag: &'a Dag, limits: &Limits) -> Survey<'a> {
+        let (dag, removed, blocks) = decompose(dag);
+        let mut surveyor = Surveyor::new(limits);
+        let mut kind_of = Vec::with_capacity(blocks.len());
+        let mut solution = Vec::with_capacity(blocks.len());
+        let mut order = Vec::new();
+        let mut order_start = vec![0];
+        for b in blocks.blocks() {
+            blocks.cut_into(&dag, b, &mut surveyor.block);
+            let (kind, solved) = surveyor.solve(b);
+            kind_of.push(kind);
+            solution.push(solved);
+            let sources = blocks.sources(b);
+            order.extend(surveyor.order.iter().map(|&u| sources[u as usize]));
+            order_start.push(order.len() as u32);
+        }
+        let (kinds, classes) = surveyor.finish();
+        Survey {
+            dag,
+            removed,
+            blocks,
+            kinds,
+            kind_of,
+            solution,
+            order,
+            order_start,
+            classes,
+        }
+    }
+
+    /// The dag whose blocks these are: the one given or its skeleton. Tasks have the same ids in both.
+    pub fn dag(&self) -> &Dag {
+        &self.dag
+    }
+
+    /// How many shortcut arcs were left out.
+    pub fn removed(&self) -> usize {
+        self.removed
+    }
+
+    /// The blocks and the super-dag.
+    pub fn blocks(&self) -> &Decomposition {
+        &self.blocks
+    }
+
+    /// The kind of a block.
+    pub fn kind(&self, block: BlockId) -> &Kind {
+        &self.kinds[self.kind_of[block.index()] as usize]
+    }
+
+    /// All kinds met, each once, in the order in which they were met.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Where the kind of a block is in [`Survey::kinds`].
+    pub fn kind_index(&self, block: BlockId) -> usize {
+        self.kind_of[block.index()] as usize
+    }
+
+    /// How many blocks are of each kind, in the order of [`Survey::kinds`].
+    pub fn kind_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.kinds.len()];
+        for &kind in &self.kind_of {
+            counts[kind as usize] += 1;
+        }
+        counts
+    }
+
+    /// What is known of the order of a block.
+    pub fn solution(&self, block: BlockId) -> Solution {
+        self.solution[block.index()]
+    }
+
+    /// The sources of a block in an IC-optimal order; if it has none or none was found, in id order.
+    pub fn order(&self, block: BlockId) -> &[TaskId] {
+        let b = block.index();
+        &self.order[self.order_start[b] as usize..self.order_start[b + 1] as usize]
+    }
+
+    /// The classes of blocks with equal optimal profiles.
+    pub fn classes(&self) -> &[ClassOfBlocks] {
+        &self.classes
+    }
+
+    /// The optimal profile of a block: the most sinks that any `t` of its sources render eligible, for each `t`.
+    /// `None` if it is not known.
+    pub fn profile(&self, block: BlockId) -> Option<&[u32]> {
+        let class = self.solution(block).class()?;
+        Some(&self.classes[class as usize].profile)
+    }
+}
+
+/// The dag itself if it is composite, else its skeleton; with the number of arcs left out and the blocks.
+fn decompose(dag: &Dag) -> (Cow<'_, Dag>, usize, Decomposition) {
+    let blocks = Decomposition::new(dag);
+    if blocks.is_composite() {
+        return (Cow::Borrowed(dag), 0, blocks);
+    }
+    let skeleton = dag.skeleton();
+    if skeleton.removed == 0 {
+        return (Cow::Borrowed(dag), 0, blocks);
+    }
+    let blocks = Decomposition::new(&skeleton.dag);
+    (Cow::Owned(skeleton.dag), skeleton.removed, blocks)
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Solves one block after the other, remembering what can be shared.
+struct Surveyor<'a> {
+    limits: &'a Limits,
+    states_left: u64,
+    tree_steps_left: u64,
+    /// The block at hand, and the order of its sources that was found.
+    block: Bipartite,
+    order: Vec<u32>,
+    kinds: HashMap<Kind, u32>,
+    /// By kind: the class of its blocks, for kinds that determine the profile.
+    class_of_kind: Vec<u32>,
+    class_of_profile: HashMap<Box<[u32]>, u32>,
+    classes: Vec<Pending>,
+    /// Trees and other blocks met before, in a normal numbering.
+    known: HashMap<Bipartite, (Solution, Option<Vec<u32>>)>,
+}
+
+/// A class without its profile, which is the key of a map until all blocks have been seen.
+struct Pending {
+    copies: u32,
+    first: BlockId,
+    kind: u32,
+    closed_form: bool,
+    strands: bool,
+}
+
+impl<'a> Surveyor<'a> {
+    fn new(limits: &'a Limits) -> Surveyor<'a> {
+        Surveyor {
+            limits,
+            states_left: limits.all_states,
+            tree_steps_left: limits.all_tree_steps,
+            block: Bipartite::empty(),
+            order: Vec::new(),
+            kinds: HashMap::new(),
+            class_of_kind: Vec::new(),
+            class_of_profile: HashMap::new(),
+            classes: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Names and solves the block at hand, which is number `id`.
+    fn solve(&mut self, id: BlockId) -> (u32, Solution) {
+        let (kind, strand) = recognise_block(&self.block);
+        let closed_form = catalogue::order(&kind, &self.block, &mut self.order);
+        let strands = kind.is_strand();
+        let index = self.index_of(&kind);
+        if let Some(strand) = strand {
+            self.order = strand.schedule();
+        } else if !closed_form {
+            return (index, self.solve_any(id, &kind, index));
+        }
+        let mut class = self.class_of_kind[index as usize];
+        if class == NONE {
+            let profile = catalogue::profile(&kind);
+            let profile = profile.unwrap_or_else(|| self.block.profile(&self.order));
+            class = self.class(profile, id, index);
+            self.class_of_kind[index as usize] = class;
+        }
+        self.count(class, index, closed_form, strands);
+        (index, Solution::Optimal(class))
+    }
+
+    /// The index of a kind, new if it was not met before.
+    fn index_of(&mut self, kind: &Kind) -> u32 {
+        if let Some(&index) = self.kinds.get(kind) {
+            return index;
+        }
+        let fresh = self.class_of_kind.len() as u32;
+        self.class_of_kind.push(NONE);
+        self.kinds.insert(kind.clone(), fresh);
+        fresh
+    }
+
+    /// Solves a block whose kind does not tell its profile: looked up, or else by the tree program or by search.
+    fn solve_any(&mut self, id: BlockId, kind: &Kind, index: u32) -> Solution {
+        let (normal, numbering) = normal::numbered(&self.block);
+        if !self.known.contains_key(&normal) {
+            let found = self.find(&normal, kind);
+            let (solution, order) = match found {
+                Found::Optimal { order, profile } => (
+                    Solution::Optimal(self.class(profile, id, index)),
+                    Some(order),
+                ),
+                Found::NoneExists { profile } => {
+                    (Solution::NoneExists(self.class(profile, id, index)), None)
+                }
+                Found::Undecided { profile } => {
+                    (Solution::Undecided(self.class(profile, id, index)), None)
+                }
+                Found::GaveUp => (Solution::TooHard, None),
+            };
+            self.known.insert(normal.clone(), (solution, order));
+        }
+        let (solution, order) = &self.known[&normal];
+        self.order.clear();
+        match order {
+            Some(order) => self
+                .order
+                .extend(order.iter().map(|&u| numbering[u as usize])),
+            None => self.order.extend(0..normal.sources() as u32),
+        }
+        let solution = *solution;
+        if let Some(class) = solution.class() {
+            self.count(class, index, false, false);
+        }
+        solution
+    }
+
+    fn find(&mut self, block: &Bipartite, kind: &Kind) -> Found {
+        match kind {
+            Kind::Tree => self.find_tree(block),
+            _ => self.find_any(block),
+        }
+    }
+
+    fn find_tree(&mut self, block: &Bipartite) -> Found {
+        if block.sources() > self.limits.tree_sources {
+            return Found::GaveUp;
+        }
+        let most = self.limits.tree_steps.min(self.tree_steps_left);
+        let Some(tree::TreeAnswer { profile, order }) = tree::solve_within(block, most) else {
+            return Found::GaveUp;
+        };
+        // What was spent is not told; a decided tree seldom takes more than its profile.
+        let square = (block.sources() as u64).pow(2);
+        let (found, spent) = match order {
+            TreeOrder::Optimal(order) => (Found::Optimal { order, profile }, square),
+            TreeOrder::NoneExists => (Found::NoneExists { profile }, square),
+            TreeOrder::Unknown => (Found::Undecided { profile }, most),
+        };
+        self.tree_steps_left = self.tree_steps_left.saturating_sub(spent);
+        found
+    }
+
+    fn find_any(&mut self, block: &Bipartite) -> Found {
+        let price = block.arc_count().div_ceil(64) as u64;
+        let most = self.limits.block_states.min(self.states_left) / price;
+        // No search of a block visits more states than it has sets of sources.
+        let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
+        self.states_left -= sets.min(most) * price;
+        match search::solve(block, most) {
+            SearchAnswer::Optimal { order, profile } => Found::Optimal { order, profile },
+            SearchAnswer::NoneExists { profile } => Found::NoneExists { profile },
+            SearchAnswer::GaveUp => Found::GaveUp,
+        }
+    }
+
+    /// The class of a profile, new if there is none yet.
+    fn class(&mut self, profile: Vec<u32>, first: BlockId, kind: u32) -> u32 {
+        let profile = profile.into_boxed_slice();
+        let next = self.classes.len() as u32;
+        let class = *self.class_of_profile.entry(profile).or_insert(next);
+        if class == next {
+            self.classes.push(Pending {
+                copies: 0,
+                first,
+                kind,
+                closed_form: false,
+                strands: true,
+            });
+        }
+        class
+    }
+
+    fn count(&mut self, class: u32, kind: u32, closed_form: bool, strands: bool) {
+        let class = &mut self.classes[class as usize];
+        class.copies += 1;
+        class.strands &= strands;
+        if closed_form && !class.closed_form {
+            class.kind = kind;
+            class.closed_form = true;
+        }
+    }
+
+    fn finish(self) -> (Vec<Kind>, Vec<ClassOfBlocks>) {
+        let mut kinds: Vec<(u32, Kind)> = self.kinds.into_iter().map(|(k, i)| (i, k)).collect();
+        kinds.sort_unstable_by_key(|k| k.0);
+        let mut profiles: Vec<(u32, Box<[u32]>)> = (self.class_of_profile.into_iter())
+            .map(|(p, c)| (c, p))
+            .collect();
+        profiles.sort_unstable_by_key(|p| p.0);
+        let classes = profiles
+            .into_iter()
+            .zip(self.classes)
+            .map(|((_, profile), pending)| ClassOfBlocks {
+                profile,
+                copies: pending.copies,
+                first: pending.first,
+                kind: pending.kind,
+                strands: pending.strands,
+            });
+        (kinds.into_iter().map(|k| k.1).collect(), classes.collect())
+    }
+}
+
+enum Found {
+    Optimal { order: Vec<u32>, profile: Vec<u32> },
+    NoneExists { profile: Vec<u32> },
+    Undecided { profile: Vec<u32> },
+    GaveUp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::brute_force;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(600))]
+
+        /// Every block of every dag: the order attains the optimum at every step, or there is none.
+        #[test]
+        fn every_block_is_solved_right(dag in any_dag(14)) {
+            let survey = Survey::new(&dag, &Limits::default());
+            let mut copies = vec![0; survey.classes().len()];
+            for b in survey.blocks().blocks() {
+                let block = survey.blocks().cut(survey.dag(), b);
+                let place = |task| survey.blocks().sources(b).iter().position(|t| t == task).unwrap() as u32;
+                let order: Vec<u32> = survey.order(b).iter().map(place).collect();
+                let (best, exists) = brute_force(&block);
+                prop_assert_eq!(survey.profile(b), Some(&best[..]));
+                match survey.solution(b) {
+                    Solution::Optimal(class) => {
+                        prop_assert_eq!(block.profile(&order), best);
+                        copies[class as usize] += 1;
+                        let class = &survey.classes()[class as usize];
+                        prop_assert!(!class.strands || survey.kind(b).is_strand());
+                    }
+                    Solution::NoneExists(class) => {
+                        prop_assert!(exists.is_none());
+                        copies[class as usize] += 1;
+                    }
+                    Solution::Undecided(_) | Solution::TooHard => prop_assert!(false, "too small to be too hard"),
+                }
+            }
+            for (class, &counted) in survey.classes().iter().zip(&copies) {
+                prop_assert_eq!(class.copies, counted);
+                prop_assert_eq!(survey.profile(class.first), Some(&class.profile[..]));
+            }
+        }
+
+        /// A shortcut arc changes no block: the skeleton is looked at.
+        #[test]
+        fn shortcuts_change_nothing(dag in any_dag(14)) {
+            let skeleton = dag.skeleton();
+            let survey = Survey::new(&dag, &Limits::default());
+            let plain = Survey::new(&skeleton.dag, &Limits::default());
+            prop_assert_eq!(survey.removed(), skeleton.removed);
+            prop_assert_eq!(survey.blocks().len(), plain.blocks().len());
+            prop_assert_eq!(survey.order, plain.order);
+            prop_assert_eq!(survey.solution, plain.solution);
+        }
+    }
+
+    #[test]
+    fn limits_are_kept() {
+        // K(3,3) without one arc is no tree and not in the catalogue.
+        let arcs = (0..9)
+            .filter(|i| i % 4 > 0 || *i > 0)
+            .map(|i| (i / 3, 3 + i % 3))
+            .collect();
+        let dag = Dag::from_arcs(6, arcs).unwrap();
+        let solution = |limits: &Limits| Survey::new(&dag, limits).solution(BlockId(0));
+        assert_eq!(solution(&Limits::default()), Solution::Optimal(0));
+        let stingy = Limits {
+            block_states: 1,
+            ..Limits::default()
+        };
+        assert_eq!(solution(&stingy), Solution::TooHard);
+        assert_eq!(
+            solution(&Limits {
+                all_states: 1,
+                ..stingy
+            }),
+            Solution::TooHard
+        );
+    }
+}

@@ -1,0 +1,374 @@
+//! Whether a bipartite tree has an IC-optimal order: exact rules, within a limit on the work. Knows the profile from
+//! the tree program.
+
+use super::name::{Name, Names};
+use super::part::{Part, Stage, parts};
+use super::program::{best_at_price, convolve, profile};
+use crate::Bipartite;
+use crate::eager::eager_order;
+use crate::strand::Strand;
+use std::collections::{HashMap, HashSet};
+
+/// Trees that no rule splits are taken apart source by source only up to this size: each source is a level of recursion.
+const MOST_UNSPLIT: usize = 400;
+
+/// The most cells of the table in which two orders are merged: a byte each.
+const MOST_CELLS: usize = 1 << 26;
+
+/// The answer for a tree or forest, in its own numbering.
+#[derive(Clone, Debug)]
+pub(super) enum Decision {
+    Order(Vec<u32>),
+    None,
+}
+
+/// The work allowed does not suffice.
+#[derive(Debug)]
+pub(super) struct Undecided;
+
+type Decided = Result<Decision, Undecided>;
+
+pub(super) struct Solver {
+    work: u64,
+    /// Whether to try strands, hull vertices and the eager order. Tests also do without.
+    shortcuts: bool,
+    names: Names,
+    /// Decided shapes; orders as places in the shape's own list of sources.
+    known: HashMap<Name, Decision>,
+}
+
+impl Solver {
+    pub(super) fn new(work: u64) -> Solver {
+        Solver {
+            work,
+            shortcuts: true,
+            names: Names::default(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn spend(&mut self, work: usize) -> Result<(), Undecided> {
+        self.work = self.work.checked_sub(work as u64).ok_or(Undecided)?;
+        Ok(())
+    }
+
+    /// Decides a connected tree with this profile.
+    pub(super) fn decide_tree(&mut self, tree: &Bipartite, profile: &[u32]) -> Decided {
+        if tree.sources() == 1 {
+            return Ok(Decision::Order(vec![0]));
+        }
+        if let Some(strand) = Strand::recognise(tree).filter(|_| self.shortcuts) {
+            return Ok(Decision::Order(strand.schedule()));
+        }
+        let shape = self.names.shape(tree);
+        if let Some(known) = self.known.get(&shape.name) {
+            return Ok(renamed(known.clone(), |place| {
+                shape.sources[place as usize]
+            }));
+        }
+        let vertices = hull_vertices(profile);
+        let decision = if vertices.len() > 2 && self.shortcuts {
+            self.decide_intervals(tree, profile, &vertices)?
+        } else {
+            self.decide_by_first_reward(tree, profile)?
+        };
+        let mut place = vec![0; tree.sources()];
+        for (i, &source) in shape.sources.iter().enumerate() {
+            place[source as usize] = i as u32;
+        }
+        let canonical = renamed(decision.clone(), |source| place[source as usize]);
+        self.known.insert(shape.name, canonical);
+        Ok(decision)
+    }
+
+    /// Every IC-optimal order passes through the unique optima at the vertices of the hull.
+    fn decide_intervals(
+        &mut self,
+        tree: &Bipartite,
+        profile: &[u32],
+        vertices: &[usize],
+    ) -> Decided {
+        let mut stage = vec![Stage::Later; tree.sources()];
+        let mut order = Vec::new();
+        let mut undecided = None;
+        for (i, pair) in vertices.windows(2).enumerate() {
+            let [from, to] = [pair[0], pair[1]];
+            let inner = match vertices.get(i + 2) {
+                Some(&next) => unique_optimum(tree, profile, from, to, next),
+                None => vec![true; tree.sources()],
+            };
+            for (slot, _) in stage.iter_mut().zip(&inner).filter(|(_, x)| **x) {
+                if *slot == Stage::Later {
+                    *slot = Stage::Now;
+                }
+            }
+            let wanted: Vec<u32> = profile[from..=to]
+                .iter()
+                .map(|e| e - profile[from])
+                .collect();
+            // One interval without an order settles it, even if another is too much work.
+            match self.decide_forest(parts(tree, &stage), &wanted) {
+                Ok(Decision::Order(next)) => order.extend(next),
+                Ok(Decision::None) => return Ok(Decision::None),
+                Err(out) => undecided = Some(out),
+            }
+            for slot in stage.iter_mut().filter(|s| **s == Stage::Now) {
+                *slot = Stage::Executed;
+            }
+        }
+        undecided.map_or(Ok(Decision::Order(order)), Err)
+    }
+
+    /// Tries every set of sources that can have been executed when the first sink becomes eligible.
+    fn decide_by_first_reward(&mut self, tree: &Bipartite, profile: &[u32]) -> Decided {
+        let order = eager_order(tree);
+        if self.shortcuts && tree.profile(&order) == profile {
+            return Ok(Decision::Order(order));
+        }
+        if tree.sources() > MOST_UNSPLIT {
+            return Err(Undecided);
+        }
+        let mut tried: HashSet<Vec<Name>> = HashSet::new();
+        let mut undecided = None;
+        for first in first_rewards(tree, profile) {
+            let mut stage = vec![Stage::Now; tree.sources()];
+            for &u in &first {
+                stage[u as usize] = Stage::Executed;
+            }
+            let rest = parts(tree, &stage);
+            let mut shapes: Vec<Name> = rest
+                .iter()
+                .map(|p| self.names.shape(&p.block).name)
+                .collect();
+            shapes.sort_unstable();
+            if !tried.insert(shapes) {
+                continue;
+            }
+            let done = first.len();
+            let wanted: Vec<u32> = profile[done..].iter().map(|e| e - profile[done]).collect();
+            match self.decide_forest(rest, &wanted) {
+                Ok(Decision::Order(next)) => {
+                    return Ok(Decision::Order([first, next].concat()));
+                }
+                Ok(Decision::None) => {}
+                Err(out) => undecided = Some(out),
+            }
+        }
+        undecided.map_or(Ok(Decision::None), Err)
+    }
+
+    /// An order of all sources of `forest` (in the numbering its names are in) that attains `wanted`.
+    fn decide_forest(&mut self, forest: Vec<Part>, wanted: &[u32]) -> Decided {
+        let mut profiles = Vec::with_capacity(forest.len());
+        for part in &forest {
+            let size = part.block.sources() + 1;
+            self.spend(size * size)?;
+            profiles.push(profile(&part.block));
+        }
+        let mut all = vec![0];
+        for next in &profiles {
+            self.spend(all.len() * next.len())?;
+            all = convolve(&all, next);
+        }
+        if all != wanted {
+            return Ok(Decision::None);
+        }
+        let mut undecided = None;
+        let mut orders = Vec::new();
+        for (part, profile) in forest.iter().zip(profiles) {
+            match self.decide_tree(&part.block, &profile) {
+                Ok(Decision::Order(order)) => {
+                    let order = order.iter().map(|&u| part.names[u as usize]).collect();
+                    orders.push((profile, order));
+                }
+                Ok(Decision::None) => return Ok(Decision::None),
+                Err(out) => undecided = Some(out),
+            }
+        }
+        if let Some(out) = undecided {
+            return Err(out);
+        }
+        // Any two components of a sum with an IC-optimal order have one together: merge in any sequence.
+        let mut merged: (Vec<u32>, Vec<u32>) = (vec![0], Vec::new());
+        for (profile, order) in orders {
+            let cells = merged.0.len() * profile.len();
+            self.spend(cells)?;
+            if cells > MOST_CELLS {
+                return Err(Undecided);
+            }
+            let Some(both) = merge(&merged, &(profile, order)) else {
+                return Ok(Decision::None);
+            };
+            merged = both;
+        }
+        Ok(Decision::Order(merged.1))
+    }
+}
+
+fn renamed(decision: Decision, name: impl Fn(u32) -> u32) -> Decision {
+    match decision {
+        Decision::Order(order) => Decision::Order(order.into_iter().map(name).collect()),
+        Decision::None => Decision::None,
+    }
+}
+
+/// The steps at which the upper concave hull of the profile has a vertex, from 0 to the last.
+fn hull_vertices(profile: &[u32]) -> Vec<usize> {
+    let mut hull: Vec<usize> = Vec::new();
+    for t in 0..profile.len() {
+        while let [.., a, b] = hull[..] {
+            if rise(profile, a, b) * (t - b) as i64 > rise(profile, b, t) * (b - a) as i64 {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(t);
+    }
+    hull
+}
+
+fn rise(profile: &[u32], from: usize, to: usize) -> i64 {
+    i64::from(profile[to]) - i64::from(profile[from])
+}
+
+/// The one optimal set of `here` sources, a vertex of the hull between `before` and `after`.
+fn unique_optimum(
+    tree: &Bipartite,
+    profile: &[u32],
+    before: usize,
+    here: usize,
+    after: usize,
+) -> Vec<bool> {
+    // A price strictly between the slopes of the two edges: their mediant.
+    let reward = (after - before) as i64;
+    let cost = rise(profile, before, after);
+    let best = best_at_price(tree, reward, cost);
+    debug_assert_eq!(best.iter().filter(|x| **x).count(), here);
+    best
+}
+
+/// The sets of sources that can have been executed when the first sinks become eligible in an optimal order.
+fn first_rewards(tree: &Bipartite, profile: &[u32]) -> Vec<Vec<u32>> {
+    let fewest = (0..tree.sinks() as u32).map(|v| tree.parents(v).len());
+    match fewest.min() {
+        None => vec![(0..tree.sources() as u32).collect()],
+        Some(1) => {
+            let alone = |u: u32| {
+                let children = tree.children(u).iter();
+                children.filter(|&&v| tree.parents(v).len() == 1).count() as u32
+            };
+            (0..tree.sources() as u32)
+                .filter(|&u| alone(u) == profile[1])
+                .map(|u| vec![u])
+                .collect()
+        }
+        Some(fewest) => (0..tree.sinks() as u32)
+            .map(|v| tree.parents(v).to_vec())
+            .filter(|parents| parents.len() == fewest)
+            .collect(),
+    }
+}
+
+/// A merge of two orders that attains the convolution of their profiles at every step; `None` if there is none.
+/// O(|a|·|b|).
+fn merge(a: &(Vec<u32>, Vec<u32>), b: &(Vec<u32>, Vec<u32>)) -> Option<(Vec<u32>, Vec<u32>)> {
+    let best = convolve(&a.0, &b.0);
+    let (width, height) = (a.0.len(), b.0.len());
+    // Cell (x, y): x sources of the first and y of the second, reached through cells that attain the convolution.
+    let mut reached = vec![false; width * height];
+    for x in 0..width {
+        for y in 0..height {
+            let from = x == 0 && y == 0
+                || x > 0 && reached[(x - 1) * height + y]
+                || y > 0 && reached[x * height + y - 1];
+            reached[x * height + y] = from && a.0[x] + b.0[y] == best[x + y];
+        }
+    }
+    let (mut x, mut y) = (width - 1, height - 1);
+    if !reached[x * height + y] {
+        return None;
+    }
+    let mut order = Vec::with_capacity(x + y);
+    while x + y > 0 {
+        if x > 0 && reached[(x - 1) * height + y] {
+            x -= 1;
+            order.push(a.1[x]);
+        } else {
+            y -= 1;
+            order.push(b.1[y]);
+        }
+    }
+    order.reverse();
+    Some((best, order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A random tree graph with a sink on every edge, and one or two private sinks at some sources: often without an
+    /// IC-optimal order.
+    fn subdivided_tree() -> impl Strategy<Value = Bipartite> {
+        prop::collection::vec((any::<u32>(), 0u32..3, 0u32..4), 2..11).prop_map(|nodes| {
+            let mut arcs = Vec::new();
+            let mut sink = 0;
+            for (&(above, private, wide), u) in nodes.iter().zip(0u32..) {
+                if u > 0 {
+                    let near = u - 1 - above % u.min(if wide == 0 { u } else { 2 });
+                    arcs.extend([(near, sink), (u, sink)]);
+                    sink += 1;
+                }
+                for _ in 0..private / 2 {
+                    arcs.push((u, sink));
+                    sink += 1;
+                }
+            }
+            Bipartite::from_arcs(nodes.len(), sink as usize, arcs)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// The shortcuts change neither verdict.
+        #[test]
+        fn shortcuts_do_not_matter(tree in subdivided_tree()) {
+            let best = profile(&tree);
+            let decided = |shortcuts| {
+                let mut solver = Solver::new(u64::MAX);
+                solver.shortcuts = shortcuts;
+                match solver.decide_tree(&tree, &best).expect("small trees are decided") {
+                    Decision::Order(order) => {
+                        assert_eq!(tree.profile(&order), best);
+                        true
+                    }
+                    Decision::None => false,
+                }
+            };
+            prop_assert_eq!(decided(true), decided(false));
+        }
+    }
+
+    #[test]
+    fn no_work_no_verdict() {
+        // Source 0 in the middle of three others, all with two private sinks but the last with one.
+        let arcs = vec![
+            (0, 0),
+            (1, 0),
+            (0, 1),
+            (2, 1),
+            (0, 2),
+            (3, 2),
+            (1, 3),
+            (2, 4),
+            (3, 5),
+            (1, 6),
+        ];
+        let tree = Bipartite::from_arcs(4, 7, arcs);
+        let best = profile(&tree);
+        let mut solver = Solver::new(0);
+        solver.shortcuts = false;
+        assert!(solver.decide_tree(&tree, &best).is_err());
+    }
+}

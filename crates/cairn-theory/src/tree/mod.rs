@@ -1,0 +1,89 @@
+//! Bipartite trees: the exact optimal profile, and an IC-optimal order of the sources or the proof that none exists.
+//! Knows no blocks with cycles; those go to exact search.
+//!
+//! Not every bipartite tree has an IC-optimal order: the optimal sets of two sizes need not be nested.
+
+mod decide;
+mod name;
+mod part;
+mod program;
+
+use crate::Bipartite;
+use decide::{Decision, Solver};
+
+/// The most sources for which [`solve`] computes a profile: the time is quadratic.
+pub const MOST_SOURCES: usize = 1 << 15;
+
+/// The work [`solve`] may spend on an order, in elementary steps of (max,+) convolutions: a second or so.
+pub const WORK: u64 = 1 << 30;
+
+/// What is known of a bipartite tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeAnswer {
+    /// E(t) for t = 0..=sources: the most sinks that t executed sources can make eligible. Exact.
+    pub profile: Vec<u32>,
+    /// An order of the sources that attains the profile at every step.
+    pub order: TreeOrder,
+}
+
+/// Whether a bipartite tree has an IC-optimal order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeOrder {
+    /// This one.
+    Optimal(Vec<u32>),
+    /// Proved: no order attains the profile at every step.
+    NoneExists,
+    /// Undecided within the work allowed.
+    Unknown,
+}
+
+/// The exact profile of a bipartite tree, and an IC-optimal order or the proof that there is none. `None` if the
+/// block is no tree (connected, without cycles) or has more than [`MOST_SOURCES`] sources.
+///
+/// The profile is the tree program of \[MR05\] in O(s²). The order is searched for by these exact rules:
+///
+/// 1. A strand has one ([`crate::strand`]).
+/// 2. At a vertex of the upper concave hull of the profile the optimal set is unique, for the maximisers of
+///    eligible(X) − price·|X| form a lattice. Every IC-optimal order passes through these sets; so the tree falls
+///    apart into independent intervals, which must attain the profile piece by piece.
+/// 3. A sum has an IC-optimal order iff every component has one and some monotone path of numbers executed in each
+///    attains the (max,+) convolution at every step.
+/// 4. An eager order, always to the nearest reward, is tried: that it attains the profile is checked.
+/// 5. Otherwise, let k be the first step with an eligible sink. After k steps an IC-optimal order has executed all
+///    parents of a sink with fewest parents (of those with one parent, of one with most siblings alike): each such
+///    set is tried, and the remainder decided by the same rules. Equal shapes are decided once.
+///
+/// Small and hull-reducible trees are decided; large regular ones may end as [`TreeOrder::Unknown`] after [`WORK`].
+///
+/// ```
+/// use cairn_theory::{Bipartite, tree::{self, TreeOrder}};
+/// // A source with three children, each of which has another parent.
+/// let arcs = vec![(0, 0), (0, 1), (0, 2), (1, 0), (2, 1), (3, 2)];
+/// let answer = tree::solve(&Bipartite::from_arcs(4, 3, arcs)).unwrap();
+/// assert_eq!(answer.profile, [0, 0, 1, 2, 3]);
+/// assert!(matches!(answer.order, TreeOrder::Optimal(order) if order.len() == 4));
+/// ```
+pub fn solve(block: &Bipartite) -> Option<TreeAnswer> {
+    solve_within(block, WORK)
+}
+
+/// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else.
+pub fn solve_within(block: &Bipartite, work: u64) -> Option<TreeAnswer> {
+    if !is_tree(block) || block.sources() > MOST_SOURCES {
+        return None;
+    }
+    let profile = program::profile(block);
+    let order = match Solver::new(work).decide_tree(block, &profile) {
+        Ok(Decision::Order(order)) => TreeOrder::Optimal(order),
+        Ok(Decision::None) => TreeOrder::NoneExists,
+        Err(_) => TreeOrder::Unknown,
+    };
+    Some(TreeAnswer { profile, order })
+}
+
+/// Whether the block is connected, without cycles, and has a source. Linear.
+pub fn is_tree(block: &Bipartite) -> bool {
+    block.sources() > 0
+        && block.arc_count() + 1 == block.sources() + block.sinks()
+        && part::connected(block)
+}

@@ -1,0 +1,68 @@
+//! Cuts a forest into connected parts after some sources were executed. Knows no profiles.
+
+use crate::Bipartite;
+
+/// What has become of a source of the whole.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Executed,
+    Now,
+    Later,
+}
+
+/// A connected piece with its own numbering.
+pub(super) struct Part {
+    pub(super) block: Bipartite,
+    /// The name of each of its sources in the whole.
+    pub(super) names: Vec<u32>,
+}
+
+/// The connected components of the sources that are due `Now` with the sinks that wait for some of them and, apart
+/// from executed ones, for no others. Linear.
+pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
+    let waits_for = |v: u32| {
+        let parents = block.parents(v).iter().copied();
+        parents.filter(|&u| stage[u as usize] != Stage::Executed)
+    };
+    let mut source_name = vec![u32::MAX; block.sources()];
+    let mut seen_sink = vec![false; block.sinks()];
+    let mut found = Vec::new();
+    for start in 0..block.sources() as u32 {
+        if stage[start as usize] != Stage::Now || source_name[start as usize] != u32::MAX {
+            continue;
+        }
+        source_name[start as usize] = 0;
+        let mut names = vec![start];
+        let mut arcs = Vec::new();
+        let (mut sinks, mut next) = (0, 0);
+        while next < names.len() {
+            let u = names[next];
+            next += 1;
+            for &v in block.children(u) {
+                if std::mem::replace(&mut seen_sink[v as usize], true)
+                    || waits_for(v).any(|p| stage[p as usize] == Stage::Later)
+                {
+                    continue;
+                }
+                for parent in waits_for(v) {
+                    let name = &mut source_name[parent as usize];
+                    if *name == u32::MAX {
+                        *name = names.len() as u32;
+                        names.push(parent);
+                    }
+                    arcs.push((*name, sinks));
+                }
+                sinks += 1;
+            }
+        }
+        let block = Bipartite::from_arcs(names.len(), sinks as usize, arcs);
+        found.push(Part { block, names });
+    }
+    found
+}
+
+/// Whether every source and sink can be reached from the first source.
+pub(super) fn connected(block: &Bipartite) -> bool {
+    let all = parts(block, &vec![Stage::Now; block.sources()]);
+    matches!(&all[..], [one] if one.block.sinks() == block.sinks())
+}

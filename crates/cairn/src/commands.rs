@@ -1,0 +1,28 @@
+//! One module a command: settings in, one library call, output. Knows no algorithm.
+
+mod batch;
+mod check;
+mod convert;
+mod explain;
+pub(crate) mod generate;
+mod info;
+mod plan;
+mod shell;
+
+use crate::cli::Command;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) fn run(command: Command, out: &Output) -> Result<(), Failure> {
+    match command {
+        Command::Info(input) => info::run(&input, out),
+        Command::Check(input) => check::run(&input, out),
+        Command::Convert(settings) => convert::run(&settings, out),
+        Command::Gen(settings) => generate::run(&settings, out),
+        Command::Plan(settings) => plan::run(&settings, out),
+        Command::Explain(settings) => explain::run(&settings, out),
+        Command::Batch(settings) => batch::run(&settings, out),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man { folder } => shell::manual(&folder, out),
+    }
+}

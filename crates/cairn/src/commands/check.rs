@@ -1,0 +1,61 @@
+//! `cairn check`: every problem of an input, and whether it can be planned and run.
+
+use crate::cli;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::{Output, problems_json};
+use cairn_dag::Flow;
+use cairn_formats::{Format, Report};
+use serde_json::json;
+
+pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
+    let mut report = Report::default();
+    let read = input::try_read(input, &mut report);
+    if read.is_none() && !input.file.is_file() && input.file.as_os_str() != "-" {
+        return Err(Failure::Input(report)); // not a bad file: no file at all
+    }
+    let (format, flow) = match &read {
+        Some((_, format, flow)) => (Some(*format), Some(flow)),
+        None => (None, None),
+    };
+    let commands = flow.map(|f| f.dag().tasks().filter(|&t| f.command(t).is_some()).count());
+    let value = json!({
+        "ok": read.is_some(),
+        "format": format.map(Format::name),
+        "tasks": flow.map(|f| f.dag().len()),
+        "edges": flow.map(|f| f.dag().arc_count()),
+        "tasks_with_command": commands,
+        "errors": report.errors(),
+        "warnings": report.warnings(),
+        "problems": problems_json(&report),
+    });
+    let mut text = out.problems_text(&report);
+    text += &summary(input, format, flow, commands, &report);
+    out.answer(&value, &text)?;
+    if read.is_some() {
+        Ok(())
+    } else {
+        Err(Failure::No)
+    }
+}
+
+fn summary(
+    input: &cli::Input,
+    format: Option<Format>,
+    flow: Option<&Flow>,
+    commands: Option<usize>,
+    report: &Report,
+) -> String {
+    let file = input.file.display();
+    let (Some(format), Some(flow), Some(commands)) = (format, flow, commands) else {
+        return format!("{file}: not usable, {} error(s)\n", report.errors());
+    };
+    let (tasks, arcs) = (flow.dag().len(), flow.dag().arc_count());
+    let run = match commands {
+        0 => "no task has a command: it can be planned, not run here".to_owned(),
+        c if c == tasks => "every task has a command".to_owned(),
+        c => format!("{c} of {tasks} tasks have a command"),
+    };
+    let name = format.name();
+    format!("{file}: ok, {name}, {tasks} tasks, {arcs} arcs, acyclic; {run}\n")
+}

@@ -1,0 +1,278 @@
+//! `cairn explain`: blocks, super-dag, ranks, and which theorem applied or failed.
+
+use super::plan::{proof_json, verdict_words};
+use crate::cli;
+use crate::failure::Failure;
+use crate::input;
+use crate::limits;
+use crate::output::Output;
+use cairn_dag::{Flow, TaskId};
+use cairn_plan::{Plan, Word};
+use cairn_theory::chain::Rank;
+use cairn_theory::linearize::{Linearization, Obstacle, linearize};
+use cairn_theory::split::BlockId;
+use cairn_theory::survey::{Limits, Survey};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// How many blocks of a list are shown to people.
+const SHOWN: usize = 12;
+
+pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> {
+    let stop = limits::stop(&settings.limits)?;
+    let read = input::read(&settings.input)?;
+    out.warnings(&read.report);
+    let (flow, dag) = (&read.flow, read.flow.dag());
+    let progress = out.progress("explaining");
+    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
+    drop(progress);
+    let verdict = match plan.word {
+        Word::Optimal => "optimal",
+        Word::NoneExists => "none-exists",
+        Word::Open => "open",
+    };
+    let linearized = linearize(dag, &Limits::default());
+    let (survey, proof) = match &linearized {
+        Ok(found) => (&found.proof.survey, Some(found)),
+        Err(failure) => (&failure.survey, None),
+    };
+    let kinds = kinds(survey);
+    let super_arcs: usize = survey
+        .blocks()
+        .blocks()
+        .map(|b| survey.blocks().super_arcs(b).count())
+        .sum();
+    let value = json!({
+        "file": read.name, "format": read.format.name(), "tasks": dag.len(), "arcs": dag.arc_count(),
+        "skeleton_removed": survey.removed(), "composite": survey.blocks().is_composite(),
+        "blocks": survey.blocks().len(),
+        "kinds": kinds.iter().map(|(kind, count, _)| json!({ "kind": kind, "count": count })).collect::<Vec<_>>(),
+        "super_dag": { "blocks": survey.blocks().len(), "arcs": super_arcs },
+        "ranks": proof.map(|p| ranks_json(p)),
+        "obstacle": plan.obstacle.as_ref().map(ToString::to_string),
+        "search": search_json(&plan),
+        "verdict": verdict, "proof": proof_json(&plan, flow),
+    });
+    let mut text = format!(
+        "{}: {} tasks, {} arcs\n",
+        read.name,
+        dag.len(),
+        dag.arc_count()
+    );
+    text += &blocks_text(survey, &kinds, super_arcs, flow);
+    if let Some(found) = proof {
+        text += &ranks_text(found);
+    }
+    if let Some(obstacle) = &plan.obstacle {
+        text += &format!(
+            "Linearization (Theorem 7): fails\n  {}\n",
+            obstacle_words(obstacle, survey, flow)
+        );
+    }
+    text += &search_text(&plan);
+    text += &format!("Verdict: {}\n", verdict_words(verdict, &plan, flow));
+    out.answer(&value, &text)
+}
+
+/// Kinds of blocks with how many there are and one of them, most first.
+fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
+    let mut count: HashMap<usize, (usize, BlockId)> = HashMap::new();
+    for block in survey.blocks().blocks() {
+        let entry = count.entry(survey.kind_index(block)).or_insert((0, block));
+        entry.0 += 1;
+    }
+    let mut kinds: Vec<(String, usize, BlockId)> = (count.into_iter())
+        .map(|(kind, (count, block))| (survey.kinds()[kind].to_string(), count, block))
+        .collect();
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    kinds
+}
+
+fn names(flow: &Flow, tasks: &[TaskId]) -> String {
+    let shown: Vec<&str> = tasks.iter().take(4).map(|&t| flow.name(t)).collect();
+    let more = if tasks.len() > 4 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn blocks_text(
+    survey: &Survey<'_>,
+    kinds: &[(String, usize, BlockId)],
+    super_arcs: usize,
+    flow: &Flow,
+) -> String {
+    let blocks = survey.blocks();
+    let mut text = match survey.removed() {
+        0 => String::new(),
+        n => format!("Skeleton: {n} shortcut arcs left out: a longer path implies each of them\n"),
+    };
+    text += &format!("Blocks: {} of {} kinds\n", blocks.len(), kinds.len());
+    for (kind, count, example) in kinds.iter().take(SHOWN) {
+        let from = names(flow, survey.order(*example));
+        let to = names(flow, blocks.sinks(*example));
+        text += &format!("  {count:>7} × {kind:14} such as {from} → {to}\n");
+    }
+    if kinds.len() > SHOWN {
+        text += &format!(
+            "  … and {} more kinds (--json lists all)\n",
+            kinds.len() - SHOWN
+        );
+    }
+    let cyclic = if blocks.is_composite() {
+        "acyclic: the dag is composite"
+    } else {
+        "cyclic: the dag is not composite"
+    };
+    text += &format!(
+        "Super-dag: {} blocks, {super_arcs} arcs, {cyclic}\n",
+        blocks.len()
+    );
+    text
+}
+
+fn ranks_json(found: &Linearization<'_>) -> Value {
+    let proof = &found.proof;
+    (0..proof.ranks.len())
+        .map(|r| {
+            let blocks = proof.blocks_of(r);
+            let merged = matches!(proof.ranks[r], Rank::Merged { .. });
+            let kind = blocks.first().map(|&b| proof.survey.kind(b).to_string());
+            json!({ "blocks": blocks.len(), "first_kind": kind, "merged": merged })
+        })
+        .collect()
+}
+
+fn ranks_text(found: &Linearization<'_>) -> String {
+    let proof = &found.proof;
+    let mut text = format!(
+        "Ranks under ▷: {}, executed one after the other\n",
+        proof.ranks.len()
+    );
+    for r in 0..proof.ranks.len().min(SHOWN) {
+        let blocks = proof.blocks_of(r);
+        let how = if matches!(proof.ranks[r], Rank::Merged { .. }) {
+            ", merged by largest increments"
+        } else {
+            ""
+        };
+        let mut kinds: Vec<String> = blocks
+            .iter()
+            .take(1000)
+            .map(|&b| proof.survey.kind(b).to_string())
+            .collect();
+        kinds.sort();
+        kinds.dedup();
+        let more = if kinds.len() > 3 { ", …" } else { "" };
+        kinds.truncate(3);
+        text += &format!(
+            "  {:>3}  {} blocks: {}{more}{how}\n",
+            r + 1,
+            blocks.len(),
+            kinds.join(", ")
+        );
+    }
+    if proof.ranks.len() > SHOWN {
+        text += &format!("  … and {} more ranks\n", proof.ranks.len() - SHOWN);
+    }
+    text
+}
+
+fn search_json(plan: &Plan) -> Value {
+    let Some(search) = &plan.search else {
+        return Value::Null;
+    };
+    let methods: Vec<Value> = (search.methods.iter())
+        .map(|(name, count)| json!({ "method": name, "components": count }))
+        .collect();
+    json!({
+        "hull_vertices": search.vertices, "hull_complete": search.is_hull_complete,
+        "components": search.components.0, "different_components": search.components.1, "methods": methods,
+    })
+}
+
+fn search_text(plan: &Plan) -> String {
+    let Some(search) = &plan.search else {
+        return String::new();
+    };
+    let whole = if search.is_hull_complete {
+        ""
+    } else {
+        " (incomplete: time ran out)"
+    };
+    let methods: Vec<String> = search
+        .methods
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    format!(
+        "Hull: {} strict vertices{whole}; every IC-optimal order passes through each of them\n\
+         Components between vertices: {}, {} different; decided by: {}\n",
+        search.vertices,
+        search.components.0,
+        search.components.1,
+        methods.join(", ")
+    )
+}
+
+/// The obstacle with the names of tasks and blocks.
+fn obstacle_words(obstacle: &Obstacle, survey: &Survey<'_>, flow: &Flow) -> String {
+    let block = |b: &BlockId| {
+        let kind = survey.kind(*b);
+        format!(
+            "{kind} ({} → {})",
+            names(flow, survey.order(*b)),
+            names(flow, survey.blocks().sinks(*b))
+        )
+    };
+    match obstacle {
+        Obstacle::NotComposite { tasks } => {
+            format!(
+                "blocks feed each other in a cycle, by the tasks {}",
+                names(flow, tasks)
+            )
+        }
+        Obstacle::NoOrder { block: b } => format!(
+            "the block {} admits no IC-optimal order of its own",
+            block(b)
+        ),
+        Obstacle::TooHard {
+            block: b,
+            sources,
+            sinks,
+        } => {
+            format!(
+                "the block {} of {sources} sources and {sinks} sinks is too hard for exact search",
+                block(b)
+            )
+        }
+        Obstacle::Incomparable { first, second } => {
+            format!(
+                "neither ▷ the other, and their sum admits no IC-optimal order: {} and {}",
+                block(first),
+                block(second)
+            )
+        }
+        Obstacle::TestTooLarge { first, second } => {
+            format!(
+                "the ▷ test between {} and {} is too large",
+                block(first),
+                block(second)
+            )
+        }
+        Obstacle::AgainstRank { from, to, by } => {
+            format!(
+                "{} must come before {} but has lower priority, by task {}",
+                block(from),
+                block(to),
+                flow.name(*by)
+            )
+        }
+        Obstacle::AgainstMerge { from, to, by } => {
+            format!(
+                "{} and {} would have to be merged, but task {} leads from one to the other",
+                block(from),
+                block(to),
+                flow.name(*by)
+            )
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! `cairn plan`: the order, its profile, the verdict, the usual orders beside it.
+
+use crate::cli::{self, Policy};
+use crate::failure::Failure;
+use crate::input::{self, Read};
+use crate::limits;
+use crate::output::{Output, write_file};
+use cairn_dag::{Dag, Flow, TaskId};
+use cairn_plan::cap::{self, Capped};
+use cairn_plan::decide::Refusal;
+use cairn_plan::{Evidence, Plan, Word, policy};
+use cairn_theory::profile::{area, profile};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::time::Instant;
+
+/// An order that a policy gives, and what it reaches.
+struct Reached {
+    order: Vec<TaskId>,
+    profile: Vec<u32>,
+}
+
+pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
+    let stop = limits::stop(&settings.limits)?;
+    let started = Instant::now();
+    let read = input::read(&settings.input)?;
+    out.warnings(&read.report);
+    let read_ms = started.elapsed().as_secs_f64() * 1e3;
+    let started = Instant::now();
+    let dag = read.flow.dag();
+    let progress = out.progress("planning");
+    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
+    drop(progress);
+    let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
+    let mut reached = match settings.policy {
+        Policy::Ic => reach(dag, plan.order.clone()),
+        other => reach(dag, order_of(other, &read.flow)),
+    };
+    let mut curve = Vec::new();
+    if let Some(most) = sizes.cap {
+        curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
+        reached = reach(dag, under_cap(dag, &reached.order, &sizes, most)?.order);
+    }
+    let peak = cap::follow(dag, &reached.order, &sizes.by_task, u64::MAX).peak;
+    let plan_ms = started.elapsed().as_secs_f64() * 1e3;
+    if settings.order {
+        return write_file(Path::new("-"), |out| {
+            (reached.order.iter()).try_for_each(|&t| writeln!(out, "{}", read.flow.name(t)))
+        });
+    }
+    let report = Report {
+        read: &read,
+        plan: &plan,
+        reached: &reached,
+        policy: settings.policy,
+        sizes: &sizes,
+        peak,
+        curve: &curve,
+    };
+    let mut value = report.json(!settings.no_arrays);
+    value["elapsed_ms"] = json!({ "read": round(read_ms), "plan": round(plan_ms) });
+    if limits::is_interrupted() {
+        value["interrupted"] = json!(true);
+        out.remark("interrupted: this is the best so far");
+    }
+    let mut text = report.text();
+    if out.verbose {
+        text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
+    }
+    out.answer(&value, &text)
+}
+
+fn round(ms: f64) -> f64 {
+    (ms * 10.0).round() / 10.0
+}
+
+fn reach(dag: &Dag, order: Vec<TaskId>) -> Reached {
+    let profile = profile(dag, &order).expect("policies give topological orders");
+    Reached { order, profile }
+}
+
+/// The order of one of the usual policies.
+pub(crate) fn order_of(policy: Policy, flow: &Flow) -> Vec<TaskId> {
+    let dag = flow.dag();
+    match policy {
+        Policy::Ic => unreachable!("the plan itself"),
+        Policy::Fifo => policy::fifo(dag),
+        Policy::Lifo => policy::lifo(dag),
+        Policy::CriticalPath => policy::critical_path(dag, seconds(flow).as_deref()),
+        Policy::Outdegree => policy::outdegree(dag),
+        Policy::Memory => policy::memory(dag),
+    }
+}
+
+/// Durations where the input has any; tasks without one count as the mean of the others.
+pub(crate) fn seconds(flow: &Flow) -> Option<Vec<f64>> {
+    let known: Vec<f64> = flow.dag().tasks().filter_map(|t| flow.seconds(t)).collect();
+    if known.is_empty() {
+        return None;
+    }
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    Some(
+        (flow.dag().tasks())
+            .map(|t| flow.seconds(t).unwrap_or(mean))
+            .collect(),
+    )
+}
+
+/// What an open result takes, and how much may be open.
+struct Sizes {
+    by_task: Vec<u64>,
+    unit: &'static str,
+    cap: Option<u64>,
+}
+
+impl Sizes {
+    /// A plain number counts results; a number with a unit counts bytes, which the input must have.
+    fn new(flow: &Flow, cap: Option<&str>) -> Result<Sizes, Failure> {
+        let tasks = flow.dag().len();
+        let Some(text) = cap else {
+            return Ok(Sizes {
+                by_task: vec![1; tasks],
+                unit: "results",
+                cap: None,
+            });
+        };
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let number: f64 = digits.trim().parse().unwrap_or(-1.0);
+        let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {
+            "" => None,
+            "b" => Some(1.0),
+            "k" | "kb" => Some(1e3),
+            "m" | "mb" => Some(1e6),
+            "g" | "gb" => Some(1e9),
+            "t" | "tb" => Some(1e12),
+            "kib" => Some(1024.0),
+            "mib" => Some(1024.0f64.powi(2)),
+            "gib" => Some(1024.0f64.powi(3)),
+            "tib" => Some(1024.0f64.powi(4)),
+            _ => Some(-1.0),
+        };
+        let value = number * factor.unwrap_or(1.0);
+        if !(0.0..9e18).contains(&value) || (factor.is_none() && value.fract() != 0.0) {
+            return Err(Failure::usage(
+                format!("--memory-cap {text} is neither a number of results nor a size"),
+                "give a whole number such as 40, or a size such as 512MB or 2GiB",
+            ));
+        }
+        let bytes = |t: TaskId| flow.outputs(t).map(|f| f.bytes.unwrap_or(0)).sum();
+        let by_task: Vec<u64> = match factor {
+            None => vec![1; tasks],
+            Some(_) => flow.dag().tasks().map(bytes).collect(),
+        };
+        if factor.is_some() && by_task.iter().all(|&b| b == 0) {
+            return Err(Failure::usage(
+                "the input gives no file sizes to hold against a cap in bytes",
+                "give a number of results instead, such as --memory-cap 40",
+            ));
+        }
+        Ok(Sizes {
+            by_task,
+            unit: if factor.is_some() { "bytes" } else { "results" },
+            cap: Some(value as u64),
+        })
+    }
+}
+
+fn under_cap(dag: &Dag, order: &[TaskId], sizes: &Sizes, most: u64) -> Result<Capped, Failure> {
+    let least = cap::least_possible(dag, &sizes.by_task);
+    let unit = sizes.unit;
+    if most < least {
+        return Err(Failure::usage(
+            format!(
+                "no order stays under a cap of {most} {unit}: some task alone needs {least} open"
+            ),
+            format!("give at least --memory-cap {least}"),
+        ));
+    }
+    cap::under_cap(dag, order, &sizes.by_task, most).ok_or_else(|| {
+        let leanest = cap::follow(dag, order, &sizes.by_task, 0).peak;
+        Failure::usage(
+            format!("found no order under a cap of {most} {unit} (not a proof that there is none)"),
+            format!("the leanest order found needs {leanest}"),
+        )
+    })
+}
+
+/// Everything that is printed about a plan.
+struct Report<'a> {
+    read: &'a Read,
+    plan: &'a Plan,
+    reached: &'a Reached,
+    policy: Policy,
+    sizes: &'a Sizes,
+    peak: u64,
+    curve: &'a [Capped],
+}
+
+impl Report<'_> {
+    /// The verdict on the order printed, which may not be the plan's own.
+    fn verdict(&self) -> &'static str {
+        if self.reached.profile == self.plan.bound {
+            return "optimal";
+        }
+        match self.plan.word {
+            Word::NoneExists => "none-exists",
+            Word::Optimal => "suboptimal",
+            Word::Open => "open",
+        }
+    }
+
+    fn ratio(&self, reached: u64) -> f64 {
+        let most = area(&self.plan.bound);
+        if most == 0 {
+            1.0
+        } else {
+            reached as f64 / most as f64
+        }
+    }
+
+    fn largest_gap(&self) -> (usize, u32) {
+        let gaps = self
+            .plan
+            .bound
+            .iter()
+            .zip(&self.reached.profile)
+            .map(|(b, p)| b - p);
+        let largest = gaps
+            .enumerate()
+            .max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
+        largest.unwrap_or((0, 0))
+    }
+
+    fn baselines(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("fifo", Policy::Fifo),
+            ("lifo", Policy::Lifo),
+            ("critical-path", Policy::CriticalPath),
+            ("outdegree", Policy::Outdegree),
+            ("memory", Policy::Memory),
+        ];
+        let dag = self.read.flow.dag();
+        let of = |p| area(&reach(dag, order_of(p, &self.read.flow)).profile);
+        all.into_iter().map(|(name, p)| (name, of(p))).collect()
+    }
+
+    fn json(&self, arrays: bool) -> Value {
+        let (flow, plan) = (&self.read.flow, self.plan);
+        let dag = flow.dag();
+        let reached = area(&self.reached.profile);
+        let (step, gap) = self.largest_gap();
+        let baselines: Map<String, Value> = (self.baselines().into_iter())
+            .map(|(name, a)| {
+                (
+                    name.to_owned(),
+                    json!({ "area": a, "area_ratio": self.ratio(a) }),
+                )
+            })
+            .collect();
+        let mut value = json!({
+            "file": self.read.name, "format": self.read.format.name(),
+            "tasks": dag.len(), "arcs": dag.arc_count(),
+            "sources": dag.sources().count(), "sinks": dag.sinks().count(),
+            "area": reached, "area_bound": area(&plan.bound), "area_ratio": self.ratio(reached),
+            "verdict": self.verdict(), "proof": proof_json(plan, flow),
+            "largest_gap": { "step": step, "gap": gap },
+            "memory": { "peak": self.peak, "unit": self.sizes.unit },
+            "composite": plan.is_composite, "blocks": plan.blocks,
+            "skeleton_removed": plan.skeleton_removed,
+            "baselines": baselines, "policy": policy_name(self.policy),
+        });
+        if let Some(most) = self.sizes.cap {
+            let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
+            value["memory"]["cap"] = json!(most);
+            value["memory"]["trade_off"] = self.curve.iter().map(point).collect();
+        }
+        if arrays {
+            let tasks = self.reached.order.len();
+            let order: Vec<&str> = self.reached.order.iter().map(|&t| flow.name(t)).collect();
+            let priority: Map<String, Value> = (order.iter().enumerate())
+                .map(|(i, name)| ((*name).to_owned(), json!(tasks - i)))
+                .collect();
+            value["order"] = json!(order);
+            value["priority"] = Value::Object(priority);
+            value["profile"] = json!(self.reached.profile);
+            value["bound"] = json!(plan.bound);
+        }
+        value
+    }
+
+    fn text(&self) -> String {
+        let (flow, plan) = (&self.read.flow, self.plan);
+        let dag = flow.dag();
+        let mut text = format!(
+            "{}: {} tasks, {} arcs, {} sources, {} sinks\n",
+            self.read.name,
+            dag.len(),
+            dag.arc_count(),
+            dag.sources().count(),
+            dag.sinks().count()
+        );
+        let reached = area(&self.reached.profile);
+        let percent = |a: u64| 100.0 * self.ratio(a);
+        let (step, gap) = self.largest_gap();
+        text += &format!(
+            "  verdict   {}\n",
+            verdict_words(self.verdict(), plan, flow)
+        );
+        text += &format!(
+            "  area      {reached} of at most {} ({:.2} %)",
+            area(&plan.bound),
+            percent(reached)
+        );
+        text += &match gap {
+            0 => ", the bound is met at every step\n".to_owned(),
+            _ => format!(", largest gap {gap} at step {step}\n"),
+        };
+        text += &format!(
+            "  memory    {} open {} at the most\n",
+            self.peak, self.sizes.unit
+        );
+        text += "  beside    ";
+        let others: Vec<String> = (self.baselines().into_iter())
+            .map(|(name, a)| format!("{name} {:.1} %", percent(a)))
+            .collect();
+        text += &format!("{}\n", others.join(", "));
+        const SHOWN: usize = 12;
+        let first: Vec<&str> = (self.reached.order.iter().take(SHOWN))
+            .map(|&t| flow.name(t))
+            .collect();
+        let more = if dag.len() > SHOWN {
+            ", … (--order prints all)"
+        } else {
+            ""
+        };
+        text += &format!("  order     {}{more}\n", first.join(", "));
+        text
+    }
+}
+
+fn policy_name(policy: Policy) -> String {
+    use clap::ValueEnum;
+    let value = policy.to_possible_value().expect("no policy is hidden");
+    value.get_name().to_owned()
+}
+
+/// The proof for machines.
+pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
+    let names = |set: &[TaskId]| -> Vec<&str> { set.iter().map(|&t| flow.name(t)).collect() };
+    match &plan.evidence {
+        Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
+        Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
+        Evidence::Bound => json!({ "by": "bound" }),
+        Evidence::Blocks(obstacle) => json!({ "by": "merge", "obstacle": obstacle.to_string() }),
+        Evidence::Nothing => Value::Null,
+        Evidence::Refusal(Refusal::Component {
+            from,
+            to,
+            tasks,
+            method,
+            states,
+        }) => json!({
+            "by": "exhaustive", "from": from, "to": to, "tasks": names(tasks), "method": method, "states": states,
+        }),
+        Evidence::Refusal(Refusal::Sum { from, to, step }) => {
+            json!({ "by": "merge", "from": from, "to": to, "step": step })
+        }
+        Evidence::Refusal(Refusal::Crossing {
+            vertex,
+            vertex_set,
+            step,
+            gain,
+            set,
+            inside,
+        }) => json!({
+            "by": "bound", "steps": [vertex, step], "sets": [names(vertex_set), set.as_deref().map(names)],
+            "gain": gain, "gain_through_first": inside,
+        }),
+    }
+}
+
+/// The verdict in words, with the proof.
+pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
+    let list = |set: &[TaskId]| {
+        const SHOWN: usize = 8;
+        let names: Vec<&str> = set.iter().take(SHOWN).map(|&t| flow.name(t)).collect();
+        let more = set.len().saturating_sub(SHOWN);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        format!("{{{}{more}}}", names.join(", "))
+    };
+    match (verdict, &plan.evidence) {
+        ("optimal", Evidence::Linearization { ranks }) => {
+            format!(
+                "IC-optimal, proved: {} blocks in {ranks} ranks under ▷ (Theorem 7)",
+                plan.blocks
+            )
+        }
+        ("optimal", Evidence::Merge { ranks }) => {
+            format!(
+                "IC-optimal, proved: {} blocks merged into {ranks} ranks",
+                plan.blocks
+            )
+        }
+        ("optimal", _) => {
+            "IC-optimal, proved: the order meets the certified bound at every step".to_owned()
+        }
+        ("suboptimal", _) => {
+            "an IC-optimal order exists, and this is not one (--policy ic)".to_owned()
+        }
+        ("open", _) => {
+            "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
+        }
+        (
+            _,
+            Evidence::Refusal(Refusal::Crossing {
+                vertex,
+                vertex_set,
+                step,
+                set,
+                gain,
+                inside,
+            }),
+        ) => {
+            let other = set
+                .as_deref()
+                .map_or(String::new(), |s| format!(" {}", list(s)));
+            format!(
+                "no IC-optimal order exists, proved:\n            the only best set of {vertex} tasks is {};\n            \
+                 the best set of {step}{other} makes {gain} tasks eligible, through the first at most {inside}",
+                list(vertex_set)
+            )
+        }
+        (
+            _,
+            Evidence::Refusal(Refusal::Component {
+                from,
+                to,
+                tasks,
+                states,
+                ..
+            }),
+        ) => format!(
+            "no IC-optimal order exists, proved: between steps {from} and {to} the tasks {} admit none\n            \
+             (search over {states} states exhausted)",
+            list(tasks)
+        ),
+        (_, Evidence::Refusal(Refusal::Sum { from, to, step })) => format!(
+            "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}"
+        ),
+        (_, Evidence::Blocks(obstacle)) => {
+            format!("no IC-optimal order exists, proved: {obstacle}")
+        }
+        (_, _) => "no IC-optimal order exists, proved".to_owned(),
+    }
+}

@@ -1,0 +1,45 @@
+//! How a command ends when it does not end well: one enum, one exit code each. Knows nothing of terminals.
+
+use cairn_formats::Report;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The input is unusable; the report says why.
+    Input(Report),
+    /// The command line, or a file it names, cannot be used: message and cure.
+    Usage { message: String, help: String },
+    /// The command did its work and the answer is "no"; everything worth saying was printed.
+    No,
+    /// The reader of our output went away, as `head` does.
+    BrokenPipe,
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Failure {
+        Failure::Usage {
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    /// A file could not be written.
+    pub(crate) fn writing(path: &str, error: &std::io::Error) -> Failure {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Failure::BrokenPipe;
+        }
+        Failure::usage(
+            format!("cannot write {path}: {error}"),
+            "check that the folder exists, that you may write there, and that the disk is not full",
+        )
+    }
+
+    /// 1: the answer is no. 2: bad usage or input.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::BrokenPipe => 0,
+            Failure::No => 1,
+            Failure::Input(_) | Failure::Usage { .. } => 2,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Time limits and Ctrl-C as one question: stop now? The only clock of the planner.
+
+use crate::cli;
+use crate::failure::Failure;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// From now on the first Ctrl-C asks the work to stop and give the best so far; a second one ends the program.
+pub(crate) fn catch_interrupt() {
+    // Where a handler cannot be set, Ctrl-C keeps its usual meaning.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// A question that answers yes once the time is up or Ctrl-C was pressed, and sets the number of threads.
+pub(crate) fn stop(limits: &cli::Limits) -> Result<impl Fn() -> bool + Sync + use<>, Failure> {
+    let seconds = limits.time_limit;
+    if !seconds.is_finite() || seconds < 0.0 {
+        return Err(Failure::usage(
+            format!("--time-limit {seconds} is no number of seconds"),
+            "give a number from 0 on, such as --time-limit 10",
+        ));
+    }
+    if limits.threads == Some(0) {
+        return Err(Failure::usage(
+            "--threads 0 leaves nobody to do the work",
+            "give 1 or more",
+        ));
+    }
+    if let Some(threads) = limits.threads {
+        // Only the first pool counts; a second plan in one process keeps it.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global();
+    }
+    catch_interrupt();
+    let end = Instant::now() + Duration::from_secs_f64(seconds.min(1e9));
+    Ok(move || is_interrupted() || Instant::now() >= end)
+}

@@ -1,0 +1,246 @@
+//! What commands print, for people, for machines or not at all. Knows nothing of algorithms.
+
+use crate::cli::{Color, Common};
+use crate::failure::Failure;
+use cairn_formats::{Problem, Report, Severity};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+/// Where output goes and in which form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+    color: bool,
+}
+
+impl Output {
+    pub(crate) fn new(common: &Common) -> Output {
+        let color = match common.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                std::io::stderr().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            }
+        };
+        Output {
+            json: common.json,
+            quiet: common.quiet,
+            verbose: common.verbose,
+            color,
+        }
+    }
+
+    /// Prints the answer: `value` with `--json`, else the text. Always to standard output.
+    pub(crate) fn answer(&self, value: &Value, text: &str) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        let printed = if self.json {
+            serde_json::to_writer(&mut out, value)
+                .map_err(std::io::Error::from)
+                .and_then(|()| out.write_all(b"\n"))
+        } else {
+            out.write_all(text.as_bytes())
+        };
+        printed
+            .and_then(|()| out.flush())
+            .map_err(|e| Failure::writing("standard output", &e))
+    }
+
+    /// A remark for people, on standard error; nothing with `--quiet` or `--json`.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.quiet && !self.json {
+            Output::say(text);
+        }
+    }
+
+    /// A sign of life on standard error when it is a terminal and the work lasts over a second; gone when dropped.
+    pub(crate) fn progress(&self, what: &'static str) -> Progress {
+        let show = !self.quiet && !self.json && std::io::stderr().is_terminal();
+        Progress::start(what, show)
+    }
+
+    /// Prints the warnings of a usable input.
+    pub(crate) fn warnings(&self, report: &Report) {
+        if !self.quiet && !self.json {
+            Output::say(self.problems_text(report).trim_end());
+        }
+    }
+
+    /// Prints why a command failed.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        match failure {
+            Failure::No | Failure::BrokenPipe => {}
+            _ if self.json => {
+                let value = match failure {
+                    Failure::Input(report) => {
+                        json!({ "error": "the input cannot be used", "problems": problems_json(report) })
+                    }
+                    Failure::Usage { message, help } => json!({ "error": message, "help": help }),
+                    Failure::No | Failure::BrokenPipe => unreachable!("handled above"),
+                };
+                let mut out = std::io::stdout().lock();
+                // Nothing is left to tell whoever closed the pipe.
+                let _ = writeln!(out, "{value}");
+            }
+            Failure::Input(report) => Output::say(self.problems_text(report).trim_end()),
+            Failure::Usage { message, help } => {
+                let mut text = format!("{} {message}", self.paint("31;1", "error:"));
+                if !help.is_empty() {
+                    text += &format!("\n  {} {help}", self.paint("36", "help:"));
+                }
+                Output::say(&text);
+            }
+        }
+    }
+
+    /// Every problem as people read it: what, where, the offending text, the cure.
+    pub(crate) fn problems_text(&self, report: &Report) -> String {
+        let mut text = String::new();
+        for problem in report.problems() {
+            text += &self.problem_text(problem);
+        }
+        let kept = report.problems().len();
+        let more = (report.errors() + report.warnings()).saturating_sub(kept);
+        if more > 0 {
+            text += &format!("… and {more} more problems\n");
+        }
+        text
+    }
+
+    fn problem_text(&self, problem: &Problem) -> String {
+        let label = match problem.severity {
+            Severity::Error => self.paint("31;1", "error:"),
+            Severity::Warning => self.paint("33;1", "warning:"),
+        };
+        let mut text = format!("{label} {}\n", problem.message);
+        text += &format!("  {} {}\n", self.paint("36", "-->"), problem.place);
+        if !problem.place.text.is_empty() {
+            text += &format!("   {} {}\n", self.paint("36", "|"), problem.place.text);
+        }
+        if !problem.help.is_empty() {
+            text += &format!("  {} {}\n", self.paint("36", "help:"), problem.help);
+        }
+        text
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn say(text: &str) {
+        if !text.is_empty() {
+            // A closed standard error leaves nobody to tell.
+            let _ = writeln!(std::io::stderr().lock(), "{text}");
+        }
+    }
+}
+
+/// A spinner that appears after a second.
+pub(crate) struct Progress {
+    done: std::sync::mpsc::Sender<()>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Progress {
+    fn start(what: &'static str, show: bool) -> Progress {
+        let (done, over) = std::sync::mpsc::channel();
+        let spin = move || {
+            let second = std::time::Duration::from_secs(1);
+            if !matches!(
+                over.recv_timeout(second),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+            ) {
+                return;
+            }
+            let bar = indicatif::ProgressBar::new_spinner().with_message(what);
+            bar.enable_steady_tick(std::time::Duration::from_millis(100));
+            let _ = over.recv();
+            bar.finish_and_clear();
+        };
+        Progress {
+            done,
+            thread: show.then(|| std::thread::spawn(spin)),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        let _ = self.done.send(());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Problems for machines.
+pub(crate) fn problems_json(report: &Report) -> Value {
+    let one = |p: &Problem| {
+        let severity = match p.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        json!({
+            "severity": severity, "file": p.place.file, "line": p.place.line, "column": p.place.column,
+            "text": p.place.text, "message": p.message, "help": p.help,
+        })
+    };
+    report.problems().iter().map(one).collect()
+}
+
+/// Writes a whole file or none: into a temporary file beside it, renamed when complete. `-` is standard output.
+pub(crate) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        return write(&mut out)
+            .and_then(|()| out.flush())
+            .map_err(|e| Failure::writing("standard output", &e));
+    }
+    let shown = path.display().to_string();
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let replace = || -> std::io::Result<()> {
+        // A device such as /dev/null cannot be renamed over.
+        if path.exists() && !path.metadata()?.is_file() {
+            let mut out = std::fs::File::create(path)?;
+            return write(&mut out);
+        }
+        let mut temporary = tempfile::Builder::new()
+            .prefix(".cairn-")
+            .tempfile_in(folder)?;
+        let mut out = std::io::BufWriter::with_capacity(1 << 16, temporary.as_file_mut());
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        give_usual_rights(temporary.as_file(), path)?;
+        temporary.persist(path).map_err(|e| e.error)?;
+        Ok(())
+    };
+    replace().map_err(|e| Failure::writing(&shown, &e))
+}
+
+/// A temporary file is private; the file it becomes keeps the old one's rights, or gets the usual ones.
+#[cfg(unix)]
+fn give_usual_rights(file: &std::fs::File, target: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let rights = match target.metadata() {
+        Ok(old) => old.permissions(),
+        Err(_) => std::fs::Permissions::from_mode(0o644),
+    };
+    file.set_permissions(rights)
+}
+
+#[cfg(not(unix))]
+fn give_usual_rights(_: &std::fs::File, _: &Path) -> std::io::Result<()> {
+    Ok(())
+}

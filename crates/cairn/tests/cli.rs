@@ -1,0 +1,145 @@
+//! The commands as people use them, on the examples.
+
+mod common;
+
+use common::{cairn, cairn_with_input, root, row};
+use serde_json::Value;
+
+/// Every file in `examples/`.
+fn examples() -> Vec<String> {
+    let mut files: Vec<String> = std::fs::read_dir(root().join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && path.extension().is_some_and(|e| e != "md"))
+        .map(|path| format!("examples/{}", path.file_name().unwrap().to_str().unwrap()))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 5, "{files:?}");
+    files
+}
+
+#[test]
+fn every_example_checks_and_converts_to_every_writable_format_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    for example in examples() {
+        let checked = cairn(&["check", &example]);
+        assert_eq!(checked.code, 0, "{example}: {checked:?}");
+        let before = info(&example);
+        for format in [
+            "dagman", "wfformat", "dot", "csv", "tsv", "toml", "json", "jsonl",
+        ] {
+            let out = folder.path().join(format!("out.{format}"));
+            let out = out.to_str().unwrap();
+            let run = cairn(&["convert", &example, out, "--to", format]);
+            assert_eq!(run.code, 0, "{example} to {format}: {run:?}");
+            let again = cairn(&["info", "--json", out, "--format", format]);
+            assert_eq!(again.code, 0, "{example} to {format}: {again:?}");
+            let after: Value = serde_json::from_str(&again.stdout).unwrap();
+            for field in ["tasks", "edges", "sources", "sinks", "depth", "blocks"] {
+                assert_eq!(
+                    before[field], after[field],
+                    "{field} of {example} as {format}"
+                );
+            }
+        }
+    }
+}
+
+fn info(file: &str) -> Value {
+    let run = cairn(&["info", "--json", file]);
+    assert_eq!(run.code, 0, "{run:?}");
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+#[test]
+fn info_for_people_and_for_machines_agree() {
+    let made = cairn(&["gen", "mesh", "4", "--to", "dagman"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let text = cairn_with_input(&["info", "-"], made.stdout.as_bytes());
+    assert_eq!(row(&text.stdout, "tasks"), "10");
+    assert_eq!(row(&text.stdout, "arcs"), "12");
+    let json = cairn_with_input(&["info", "--json", "-"], made.stdout.as_bytes());
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["tasks"], 10);
+    assert_eq!(json["format"], "dagman");
+    assert_eq!(json["blocks"], 3);
+    assert_eq!(json["composite"], true);
+}
+
+#[test]
+fn compressed_input_is_read_directly() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let plain = cairn(&["gen", "forkjoin", "5", "--to", "json"]).stdout;
+    let path = folder.path().join("flow.json.gz");
+    let mut gzip = flate2::write::GzEncoder::new(
+        std::fs::File::create(&path).unwrap(),
+        flate2::Compression::fast(),
+    );
+    gzip.write_all(plain.as_bytes()).unwrap();
+    gzip.finish().unwrap();
+    assert_eq!(info(path.to_str().unwrap())["tasks"], 7);
+}
+
+#[test]
+fn gen_is_reproducible_and_the_seed_matters() {
+    let make = |seed: &str| cairn(&["gen", "layered", "5", "8", "3", "--seed", seed]).stdout;
+    assert_eq!(make("7"), make("7"));
+    assert_ne!(make("7"), make("8"));
+}
+
+#[test]
+fn airsn_250_is_the_published_one() {
+    let made = cairn(&["gen", "airsn", "250", "--to", "dagman"]);
+    let json = cairn_with_input(&["info", "--json", "-"], made.stdout.as_bytes());
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["tasks"], 773);
+    assert_eq!(json["sources"], 251);
+    assert_eq!(json["sinks"], 1);
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    for shell in ["bash", "zsh", "fish"] {
+        let run = cairn(&["completions", shell]);
+        assert_eq!(run.code, 0);
+        assert!(run.stdout.contains("cairn"), "{shell}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = cairn(&["man", folder.path().to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let page = std::fs::read_to_string(folder.path().join("cairn-info.1")).unwrap();
+    assert!(page.contains("FILE"), "{page}");
+    assert!(folder.path().join("cairn.1").exists());
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    for command in ["info", "check", "convert", "gen", "completions", "man"] {
+        let run = cairn(&[command, "--help"]);
+        assert_eq!(run.code, 0);
+        assert!(run.stdout.contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn a_file_is_replaced_whole_and_keeps_its_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x.dag");
+    std::fs::write(&out, "old").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&out, std::fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    let run = cairn(&["gen", "mesh", "3", "-o", out.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(std::fs::read_to_string(&out).unwrap().contains("JOB"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let rights = std::fs::metadata(&out).unwrap().permissions().mode();
+        assert_eq!(rights & 0o777, 0o640);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
