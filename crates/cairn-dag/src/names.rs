@@ -108,27 +108,39 @@ impl Names {
         names: impl Iterator<Item = &'n str> + Clone,
         mut take: impl FnMut(Option<u32>),
     ) {
-        let mask = self.slots.len().wrapping_sub(1);
-        let first: Vec<(u32, Slot)> = (names.clone())
+        let likely: Vec<(u32, Slot)> = (names.clone())
             .map(|name| {
                 let hash = self.hash(name);
-                let slot = self.slots.get(hash as usize & mask);
-                (hash, slot.copied().unwrap_or(FREE))
+                (hash, self.first_of_hash(hash))
             })
             .collect();
-        let found: Vec<bool> = (names.clone().zip(&first))
-            .map(|(name, (hash, slot))| {
-                slot.index != EMPTY
-                    && slot.hash == *hash
-                    && slot.length as usize == name.len()
-                    && self.text.at(slot.start, slot.length) == name
+        let found: Vec<bool> = (names.clone().zip(&likely))
+            .map(|(name, (_, slot))| {
+                slot.index != EMPTY && self.text.at(slot.start, slot.length) == name
             })
             .collect();
-        for ((name, (hash, slot)), found) in names.zip(first).zip(found) {
+        for ((name, (hash, slot)), found) in names.zip(likely).zip(found) {
             take(match found {
                 true => Some(slot.index),
                 false => self.intern_hashed(name, hash),
             });
+        }
+    }
+
+    /// The first slot with this hash, or a free one. Looks at slots only, not at texts.
+    #[inline]
+    fn first_of_hash(&self, hash: u32) -> Slot {
+        if self.slots.is_empty() {
+            return FREE;
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.index == EMPTY || slot.hash == hash {
+                return slot;
+            }
+            at = (at + 1) & mask;
         }
     }
 
