@@ -10,6 +10,7 @@ Examples:
   cairn info workflow.dag            what is in it: tasks, arcs, depth, blocks
   cairn plan workflow.dag            an order, its verdict, and the usual orders beside it
   cairn explain workflow.dag         why
+  cairn verify workflow.dag c.json   check a certificate of `plan --certificate c.json`
   cairn check workflow.json          every problem, with file, line and cure
   cairn convert in.dax out.dag       from one format to another
   cairn gen airsn 250 -o airsn.dag   a dag from the literature
@@ -88,6 +89,11 @@ pub(crate) enum Command {
         after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40"
     )]
     Plan(Plan),
+    /// Accept or reject a certificate: a small checker that trusts no planner
+    #[command(
+        after_help = "Says what it proved itself and what it only did not disprove. Exit code 0 when accepted, 1 when rejected,\n2 when the workflow or the certificate cannot be read.\n\nExamples:\n  cairn plan workflow.dag --certificate proof.json\n  cairn verify workflow.dag proof.json\n  cairn verify workflow.dag proof.json --json"
+    )]
+    Verify(Verify),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
     #[command(
         after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag"
@@ -174,6 +180,9 @@ pub(crate) struct Plan {
     /// Most results that may be open at once: a count, or bytes as in 512MB or 2GiB where the input has sizes
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
+    /// Also write a certificate that `cairn verify` checks
+    #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
+    pub(crate) certificate: Option<PathBuf>,
     /// Leave order, priority, profile and bound out of the JSON
     #[arg(long)]
     pub(crate) no_arrays: bool,
@@ -182,6 +191,15 @@ pub(crate) struct Plan {
     pub(crate) order: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The certificate to check
+    #[arg(value_name = "CERTIFICATE")]
+    pub(crate) certificate: PathBuf,
 }
 
 #[derive(Debug, Args)]

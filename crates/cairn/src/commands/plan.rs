@@ -21,6 +21,18 @@ struct Reached {
 }
 
 pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
+    if settings.certificate.is_some() && settings.policy != Policy::Ic {
+        return Err(Failure::usage(
+            "a certificate is about the plan's own order, not that of another policy",
+            "leave out --policy, or --certificate",
+        ));
+    }
+    if settings.certificate.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(
+            "the certificate cannot go to standard output, where the plan goes",
+            "name a file, such as --certificate proof.json",
+        ));
+    }
     let stop = limits::stop(&settings.limits)?;
     let started = Instant::now();
     let read = input::read(&settings.input)?;
@@ -31,6 +43,9 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let progress = out.progress("planning");
     let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
     drop(progress);
+    if let Some(path) = &settings.certificate {
+        write_certificate(path, &read.flow, &plan, out)?;
+    }
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
     let mut reached = match settings.policy {
         Policy::Ic => reach(dag, plan.order.clone()),
@@ -68,6 +83,17 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
     out.answer(&value, &text)
+}
+
+fn write_certificate(path: &Path, flow: &Flow, plan: &Plan, out: &Output) -> Result<(), Failure> {
+    let progress = out.progress("writing the certificate");
+    let certificate = cairn_plan::certificate(flow, plan)
+        .map_err(|e| Failure::usage(format!("no certificate: {e}"), ""))?;
+    drop(progress);
+    write_file(path, |file| {
+        serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
+        writeln!(file)
+    })
 }
 
 fn round(ms: f64) -> f64 {
