@@ -44,8 +44,8 @@ mod text_tests;
 mod wfformat;
 mod write;
 
-pub use detect::{Unrecognized, detect};
 pub use dagman::{EditedFile, ExistingPriorities, set_dagman_priorities};
+pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use priority::{PriorityError, set_priorities};
 pub use problem::{Place, Problem, Report, Severity};

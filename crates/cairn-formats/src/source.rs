@@ -77,11 +77,7 @@ impl Source {
 
     /// Reads a file that another file names. Unlike [`Source::load`] this takes regular files only: what a
     /// downloaded workflow names must not make us wait at a pipe or a terminal.
-    pub fn load_named_by_file(
-        path: &Path,
-        limits: &Limits,
-        report: &mut Report,
-    ) -> Option<Source> {
+    pub fn load_named_by_file(path: &Path, limits: &Limits, report: &mut Report) -> Option<Source> {
         let text =
             open(path, true).and_then(|(file, size)| read_text(Box::new(file), size, limits));
         Source::loaded(Some(path), text, report)

@@ -81,7 +81,10 @@ fn own_name(name: &str) -> &str {
 }
 
 fn unreadable(report: &Report) -> PriorityError {
-    let why = report.problems().first().map(|problem| &problem.message[..]);
+    let why = report
+        .problems()
+        .first()
+        .map(|problem| &problem.message[..]);
     PriorityError::Check(format!(
         "the text with priorities cannot be read: {}",
         why.unwrap_or("no reason given")
@@ -110,7 +113,12 @@ fn same(before: &Flow, after: &Flow) -> Result<(), PriorityError> {
         }
         let attributes = |flow: &Flow| {
             let seconds = flow.seconds(task).map(f64::to_bits);
-            (seconds, flow.cpus(task), flow.retries(task), flow.is_done(task))
+            (
+                seconds,
+                flow.cpus(task),
+                flow.retries(task),
+                flow.is_done(task),
+            )
         };
         if attributes(before) != attributes(after) || before.command(task) != after.command(task) {
             return differ("the attributes of tasks");
@@ -124,4 +132,82 @@ fn same(before: &Flow, after: &Flow) -> Result<(), PriorityError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(text: &str) -> Flow {
+        let source = Source::from_text("f.dot", text);
+        crate::read(&source, Some(Format::Dot), &mut Report::default())
+            .unwrap()
+            .1
+    }
+
+    #[test]
+    fn an_edit_that_spoils_anything_is_found() {
+        let before = flow("digraph { a [seconds=1]; b; a -> b }");
+        let numbers = [Some(2), Some(1)];
+        let error = |text: &str| {
+            let edited = Source::from_text("f.dot", text);
+            single(&before, &edited, Format::Dot, &numbers).map_err(|e| e.to_string())
+        };
+        let good = "digraph { a [seconds=1, priority=2]; b [priority=1]; a -> b }";
+        assert_eq!(error(good), Ok(()));
+        for (spoiled, why) in [
+            (good.replace("a -> b", ""), "the dependencies would change"),
+            (
+                good.replace("seconds=1, ", ""),
+                "the attributes of tasks would change",
+            ),
+            (good.replace('b', "c"), "the names of tasks would change"),
+            (
+                good.replace("; a ->", "; c; a ->"),
+                "the number of tasks would change",
+            ),
+            (
+                good.replace("=2", "=3"),
+                "the priority of 'a' is not read back",
+            ),
+            (
+                good.replace(" [priority=1]", ""),
+                "the priority of 'b' is not read back",
+            ),
+            (good.replace('}', ""), "cannot be read"),
+        ] {
+            let said = error(&spoiled).unwrap_err();
+            assert!(said.starts_with("internal check failed: "), "{said}");
+            assert!(said.contains(why), "{spoiled}: {said}");
+        }
+    }
+
+    #[test]
+    fn dagman_nodes_take_their_own_number_or_that_of_a_copy() {
+        let source = Source::from_text("f.dag", "JOB a x\nJOB b x\n");
+        let read = |source: &Source| {
+            super::super::read(
+                source,
+                Format::Dagman,
+                &mut |_, _| None,
+                &mut Report::default(),
+            )
+        };
+        let before = read(&source).unwrap();
+        let rank = |name: &str| Some(if name == "a" { 2 } else { 1 });
+        let check = |text: &str| {
+            let file = EditedFile {
+                name: "f.dag".to_owned(),
+                path: "f.dag".into(),
+                text: text.to_owned(),
+            };
+            let replace = ExistingPriorities::Replace;
+            dagman(&before, &source, &mut |_, _| None, &[file], &rank, replace).is_ok()
+        };
+        assert!(check("JOB a x\nPRIORITY a 2\nJOB b x\nPRIORITY b 1\n"));
+        assert!(!check("JOB a x\nPRIORITY a 1\nJOB b x\nPRIORITY b 1\n"));
+        assert!(!check(
+            "JOB a x\nPRIORITY a 2\nPARENT a CHILD b\nJOB b x\nPRIORITY b 1\n"
+        ));
+    }
 }

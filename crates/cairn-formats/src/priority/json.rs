@@ -100,7 +100,9 @@ fn member(text: &str, object: Range<usize>, name: &str) -> Option<Range<usize>> 
     let found = members(text, object)?
         .into_iter()
         .find(|m| m.name(text) == name);
-    found.map(|m| m.value).filter(|v| &text[v.clone()] != "null")
+    found
+        .map(|m| m.value)
+        .filter(|v| &text[v.clone()] != "null")
 }
 
 fn members(text: &str, object: Range<usize>) -> Option<Vec<Member>> {

@@ -87,7 +87,11 @@ pub fn set_priorities(
     let wanted = |(task, spot): (_, &Spot)| {
         let kept = !spot.is_open(existing)
             || existing == ExistingPriorities::Keep && flow.priority(task).is_some();
-        if kept { None } else { priority(flow.name(task)) }
+        if kept {
+            None
+        } else {
+            priority(flow.name(task))
+        }
     };
     let numbers: Vec<Option<i64>> = flow.dag().tasks().zip(&spots).map(wanted).collect();
     let text = spot::apply(source.text(), &spots, &numbers)
@@ -101,12 +105,7 @@ pub fn set_priorities(
 }
 
 /// Reads a flow in a format that holds priorities.
-fn read(
-    source: &Source,
-    format: Format,
-    load: &mut Load<'_>,
-    report: &mut Report,
-) -> Option<Flow> {
+fn read(source: &Source, format: Format, load: &mut Load<'_>, report: &mut Report) -> Option<Flow> {
     match format {
         Format::Dagman => crate::dagman::read(source, &mut |path, r| load(path, r), report),
         _ => crate::read(source, Some(format), report).map(|(_, flow)| flow),

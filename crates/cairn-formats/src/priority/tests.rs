@@ -83,7 +83,9 @@ fn every_version_of_wfformat_gets_it_where_its_tasks_are() {
         (r#"{"workflow":{"specification":null,"tasks":["#, "]}}"),
     ] {
         let task = |name: &str, more: &str| {
-            format!("{{\"name\":\"{name}\",\"id\":\"{name}\",\"parents\":[],\"children\":[]{more}}}")
+            format!(
+                "{{\"name\":\"{name}\",\"id\":\"{name}\",\"parents\":[],\"children\":[]{more}}}"
+            )
         };
         let text = format!(
             "{head}{},{}{tail}",
@@ -155,7 +157,10 @@ fn dot_statements_and_nodes_without_one() {
             "digraph { {a b} -> { c /* x */ } /* } */ }",
             "digraph { {a [priority=10] b [priority=11]} -> { c [priority=12] /* x */ } /* } */ }",
         ),
-        ("digraph { x = y; graph [priority=3] }", "digraph { x = y; graph [priority=3] }"),
+        (
+            "digraph { x = y; graph [priority=3] }",
+            "digraph { x = y; graph [priority=3] }",
+        ),
     ] {
         check(Format::Dot, text, expected);
     }
@@ -165,7 +170,10 @@ fn dot_statements_and_nodes_without_one() {
 fn keep_leaves_what_there_is_and_numbers_the_others() {
     let keep = |format, text: &str| set(text, format, &by_letter, ExistingPriorities::Keep);
     assert_eq!(
-        keep(Format::Dot, "digraph { a [priority=5]; b; c [priority=soon] }"),
+        keep(
+            Format::Dot,
+            "digraph { a [priority=5]; b; c [priority=soon] }"
+        ),
         "digraph { a [priority=5]; b [priority=11]; c [priority=soon] }"
     );
     assert_eq!(
@@ -182,7 +190,14 @@ fn formats_without_a_place_say_which_have_one() {
     let source = Source::from_text("x.csv", "from,to\na,b\n");
     let mut load = |_: &Path, _: &mut Report| None;
     let (replace, mut report) = (ExistingPriorities::Replace, Report::default());
-    let error = set_priorities(&source, Format::Csv, &mut load, &by_letter, replace, &mut report);
+    let error = set_priorities(
+        &source,
+        Format::Csv,
+        &mut load,
+        &by_letter,
+        replace,
+        &mut report,
+    );
     let text = error.unwrap_err().to_string();
     assert_eq!(
         text,
@@ -215,7 +230,9 @@ fn decorate(text: &str, marks: &str, junk: &[&str], seed: u64) -> String {
             '\\' if quoted => escaped = true,
             '"' => quoted = !quoted,
             c if !quoted && marks.contains(c) => {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                state = state
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
                 if c == '\n' {
                     out.pop();
                 }
@@ -247,7 +264,8 @@ fn read_back(text: &str, format: Format) -> Flow {
     let mut report = Report::default();
     let source = Source::from_text("f", text);
     let read = crate::read(&source, Some(format), &mut report);
-    read.unwrap_or_else(|| panic!("{}\n{text}\n{:?}", format.name(), report)).1
+    read.unwrap_or_else(|| panic!("{}\n{text}\n{:?}", format.name(), report))
+        .1
 }
 
 /// The text with `#` for every number behind the word `priority`.
@@ -273,14 +291,21 @@ fn without_added(text: &str, format: Format) -> String {
         _ => "\"priority\"",
     };
     while let Some(at) = out.find(word) {
-        let value = out[at..].find(|c: char| c == '-' || c.is_ascii_digit()).unwrap() + at;
+        let value = out[at..]
+            .find(|c: char| c == '-' || c.is_ascii_digit())
+            .unwrap()
+            + at;
         let digits = out[value..].trim_start_matches(|c: char| c == '-' || c.is_ascii_digit());
         let mut end = out.len() - digits.len();
         let before = &out[..at];
         let mut start = match format {
             Format::FlowToml => {
                 let line = before.rfind('\n').unwrap();
-                if out[..line].ends_with('\r') { line - 1 } else { line }
+                if out[..line].ends_with('\r') {
+                    line - 1
+                } else {
+                    line
+                }
             }
             Format::Dot => before.len() - if before.ends_with(", ") { 2 } else { 0 },
             _ => before.rfind(',').unwrap(),
@@ -301,7 +326,9 @@ fn bare(flow: &Flow) -> Flow {
         .map(|t| build.declare(flow.name(t), 0).unwrap())
         .collect();
     for (parent, child) in dag.arcs() {
-        build.arc(tasks[parent.index()], tasks[child.index()]).unwrap();
+        build
+            .arc(tasks[parent.index()], tasks[child.index()])
+            .unwrap();
     }
     build.finish().unwrap()
 }

@@ -43,7 +43,9 @@ fn spot_of_task(text: &str, task: &Spanned<DeValue<'_>>) -> Option<Spot> {
         true => (end, ", priority = ".to_owned()),
         false => {
             let (at, eol) = line_end(text, end);
-            let line = text[..last_key.span().start].rfind('\n').map_or(0, |i| i + 1);
+            let line = text[..last_key.span().start]
+                .rfind('\n')
+                .map_or(0, |i| i + 1);
             let blanks = text[line..].trim_start_matches([' ', '\t']);
             let indent = &text[line..text.len() - blanks.len()];
             (at, format!("{eol}{indent}priority = "))
@@ -59,5 +61,7 @@ fn spot_of_task(text: &str, task: &Spanned<DeValue<'_>>) -> Option<Spot> {
 
 /// Whether a value stands behind its own `=`. Others are tables with headers of their own, behind all of these.
 fn is_assigned(text: &str, value: Range<usize>) -> bool {
-    text[..value.start].trim_end_matches([' ', '\t']).ends_with('=')
+    text[..value.start]
+        .trim_end_matches([' ', '\t'])
+        .ends_with('=')
 }
