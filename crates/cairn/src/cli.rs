@@ -11,6 +11,7 @@ Examples:
   cairn plan workflow.dag            an order, its verdict, and the usual orders beside it
   cairn explain workflow.dag         why
   cairn verify workflow.dag c.json   check a certificate of `plan --certificate c.json`
+  cairn prio workflow.dag --in-place its priorities, written into the file itself
   cairn check workflow.json          every problem, with file, line and cure
   cairn convert in.dax out.dag       from one format to another
   cairn gen airsn 250 -o airsn.dag   a dag from the literature
@@ -94,6 +95,11 @@ pub(crate) enum Command {
         after_help = "Says what it proved itself and what it only did not disprove. Exit code 0 when accepted, 1 when rejected,\n2 when the workflow or the certificate cannot be read.\n\nExamples:\n  cairn plan workflow.dag --certificate proof.json\n  cairn verify workflow.dag proof.json\n  cairn verify workflow.dag proof.json --json"
     )]
     Verify(Verify),
+    /// Write priorities into the workflow's own file, everything else byte for byte
+    #[command(
+        after_help = "Formats with a place for priorities: dagman, wfformat, dot, toml, json, jsonl. The task to execute first gets the\nnumber of tasks, the last one 1. Files are replaced whole or not at all; running it again changes nothing.\nA DAGMan workflow of several files (INCLUDE, SPLICE) is edited in all of them: with -o, name a folder.\n\nExamples:\n  cairn prio workflow.dag > with-priorities.dag\n  cairn prio workflow.dag --in-place --backup .orig\n  cairn prio workflow.json -o out.json --keep\n  zcat flow.toml.gz | cairn prio - -o flow.toml"
+    )]
+    Prio(Prio),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
     #[command(
         after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag"
@@ -200,6 +206,29 @@ pub(crate) struct Verify {
     /// The certificate to check
     #[arg(value_name = "CERTIFICATE")]
     pub(crate) certificate: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prio {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The file to write, or a folder for a workflow of several files [default: standard output]
+    #[arg(short, long, value_name = "OUT", conflicts_with = "in_place")]
+    pub(crate) out: Option<PathBuf>,
+    /// Edit the file itself, and the files it includes and splices
+    #[arg(short, long)]
+    pub(crate) in_place: bool,
+    /// Tasks that have a priority keep it; the others are numbered as usual
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Keep each old file under its name with this suffix
+    #[arg(long, value_name = "SUFFIX", requires = "in_place")]
+    pub(crate) backup: Option<String>,
+    /// How to order the tasks
+    #[arg(long, value_name = "POLICY", default_value = "ic")]
+    pub(crate) policy: Policy,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod explain;
 pub(crate) mod generate;
 mod info;
 mod plan;
+mod prio;
 mod shell;
 mod verify;
 
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command, out: &Output) -> Result<(), Failure> {
         Command::Gen(settings) => generate::run(&settings, out),
         Command::Plan(settings) => plan::run(&settings, out),
         Command::Verify(settings) => verify::run(&settings, out),
+        Command::Prio(settings) => prio::run(&settings, out),
         Command::Explain(settings) => explain::run(&settings, out),
         Command::Batch(settings) => batch::run(&settings, out),
         Command::Completions { shell } => shell::completions(shell),

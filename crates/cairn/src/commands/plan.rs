@@ -211,6 +211,18 @@ fn under_cap(dag: &Dag, order: &[TaskId], sizes: &Sizes, most: u64) -> Result<Ca
     })
 }
 
+/// The verdict on an order with this profile, which may not be the plan's own.
+pub(crate) fn verdict(plan: &Plan, profile: &[u32]) -> &'static str {
+    if profile == plan.bound {
+        return "optimal";
+    }
+    match plan.word {
+        Word::NoneExists => "none-exists",
+        Word::Optimal => "suboptimal",
+        Word::Open => "open",
+    }
+}
+
 /// Everything that is printed about a plan.
 struct Report<'a> {
     read: &'a Read,
@@ -225,14 +237,7 @@ struct Report<'a> {
 impl Report<'_> {
     /// The verdict on the order printed, which may not be the plan's own.
     fn verdict(&self) -> &'static str {
-        if self.reached.profile == self.plan.bound {
-            return "optimal";
-        }
-        match self.plan.word {
-            Word::NoneExists => "none-exists",
-            Word::Optimal => "suboptimal",
-            Word::Open => "open",
-        }
+        verdict(self.plan, &self.reached.profile)
     }
 
     fn ratio(&self, reached: u64) -> f64 {
