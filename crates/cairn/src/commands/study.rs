@@ -21,7 +21,6 @@ const POLICIES: [Policy; 3] = [Policy::Ic, Policy::Fifo, Policy::CriticalPath];
 const RIVALS: [&str; 2] = ["fifo", "critical-path"];
 
 pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
-    let stop = limits::stop(&settings.limits)?;
     world::check(&settings.runs)?;
     let subjects = subjects(settings, out)?;
     std::fs::create_dir_all(&settings.out)
@@ -29,7 +28,6 @@ pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
     let laboratory = Laboratory {
         settings,
         out,
-        stop: &stop,
         options: world::options(&settings.runs),
     };
     let (value, text) = if settings.pools {
@@ -108,7 +106,6 @@ fn plain_name(file: &Path) -> String {
 struct Laboratory<'a> {
     settings: &'a cli::Study,
     out: &'a Output,
-    stop: &'a (dyn Fn() -> bool + Sync),
     options: Options<'static>,
 }
 
@@ -117,12 +114,14 @@ impl Laboratory<'_> {
         write_bytes(&self.settings.out.join(PathBuf::from(name)), bytes)
     }
 
-    fn policies(&self, flow: &Flow) -> Vec<cairn_sim::Policy> {
+    /// The policies on one dag; the time limit is for each dag's plan.
+    fn policies(&self, flow: &Flow) -> Result<Vec<cairn_sim::Policy>, Failure> {
+        let stop = limits::stop(&self.settings.limits)?;
         let _progress = self.out.progress("planning");
-        let ic = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), self.stop).order;
+        let ic = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop).order;
         world::end_if_interrupted();
         let rule = |&p: &Policy| simulated(Contender::Listed(p), flow, None, &ic);
-        POLICIES.iter().map(rule).collect()
+        Ok(POLICIES.iter().map(rule).collect())
     }
 
     /// The grid of every subject: JSON, text, and heat maps into files.
@@ -136,7 +135,7 @@ impl Laboratory<'_> {
             self.options.runs, self.options.seed
         );
         for subject in subjects {
-            let policies = self.policies(&subject.flow);
+            let policies = self.policies(&subject.flow)?;
             let bar = self.out.bar("cells", gaps.len() * sizes.len());
             let tick = |_| world::end_if_interrupted();
             let options = Options {
@@ -188,7 +187,7 @@ impl Laboratory<'_> {
         let mut rows = Vec::new();
         for (i, subject) in subjects.iter().enumerate() {
             let dag = subject.flow.dag();
-            let policies = self.policies(&subject.flow);
+            let policies = self.policies(&subject.flow)?;
             let width = dag.levels().width() as u32;
             let mut ratios = Vec::new();
             for pool in &POOLS {
