@@ -53,6 +53,12 @@ pub(crate) fn write(
     }
 }
 
+/// A file's own name, as titles have no room for folders.
+pub(crate) fn short_name(file: &str) -> &str {
+    let name = Path::new(file).file_name().and_then(|n| n.to_str());
+    name.unwrap_or(file)
+}
+
 /// Sharp where the picture is of a handy size, at its own size where it is huge.
 fn png(figure: &Figure) -> Result<Vec<u8>, ShowError> {
     let huge = figure.width() * figure.height() > 4e6;

@@ -117,7 +117,7 @@ impl<'a> Gallery<'a> {
             rows: &rows,
         };
         let page = Page {
-            title: &self.read.name,
+            title: self.title(),
             lead: &self.lead(),
             tables: &[table],
             figures: &captioned,
@@ -201,30 +201,46 @@ impl<'a> Gallery<'a> {
         self.shown.iter().map(row).collect()
     }
 
+    /// The file's own name, as titles have no room for folders.
+    fn title(&self) -> &str {
+        pictures::short_name(&self.read.name)
+    }
+
     fn curves(&self) -> Result<Figure, ShowError> {
-        let series: Vec<Series<'_>> = (self.shown.iter())
-            .map(|s| Series {
-                name: &s.name,
-                profile: &s.profile,
-            })
+        let Some((first, others)) = self.shown.split_first() else {
+            unreachable!("the command line asks for at least one policy");
+        };
+        // Equal curves hide each other: those equal to the first are told in the subtitle, others share a line.
+        let mut same: Vec<&str> = Vec::new();
+        let mut lines: Vec<(String, &[u32])> = vec![(first.name.clone(), &first.profile)];
+        for other in others {
+            if other.profile == first.profile {
+                same.push(&other.name);
+                continue;
+            }
+            match lines.iter_mut().find(|(_, p)| *p == other.profile) {
+                Some((name, _)) => *name += &format!(" = {}", other.name),
+                None => lines.push((other.name.clone(), &other.profile)),
+            }
+        }
+        let series: Vec<Series<'_>> = (lines.iter())
+            .map(|(name, profile)| Series { name, profile })
             .collect();
-        let first = self.shown.first();
-        let steps = first.map_or(Vec::new(), |s| self.optimal_steps(&s.profile));
-        let subtitle = first.map_or(String::new(), |s| {
-            let all = s.profile.len();
-            format!(
-                "{} meets the certified bound at {} of {all} steps; area {:.1} % of the bound",
-                s.name,
-                steps.len(),
-                self.share(area(&s.profile))
-            )
-        });
+        let mut subtitle = format!(
+            "{} tasks; area of {} {:.1} % of the bound",
+            self.read.flow.dag().len(),
+            first.name,
+            self.share(area(&first.profile))
+        );
+        if !same.is_empty() {
+            subtitle += &format!("; same curve: {}", same.join(", "));
+        }
         EligibilityCurves {
-            title: &format!("Eligible tasks: {}", self.read.name),
+            title: &format!("Eligible tasks: {}", self.title()),
             subtitle: &subtitle,
             series: &series,
             bound: Some(&self.plan.bound),
-            optimal_steps: &steps,
+            optimal_steps: &self.optimal_steps(&first.profile),
         }
         .draw()
     }
@@ -253,7 +269,7 @@ impl<'a> Gallery<'a> {
             order,
             groups: &groups,
             group_labels: &labels,
-            ..DagDrawing::new(&self.read.name, dag)
+            ..DagDrawing::new(self.title(), dag)
         }
         .draw()
     }
@@ -261,20 +277,25 @@ impl<'a> Gallery<'a> {
     fn tradeoff(&self) -> Result<Figure, ShowError> {
         let dag = self.read.flow.dag();
         let curve = cap::trade_off(dag, &self.plan.order, &vec![1; dag.len()]);
-        let point = |memory: u64, area: u64, name| TradeoffPoint {
-            memory: memory as f64,
-            area: self.share(area),
-            name,
-        };
-        let mut points: Vec<TradeoffPoint<'_>> =
-            curve.iter().map(|c| point(c.peak, c.area, "")).collect();
-        points.extend(
-            self.shown
-                .iter()
-                .map(|s| point(s.peak, area(&s.profile), s.name.as_str())),
-        );
+        let mut plans: Vec<(u64, u64, String)> = Vec::new();
+        let named = self.shown.iter();
+        let named = named.map(|s| (s.peak, area(&s.profile), s.name.as_str()));
+        for (memory, area, name) in named.chain(curve.iter().map(|c| (c.peak, c.area, ""))) {
+            match plans.iter_mut().find(|p| (p.0, p.1) == (memory, area)) {
+                Some(plan) if !name.is_empty() => plan.2 += &format!(" = {name}"),
+                Some(_) => {}
+                None => plans.push((memory, area, name.to_owned())),
+            }
+        }
+        let points: Vec<TradeoffPoint<'_>> = (plans.iter())
+            .map(|(memory, area, name)| TradeoffPoint {
+                memory: *memory as f64,
+                area: self.share(*area),
+                name,
+            })
+            .collect();
         Tradeoff {
-            title: &format!("Memory against area: {}", self.read.name),
+            title: &format!("Memory against area: {}", self.title()),
             subtitle: "Each point is an order; unnamed ones follow the plan under a cap on open results",
             memory_name: "peak memory (open results)",
             area_name: "area (% of the bound)",

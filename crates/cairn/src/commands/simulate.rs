@@ -198,7 +198,10 @@ impl Report<'_> {
             ));
         }
         let page = Page {
-            title: &format!("{}: policies compared", self.read.name),
+            title: &format!(
+                "{}: policies compared",
+                pictures::short_name(&self.read.name)
+            ),
             lead: &self.setting(),
             tables: &[table],
             figures: &figures,
@@ -253,7 +256,7 @@ impl Report<'_> {
         reference: Option<f64>,
     ) -> Result<Figure, ShowError> {
         Intervals {
-            title: &format!("{title}: {}", self.read.name),
+            title: &format!("{title}: {}", pictures::short_name(&self.read.name)),
             subtitle: &self.setting(),
             value_name,
             interval_name: "95 % interval",
