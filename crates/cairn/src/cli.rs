@@ -349,10 +349,10 @@ pub(crate) struct World {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) size: Option<f64>,
     /// pool, throttled: how many workers [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
     /// throttled: how many tasks may be queued or running at once [default: as many as workers]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) submitted: Option<u32>,
     /// pool: how long a worker is up at a time [default: always]
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
@@ -376,7 +376,7 @@ pub(crate) struct World {
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
     pub(crate) speed: Option<Spread>,
     /// pool, trace: cores of a worker; tasks then take the cores the input gives
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) cores: Option<u32>,
     /// pool, trace: bytes a second of a worker's link; inputs made elsewhere must travel
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
@@ -388,7 +388,7 @@ pub(crate) struct World {
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     pub(crate) lease: Option<f64>,
     /// pool, trace: idle workers get second copies of the last N tasks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tail: Option<u32>,
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
     #[arg(long, value_name = "WHENCE", value_parser = spread::durations)]
@@ -412,10 +412,10 @@ pub(crate) enum WorldName {
 #[command(next_help_heading = "Runs")]
 pub(crate) struct Runs {
     /// The most runs of each policy [default: 200]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) runs: Option<usize>,
     /// Number that fixes every random choice [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Stop early, when all ratios of times are known to within this share, such as 0.01
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]

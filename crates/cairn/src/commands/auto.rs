@@ -1,18 +1,22 @@
 //! `cairn plan --policy auto`: the policy that wins in a simulated world, and by how much. Knows no bounds.
 
 use super::contender::{name, simulated};
+use super::plan::order_of;
 use super::simulate::{interval_json, interval_text};
 use super::world;
 use crate::cli::{self, Contender, Policy};
 use crate::failure::Failure;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
+use cairn_plan::policy::critical_path;
 use cairn_sim::{Measure, Ratio};
 use serde_json::{Value, json};
 
 /// The policy chosen, and why.
 pub(crate) struct Choice {
     pub(crate) policy: Policy,
+    /// The order that was simulated under its name.
+    pub(crate) order: Vec<TaskId>,
     /// The one with the least mean time in the first runs; ic's rival if ic itself has it.
     rival: Policy,
     /// Time of ic over time of the rival in fresh runs; none if nothing takes time.
@@ -57,8 +61,15 @@ pub(crate) fn choose(
     let second = play(&[Policy::Ic, rival], &fresh)?;
     let ratio = second.ratio(0, 1, Measure::Makespan);
     let rival_wins = ratio.and_then(|r| r.interval).is_some_and(|i| i.low > 1.0);
+    let policy = if rival_wins { rival } else { Policy::Ic };
+    let order = match policy {
+        Policy::Ic => ic.to_vec(),
+        Policy::CriticalPath => critical_path(flow.dag(), scene.seconds.as_deref()),
+        other => order_of(other, flow),
+    };
     Ok(Choice {
-        policy: if rival_wins { rival } else { Policy::Ic },
+        policy,
+        order,
         rival,
         ratio,
         runs: second.runs(),

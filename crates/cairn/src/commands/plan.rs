@@ -42,10 +42,12 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             (choice.policy, Some(choice))
         }
     };
-    let mut reached = match policy {
-        Policy::Ic => reach(dag, plan.order.clone()),
-        other => reach(dag, order_of(other, &read.flow)),
+    let order = match (&choice, policy) {
+        (Some(choice), _) => choice.order.clone(),
+        (None, Policy::Ic) => plan.order.clone(),
+        (None, other) => order_of(other, &read.flow),
     };
+    let mut reached = reach(dag, order);
     let mut curve = Vec::new();
     if let Some(most) = sizes.cap {
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
