@@ -62,6 +62,12 @@ impl Output {
         Progress::start(what, show)
     }
 
+    /// A bar on standard error when it is a terminal and the work lasts over a second; gone when dropped.
+    pub(crate) fn bar(&self, what: &'static str, total: usize) -> Bar {
+        let show = !self.quiet && !self.json && std::io::stderr().is_terminal();
+        Bar::new(what, total, show)
+    }
+
     /// Prints the warnings of a usable input.
     pub(crate) fn warnings(&self, report: &Report) {
         if !self.quiet && !self.json {
@@ -176,6 +182,44 @@ impl Drop for Progress {
         let _ = self.done.send(());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+/// A bar that appears after a second and counts up to a total.
+pub(crate) struct Bar {
+    bar: indicatif::ProgressBar,
+    started: std::time::Instant,
+    show: bool,
+}
+
+impl Bar {
+    fn new(what: &'static str, total: usize, show: bool) -> Bar {
+        let bar = indicatif::ProgressBar::new(total as u64).with_message(what);
+        let style =
+            indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Bar {
+            bar,
+            started: std::time::Instant::now(),
+            show,
+        }
+    }
+
+    /// So much is done. May be called from any thread.
+    pub(crate) fn at(&self, done: usize) {
+        if self.show && self.started.elapsed().as_secs() >= 1 {
+            self.bar.set_position(done as u64);
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if self.show {
+            self.bar.finish_and_clear();
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `cairn plan`: the order, its profile, the verdict, the usual orders beside it.
 
-use crate::cli::{self, Policy};
+use super::auto::{self, Choice};
+use super::world;
+use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
@@ -34,6 +36,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         ));
     }
     let stop = limits::stop(&settings.limits)?;
+    check_simulation(settings)?;
     let started = Instant::now();
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
@@ -47,10 +50,19 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         write_certificate(path, &read.flow, &plan, out)?;
     }
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
-    let mut reached = match settings.policy {
-        Policy::Ic => reach(dag, plan.order.clone()),
-        other => reach(dag, order_of(other, &read.flow)),
+    let (policy, choice) = match settings.policy {
+        Wanted::Given(policy) => (policy, None),
+        Wanted::Auto => {
+            let choice = auto::choose(&read.flow, &plan.order, settings, out)?;
+            (choice.policy, Some(choice))
+        }
     };
+    let order = match (&choice, policy) {
+        (Some(choice), _) => choice.order.clone(),
+        (None, Policy::Ic) => plan.order.clone(),
+        (None, other) => order_of(other, &read.flow),
+    };
+    let mut reached = reach(dag, order);
     let mut curve = Vec::new();
     if let Some(most) = sizes.cap {
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
@@ -67,7 +79,8 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         read: &read,
         plan: &plan,
         reached: &reached,
-        policy: settings.policy,
+        policy,
+        choice: choice.as_ref(),
         sizes: &sizes,
         peak,
         curve: &curve,
@@ -94,6 +107,18 @@ fn write_certificate(path: &Path, flow: &Flow, plan: &Plan, out: &Output) -> Res
         serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
         writeln!(file)
     })
+}
+
+/// Flags of simulated worlds only matter where a policy is to be chosen; bad numbers are told before the work begins.
+fn check_simulation(settings: &cli::Plan) -> Result<(), Failure> {
+    let flag = world::first_flag(&settings.world, &settings.runs);
+    match (settings.policy, flag) {
+        (Wanted::Given(_), Some(flag)) => Err(Failure::usage(
+            format!("{flag} means nothing without --policy auto"),
+            "leave it out, or add --policy auto",
+        )),
+        _ => world::check(&settings.runs),
+    }
 }
 
 fn round(ms: f64) -> f64 {
@@ -229,6 +254,7 @@ struct Report<'a> {
     plan: &'a Plan,
     reached: &'a Reached,
     policy: Policy,
+    choice: Option<&'a Choice>,
     sizes: &'a Sizes,
     peak: u64,
     curve: &'a [Capped],
@@ -298,8 +324,11 @@ impl Report<'_> {
             "memory": { "peak": self.peak, "unit": self.sizes.unit },
             "composite": plan.is_composite, "blocks": plan.blocks,
             "skeleton_removed": plan.skeleton_removed,
-            "baselines": baselines, "policy": policy_name(self.policy),
+            "baselines": baselines, "policy": super::contender::name(&self.policy),
         });
+        if let Some(choice) = self.choice {
+            value["auto"] = choice.json();
+        }
         if let Some(most) = self.sizes.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
@@ -350,6 +379,9 @@ impl Report<'_> {
             "  memory    {} open {} at the most\n",
             self.peak, self.sizes.unit
         );
+        if let Some(choice) = self.choice {
+            text += &format!("  policy    {}\n", choice.text());
+        }
         text += "  beside    ";
         let others: Vec<String> = (self.baselines().into_iter())
             .map(|(name, a)| format!("{name} {:.1} %", percent(a)))
@@ -367,12 +399,6 @@ impl Report<'_> {
         text += &format!("  order     {}{more}\n", first.join(", "));
         text
     }
-}
-
-fn policy_name(policy: Policy) -> String {
-    use clap::ValueEnum;
-    let value = policy.to_possible_value().expect("no policy is hidden");
-    value.get_name().to_owned()
 }
 
 /// The proof for machines.
