@@ -16,7 +16,10 @@ struct Draw(u64);
 
 impl Draw {
     fn below(&mut self, k: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % k
     }
 }
@@ -52,13 +55,19 @@ fn trees() {
             let (batch, cold) = timed(|| batcher.choose(requests, &Effort::default()));
             // A server leases what it hands out and asks again: part of the pieces changed.
             for &task in &batch.chosen {
-                batcher.state_mut().lease(task).expect("chosen tasks are eligible");
+                batcher
+                    .state_mut()
+                    .lease(task)
+                    .expect("chosen tasks are eligible");
             }
             let (batch, after_lease) = timed(|| batcher.choose(requests, &Effort::default()));
             let (_, warm) = fastest(5, || batcher.choose(requests, &Effort::default()));
             println!(
                 "trees of {size:3}: r = {requests:4}: first {:7.2} ms, after {requests} leases {:6.2} ms, warm {:6.2} ms, {:?}",
-                cold * 1e3, after_lease * 1e3, warm * 1e3, batch.quality
+                cold * 1e3,
+                after_lease * 1e3,
+                warm * 1e3,
+                batch.quality
             );
         }
     }
@@ -66,7 +75,8 @@ fn trees() {
 
 fn updates() {
     println!("-- incremental updates: executing all tasks of a layered dag one by one");
-    let family = cairn_dag::Family::parse("layered", &["100", "1000", "5"], &Default::default()).expect("a family");
+    let family = cairn_dag::Family::parse("layered", &["100", "1000", "5"], &Default::default())
+        .expect("a family");
     let dag = family.build(1).expect("fits");
     let mut state = BatchState::new(&dag);
     let ((), seconds) = timed(|| {
@@ -90,7 +100,11 @@ fn fast() {
     let (_, warm) = fastest(3, || batcher.choose(1000, &Effort::fast()));
     println!(
         "10⁶ eligible tasks, r = 1000: first {:.2}·10⁶ tasks/s, warm {:.1}·10⁶ tasks/s, {:?}, gain {} of at most {}",
-        1.0 / cold, 1.0 / warm, batch.quality, batch.gain, batch.bound
+        1.0 / cold,
+        1.0 / warm,
+        batch.quality,
+        batch.gain,
+        batch.bound
     );
 }
 
@@ -114,6 +128,10 @@ fn hard() {
             Quality::Exact => "exact".to_owned(),
             _ => format!("{:?}, bound {}", batch.quality, batch.bound),
         };
-        println!("{sources:4} sources: gain {:4} {gap}, {:.2} ms", batch.gain, seconds * 1e3);
+        println!(
+            "{sources:4} sources: gain {:4} {gap}, {:.2} ms",
+            batch.gain,
+            seconds * 1e3
+        );
     }
 }

@@ -83,7 +83,9 @@ print(time.perf_counter() - start)
 "#;
 
 fn beside_dask() {
-    println!("-- beside dask.order.order, the same graphs in one run (ours includes the certified bound)");
+    println!(
+        "-- beside dask.order.order, the same graphs in one run (ours includes the certified bound)"
+    );
     let folder = std::env::temp_dir().join("cairn-bench-dask");
     let Some(python) = python_with_dask(&folder) else {
         println!("SKIPPED: no dask could be installed");
@@ -105,8 +107,18 @@ fn beside_dask() {
             return;
         }
         let (_, ours) = planned(&dag);
-        let run = Command::new(&python).arg("-c").arg(DASK).arg(&graph).output();
-        let theirs = run.ok().and_then(|out| String::from_utf8(out.stdout).ok()?.trim().parse::<f64>().ok());
+        let run = Command::new(&python)
+            .arg("-c")
+            .arg(DASK)
+            .arg(&graph)
+            .output();
+        let theirs = run.ok().and_then(|out| {
+            String::from_utf8(out.stdout)
+                .ok()?
+                .trim()
+                .parse::<f64>()
+                .ok()
+        });
         match theirs {
             Some(theirs) => println!(
                 "{words:20} {:7} tasks: ours {ours:.3} s, dask {theirs:.3} s: {:.1} times faster",
@@ -126,23 +138,35 @@ fn python_with_dask(folder: &Path) -> Option<PathBuf> {
         check.is_ok_and(|out| out.status.success())
     };
     if !works(&python) {
-        Command::new("python3").args(["-m", "venv"]).arg(folder).status().ok()?;
-        Command::new(folder.join("bin/pip")).args(["install", "-q", "dask"]).status().ok()?;
+        Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(folder)
+            .status()
+            .ok()?;
+        Command::new(folder.join("bin/pip"))
+            .args(["install", "-q", "dask"])
+            .status()
+            .ok()?;
     }
     works(&python).then_some(python)
 }
 
 fn corpus() {
-    let folder = std::env::var_os("CAIRN_CORPUS").map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
+    let folder = std::env::var_os("CAIRN_CORPUS")
+        .map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
     let Ok(manifest) = std::fs::read_to_string(folder.join("manifest.csv")) else {
         println!("SKIPPED: no corpus of dags (set CAIRN_CORPUS)");
         return;
     };
     println!("-- the corpus: area in percent of the certified bound");
-    println!("| dag | tasks | verdict | cairn | fifo | lifo | critical path | outdegree | seconds |");
+    println!(
+        "| dag | tasks | verdict | cairn | fifo | lifo | critical path | outdegree | seconds |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     for line in manifest.lines().skip(1) {
-        let Some(name) = line.split(',').next() else { continue };
+        let Some(name) = line.split(',').next() else {
+            continue;
+        };
         let mut report = cairn_formats::Report::default();
         let limits = cairn_formats::Limits::default();
         let read = cairn_formats::Source::load(&folder.join(name), &limits, &mut report)

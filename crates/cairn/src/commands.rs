@@ -12,11 +12,11 @@ mod pictures;
 mod plan;
 mod prio;
 mod shell;
-mod verify;
 mod show;
 mod simulate;
 pub(crate) mod spread;
 mod study;
+mod verify;
 mod world;
 
 use crate::cli::Command;

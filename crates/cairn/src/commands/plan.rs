@@ -23,7 +23,7 @@ struct Reached {
 }
 
 pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
-    if settings.certificate.is_some() && settings.policy != Policy::Ic {
+    if settings.certificate.is_some() && settings.policy != Wanted::Given(Policy::Ic) {
         return Err(Failure::usage(
             "a certificate is about the plan's own order, not that of another policy",
             "leave out --policy, or --certificate",
