@@ -9,7 +9,10 @@ use std::process::Command;
 const CASE: &str = "CAIRN_BENCH_CLOSURE_CASE";
 
 /// Name, and how to make the dag.
-const CASES: &[(&str, fn() -> Dag)] = &[
+type Case = (&'static str, fn() -> Dag);
+
+/// All of them, each in a process of its own.
+const CASES: &[Case] = &[
     ("layered 1k", || layered(10, 100, 5)),
     ("layered 10k", || layered(100, 100, 5)),
     ("layered 100k", || layered(100, 1_000, 5)),
