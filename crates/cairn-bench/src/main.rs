@@ -1,8 +1,10 @@
 //! `cargo run --release -p cairn-bench -- [NAME…]`: measures the topics named, or all. Prints; asserts nothing.
 
+mod batch;
 mod closure;
 mod dag;
 mod measure;
+mod plan;
 mod read;
 mod sim;
 mod strands;
@@ -11,11 +13,21 @@ mod theory;
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
 const TOPICS: &[(&str, &str, fn())] = &[
     (
+        "batch",
+        "batches of tasks: calls, updates, hard instances",
+        batch::run,
+    ),
+    (
         "closure",
         "the hull of large dags: seconds, memory, growth",
         closure::run,
     ),
     ("dag", "memory and skeleton of dags of 10⁶ tasks", dag::run),
+    (
+        "plan",
+        "large dags, dask.order beside us, the corpus",
+        plan::run,
+    ),
     ("read", "load, parse and freeze large files", read::run),
     ("sim", "task completions a second in each world", sim::run),
     (

@@ -124,6 +124,17 @@ impl Format {
         }
     }
 
+    /// Whether files of this format can hold the priorities of tasks.
+    pub fn holds_priorities(self) -> bool {
+        match self {
+            Format::Dagman | Format::WfFormat | Format::Dot => true,
+            Format::FlowToml | Format::FlowJson | Format::FlowJsonLines => true,
+            Format::Dax | Format::PegasusYaml | Format::Makeflow | Format::Stg => false,
+            Format::Galaxy | Format::Taskcluster | Format::TaskEdge => false,
+            Format::Csv | Format::Tsv => false,
+        }
+    }
+
     /// The names of the formats that pass `test`, for messages.
     pub(crate) fn names(test: impl Fn(Format) -> bool) -> String {
         let formats = Format::ALL.into_iter().filter(|&f| test(f));

@@ -77,11 +77,7 @@ impl Source {
 
     /// Reads a file that another file names. Unlike [`Source::load`] this takes regular files only: what a
     /// downloaded workflow names must not make us wait at a pipe or a terminal.
-    pub(crate) fn load_named_by_file(
-        path: &Path,
-        limits: &Limits,
-        report: &mut Report,
-    ) -> Option<Source> {
+    pub fn load_named_by_file(path: &Path, limits: &Limits, report: &mut Report) -> Option<Source> {
         let text =
             open(path, true).and_then(|(file, size)| read_text(Box::new(file), size, limits));
         Source::loaded(Some(path), text, report)
@@ -108,6 +104,15 @@ impl Source {
                 report.error(place, refusal.message, refusal.help);
                 None
             }
+        }
+    }
+
+    /// The same input with another text.
+    pub(crate) fn with_text(&self, text: String) -> Source {
+        Source {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            text,
         }
     }
 

@@ -3,20 +3,23 @@
 //! [`plan()`] gives an order with a bound and a verdict. Beneath it, [`hull()`] finds the ideals that are best for
 //! their cost and [`upper_bound`] what follows for every schedule, and [`decide`] settles what lies between them.
 //! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), and the best tasks for a
-//! batch of requests ([`batch`]).
+//! batch of requests ([`batch`]). [`certificate()`] writes a plan down for a checker that does not trust this crate.
 
 pub mod batch;
 pub mod cap;
+mod certificate;
 mod closure;
 pub mod decide;
 mod error;
 mod hull;
 mod order;
+mod piece_flow;
 mod plan;
 pub mod policy;
 mod weights;
 mod work;
 
+pub use certificate::certificate;
 pub use closure::{Budget, Unlimited};
 pub use error::HullError;
 pub use hull::{Hull, Vertex, hull, upper_bound};

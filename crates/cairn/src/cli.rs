@@ -1,7 +1,9 @@
 //! The command line as people type it: flags and their help. Knows nothing of what commands do.
 
+use crate::commands::spread::{self, Durations};
 use cairn_formats::Format;
-use clap::builder::PossibleValuesParser;
+use cairn_sim::Spread;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -10,12 +12,46 @@ Examples:
   cairn info workflow.dag            what is in it: tasks, arcs, depth, blocks
   cairn plan workflow.dag            an order, its verdict, and the usual orders beside it
   cairn explain workflow.dag         why
+  cairn verify workflow.dag c.json   check a certificate of `plan --certificate c.json`
+  cairn prio workflow.dag --in-place its priorities, written into the file itself
   cairn check workflow.json          every problem, with file, line and cure
   cairn convert in.dax out.dag       from one format to another
   cairn gen airsn 250 -o airsn.dag   a dag from the literature
+  cairn simulate workflow.dag        what the order is worth on workers that come and go
+  cairn show workflow.dag -o x.html  pictures: eligible tasks under the bound, the dag by blocks
 
 A file named '-' is standard input; .gz and .zst are read directly.
 Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 130 interrupted.";
+
+const SIMULATE_EXAMPLES: &str = "\
+Worlds:
+  batches    requests come in batches (--gap, --size); those not served leave: the published study
+  pool       workers that come and go (--workers, --up, --down, --join, --stay, --speed, --lease …)
+  throttled  a queue beyond our control before --workers; at most --submitted tasks in it at once
+  trace      workers as recorded in a CSV file of rows worker,start,end (--trace, --repeat)
+
+A SPREAD is const:V, uniform:LOW:HIGH, normal:MEAN:DEVIATION, exp:MEAN, weibull:SHAPE:SCALE or
+lognormal:MEDIAN:SIGMA. A bare number is exp:MEAN for times, const:V for speeds and links.
+All policies meet the same workers and the same durations in each run; the same seed gives the same
+numbers on every machine. Ratios are of means, first policy over each other, below 1 where the first is faster.
+
+Examples:
+  cairn simulate workflow.dag
+  cairn simulate workflow.dag --world batches --gap 1 --size 16 --policies ic,fifo --runs 200 --seed 1 --json
+  cairn simulate workflow.json --world pool --workers 40 --up weibull:0.5:600 --down 60 -o result.html
+  cairn simulate workflow.json --world pool --speed lognormal:1:0.7 --bandwidth 1e7 --policies ic,heft,peft
+  cairn simulate workflow.dag --world trace --trace machines.csv --repeat --precision 0.01";
+
+const STUDY_EXAMPLES: &str = "\
+The grid's world is that of Malewicz, Foster, Rosenberg and Wilde (2006): batches of requests with exponential gaps
+and sizes, durations Normal(1, 0.1). With --pools three pools of volatile workers are played instead, sized by the
+width of the dag: scarce (width/8 workers, half of the time up), balanced (width/2), plentiful (2·width).
+Writes study.json, study.md and, for the grid, one heat map for each dag and rival.
+
+Examples:
+  cairn study -o study
+  cairn study inspiral.dax montage.dax --gaps 0.1,1,10 --sizes 1,4,16,64 --runs 50 -o study
+  cairn study --pools corpus/*.json --runs 30 -o pools";
 
 /// Schedule dags so that as many tasks as possible stay ready, and prove how good the order is.
 #[derive(Debug, Parser)]
@@ -85,9 +121,19 @@ pub(crate) enum Command {
     Gen(Gen),
     /// Find an order that keeps as many tasks eligible as possible, and prove how good it is
     #[command(
-        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40"
+        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
     )]
     Plan(Plan),
+    /// Accept or reject a certificate: a small checker that trusts no planner
+    #[command(
+        after_help = "Says what it proved itself and what it only did not disprove. Exit code 0 when accepted, 1 when rejected,\n2 when the workflow or the certificate cannot be read.\n\nExamples:\n  cairn plan workflow.dag --certificate proof.json\n  cairn verify workflow.dag proof.json\n  cairn verify workflow.dag proof.json --json"
+    )]
+    Verify(Verify),
+    /// Write priorities into the workflow's own file, everything else byte for byte
+    #[command(
+        after_help = "Formats with a place for priorities: dagman, wfformat, dot, toml, json, jsonl. The task to execute first gets the\nnumber of tasks, the last one 1. Files are replaced whole or not at all; running it again changes nothing.\nA DAGMan workflow of several files (INCLUDE, SPLICE) is edited in all of them: with -o, name a folder.\n\nExamples:\n  cairn prio workflow.dag > with-priorities.dag\n  cairn prio workflow.dag --in-place --backup .orig\n  cairn prio workflow.json -o out.json --keep\n  zcat flow.toml.gz | cairn prio - -o flow.toml"
+    )]
+    Prio(Prio),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
     #[command(
         after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag"
@@ -98,6 +144,17 @@ pub(crate) enum Command {
         after_help = "Asking for more tasks than are eligible gives all that are; asking for none gives none.\n\nExamples:\n  cairn batch workflow.dag -r 8\n  cairn batch workflow.dag --executed fetch,index -r 8 --json\n  cairn batch workflow.dag --executed @done.txt -r 8,4,4"
     )]
     Batch(Batch),
+    /// What is the order worth? Play policies against each other on simulated workers
+    #[command(after_help = SIMULATE_EXAMPLES)]
+    Simulate(Simulate),
+    /// The published evaluation: ratios of mean times over a grid of batches, as tables and heat maps
+    #[command(after_help = STUDY_EXAMPLES)]
+    Study(Study),
+    /// Draw: eligible tasks of all policies under the bound, the dag by blocks, memory against area
+    #[command(
+        after_help = "SVG and PNG hold one figure, HTML any number with a table.\n\nExamples:\n  cairn show workflow.dag -o curves.svg\n  cairn show workflow.dag --what dag -o dag.png\n  cairn show workflow.dag -o page.html\n  cairn show workflow.dag -o few.svg --policies ic,fifo"
+    )]
+    Show(Show),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  cairn completions bash > /etc/bash_completion.d/cairn")]
     Completions {
@@ -170,16 +227,55 @@ pub(crate) struct Plan {
     pub(crate) input: Input,
     /// How to order the tasks
     #[arg(long, value_name = "POLICY", default_value = "ic")]
-    pub(crate) policy: Policy,
+    pub(crate) policy: Wanted,
     /// Most results that may be open at once: a count, or bytes as in 512MB or 2GiB where the input has sizes
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
+    /// Also write a certificate that `cairn verify` checks
+    #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
+    pub(crate) certificate: Option<PathBuf>,
     /// Leave order, priority, profile and bound out of the JSON
     #[arg(long)]
     pub(crate) no_arrays: bool,
     /// Print only the order, one task a line
     #[arg(long, conflicts_with = "json")]
     pub(crate) order: bool,
+    #[command(flatten)]
+    pub(crate) world: World,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The certificate to check
+    #[arg(value_name = "CERTIFICATE")]
+    pub(crate) certificate: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prio {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The file to write, or a folder for a workflow of several files [default: standard output]
+    #[arg(short, long, value_name = "OUT", conflicts_with = "in_place")]
+    pub(crate) out: Option<PathBuf>,
+    /// Edit the file itself, and the files it includes and splices
+    #[arg(short, long)]
+    pub(crate) in_place: bool,
+    /// Tasks that have a priority keep it; the others are numbered as usual
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Keep each old file under its name with this suffix
+    #[arg(long, value_name = "SUFFIX", requires = "in_place")]
+    pub(crate) backup: Option<String>,
+    /// How to order the tasks
+    #[arg(long, value_name = "POLICY", default_value = "ic")]
+    pub(crate) policy: Policy,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }
@@ -217,6 +313,252 @@ pub(crate) enum Policy {
     Outdegree,
     /// Fewest open results first
     Memory,
+}
+
+/// What `plan` may be asked for: a policy, or the one that wins in a given world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Given(Policy),
+    Auto,
+}
+
+impl ValueEnum for Wanted {
+    fn value_variants<'a>() -> &'a [Wanted] {
+        const ALL: [Wanted; 7] = [
+            Wanted::Given(Policy::Ic),
+            Wanted::Given(Policy::Fifo),
+            Wanted::Given(Policy::Lifo),
+            Wanted::Given(Policy::CriticalPath),
+            Wanted::Given(Policy::Outdegree),
+            Wanted::Given(Policy::Memory),
+            Wanted::Auto,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Wanted::Given(policy) => policy.to_possible_value(),
+            Wanted::Auto => {
+                Some(PossibleValue::new("auto").help("Whichever wins in simulations of --world"))
+            }
+        }
+    }
+}
+
+/// A policy that can be simulated: one that is a fixed order, or one that only exists at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contender {
+    Listed(Policy),
+    Random,
+    Heft,
+    Peft,
+}
+
+impl ValueEnum for Contender {
+    fn value_variants<'a>() -> &'a [Contender] {
+        const ALL: [Contender; 9] = [
+            Contender::Listed(Policy::Ic),
+            Contender::Listed(Policy::Fifo),
+            Contender::Listed(Policy::Lifo),
+            Contender::Listed(Policy::CriticalPath),
+            Contender::Listed(Policy::Outdegree),
+            Contender::Listed(Policy::Memory),
+            Contender::Random,
+            Contender::Heft,
+            Contender::Peft,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = |name, help| Some(PossibleValue::new(name).help(help));
+        match self {
+            Contender::Listed(policy) => policy.to_possible_value(),
+            Contender::Random => value("random", "A random order, drawn anew for each run"),
+            Contender::Heft => value("heft", "Earliest finish time; knows speeds and transfers"),
+            Contender::Peft => value("peft", "As heft, with a look ahead"),
+        }
+    }
+}
+
+/// Where simulated workers come from, and how long tasks take. Nothing has a default here: commands ask what was given.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "World")]
+pub(crate) struct World {
+    /// Where workers come from [default: batches]
+    #[arg(long, value_name = "WORLD")]
+    pub(crate) world: Option<WorldName>,
+    /// batches: mean time between two batches [default: the mean duration of a task]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) gap: Option<f64>,
+    /// batches: mean number of requests in a batch [default: 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) size: Option<f64>,
+    /// pool, throttled: how many workers [default: 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) workers: Option<u32>,
+    /// throttled: how many tasks may be queued or running at once [default: as many as workers]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) submitted: Option<u32>,
+    /// pool: how long a worker is up at a time [default: always]
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
+    pub(crate) up: Option<Spread>,
+    /// pool: how long a worker is down in between
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
+    pub(crate) down: Option<Spread>,
+    /// pool: mean time between further workers that join [default: none do]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) join: Option<f64>,
+    /// pool: how long a worker belongs to the pool before it leaves for good [default: for ever]
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
+    pub(crate) stay: Option<Spread>,
+    /// trace: CSV file with rows worker,start,end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// trace: start over when the record ends
+    #[arg(long)]
+    pub(crate) repeat: bool,
+    /// pool, trace: work a worker does in a second [default: 1]
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
+    pub(crate) speed: Option<Spread>,
+    /// pool, trace: cores of a worker; tasks then take the cores the input gives
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) cores: Option<u32>,
+    /// pool, trace: bytes a second of a worker's link; inputs made elsewhere must travel
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
+    pub(crate) bandwidth: Option<Spread>,
+    /// pool, trace: seconds for each input that must travel
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
+    pub(crate) latency: Option<Spread>,
+    /// pool, trace: a task not delivered after so many times its expected duration is given out again [default: 3]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    pub(crate) lease: Option<f64>,
+    /// pool, trace: idle workers get second copies of the last N tasks
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) tail: Option<u32>,
+    /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations)]
+    pub(crate) durations: Option<Durations>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorldName {
+    /// Requests in batches; those not served leave
+    Batches,
+    /// Workers that come and go by chance
+    Pool,
+    /// A queue with a limit
+    Throttled,
+    /// Workers as recorded
+    Trace,
+}
+
+/// How often to simulate.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Runs")]
+pub(crate) struct Runs {
+    /// The most runs of each policy [default: 200]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) runs: Option<usize>,
+    /// Number that fixes every random choice [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Stop early, when all ratios of times are known to within this share, such as 0.01
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) precision: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Policies to compare; ratios are of the first over each other
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ic,fifo,critical-path"
+    )]
+    pub(crate) policies: Vec<Contender>,
+    /// Write the result too: .svg, .png, .html or .json; may be repeated
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) world: World,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Study {
+    /// The workflows to study [default: AIRSN of width 250, generated]
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The folder to write to; made if it does not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Mean times between batches, in mean durations of a task
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        default_value = "0.001,0.01,0.1,0.3,1,3,10,100,1000"
+    )]
+    pub(crate) gaps: Vec<f64>,
+    /// Mean numbers of requests in a batch
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        default_value = "1,2,4,8,16,32,64,128,256,512,1024,2048,4096"
+    )]
+    pub(crate) sizes: Vec<f64>,
+    /// Play three pools of volatile workers instead of the grid
+    #[arg(long, conflicts_with_all = ["gaps", "sizes"])]
+    pub(crate) pools: bool,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The file to write: .svg, .png or .html; may be repeated
+    #[arg(short, long, value_name = "OUT", required = true)]
+    pub(crate) out: Vec<PathBuf>,
+    /// What to draw [default: all for HTML, else curves]
+    #[arg(long, value_name = "FIGURE")]
+    pub(crate) what: Option<Drawing>,
+    /// Policies whose curves are drawn; the first is in front, and its best steps are marked
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ic,fifo,lifo,critical-path,outdegree,memory"
+    )]
+    pub(crate) policies: Vec<Policy>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Drawing {
+    /// Eligible tasks after each executed task, under the certified bound
+    Curves,
+    /// The dag by levels, coloured by block, numbered by order
+    Dag,
+    /// Area against peak memory
+    Tradeoff,
+    /// Everything; HTML only
+    All,
 }
 
 #[derive(Debug, Args)]

@@ -1,13 +1,23 @@
 //! One module a command: settings in, one library call, output. Knows no algorithm.
 
+mod auto;
 mod batch;
 mod check;
+mod contender;
 mod convert;
 mod explain;
 pub(crate) mod generate;
 mod info;
+mod pictures;
 mod plan;
+mod prio;
 mod shell;
+mod show;
+mod simulate;
+pub(crate) mod spread;
+mod study;
+mod verify;
+mod world;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -20,8 +30,13 @@ pub(crate) fn run(command: Command, out: &Output) -> Result<(), Failure> {
         Command::Convert(settings) => convert::run(&settings, out),
         Command::Gen(settings) => generate::run(&settings, out),
         Command::Plan(settings) => plan::run(&settings, out),
+        Command::Verify(settings) => verify::run(&settings, out),
+        Command::Prio(settings) => prio::run(&settings, out),
         Command::Explain(settings) => explain::run(&settings, out),
         Command::Batch(settings) => batch::run(&settings, out),
+        Command::Simulate(settings) => simulate::run(&settings, out),
+        Command::Study(settings) => study::run(&settings, out),
+        Command::Show(settings) => show::run(&settings, out),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { folder } => shell::manual(&folder, out),
     }

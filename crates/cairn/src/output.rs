@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use cairn_formats::{Problem, Report, Severity};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where output goes and in which form.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,12 @@ impl Output {
     pub(crate) fn progress(&self, what: &'static str) -> Progress {
         let show = !self.quiet && !self.json && std::io::stderr().is_terminal();
         Progress::start(what, show)
+    }
+
+    /// A bar on standard error when it is a terminal and the work lasts over a second; gone when dropped.
+    pub(crate) fn bar(&self, what: &'static str, total: usize) -> Bar {
+        let show = !self.quiet && !self.json && std::io::stderr().is_terminal();
+        Bar::new(what, total, show)
     }
 
     /// Prints the warnings of a usable input.
@@ -180,6 +186,44 @@ impl Drop for Progress {
     }
 }
 
+/// A bar that appears after a second and counts up to a total.
+pub(crate) struct Bar {
+    bar: indicatif::ProgressBar,
+    started: std::time::Instant,
+    show: bool,
+}
+
+impl Bar {
+    fn new(what: &'static str, total: usize, show: bool) -> Bar {
+        let bar = indicatif::ProgressBar::new(total as u64).with_message(what);
+        let style =
+            indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Bar {
+            bar,
+            started: std::time::Instant::now(),
+            show,
+        }
+    }
+
+    /// So much is done. May be called from any thread.
+    pub(crate) fn at(&self, done: usize) {
+        if self.show && self.started.elapsed().as_secs() >= 1 {
+            self.bar.set_position(done as u64);
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if self.show {
+            self.bar.finish_and_clear();
+        }
+    }
+}
+
 /// Problems for machines.
 pub(crate) fn problems_json(report: &Report) -> Value {
     let one = |p: &Problem| {
@@ -207,26 +251,95 @@ pub(crate) fn write_file(
             .map_err(|e| Failure::writing("standard output", &e));
     }
     let shown = path.display().to_string();
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
     let replace = || -> std::io::Result<()> {
         // A device such as /dev/null cannot be renamed over.
         if path.exists() && !path.metadata()?.is_file() {
             let mut out = std::fs::File::create(path)?;
             return write(&mut out);
         }
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".cairn-")
-            .tempfile_in(folder)?;
-        let mut out = std::io::BufWriter::with_capacity(1 << 16, temporary.as_file_mut());
-        write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        give_usual_rights(temporary.as_file(), path)?;
-        temporary.persist(path).map_err(|e| e.error)?;
+        let target = real(path);
+        let staged = stage(&target, write)?;
+        staged.persist(&target).map_err(|e| e.error)?;
         Ok(())
     };
     replace().map_err(|e| Failure::writing(&shown, &e))
+}
+
+/// Replaces several files, each whole: all are written into temporary files before the first is renamed, so a full disk
+/// or a missing right leaves every one as it was. With `backup` the old ones are kept under that suffix, which must not
+/// be taken.
+pub(crate) fn replace_files(
+    files: &[(PathBuf, Vec<u8>)],
+    backup: Option<&str>,
+) -> Result<(), Failure> {
+    let kept = |path: &Path| {
+        backup.map(|suffix| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        })
+    };
+    for old in files.iter().filter_map(|(path, _)| kept(path)) {
+        if old.symlink_metadata().is_ok() {
+            return Err(Failure::usage(
+                format!(
+                    "{} exists and would be overwritten by the backup",
+                    old.display()
+                ),
+                "move it away, or choose another suffix with --backup",
+            ));
+        }
+    }
+    let failed = |path: &Path, e: &std::io::Error| Failure::writing(&path.display().to_string(), e);
+    let mut staged = Vec::new();
+    for (path, bytes) in files {
+        let target = real(path);
+        let new = stage(&target, |out| out.write_all(bytes))
+            // The old text may go only when the new one is on the disk.
+            .and_then(|new| new.as_file().sync_all().map(|()| new))
+            .map_err(|e| failed(path, &e))?;
+        staged.push((new, target));
+    }
+    let mut copies = Vec::new();
+    for (path, _) in files {
+        if let Some(old) = kept(path) {
+            let copy = std::fs::read(path)
+                .and_then(|bytes| stage(path, |out| out.write_all(&bytes)))
+                .map_err(|e| failed(&old, &e))?;
+            copies.push((copy, old));
+        }
+    }
+    for (copy, old) in copies {
+        let done = copy.persist_noclobber(&old);
+        done.map_err(|e| failed(&old, &e.error))?;
+    }
+    for (new, target) in staged {
+        let done = new.persist(&target);
+        done.map_err(|e| failed(&target, &e.error))?;
+    }
+    Ok(())
+}
+
+/// The file itself where the path is a link to it: links stay links.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Writes a temporary file beside `path`, ready to be renamed, with the rights of `path`.
+fn stage(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".cairn-")
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, temporary.as_file_mut());
+    write(&mut out)?;
+    out.flush()?;
+    drop(out);
+    give_usual_rights(temporary.as_file(), path)?;
+    Ok(temporary)
 }
 
 /// A temporary file is private; the file it becomes keeps the old one's rights, or gets the usual ones.

@@ -115,7 +115,20 @@ fn completions_and_manual_pages_are_made() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in ["info", "check", "convert", "gen", "completions", "man"] {
+    for command in [
+        "info",
+        "check",
+        "convert",
+        "gen",
+        "plan",
+        "explain",
+        "batch",
+        "simulate",
+        "study",
+        "show",
+        "completions",
+        "man",
+    ] {
         let run = cairn(&[command, "--help"]);
         assert_eq!(run.code, 0);
         assert!(run.stdout.contains("Example"), "{command}");

@@ -28,15 +28,32 @@ pub(super) struct Lexer<'a> {
     text: &'a str,
     /// Where the next token begins, or blanks and comments before it.
     at: usize,
+    /// Where the token before the last one ended.
+    before: usize,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Lexer<'a> {
-        Lexer { text, at: 0 }
+        Lexer {
+            text,
+            at: 0,
+            before: 0,
+        }
+    }
+
+    /// Where the last token ended.
+    pub(super) fn end(&self) -> usize {
+        self.at
+    }
+
+    /// Where the token before the last one ended.
+    pub(super) fn end_before(&self) -> usize {
+        self.before
     }
 
     /// The next token and where it begins. Strings joined by `+` are one token.
     pub(super) fn next(&mut self) -> Result<(Token<'a>, usize), Wrong> {
+        self.before = self.at;
         self.skip_blanks()?;
         let start = self.at;
         let rest = &self.text.as_bytes()[start..];

@@ -6,7 +6,9 @@
 
 mod lexer;
 mod read;
+mod spots;
 mod write;
 
 pub(crate) use read::read;
+pub(crate) use spots::spots;
 pub(crate) use write::write;

@@ -1,6 +1,7 @@
 //! Reads DOT: the grammar, with an explicit stack instead of recursion. Knows nothing of characters.
 
 use super::lexer::{Lexer, Token, Wrong};
+use super::spots::{Lists, Sites, Written};
 use crate::draft::{Draft, mark_at};
 use crate::{Report, Source};
 use cairn_dag::{Flow, Symbol};
@@ -14,9 +15,20 @@ const MOST_PRODUCTS: usize = 1 << 25;
 ///
 /// Time and space linear in the text, but for `{a b} -> {c d}`, which makes every pair an arc, up to a limit.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
+    read_with_sites(source, report, None)
+}
+
+/// Reads, and notes where nodes and their priorities stand when `sites` is given.
+pub(super) fn read_with_sites<'r>(
+    source: &Source,
+    report: &'r mut Report,
+    sites: Option<&'r mut Sites>,
+) -> Option<Flow> {
     let mut parser = Parser {
         lexer: Lexer::new(source.text()),
         draft: Draft::new(source, report),
+        sites,
+        node_end: 0,
         peeked: None,
         frames: Vec::new(),
         members: Vec::new(),
@@ -33,6 +45,9 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
 struct Parser<'s, 'r> {
     lexer: Lexer<'s>,
     draft: Draft<'s, 'r>,
+    sites: Option<&'r mut Sites>,
+    /// Where the last node, with its port, ended.
+    node_end: usize,
     peeked: Option<(Token<'s>, usize)>,
     /// The open braces: the graph itself and the subgraphs inside each other.
     frames: Vec<Frame<'s>>,
@@ -191,7 +206,13 @@ impl<'s> Parser<'s, '_> {
                 "expected a node or a subgraph after ->",
                 "correct the DOT here",
             ),
-            Token::Mark(b'}') => self.close(),
+            Token::Mark(b'}') => {
+                let end_before = self.lexer.end_before();
+                if let Some(sites) = &mut self.sites {
+                    sites.close(end_before, at);
+                }
+                self.close()
+            }
             Token::Mark(b';' | b',') => Ok(()),
             Token::Line => wrong(
                 at,
@@ -255,6 +276,8 @@ impl<'s> Parser<'s, '_> {
 
     /// `ID = ID`, or a node, perhaps with a port.
     fn node(&mut self, name: Cow<'s, str>, at: usize, after_arrow: bool) -> Step {
+        let name_end = self.lexer.end();
+        self.node_end = name_end;
         if !after_arrow && self.take(b'=')? {
             self.id("a value")?;
             return Ok(());
@@ -262,11 +285,18 @@ impl<'s> Parser<'s, '_> {
         for _ in 0..2 {
             if self.take(b':')? {
                 self.id("a port")?;
+                self.node_end = self.lexer.end();
             }
         }
         let declared = match self.draft.build.lookup(&name) {
             Some(node) => Some(node),
-            None => self.draft.declare(&name, mark_at(at)),
+            None => {
+                let node = self.draft.declare(&name, mark_at(at));
+                if let (Some(sites), Some(node)) = (&mut self.sites, node) {
+                    sites.declare(node, at..name_end);
+                }
+                node
+            }
         };
         let Some(node) = declared else {
             return Ok(()); // reported; only an empty name cannot be declared
@@ -293,9 +323,14 @@ impl<'s> Parser<'s, '_> {
             }
             Token::Mark(b'[') => match (left, end) {
                 (None, End::Node(node)) => self.node_attributes(node),
-                _ => self.attributes(|_, _, _, _| {}),
+                _ => self.attributes(|_, _, _, _, _| {}).map(drop),
             },
-            _ => Ok(()),
+            _ => {
+                if let (Some(sites), None, End::Node(node)) = (&mut self.sites, left, end) {
+                    sites.bare(node, self.node_end);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -358,7 +393,7 @@ impl<'s> Parser<'s, '_> {
             return Ok(());
         }
         let of_nodes = is(of, "node");
-        self.attributes(|draft, key, _, at| {
+        let lists = self.attributes(|draft, key, _, at, _| {
             if of_nodes && Attribute::of(key).is_some() {
                 draft.warning(
                     mark_at(at),
@@ -366,14 +401,19 @@ impl<'s> Parser<'s, '_> {
                     "give the attribute to each node",
                 );
             }
-        })
+        });
+        lists.map(drop)
     }
 
     fn node_attributes(&mut self, node: Symbol) -> Step {
-        self.attributes(|draft, key, value, at| {
+        let mut priorities = Vec::new();
+        let lists = self.attributes(|draft, key, value, at, written| {
             let Some(attribute) = Attribute::of(key) else {
                 return;
             };
+            if matches!(attribute, Attribute::Priority) {
+                priorities.push(written);
+            }
             if !attribute.set(draft, node, value) {
                 draft.warning(
                     mark_at(at),
@@ -381,26 +421,48 @@ impl<'s> Parser<'s, '_> {
                     attribute.expects(),
                 );
             }
-        })
+        })?;
+        if let Some(sites) = &mut self.sites {
+            sites.attributes(node, &lists, priorities);
+        }
+        Ok(())
     }
 
     /// Any number of lists `[key = value, …]`.
-    fn attributes(&mut self, mut take: impl FnMut(&mut Draft<'s, '_>, &str, &str, usize)) -> Step {
+    fn attributes(
+        &mut self,
+        mut take: impl FnMut(&mut Draft<'s, '_>, &str, &str, usize, Written),
+    ) -> Result<Lists, Wrong> {
+        let mut lists = Lists::default();
         while self.take(b'[')? {
+            if lists.open == 0 {
+                lists.open = self.lexer.end();
+            }
             while !self.take(b']')? {
                 if self.take(b',')? || self.take(b';')? {
                     continue;
                 }
                 let at = self.peeked_at();
                 let key = self.id("an attribute or ]")?;
-                let value = match self.take(b'=')? {
-                    true => self.id("a value")?,
-                    false => Cow::Borrowed("true"),
+                let mut end = self.lexer.end();
+                let mut start = end;
+                let has_value = self.take(b'=')?;
+                let mut value = Cow::Borrowed("true");
+                if has_value {
+                    self.peek()?;
+                    start = self.peeked_at();
+                    value = self.id("a value")?;
+                    end = self.lexer.end();
+                }
+                let written = Written {
+                    value: start..end,
+                    has_value,
                 };
-                take(&mut self.draft, &key, &value, at);
+                take(&mut self.draft, &key, &value, at, written);
+                lists.last = Some(end);
             }
         }
-        Ok(())
+        Ok(lists)
     }
 }
 

@@ -56,6 +56,13 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     for task in &executed {
         reader.execution(task, &tasks);
     }
+    // An execution's record says what was; what the specification asks for goes before it.
+    for (task, symbol) in tasks.iter().zip(&reader.symbols) {
+        if let (Some(priority), Some(symbol)) = (task.priority, *symbol) {
+            let build = &mut reader.draft.build;
+            build.set_priority(symbol, priority.round() as i64);
+        }
+    }
     reader.draft.finish()
 }
 

@@ -47,8 +47,8 @@ impl Default for Limits {
         Limits {
             component: Effort::default(),
             components: 4_000_000_000,
-            across: 400_000_000,
-            improve: 200_000_000,
+            across: 200_000_000,
+            improve: 25_000_000,
             most_for_across: 12_000,
         }
     }

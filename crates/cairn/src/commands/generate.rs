@@ -41,7 +41,7 @@ pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
 }
 
 /// The dag with names for its tasks.
-fn named(dag: &Dag) -> Flow {
+pub(crate) fn named(dag: &Dag) -> Flow {
     let mut build = FlowBuilder::new();
     let symbols: Vec<_> = (dag.tasks())
         .map(|t| {

@@ -1,6 +1,8 @@
 //! `cairn plan`: the order, its profile, the verdict, the usual orders beside it.
 
-use crate::cli::{self, Policy};
+use super::auto::{self, Choice};
+use super::world;
+use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
@@ -21,7 +23,20 @@ struct Reached {
 }
 
 pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
+    if settings.certificate.is_some() && settings.policy != Wanted::Given(Policy::Ic) {
+        return Err(Failure::usage(
+            "a certificate is about the plan's own order, not that of another policy",
+            "leave out --policy, or --certificate",
+        ));
+    }
+    if settings.certificate.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(
+            "the certificate cannot go to standard output, where the plan goes",
+            "name a file, such as --certificate proof.json",
+        ));
+    }
     let stop = limits::stop(&settings.limits)?;
+    check_simulation(settings)?;
     let started = Instant::now();
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
@@ -31,11 +46,23 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let progress = out.progress("planning");
     let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
     drop(progress);
+    if let Some(path) = &settings.certificate {
+        write_certificate(path, &read.flow, &plan, out)?;
+    }
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
-    let mut reached = match settings.policy {
-        Policy::Ic => reach(dag, plan.order.clone()),
-        other => reach(dag, order_of(other, &read.flow)),
+    let (policy, choice) = match settings.policy {
+        Wanted::Given(policy) => (policy, None),
+        Wanted::Auto => {
+            let choice = auto::choose(&read.flow, &plan.order, settings, out)?;
+            (choice.policy, Some(choice))
+        }
     };
+    let order = match (&choice, policy) {
+        (Some(choice), _) => choice.order.clone(),
+        (None, Policy::Ic) => plan.order.clone(),
+        (None, other) => order_of(other, &read.flow),
+    };
+    let mut reached = reach(dag, order);
     let mut curve = Vec::new();
     if let Some(most) = sizes.cap {
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
@@ -52,7 +79,8 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         read: &read,
         plan: &plan,
         reached: &reached,
-        policy: settings.policy,
+        policy,
+        choice: choice.as_ref(),
         sizes: &sizes,
         peak,
         curve: &curve,
@@ -68,6 +96,29 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
     out.answer(&value, &text)
+}
+
+fn write_certificate(path: &Path, flow: &Flow, plan: &Plan, out: &Output) -> Result<(), Failure> {
+    let progress = out.progress("writing the certificate");
+    let certificate = cairn_plan::certificate(flow, plan)
+        .map_err(|e| Failure::usage(format!("no certificate: {e}"), ""))?;
+    drop(progress);
+    write_file(path, |file| {
+        serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
+        writeln!(file)
+    })
+}
+
+/// Flags of simulated worlds only matter where a policy is to be chosen; bad numbers are told before the work begins.
+fn check_simulation(settings: &cli::Plan) -> Result<(), Failure> {
+    let flag = world::first_flag(&settings.world, &settings.runs);
+    match (settings.policy, flag) {
+        (Wanted::Given(_), Some(flag)) => Err(Failure::usage(
+            format!("{flag} means nothing without --policy auto"),
+            "leave it out, or add --policy auto",
+        )),
+        _ => world::check(&settings.runs),
+    }
 }
 
 fn round(ms: f64) -> f64 {
@@ -185,12 +236,25 @@ fn under_cap(dag: &Dag, order: &[TaskId], sizes: &Sizes, most: u64) -> Result<Ca
     })
 }
 
+/// The verdict on an order with this profile, which may not be the plan's own.
+pub(crate) fn verdict(plan: &Plan, profile: &[u32]) -> &'static str {
+    if profile == plan.bound {
+        return "optimal";
+    }
+    match plan.word {
+        Word::NoneExists => "none-exists",
+        Word::Optimal => "suboptimal",
+        Word::Open => "open",
+    }
+}
+
 /// Everything that is printed about a plan.
 struct Report<'a> {
     read: &'a Read,
     plan: &'a Plan,
     reached: &'a Reached,
     policy: Policy,
+    choice: Option<&'a Choice>,
     sizes: &'a Sizes,
     peak: u64,
     curve: &'a [Capped],
@@ -199,14 +263,7 @@ struct Report<'a> {
 impl Report<'_> {
     /// The verdict on the order printed, which may not be the plan's own.
     fn verdict(&self) -> &'static str {
-        if self.reached.profile == self.plan.bound {
-            return "optimal";
-        }
-        match self.plan.word {
-            Word::NoneExists => "none-exists",
-            Word::Optimal => "suboptimal",
-            Word::Open => "open",
-        }
+        verdict(self.plan, &self.reached.profile)
     }
 
     fn ratio(&self, reached: u64) -> f64 {
@@ -267,8 +324,11 @@ impl Report<'_> {
             "memory": { "peak": self.peak, "unit": self.sizes.unit },
             "composite": plan.is_composite, "blocks": plan.blocks,
             "skeleton_removed": plan.skeleton_removed,
-            "baselines": baselines, "policy": policy_name(self.policy),
+            "baselines": baselines, "policy": super::contender::name(&self.policy),
         });
+        if let Some(choice) = self.choice {
+            value["auto"] = choice.json();
+        }
         if let Some(most) = self.sizes.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
@@ -319,6 +379,9 @@ impl Report<'_> {
             "  memory    {} open {} at the most\n",
             self.peak, self.sizes.unit
         );
+        if let Some(choice) = self.choice {
+            text += &format!("  policy    {}\n", choice.text());
+        }
         text += "  beside    ";
         let others: Vec<String> = (self.baselines().into_iter())
             .map(|(name, a)| format!("{name} {:.1} %", percent(a)))
@@ -336,12 +399,6 @@ impl Report<'_> {
         text += &format!("  order     {}{more}\n", first.join(", "));
         text
     }
-}
-
-fn policy_name(policy: Policy) -> String {
-    use clap::ValueEnum;
-    let value = policy.to_possible_value().expect("no policy is hidden");
-    value.get_name().to_owned()
 }
 
 /// The proof for machines.

@@ -1,0 +1,195 @@
+//! Plans: large dags, the corpus with every baseline beside, and `dask.order` on the same graphs.
+
+use crate::measure::timed;
+use cairn_dag::{Dag, Family};
+use cairn_plan::{Limits, Plan, Word, plan};
+use cairn_theory::profile::{area, profile};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub fn run() {
+    large();
+    beside_dask();
+    corpus();
+}
+
+fn family(words: &str) -> Dag {
+    let words: Vec<&str> = words.split(' ').collect();
+    let family = Family::parse(words[0], &words[1..], &Default::default()).expect("a family");
+    family.build(1).expect("fits")
+}
+
+fn planned(dag: &Dag) -> (Plan, f64) {
+    timed(|| plan(dag, &Limits::default(), &|| false))
+}
+
+fn word(plan: &Plan) -> &'static str {
+    match plan.word {
+        Word::Optimal => "optimal",
+        Word::NoneExists => "none-exists",
+        Word::Open => "open",
+    }
+}
+
+fn ratio(plan: &Plan, reached: u64) -> f64 {
+    100.0 * reached as f64 / area(&plan.bound).max(1) as f64
+}
+
+fn large() {
+    println!("-- large dags: order, bound, verdict");
+    let mut layered: Vec<(f64, f64)> = Vec::new();
+    for words in [
+        "layered 32 32 5",
+        "layered 100 100 5",
+        "layered 300 100 5",
+        "layered 1000 100 5",
+        "layered 1000 1000 5",
+        "mesh 1414",
+        "fft 16",
+        "tree 19",
+    ] {
+        let dag = family(words);
+        let (plan, seconds) = planned(&dag);
+        println!(
+            "{words:20} {:8} tasks {:8} arcs: {seconds:8.2} s, {}, {:.3} % of the bound",
+            dag.len(),
+            dag.arc_count(),
+            word(&plan),
+            ratio(&plan, area(&plan.profile))
+        );
+        if words.starts_with("layered") {
+            layered.push((dag.len() as f64, seconds));
+        }
+    }
+    if let (Some(first), Some(last)) = (layered.first(), layered.last()) {
+        let exponent = (last.1 / first.1).ln() / (last.0 / first.0).ln();
+        println!("growth over 10³…10⁶ layered tasks: n^{exponent:.2}");
+    }
+}
+
+/// Times `dask.order.order` on a graph given as lines "child parent parent …".
+const DASK: &str = r#"
+import sys, time
+from dask.order import order
+from dask._task_spec import Task, TaskRef
+def nothing(*args): return None
+dsk = {}
+for line in open(sys.argv[1]):
+    child, *parents = map(int, line.split())
+    dsk[child] = Task(child, nothing, *[TaskRef(p) for p in parents])
+start = time.perf_counter()
+order(dsk)
+print(time.perf_counter() - start)
+"#;
+
+fn beside_dask() {
+    println!(
+        "-- beside dask.order.order, the same graphs in one run (ours includes the certified bound)"
+    );
+    let folder = std::env::temp_dir().join("cairn-bench-dask");
+    let Some(python) = python_with_dask(&folder) else {
+        println!("SKIPPED: no dask could be installed");
+        return;
+    };
+    for words in ["layered 100 100 3", "layered 300 100 3", "mesh 447"] {
+        let dag = family(words);
+        let graph = folder.join("graph.txt");
+        let mut text = String::new();
+        for task in dag.tasks() {
+            text += &task.0.to_string();
+            for parent in dag.parents(task) {
+                text += &format!(" {}", parent.0);
+            }
+            text.push('\n');
+        }
+        if std::fs::write(&graph, text).is_err() {
+            println!("SKIPPED: cannot write {}", graph.display());
+            return;
+        }
+        let (_, ours) = planned(&dag);
+        let run = Command::new(&python)
+            .arg("-c")
+            .arg(DASK)
+            .arg(&graph)
+            .output();
+        let theirs = run.ok().and_then(|out| {
+            String::from_utf8(out.stdout)
+                .ok()?
+                .trim()
+                .parse::<f64>()
+                .ok()
+        });
+        match theirs {
+            Some(theirs) => println!(
+                "{words:20} {:7} tasks: ours {ours:.3} s, dask {theirs:.3} s: {:.1} times faster",
+                dag.len(),
+                theirs / ours
+            ),
+            None => println!("{words:20} SKIPPED: dask.order did not answer"),
+        }
+    }
+}
+
+/// A throw-away environment with dask, made once.
+fn python_with_dask(folder: &Path) -> Option<PathBuf> {
+    let python = folder.join("bin/python");
+    let works = |python: &Path| {
+        let check = Command::new(python).args(["-c", "import dask"]).output();
+        check.is_ok_and(|out| out.status.success())
+    };
+    if !works(&python) {
+        Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(folder)
+            .status()
+            .ok()?;
+        Command::new(folder.join("bin/pip"))
+            .args(["install", "-q", "dask"])
+            .status()
+            .ok()?;
+    }
+    works(&python).then_some(python)
+}
+
+fn corpus() {
+    let folder = std::env::var_os("CAIRN_CORPUS")
+        .map_or_else(|| PathBuf::from("../shared/corpus"), PathBuf::from);
+    let Ok(manifest) = std::fs::read_to_string(folder.join("manifest.csv")) else {
+        println!("SKIPPED: no corpus of dags (set CAIRN_CORPUS)");
+        return;
+    };
+    println!("-- the corpus: area in percent of the certified bound");
+    println!(
+        "| dag | tasks | verdict | cairn | fifo | lifo | critical path | outdegree | seconds |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for line in manifest.lines().skip(1) {
+        let Some(name) = line.split(',').next() else {
+            continue;
+        };
+        let mut report = cairn_formats::Report::default();
+        let limits = cairn_formats::Limits::default();
+        let read = cairn_formats::Source::load(&folder.join(name), &limits, &mut report)
+            .and_then(|source| cairn_formats::read(&source, None, &mut report));
+        let Some((_, flow)) = read else {
+            println!("| {name} | | not a dag | | | | | | |");
+            continue;
+        };
+        let dag = flow.dag();
+        let (plan, seconds) = planned(dag);
+        let of = |order: Vec<_>| {
+            let reached = profile(dag, &order).expect("policies give topological orders");
+            ratio(&plan, area(&reached))
+        };
+        println!(
+            "| {name} | {} | {} | {:.2} | {:.1} | {:.1} | {:.1} | {:.1} | {seconds:.2} |",
+            dag.len(),
+            word(&plan),
+            ratio(&plan, area(&plan.profile)),
+            of(cairn_plan::policy::fifo(dag)),
+            of(cairn_plan::policy::lifo(dag)),
+            of(cairn_plan::policy::critical_path(dag, None)),
+            of(cairn_plan::policy::outdegree(dag)),
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! A plan written down so that a checker can verify it without this crate. Knows not how the checker works.
+
+use crate::decide::Refusal;
+use crate::hull::{Hull, hull, upper_bound};
+use crate::piece_flow::PieceFlow;
+use crate::plan::{Evidence, Plan, Word};
+use crate::{HullError, Unlimited, Weights};
+use cairn_dag::{Dag, Flow, TaskId};
+use cairn_verify::{self as written, Blocks, Certificate, Piece, Search, VERSION, Witness};
+
+/// The certificate of a plan of this flow's dag.
+///
+/// The hull is found anew, and completely: a plan that was stopped early may get a lower bound in its certificate
+/// than it had itself, never a higher one. Each piece comes with a flow that proves it; what the theory of blocks
+/// proves is told in a way that the checker can repeat; what a search found is listed as such.
+///
+/// Time: that of the hull, and a plain maximum flow for each of its pieces. Space: O(tasks + arcs).
+///
+/// ```
+/// use cairn_dag::FlowBuilder;
+/// use cairn_plan::{Limits, certificate, plan};
+/// let mut builder = FlowBuilder::new();
+/// let [a, b, c] = ["a", "b", "c"].map(|name| builder.declare(name, 0).unwrap());
+/// builder.arc(a, b)?;
+/// builder.arc(a, c)?;
+/// let flow = builder.finish().unwrap();
+/// let certificate = certificate(&flow, &plan(flow.dag(), &Limits::default(), &|| false))?;
+/// assert!(cairn_verify::verify(&flow, &certificate)?.asserted.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`HullError`], if the dag is too large for 32-bit numbers.
+///
+/// # Panics
+/// If the plan is for another dag.
+pub fn certificate(flow: &Flow, plan: &Plan) -> Result<Certificate, HullError> {
+    let dag = flow.dag();
+    assert_eq!(plan.order.len(), dag.len(), "the plan must be for this dag");
+    let hull = hull(dag, &Weights::unit(dag.len()), &Unlimited)?;
+    let by_hull = upper_bound(dag, &hull);
+    let mut place = vec![0u32; dag.len()];
+    for (i, task) in plan.order.iter().enumerate() {
+        place[task.index()] = i as u32;
+    }
+    let bound: Vec<u64> = (plan.bound.iter().zip(&by_hull))
+        .map(|(&ours, &hulls)| u64::from(ours.min(hulls)))
+        .collect();
+    let profile: Vec<u64> = plan.profile.iter().map(|&e| u64::from(e)).collect();
+    let verdict = match plan.word {
+        _ if bound == profile => "optimal",
+        Word::NoneExists => "none-exists",
+        Word::Optimal | Word::Open => "open",
+    };
+    let blocks = match plan.evidence {
+        Evidence::Linearization { .. } | Evidence::Merge { .. } => Some(blocks(dag, plan, &place)),
+        _ => None,
+    };
+    let search = (blocks.is_none()).then(|| search(plan, &bound, &by_hull));
+    Ok(Certificate {
+        version: VERSION,
+        dag: written::fingerprint(flow),
+        verdict: verdict.to_owned(),
+        order: names(flow, &plan.order),
+        profile,
+        bound,
+        evidence: written::Evidence {
+            hull: pieces(dag, &hull, &place),
+            blocks,
+            search: search.filter(|s| !s.bounds.is_empty()),
+        },
+        refusal: (verdict == "none-exists").then(|| refusal(flow, plan)),
+    })
+}
+
+fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
+    tasks.iter().map(|&t| flow.name(t).to_owned()).collect()
+}
+
+fn pieces(dag: &Dag, hull: &Hull, place: &[u32]) -> Vec<Piece> {
+    let mut eligible: Vec<Vec<TaskId>> = vec![Vec::new(); hull.pieces()];
+    for task in dag.tasks() {
+        if let Some(piece) = hull.eligible_in(task) {
+            eligible[piece].push(task);
+        }
+    }
+    let number = |t: &TaskId| place[t.index()];
+    let mut flows = PieceFlow::new(dag);
+    (hull.tasks_by_piece().iter().zip(&eligible))
+        .map(|(executed, eligible)| Piece {
+            cost: executed.len() as u64,
+            reward: eligible.len() as u64,
+            executed: executed.iter().map(number).collect(),
+            eligible: eligible.iter().map(number).collect(),
+            flows: (flows.find(executed, eligible).iter())
+                .map(|(parent, child, amount)| (number(parent), number(child), *amount))
+                .collect(),
+        })
+        .collect()
+}
+
+fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {
+    let mut left_out = Vec::new();
+    if plan.skeleton_removed > 0 {
+        let skeleton = dag.skeleton().dag;
+        let shortcuts = dag.arcs().filter(|&(p, c)| !skeleton.has_arc(p, c));
+        left_out = shortcuts
+            .map(|(p, c)| (place[p.index()], place[c.index()]))
+            .collect();
+    }
+    Blocks {
+        count: plan.blocks as u64,
+        left_out,
+    }
+}
+
+fn search(plan: &Plan, bound: &[u64], by_hull: &[u32]) -> Search {
+    let lower = |&(t, &b): &(usize, &u64)| b < u64::from(by_hull[t]);
+    let search = plan.search.as_ref();
+    let methods = search.map_or(&[][..], |s| &s.methods);
+    Search {
+        bounds: (bound.iter().enumerate().filter(lower))
+            .map(|(t, &b)| (t as u64, b))
+            .collect(),
+        components: search.map_or(0, |s| s.components.0 as u64),
+        methods: (methods.iter())
+            .map(|&(method, count)| (method.to_owned(), count as u64))
+            .collect(),
+    }
+}
+
+fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
+    // Corners of an incomplete hull are corners, but perhaps not neighbouring ones.
+    let is_complete = plan.search.as_ref().is_some_and(|s| s.is_hull_complete);
+    match &plan.evidence {
+        Evidence::Refusal(Refusal::Crossing {
+            vertex,
+            vertex_set,
+            step,
+            gain,
+            set,
+            ..
+        }) if is_complete => written::Refusal::Crossing {
+            vertex: *vertex as u64,
+            vertex_set: names(flow, vertex_set),
+            step: *step as u64,
+            witness: set.as_ref().map(|set| Witness {
+                set: names(flow, set),
+                gain: u64::from(*gain),
+            }),
+        },
+        Evidence::Refusal(Refusal::Component {
+            from,
+            to,
+            tasks,
+            method,
+            states,
+        }) if is_complete => written::Refusal::Component {
+            from: *from as u64,
+            to: *to as u64,
+            tasks: names(flow, tasks),
+            method: (*method).to_owned(),
+            states: *states,
+        },
+        Evidence::Refusal(Refusal::Sum { from, to, .. }) if is_complete => written::Refusal::Sum {
+            from: *from as u64,
+            to: *to as u64,
+        },
+        Evidence::Blocks(obstacle) => written::Refusal::Asserted {
+            reason: obstacle.to_string(),
+        },
+        _ => written::Refusal::Asserted {
+            reason: "found by search between corners of a hull that was not complete".to_owned(),
+        },
+    }
+}

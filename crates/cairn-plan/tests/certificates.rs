@@ -1,0 +1,327 @@
+//! Certificates of the planner, before the checker that does not trust it: true ones are accepted, others are not.
+
+use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
+use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
+use cairn_plan::{Limits, certificate, plan};
+use cairn_verify::{Accepted, Certificate, parse, verify};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use serde_json::{Value, json};
+
+fn flow_of(dag: &Dag) -> Flow {
+    let mut builder = FlowBuilder::new();
+    let tasks: Vec<_> = (dag.tasks())
+        .map(|t| builder.declare(&format!("t{}", t.0), 0).unwrap())
+        .collect();
+    for (p, c) in dag.arcs() {
+        builder.arc(tasks[p.index()], tasks[c.index()]).unwrap();
+    }
+    builder.finish().unwrap()
+}
+
+fn certify(flow: &Flow) -> Certificate {
+    let plan = plan(flow.dag(), &Limits::default(), &|| false);
+    certificate(flow, &plan).unwrap()
+}
+
+fn accept(flow: &Flow) -> (Certificate, Accepted) {
+    let certificate = certify(flow);
+    let accepted = verify(flow, &certificate).unwrap_or_else(|e| panic!("{e}\n{certificate:?}"));
+    (certificate, accepted)
+}
+
+fn family(name: &str, args: &[&str]) -> Flow {
+    let family = Family::parse(name, args, &FamilyOptions::default()).unwrap();
+    flow_of(&family.build(1).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// Small dags are proved down to the last claim.
+    #[test]
+    fn small_certificates_are_proved(dag in any_dag(14)) {
+        let (_, accepted) = accept(&flow_of(&dag));
+        prop_assert!(accepted.asserted.is_empty(), "{:?}", accepted.asserted);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn composites_are_accepted((dag, _) in any_composite(60)) {
+        accept(&flow_of(&dag));
+    }
+
+    /// A plan that was stopped at once still gets a certificate that holds.
+    #[test]
+    fn stopped_plans_are_accepted(dag in any_dag(14)) {
+        let flow = flow_of(&dag);
+        let plan = plan(flow.dag(), &Limits::default(), &|| true);
+        let certificate = certificate(&flow, &plan).unwrap();
+        let accepted = verify(&flow, &certificate);
+        prop_assert!(accepted.is_ok(), "{:?}", accepted);
+    }
+}
+
+#[test]
+fn families_are_accepted() {
+    let mut asserted = 0;
+    for (name, args) in FAMILIES {
+        let (certificate, accepted) = accept(&family(name, args));
+        assert_eq!(certificate.verdict, "optimal", "{name}");
+        asserted += accepted.asserted.len();
+    }
+    assert_eq!(asserted, 0, "all of these are proved");
+}
+
+const FAMILIES: [(&str, &[&str]); 12] = [
+    ("w", &["20", "3"]),
+    ("m", &["20", "3"]),
+    ("n", &["30"]),
+    ("c", &["90"]),
+    ("q", &["30"]),
+    ("k", &["30", "20"]),
+    ("mesh", &["12"]),
+    ("rmesh", &["12"]),
+    ("tree", &["6"]),
+    ("outtree", &["6"]),
+    ("fft", &["5"]),
+    ("airsn", &["30"]),
+];
+
+/// Every place of a value: the path to each number and each text, and to each list.
+fn places(value: &Value, path: &mut Vec<String>, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                path.push(key.clone());
+                places(inner, path, out);
+                path.pop();
+            }
+        }
+        Value::Array(list) => {
+            out.push(format!("/{}", path.join("/")));
+            for (i, inner) in list.iter().enumerate() {
+                path.push(i.to_string());
+                places(inner, path, out);
+                path.pop();
+            }
+        }
+        _ => out.push(format!("/{}", path.join("/"))),
+    }
+}
+
+/// Other values to put in this one's place.
+fn mutations(value: &Value, tasks: usize) -> Vec<Value> {
+    match value {
+        Value::Number(number) => {
+            let x = number.as_u64().unwrap();
+            let all = [
+                x.saturating_add(1),
+                x.saturating_sub(1),
+                0,
+                x ^ 3,
+                u64::MAX,
+                u64::from(u32::MAX),
+            ];
+            all.into_iter()
+                .filter(|&y| y != x)
+                .map(|y| json!(y))
+                .collect()
+        }
+        Value::String(text) => {
+            let words = [
+                "optimal",
+                "none-exists",
+                "open",
+                "",
+                "sum",
+                "asserted",
+                "crossing",
+            ];
+            let words = words.iter().map(|w| (*w).to_owned());
+            let names = [0, tasks / 2, tasks - 1].map(|i| format!("t{i}"));
+            let all = words.chain(names).chain([format!("{text}x")]);
+            all.filter(|w| w != text).map(Value::String).collect()
+        }
+        Value::Array(list) => {
+            let mut all = Vec::new();
+            if let Some((last, rest)) = list.split_last() {
+                all.push(Value::Array(rest.to_vec()));
+                all.push(Value::Array(list.iter().chain([last]).cloned().collect()));
+            }
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What is printed for information alone: documented as not checked.
+const NOT_CHECKED: [&str; 5] = [
+    "/evidence/search/components",
+    "/evidence/search/methods",
+    "/refusal/method",
+    "/refusal/states",
+    "/refusal/reason",
+];
+
+/// Where another value can be as true as the first: another witness of the same gain, other arcs left out, other
+/// methods of refusal. What is accepted there is held against brute force.
+const ANOTHER_TRUTH: [&str; 4] = [
+    "/refusal/witness/set",
+    "/refusal/kind",
+    "/refusal/step",
+    "/evidence/blocks/left_out",
+];
+
+/// Puts every other value in every place, one at a time. Returns how many were tried, and how many were as true.
+fn mutate_all(flow: &Flow) -> (usize, usize) {
+    let whole = serde_json::to_value(certify(flow)).unwrap();
+    let mut all = Vec::new();
+    places(&whole, &mut Vec::new(), &mut all);
+    let (mut tried, mut as_true) = (0, 0);
+    for place in all {
+        if NOT_CHECKED.iter().any(|p| place.starts_with(p)) {
+            continue;
+        }
+        let old = whole.pointer(&place).unwrap().clone();
+        for new in mutations(&old, flow.dag().len()) {
+            let mut mutant = whole.clone();
+            *mutant.pointer_mut(&place).unwrap() = new.clone();
+            tried += 1;
+            let text = serde_json::to_vec(&mutant).unwrap();
+            let Ok(certificate) = parse(&text) else {
+                continue;
+            };
+            if verify(flow, &certificate).is_err() {
+                continue;
+            }
+            let excused = ANOTHER_TRUTH.iter().any(|p| place.starts_with(p));
+            assert!(
+                excused,
+                "{place}: {old} became {new} and was accepted\n{whole}"
+            );
+            if flow.dag().len() <= 14 {
+                assert!(
+                    is_true(flow.dag(), &certificate),
+                    "{place}: {old} became {new}\n{whole}"
+                );
+            }
+            as_true += 1;
+        }
+    }
+    (tried, as_true)
+}
+
+/// Bound and verdict, by brute force.
+fn is_true(dag: &Dag, certificate: &Certificate) -> bool {
+    let best = best_profile(dag);
+    let admits = ic_optimal_order(dag).is_some();
+    best.iter()
+        .zip(&certificate.bound)
+        .all(|(&b, &c)| u64::from(b) <= c)
+        && match certificate.verdict.as_str() {
+            "optimal" => best
+                .iter()
+                .zip(&certificate.profile)
+                .all(|(&b, &p)| u64::from(b) == p),
+            "none-exists" => !admits,
+            _ => true,
+        }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_number_or_name_can_be_changed(dag in any_dag(12).prop_filter("not empty", |d| !d.is_empty())) {
+        mutate_all(&flow_of(&dag));
+    }
+}
+
+#[test]
+fn no_number_or_name_of_families_can_be_changed() {
+    let mut total = 0;
+    for (name, args) in [
+        ("w", &["3", "2"][..]),
+        ("m", &["3", "3"]),
+        ("c", &["5"]),
+        ("k", &["3", "4"]),
+        ("mesh", &["4"]),
+        ("tree", &["3"]),
+        ("fft", &["2"]),
+    ] {
+        let (tried, as_true) = mutate_all(&family(name, args));
+        assert_eq!(as_true, 0, "{name}");
+        total += tried;
+    }
+    assert!(total > 1000, "{total}");
+}
+
+/// Small dags of every kind of refusal, so that each is mutated too.
+#[test]
+fn refusals_cannot_be_changed() {
+    let mut seen = std::collections::BTreeMap::new();
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = any_dag(13);
+    for _ in 0..4000 {
+        let dag = strategy.new_tree(&mut runner).unwrap().current();
+        let flow = flow_of(&dag);
+        let written = serde_json::to_value(certify(&flow)).unwrap();
+        let Some(kind) = written.pointer("/refusal/kind").and_then(Value::as_str) else {
+            continue;
+        };
+        let count: &mut usize = seen.entry(kind.to_owned()).or_default();
+        *count += 1;
+        if *count <= 12 {
+            mutate_all(&flow);
+        }
+    }
+    assert!(
+        seen.contains_key("crossing") && seen.contains_key("component"),
+        "{seen:?}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Whatever several random changes at once make of a certificate: if it is accepted, it is true.
+    #[test]
+    fn accepted_is_true(dag in any_dag(9), changes in prop::collection::vec((any::<u32>(), any::<u32>()), 1..5)) {
+        prop_assume!(!dag.is_empty());
+        let flow = flow_of(&dag);
+        let mut value = serde_json::to_value(certify(&flow)).unwrap();
+        for (where_, what) in changes {
+            let mut all = Vec::new();
+            places(&value, &mut Vec::new(), &mut all);
+            let place = &all[where_ as usize % all.len()];
+            let new = mutations(value.pointer(place).unwrap(), dag.len());
+            if !new.is_empty() {
+                *value.pointer_mut(place).unwrap() = new[what as usize % new.len()].clone();
+            }
+        }
+        if let Ok(certificate) = parse(&serde_json::to_vec(&value).unwrap()) {
+            if verify(&flow, &certificate).is_ok() {
+                prop_assert!(is_true(&dag, &certificate), "{}", value);
+            }
+        }
+    }
+
+    /// A certificate for one dag, held against another: never accepted unless they are the same, never a panic.
+    #[test]
+    fn a_certificate_is_for_one_dag(one in any_dag(8), other in any_dag(8)) {
+        let certificate = certify(&flow_of(&one));
+        let mut forged = certificate.clone();
+        let other = flow_of(&other);
+        forged.dag = cairn_verify::fingerprint(&other);
+        if certificate.dag != forged.dag {
+            prop_assert!(verify(&other, &certificate).is_err());
+        }
+        if verify(&other, &forged).is_ok() {
+            prop_assert!(is_true(other.dag(), &forged));
+        }
+    }
+}

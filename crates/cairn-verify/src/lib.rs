@@ -1,0 +1,30 @@
+//! Checks certificates: is what a planner claims of its order true? Knows no planner, and trusts none.
+//!
+//! Written to be read by a sceptic. [`parse`] reads a [`Certificate`], [`verify`] checks it against the dag: every
+//! number in it is recomputed, or proved, or listed as *asserted* with its size. Nothing else is believed.
+//!
+//! One identity carries everything. An *ideal* X is a set of tasks closed under parents: what can have been
+//! executed at some moment. Its *gain* is the number of tasks that have parents, all of them in X. Then
+//! eligible(X) = |sources| − |X| + gain(X). So to bound the eligible tasks after t steps is to bound the gain of
+//! ideals of t tasks; and since executing a sink gains nothing, t tasks with children are the worst case.
+//!
+//! - `hull`: a flow proves a concave bound on the gain, and which sets are the only best ones of their size;
+//! - `parts`: relaxed and exact sub-problems, independent of each other, whose best gains add up to bounds;
+//! - `exact`: the best gain of one part, by enumeration or over a tree;
+//! - `refusal`: why no IC-optimal order exists;
+//! - `check`: puts them together.
+
+mod check;
+mod exact;
+mod fingerprint;
+mod format;
+mod hull;
+mod parts;
+mod refusal;
+mod tree;
+
+pub use check::{Accepted, Rejected, verify};
+pub use fingerprint::fingerprint;
+pub use format::{
+    Blocks, Certificate, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Witness, parse,
+};

@@ -1,0 +1,112 @@
+//! `cairn plan --policy auto`: the policy that wins in a simulated world, and by how much. Knows no bounds.
+
+use super::contender::{name, simulated};
+use super::plan::order_of;
+use super::simulate::{interval_json, interval_text};
+use super::world;
+use crate::cli::{self, Contender, Policy};
+use crate::failure::Failure;
+use crate::output::Output;
+use cairn_dag::{Flow, TaskId};
+use cairn_plan::policy::critical_path;
+use cairn_sim::{Measure, Ratio};
+use serde_json::{Value, json};
+
+/// The policy chosen, and why.
+pub(crate) struct Choice {
+    pub(crate) policy: Policy,
+    /// The order that was simulated under its name.
+    pub(crate) order: Vec<TaskId>,
+    /// The one with the least mean time in the first runs; ic's rival if ic itself has it.
+    rival: Policy,
+    /// Time of ic over time of the rival in fresh runs; none if nothing takes time.
+    ratio: Option<Ratio>,
+    runs: usize,
+    world: String,
+    durations: String,
+}
+
+const CANDIDATES: [Policy; 6] = [
+    Policy::Ic,
+    Policy::Fifo,
+    Policy::Lifo,
+    Policy::CriticalPath,
+    Policy::Outdegree,
+    Policy::Memory,
+];
+
+/// Plays all candidates, then ic against its strongest rival once more, with another seed: an interval from the runs
+/// that chose the rival would flatter it. Unless the rival is faster beyond doubt, ic is taken.
+pub(crate) fn choose(
+    flow: &Flow,
+    ic: &[TaskId],
+    settings: &cli::Plan,
+    out: &Output,
+) -> Result<Choice, Failure> {
+    let scene = world::scene(&settings.world, flow)?;
+    let play = |policies: &[Policy], runs: &cli::Runs| {
+        let rules: Vec<_> = (policies.iter())
+            .map(|&p| simulated(Contender::Listed(p), flow, scene.seconds.as_deref(), ic))
+            .collect();
+        world::simulate(&scene, flow, &rules, runs, out)
+    };
+    let first = play(&CANDIDATES, &settings.runs)?;
+    let time = |p: usize| first.summary(p, Measure::Makespan).mean;
+    let rival = (1..CANDIDATES.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
+    let rival = CANDIDATES[rival.expect("there are several candidates")];
+    let fresh = cli::Runs {
+        seed: Some(settings.runs.seed.unwrap_or(1).wrapping_add(1)),
+        ..settings.runs.clone()
+    };
+    let second = play(&[Policy::Ic, rival], &fresh)?;
+    let ratio = second.ratio(0, 1, Measure::Makespan);
+    let rival_wins = ratio.and_then(|r| r.interval).is_some_and(|i| i.low > 1.0);
+    let policy = if rival_wins { rival } else { Policy::Ic };
+    let order = match policy {
+        Policy::Ic => ic.to_vec(),
+        Policy::CriticalPath => critical_path(flow.dag(), scene.seconds.as_deref()),
+        other => order_of(other, flow),
+    };
+    Ok(Choice {
+        policy,
+        order,
+        rival,
+        ratio,
+        runs: second.runs(),
+        world: scene.words,
+        durations: scene.durations,
+    })
+}
+
+impl Choice {
+    /// Whether the interval leaves open who is faster.
+    fn is_tie(&self) -> bool {
+        let interval = self.ratio.and_then(|r| r.interval);
+        interval.is_none_or(|i| i.low <= 1.0 && 1.0 <= i.high)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let rival = name(&self.rival);
+        json!({
+            "policy": name(&self.policy), "tie": self.is_tie(), "rival": rival,
+            "ratios": { format!("ic/{rival}"): { "makespan": self.ratio.map(|r| interval_json(r.mean, r.interval)) } },
+            "runs": self.runs, "world": self.world, "durations": self.durations,
+        })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let rival = name(&self.rival);
+        let ratio = self.ratio.map_or("undefined".to_owned(), |r| {
+            interval_text(r.mean, r.interval, 3)
+        });
+        let verdict = if self.is_tie() {
+            format!("ic, by a tie with {rival}")
+        } else {
+            format!("{} wins", name(&self.policy))
+        };
+        format!(
+            "{verdict}: mean time of ic over {rival} is {ratio}\n            ({} runs; {}; durations {})",
+            self.runs, self.world, self.durations
+        )
+    }
+}

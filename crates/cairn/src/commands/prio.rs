@@ -1,0 +1,360 @@
+//! `cairn prio`: priorities written into the user's own file, everything else byte for byte.
+
+use super::plan::{order_of, verdict};
+use crate::cli::{self, Policy};
+use crate::failure::Failure;
+use crate::limits;
+use crate::output::{Output, replace_files, write_file};
+use cairn_dag::{Flow, TaskId};
+use cairn_formats::{
+    EditedFile, ExistingPriorities, Format, Limits, PriorityError, Report, Source, set_priorities,
+};
+use cairn_theory::profile::profile;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
+    check_usage(settings, out)?;
+    let stop = limits::stop(&settings.limits)?;
+    let mut report = Report::default();
+    let (source, format, flow) = match read(&settings.input, &mut report) {
+        Some(read) => read,
+        None => return Err(Failure::Input(report)),
+    };
+    out.warnings(&report);
+    if !format.holds_priorities() {
+        return Err(refused(&PriorityError::NoPlace(format)));
+    }
+    if settings.in_place {
+        on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
+    }
+    let progress = out.progress("planning");
+    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+    drop(progress);
+    if limits::is_interrupted() {
+        return Err(Failure::usage("interrupted: nothing was written", ""));
+    }
+    let order = match settings.policy {
+        Policy::Ic => plan.order.clone(),
+        other => order_of(other, &flow),
+    };
+    let reached = profile(flow.dag(), &order).expect("policies give topological orders");
+    let files = edit(
+        &source,
+        format,
+        &flow,
+        &order,
+        settings.keep,
+        (out, &report),
+    )?;
+    let written = if settings.in_place {
+        replace(&files, settings.backup.as_deref())?
+    } else {
+        write(&files, settings.out.as_deref())?
+    };
+    let tasks = flow.dag().len();
+    let verdict = verdict(&plan, &reached);
+    if to_standard_output(settings) {
+        out.remark(&format!(
+            "priorities of {tasks} tasks; the order is {}",
+            words(verdict)
+        ));
+        return Ok(());
+    }
+    let mut text = String::new();
+    for (path, change) in &written {
+        text += &format!("{}: {}\n", path.display(), change.words());
+    }
+    text += &format!("{tasks} tasks; the order is {}\n", words(verdict));
+    let listed: Vec<Value> = (written.iter())
+        .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
+        .collect();
+    out.answer(
+        &json!({ "files": listed, "tasks": tasks, "verdict": verdict }),
+        &text,
+    )
+}
+
+/// A verdict in a sentence.
+fn words(verdict: &str) -> &str {
+    match verdict {
+        "optimal" => "IC-optimal, proved",
+        "none-exists" => "as good as found (proved: no IC-optimal one exists)",
+        "suboptimal" => "not the best: an IC-optimal one exists (--policy ic)",
+        _ => "not proved optimal",
+    }
+}
+
+fn to_standard_output(settings: &cli::Prio) -> bool {
+    !settings.in_place && settings.out.as_deref().is_none_or(|o| o == Path::new("-"))
+}
+
+/// What can be refused before reading anything.
+fn check_usage(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
+    if settings.in_place && settings.input.file == Path::new("-") {
+        return Err(Failure::usage(
+            "standard input cannot be edited in place",
+            "leave --in-place out: the text with priorities goes to standard output",
+        ));
+    }
+    if out.json && to_standard_output(settings) {
+        return Err(Failure::usage(
+            "standard output cannot take both the file and --json",
+            "add -o OUT or --in-place",
+        ));
+    }
+    match settings.backup.as_deref() {
+        Some(suffix) if suffix.is_empty() || suffix.contains(['/', '\\']) => Err(Failure::usage(
+            format!("'{suffix}' is no suffix for a file name"),
+            "give one such as --backup .orig",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn read(input: &cli::Input, report: &mut Report) -> Option<(Source, Format, Flow)> {
+    let format = input.format.as_deref().and_then(Format::from_name);
+    let source = Source::load(&input.file, &Limits::default(), report)?;
+    let (format, flow) = cairn_formats::read(&source, format, report)?;
+    Some((source, format, flow))
+}
+
+/// One file of the workflow.
+struct Piece {
+    /// As it was asked for; empty for standard input.
+    path: PathBuf,
+    before: String,
+    /// The same as `before` where nothing changes.
+    after: String,
+}
+
+/// Edits the texts of all files that the workflow consists of, the top one first. Nothing is written yet.
+fn edit(
+    source: &Source,
+    format: Format,
+    flow: &Flow,
+    order: &[TaskId],
+    keep: bool,
+    (out, said): (&Output, &Report),
+) -> Result<Vec<Piece>, Failure> {
+    let mut rank = vec![0i64; order.len()];
+    for (i, &task) in order.iter().enumerate() {
+        rank[task.index()] = (order.len() - i) as i64;
+    }
+    let priority = |name: &str| flow.find(name).map(|task| rank[task.index()]);
+    let mut loaded: BTreeMap<PathBuf, Source> = BTreeMap::new();
+    let mut load = |path: &Path, report: &mut Report| {
+        if let Some(known) = loaded.get(path) {
+            return Some(known.clone());
+        }
+        let source = Source::load_named_by_file(path, &Limits::default(), report)?;
+        loaded.insert(path.to_owned(), source.clone());
+        Some(source)
+    };
+    let existing = match keep {
+        true => ExistingPriorities::Keep,
+        false => ExistingPriorities::Replace,
+    };
+    let mut report = Report::default();
+    let edited = set_priorities(source, format, &mut load, &priority, existing, &mut report);
+    let edited = match edited {
+        Ok(edited) => edited,
+        Err(PriorityError::Input) => return Err(Failure::Input(report)),
+        Err(error) => return Err(refused(&error)),
+    };
+    out.warnings(&news(&report, said));
+    Ok(pieces(source, loaded, edited))
+}
+
+fn pieces(
+    source: &Source,
+    loaded: BTreeMap<PathBuf, Source>,
+    edited: Vec<EditedFile>,
+) -> Vec<Piece> {
+    let mut edited = edited.into_iter();
+    let top = edited
+        .next()
+        .map_or_else(|| source.text().to_owned(), |file| file.text);
+    let mut pieces = vec![Piece {
+        path: source.path().map(Path::to_owned).unwrap_or_default(),
+        before: source.text().to_owned(),
+        after: top,
+    }];
+    let mut others: BTreeMap<PathBuf, String> = edited.map(|file| (file.path, file.text)).collect();
+    for (path, source) in loaded {
+        let before = source.text().to_owned();
+        let after = others.remove(&path).unwrap_or_else(|| before.clone());
+        pieces.push(Piece {
+            path,
+            before,
+            after,
+        });
+    }
+    pieces
+}
+
+/// The warnings that were not printed before.
+fn news(report: &Report, said: &Report) -> Report {
+    let mut news = Report::default();
+    for problem in report.problems() {
+        if !said.problems().contains(problem) {
+            news.warning(
+                problem.place.clone(),
+                problem.message.clone(),
+                problem.help.clone(),
+            );
+        }
+    }
+    news
+}
+
+fn refused(error: &PriorityError) -> Failure {
+    let help = match error {
+        PriorityError::NoPlace(_) => {
+            "convert it first, for example: cairn convert FILE flow.toml; or take the numbers from cairn plan --json"
+        }
+        _ => "nothing was written; please report this file as a bug",
+    };
+    Failure::usage(error.to_string(), help)
+}
+
+/// What became of a file.
+#[derive(Clone, Copy)]
+enum Change {
+    Replaced,
+    Unchanged,
+    Written,
+    Copied,
+}
+
+impl Change {
+    fn is_changed(self) -> bool {
+        matches!(self, Change::Replaced | Change::Written)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Change::Replaced => "priorities written in place",
+            Change::Unchanged => "has these priorities already",
+            Change::Written => "written with priorities",
+            Change::Copied => "written, nothing to change in it",
+        }
+    }
+}
+
+type Written = Vec<(PathBuf, Change)>;
+
+/// Replaces the files that change, all or none.
+fn replace(files: &[Piece], backup: Option<&str>) -> Result<Written, Failure> {
+    let mut written = Vec::new();
+    let mut changed = Vec::new();
+    for file in files {
+        let is_same = file.before == file.after;
+        written.push((
+            file.path.clone(),
+            if is_same {
+                Change::Unchanged
+            } else {
+                Change::Replaced
+            },
+        ));
+        if !is_same {
+            let mut bytes = on_disk(&file.path, &file.before)?;
+            bytes.extend_from_slice(file.after.as_bytes());
+            changed.push((file.path.clone(), bytes));
+        }
+    }
+    replace_files(&changed, backup)?;
+    Ok(written)
+}
+
+/// Makes sure that the file holds this very text, so that replacing it loses nothing. Gives its byte order mark.
+fn on_disk(path: &Path, text: &str) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|e| Failure::usage(format!("cannot read {shown} again: {e}"), ""))?;
+    if bytes == text.as_bytes() {
+        return Ok(Vec::new());
+    }
+    if bytes.strip_prefix(BYTE_ORDER_MARK) == Some(text.as_bytes()) {
+        return Ok(BYTE_ORDER_MARK.to_owned());
+    }
+    Err(match bytes[..] {
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Failure::usage(
+            format!("{shown} is compressed and cannot be edited in place"),
+            "unpack it first, or write plain text with -o OUT",
+        ),
+        _ => Failure::usage(
+            format!("{shown} has changed since it was read; nothing was written"),
+            "run the command again",
+        ),
+    })
+}
+
+/// The text to write elsewhere: with the byte order mark, if the file has one.
+fn whole(file: &Piece) -> Vec<u8> {
+    let mut bytes = on_disk(&file.path, &file.before).unwrap_or_default();
+    bytes.extend_from_slice(file.after.as_bytes());
+    bytes
+}
+
+/// Writes all files of the workflow: one to a file or standard output, several into a folder.
+fn write(files: &[Piece], out: Option<&Path>) -> Result<Written, Failure> {
+    let out = out.unwrap_or(Path::new("-"));
+    let change = |file: &Piece| match file.before == file.after {
+        true => Change::Copied,
+        false => Change::Written,
+    };
+    if let [file] = files {
+        let name = file.path.file_name().filter(|_| out.is_dir());
+        let out = name.map_or_else(|| out.to_owned(), |name| out.join(name));
+        write_file(&out, |to| to.write_all(&whole(file)))?;
+        return Ok(vec![(out, change(file))]);
+    }
+    if out == Path::new("-") || out.is_file() {
+        let shown: Vec<_> = files.iter().map(|f| f.path.display().to_string()).collect();
+        return Err(Failure::usage(
+            format!(
+                "this workflow consists of {} files: {}",
+                files.len(),
+                shown.join(", ")
+            ),
+            "name a folder to write them into with -o FOLDER, or use --in-place",
+        ));
+    }
+    let top = files[0].path.parent().unwrap_or(Path::new(""));
+    let mut targets = Vec::new();
+    for file in files {
+        let target = out.join(inside(&file.path, top)?);
+        let folder = target.parent().unwrap_or(out);
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+        targets.push((target, whole(file)));
+    }
+    replace_files(&targets, None)?;
+    let paths = targets.into_iter().map(|(path, _)| path);
+    Ok(paths.zip(files.iter().map(change)).collect())
+}
+
+/// The path relative to the folder of the top file, if it lies inside.
+fn inside(path: &Path, top: &Path) -> Result<PathBuf, Failure> {
+    let outside = || {
+        Failure::usage(
+            format!("{} lies outside the folder of the top file", path.display()),
+            "use --in-place, or work on a copy of the whole tree",
+        )
+    };
+    let mut clean = PathBuf::new();
+    for part in path.strip_prefix(top).map_err(|_| outside())?.components() {
+        match part {
+            Component::Normal(name) => clean.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if clean.pop() => {}
+            _ => return Err(outside()),
+        }
+    }
+    Ok(clean)
+}

@@ -1,0 +1,307 @@
+//! `cairn show`: a plan as pictures.
+
+use super::contender::name;
+use super::pictures::{self, Kind};
+use super::plan::{order_of, verdict_words};
+use crate::cli::{self, Drawing, Policy};
+use crate::failure::Failure;
+use crate::input::{self, Read};
+use crate::limits;
+use crate::output::Output;
+use cairn_dag::TaskId;
+use cairn_plan::{Plan, Word, cap};
+use cairn_show::{
+    Captioned, DagDrawing, EligibilityCurves, Figure, Page, Series, ShowError, Table, Tradeoff,
+    TradeoffPoint,
+};
+use cairn_theory::profile::{area, profile};
+use cairn_theory::survey::{Limits, Survey};
+use serde_json::json;
+
+const KINDS: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
+
+pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
+    let stop = limits::stop(&settings.limits)?;
+    let kinds = (settings.out.iter())
+        .map(|path| pictures::kind(path, &KINDS))
+        .collect::<Result<Vec<Kind>, Failure>>()?;
+    let one_figure = kinds.iter().any(|&k| k != Kind::Html);
+    if one_figure && settings.what == Some(Drawing::All) {
+        return Err(Failure::usage(
+            "SVG and PNG hold one figure, not all",
+            "write .html, or choose --what curves, dag or tradeoff",
+        ));
+    }
+    let read = input::read(&settings.input)?;
+    out.warnings(&read.report);
+    let progress = out.progress("planning");
+    let plan = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let gallery = Gallery::new(&read, &plan, &settings.policies);
+    drop(progress);
+    for (path, &kind) in settings.out.iter().zip(&kinds) {
+        let what = settings.what.unwrap_or(match kind {
+            Kind::Html => Drawing::All,
+            _ => Drawing::Curves,
+        });
+        gallery.write(path, kind, what)?;
+        out.remark(&format!("wrote {}", path.display()));
+    }
+    let paths: Vec<String> = settings
+        .out
+        .iter()
+        .map(|p| p.display().to_string())
+        .collect();
+    let value = json!({ "file": read.name, "tasks": read.flow.dag().len(), "wrote": paths });
+    out.answer(&value, "")
+}
+
+/// One policy's order and what it reaches.
+struct Shown {
+    name: String,
+    order: Vec<TaskId>,
+    profile: Vec<u32>,
+    peak: u64,
+}
+
+/// A plan with the orders shown beside it.
+struct Gallery<'a> {
+    read: &'a Read,
+    plan: &'a Plan,
+    shown: Vec<Shown>,
+}
+
+impl<'a> Gallery<'a> {
+    fn new(read: &'a Read, plan: &'a Plan, policies: &[Policy]) -> Gallery<'a> {
+        let dag = read.flow.dag();
+        let mut wanted: Vec<Policy> = Vec::new();
+        for &policy in policies {
+            if !wanted.contains(&policy) {
+                wanted.push(policy);
+            }
+        }
+        let shown = wanted.into_iter().map(|policy| {
+            let order = match policy {
+                Policy::Ic => plan.order.clone(),
+                other => order_of(other, &read.flow),
+            };
+            Shown {
+                name: name(&policy),
+                profile: profile(dag, &order).expect("policies give topological orders"),
+                peak: cap::follow(dag, &order, &vec![1; dag.len()], u64::MAX).peak,
+                order,
+            }
+        });
+        Gallery {
+            read,
+            plan,
+            shown: shown.collect(),
+        }
+    }
+
+    fn write(&self, path: &std::path::Path, kind: Kind, what: Drawing) -> Result<(), Failure> {
+        let figures = self.figures(what).map_err(|e| pictures::not_drawn(&e))?;
+        let captioned: Vec<Captioned<'_>> = (figures.iter())
+            .map(|(figure, caption)| Captioned { figure, caption })
+            .collect();
+        let rows = self.rows();
+        let table = Table {
+            caption: "Orders beside each other",
+            header: &[
+                "policy",
+                "area",
+                "of the bound",
+                "steps at the bound",
+                "largest gap",
+                "open results",
+            ],
+            rows: &rows,
+        };
+        let page = Page {
+            title: self.title(),
+            lead: &self.lead(),
+            tables: &[table],
+            figures: &captioned,
+            footer: "Made by cairn show.",
+        };
+        pictures::write(path, kind, &figures[0].0, &page, &json!(null))
+    }
+
+    /// The figures asked for, with what to see in each.
+    fn figures(&self, what: Drawing) -> Result<Vec<(Figure, &'static str)>, ShowError> {
+        let mut figures = Vec::new();
+        if matches!(what, Drawing::Curves | Drawing::All) {
+            let caption = "Eligible tasks after each executed task. No order reaches above the bound; where the \
+                           first order meets it, no order has more eligible tasks at that step.";
+            figures.push((self.curves()?, caption));
+        }
+        if matches!(what, Drawing::Dag | Drawing::All) {
+            let caption = "The dag by levels. A task has the colour of the block that it is executed for, \
+                           and its number in the order.";
+            figures.push((self.dag()?, caption));
+        }
+        if matches!(what, Drawing::Tradeoff | Drawing::All) {
+            let caption = "What holding more results open buys: the plan under ever tighter caps, and the other orders.";
+            figures.push((self.tradeoff()?, caption));
+        }
+        Ok(figures)
+    }
+
+    fn lead(&self) -> String {
+        let dag = self.read.flow.dag();
+        let word = match self.plan.word {
+            Word::Optimal => "optimal",
+            Word::NoneExists => "none-exists",
+            Word::Open => "open",
+        };
+        format!(
+            "{} tasks, {} arcs. Verdict on the ic order: {}",
+            dag.len(),
+            dag.arc_count(),
+            verdict_words(word, self.plan, &self.read.flow)
+        )
+    }
+
+    /// Steps at which a profile is the bound itself, so that no order has more.
+    fn optimal_steps(&self, profile: &[u32]) -> Vec<u32> {
+        let meets = (profile.iter().zip(&self.plan.bound)).enumerate();
+        meets
+            .filter(|(_, (p, b))| p == b)
+            .map(|(t, _)| t as u32)
+            .collect()
+    }
+
+    fn share(&self, area: u64) -> f64 {
+        match cairn_theory::profile::area(&self.plan.bound) {
+            0 => 100.0,
+            most => 100.0 * area as f64 / most as f64,
+        }
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let row = |shown: &Shown| {
+            let reached = area(&shown.profile);
+            let gaps = shown
+                .profile
+                .iter()
+                .zip(&self.plan.bound)
+                .map(|(p, b)| b - p);
+            vec![
+                shown.name.clone(),
+                reached.to_string(),
+                format!("{:.2} %", self.share(reached)),
+                format!(
+                    "{} of {}",
+                    self.optimal_steps(&shown.profile).len(),
+                    shown.profile.len()
+                ),
+                gaps.max().unwrap_or(0).to_string(),
+                shown.peak.to_string(),
+            ]
+        };
+        self.shown.iter().map(row).collect()
+    }
+
+    /// The file's own name, as titles have no room for folders.
+    fn title(&self) -> &str {
+        pictures::short_name(&self.read.name)
+    }
+
+    fn curves(&self) -> Result<Figure, ShowError> {
+        let Some((first, others)) = self.shown.split_first() else {
+            unreachable!("the command line asks for at least one policy");
+        };
+        // Equal curves hide each other: those equal to the first are told in the subtitle, others share a line.
+        let mut same: Vec<&str> = Vec::new();
+        let mut lines: Vec<(String, &[u32])> = vec![(first.name.clone(), &first.profile)];
+        for other in others {
+            if other.profile == first.profile {
+                same.push(&other.name);
+                continue;
+            }
+            match lines.iter_mut().find(|(_, p)| *p == other.profile) {
+                Some((name, _)) => *name += &format!(" = {}", other.name),
+                None => lines.push((other.name.clone(), &other.profile)),
+            }
+        }
+        let series: Vec<Series<'_>> = (lines.iter())
+            .map(|(name, profile)| Series { name, profile })
+            .collect();
+        let mut subtitle = format!(
+            "{} tasks; area of {} {:.1} % of the bound",
+            self.read.flow.dag().len(),
+            first.name,
+            self.share(area(&first.profile))
+        );
+        if !same.is_empty() {
+            subtitle += &format!("; same curve: {}", same.join(", "));
+        }
+        EligibilityCurves {
+            title: &format!("Eligible tasks: {}", self.title()),
+            subtitle: &subtitle,
+            series: &series,
+            bound: Some(&self.plan.bound),
+            optimal_steps: &self.optimal_steps(&first.profile),
+        }
+        .draw()
+    }
+
+    fn dag(&self) -> Result<Figure, ShowError> {
+        let flow = &self.read.flow;
+        let dag = flow.dag();
+        let survey = Survey::new(dag, &Limits::default());
+        let blocks = survey.blocks();
+        // A task is executed for the block below it; a sink belongs to the block above, if it has parents.
+        let no_block = blocks.len() as u32;
+        let group = |t: TaskId| {
+            let block = blocks.block_below(t).or_else(|| blocks.block_above(t));
+            block.map_or(no_block, |b| b.0)
+        };
+        let groups: Vec<u32> = dag.tasks().map(group).collect();
+        let mut labels: Vec<String> = (blocks.blocks())
+            .map(|b| survey.kind(b).to_string())
+            .collect();
+        labels.push("single".to_owned());
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let names: Vec<&str> = dag.tasks().map(|t| flow.name(t)).collect();
+        let order = self.shown.first().map_or(&[][..], |s| &s.order);
+        DagDrawing {
+            names: &names,
+            order,
+            groups: &groups,
+            group_labels: &labels,
+            ..DagDrawing::new(self.title(), dag)
+        }
+        .draw()
+    }
+
+    fn tradeoff(&self) -> Result<Figure, ShowError> {
+        let dag = self.read.flow.dag();
+        let curve = cap::trade_off(dag, &self.plan.order, &vec![1; dag.len()]);
+        let mut plans: Vec<(u64, u64, String)> = Vec::new();
+        let named = self.shown.iter();
+        let named = named.map(|s| (s.peak, area(&s.profile), s.name.as_str()));
+        for (memory, area, name) in named.chain(curve.iter().map(|c| (c.peak, c.area, ""))) {
+            match plans.iter_mut().find(|p| (p.0, p.1) == (memory, area)) {
+                Some(plan) if !name.is_empty() => plan.2 += &format!(" = {name}"),
+                Some(_) => {}
+                None => plans.push((memory, area, name.to_owned())),
+            }
+        }
+        let points: Vec<TradeoffPoint<'_>> = (plans.iter())
+            .map(|(memory, area, name)| TradeoffPoint {
+                memory: *memory as f64,
+                area: self.share(*area),
+                name,
+            })
+            .collect();
+        Tradeoff {
+            title: &format!("Memory against area: {}", self.title()),
+            subtitle: "Each point is an order; unnamed ones follow the plan under a cap on open results",
+            memory_name: "peak memory (open results)",
+            area_name: "area (% of the bound)",
+            points: &points,
+            bound: Some(100.0),
+        }
+        .draw()
+    }
+}

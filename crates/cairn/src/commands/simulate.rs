@@ -1,0 +1,323 @@
+//! `cairn simulate`: what the order is worth on workers that come and go.
+
+use super::contender::{name, simulated};
+use super::pictures::{self, Kind};
+use super::world::{self, Scene};
+use crate::cli::{self, Contender, Policy};
+use crate::failure::Failure;
+use crate::input::{self, Read};
+use crate::limits;
+use crate::output::Output;
+use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
+use cairn_sim::{Interval, Measure, Study};
+use serde_json::{Map, Value, json};
+
+const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
+
+pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure> {
+    let stop = limits::stop(&settings.limits)?;
+    world::check(&settings.runs)?;
+    let kinds = (settings.out.iter())
+        .map(|path| pictures::kind(path, &KINDS))
+        .collect::<Result<Vec<Kind>, Failure>>()?;
+    let read = input::read(&settings.input)?;
+    out.warnings(&read.report);
+    let scene = world::scene(&settings.world, &read.flow)?;
+    let mut ic = Vec::new();
+    if settings.policies.contains(&Contender::Listed(Policy::Ic)) {
+        let _progress = out.progress("planning");
+        ic = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop).order;
+        world::end_if_interrupted();
+    }
+    let policies: Vec<_> = (settings.policies.iter())
+        .map(|&c| simulated(c, &read.flow, scene.seconds.as_deref(), &ic))
+        .collect();
+    let study = world::simulate(&scene, &read.flow, &policies, &settings.runs, out)?;
+    let report = Report {
+        read: &read,
+        scene: &scene,
+        study: &study,
+        policies: settings.policies.iter().map(name).collect(),
+    };
+    let value = report.json();
+    for (path, &kind) in settings.out.iter().zip(&kinds) {
+        report.write(path, kind, &value)?;
+        out.remark(&format!("wrote {}", path.display()));
+    }
+    out.answer(&value, &report.text())
+}
+
+/// A mean with its interval, as `{"mean","lo","hi"}`; ends are null where there are none.
+pub(crate) fn interval_json(mean: f64, interval: Option<Interval>) -> Value {
+    json!({ "mean": mean, "lo": interval.map(|i| i.low), "hi": interval.map(|i| i.high) })
+}
+
+/// A mean with its interval, as `0.842 [0.831, 0.853]`.
+pub(crate) fn interval_text(mean: f64, interval: Option<Interval>, digits: usize) -> String {
+    match interval {
+        Some(i) => format!("{mean:.digits$} [{:.digits$}, {:.digits$}]", i.low, i.high),
+        None => format!("{mean:.digits$}"),
+    }
+}
+
+/// Everything that is printed or drawn of a simulation.
+struct Report<'a> {
+    read: &'a Read,
+    scene: &'a Scene,
+    study: &'a Study,
+    policies: Vec<String>,
+}
+
+impl Report<'_> {
+    fn json(&self) -> Value {
+        let study = self.study;
+        let policies: Map<String, Value> = (self.policies.iter().enumerate())
+            .map(|(p, name)| {
+                let measures = Measure::ALL.into_iter().map(|m| {
+                    let summary = study.summary(p, m);
+                    let mut value = interval_json(summary.mean, summary.interval);
+                    value["median"] = json!(summary.median);
+                    (m.name().to_owned(), value)
+                });
+                (name.clone(), Value::Object(measures.collect()))
+            })
+            .collect();
+        let ratios: Map<String, Value> = (1..self.policies.len())
+            .map(|p| {
+                let measures = Measure::ALL.into_iter().filter_map(|m| {
+                    let ratio = study.ratio(0, p, m)?;
+                    let mut value = interval_json(ratio.mean, ratio.interval);
+                    value["median"] = json!(ratio.median);
+                    Some((m.name().to_owned(), value))
+                });
+                (self.pair(p), Value::Object(measures.collect()))
+            })
+            .collect();
+        json!({
+            "file": self.read.name, "format": self.read.format.name(), "tasks": self.read.flow.dag().len(),
+            "world": self.scene.words, "durations": self.scene.durations,
+            "runs": study.runs(), "seed": study.seed, "stopped_early": study.stopped_early,
+            "policies": policies, "ratios": ratios,
+        })
+    }
+
+    /// The first policy over another.
+    fn pair(&self, other: usize) -> String {
+        format!("{}/{}", self.policies[0], self.policies[other])
+    }
+
+    fn setting(&self) -> String {
+        let early = if self.study.stopped_early {
+            " (precise enough)"
+        } else {
+            ""
+        };
+        format!(
+            "{}; durations {}; {} paired runs{early}, seed {}",
+            self.scene.words,
+            self.scene.durations,
+            self.study.runs(),
+            self.study.seed
+        )
+    }
+
+    /// One row a policy: mean time with its interval, then the means of the other measures.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let mean = |p: usize, m: Measure| self.study.summary(p, m).mean;
+        (self.policies.iter().enumerate())
+            .map(|(p, name)| {
+                let time = self.study.summary(p, Measure::Makespan);
+                vec![
+                    name.clone(),
+                    interval_text(time.mean, time.interval, digits(time.mean)),
+                    format!("{:.1} %", 100.0 * mean(p, Measure::Stall)),
+                    format!("{:.1} %", 100.0 * mean(p, Measure::Utilisation)),
+                    decimal(mean(p, Measure::Idle)),
+                    decimal(mean(p, Measure::PeakOpen)),
+                    decimal(mean(p, Measure::Wasted)),
+                ]
+            })
+            .collect()
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{}: {} tasks\n{}\n\n",
+            self.read.name,
+            self.read.flow.dag().len(),
+            self.setting()
+        );
+        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
+        rows.extend(self.rows());
+        text += &columns(&rows);
+        if self.policies.len() > 1 {
+            text += "\nMean times, first policy over each other, with 95 % intervals:\n";
+        }
+        for p in 1..self.policies.len() {
+            text += &match self.study.ratio(0, p, Measure::Makespan) {
+                Some(ratio) => format!(
+                    "  {:24} {}  {}\n",
+                    self.pair(p),
+                    interval_text(ratio.mean, ratio.interval, 4),
+                    self.verdict(p, ratio.mean, ratio.interval)
+                ),
+                None => format!("  {:24} undefined: nothing takes time\n", self.pair(p)),
+            };
+        }
+        text
+    }
+
+    fn verdict(&self, other: usize, mean: f64, interval: Option<Interval>) -> String {
+        let (first, other) = (&self.policies[0], &self.policies[other]);
+        match interval {
+            None => "one run tells nothing of chance".to_owned(),
+            Some(i) if i.high < 1.0 => format!("{first} is {:.1} % faster", 100.0 * (1.0 - mean)),
+            Some(i) if i.low > 1.0 => format!("{first} is {:.1} % slower", 100.0 * (mean - 1.0)),
+            Some(_) => format!("a tie: {first} and {other} cannot be told apart"),
+        }
+    }
+
+    fn write(&self, path: &std::path::Path, kind: Kind, value: &Value) -> Result<(), Failure> {
+        let times = self.times().map_err(|e| pictures::not_drawn(&e))?;
+        let ratios = self.ratios().map_err(|e| pictures::not_drawn(&e))?;
+        let rows = self.rows();
+        let table = Table {
+            caption: "Means over all runs; times with 95 % intervals",
+            header: &HEADER,
+            rows: &rows,
+        };
+        let captioned = |figure, caption| Captioned { figure, caption };
+        let mut figures = vec![captioned(
+            &times,
+            "Time from the start to the last completion; left is better.",
+        )];
+        if let Some(ratios) = &ratios {
+            figures.push(captioned(
+                ratios,
+                "All policies met the same workers and durations in each run. Left of 1 the first policy is faster.",
+            ));
+        }
+        let page = Page {
+            title: &format!(
+                "{}: policies compared",
+                pictures::short_name(&self.read.name)
+            ),
+            lead: &self.setting(),
+            tables: &[table],
+            figures: &figures,
+            footer: "Made by cairn simulate.",
+        };
+        pictures::write(path, kind, &times, &page, value)
+    }
+
+    /// Mean times of all policies.
+    fn times(&self) -> Result<Figure, ShowError> {
+        let summaries = (0..self.policies.len()).map(|p| {
+            let s = self.study.summary(p, Measure::Makespan);
+            estimate(s.mean, s.interval)
+        });
+        let rows: Vec<IntervalRow<'_>> = (self.policies.iter().zip(summaries))
+            .map(|(name, estimate)| IntervalRow { name, estimate })
+            .collect();
+        let unit = match self.scene.seconds {
+            Some(_) => "mean time (seconds)",
+            None => "mean time (task times)",
+        };
+        self.intervals("Time of each policy", unit, &rows, None)
+    }
+
+    /// Ratios of the first policy over each other; none where there is only one.
+    fn ratios(&self) -> Result<Option<Figure>, ShowError> {
+        let named: Vec<(String, Estimate)> = (1..self.policies.len())
+            .filter_map(|p| {
+                let r = self.study.ratio(0, p, Measure::Makespan)?;
+                Some((self.pair(p), estimate(r.mean, r.interval)))
+            })
+            .collect();
+        if named.is_empty() {
+            return Ok(None);
+        }
+        let rows: Vec<IntervalRow<'_>> = (named.iter())
+            .map(|(name, estimate)| IntervalRow {
+                name,
+                estimate: *estimate,
+            })
+            .collect();
+        let title = format!("{} against the others", self.policies[0]);
+        self.intervals(&title, "ratio of mean times", &rows, Some(1.0))
+            .map(Some)
+    }
+
+    fn intervals(
+        &self,
+        title: &str,
+        value_name: &str,
+        rows: &[IntervalRow<'_>],
+        reference: Option<f64>,
+    ) -> Result<Figure, ShowError> {
+        Intervals {
+            title: &format!("{title}: {}", pictures::short_name(&self.read.name)),
+            subtitle: &self.setting(),
+            value_name,
+            interval_name: "95 % interval",
+            rows,
+            reference,
+        }
+        .draw()
+    }
+}
+
+/// An estimate to draw; without an interval, a point.
+pub(crate) fn estimate(value: f64, interval: Option<Interval>) -> Estimate {
+    Estimate {
+        value,
+        low: interval.map_or(value, |i| i.low),
+        high: interval.map_or(value, |i| i.high),
+    }
+}
+
+const HEADER: [&str; 7] = [
+    "policy",
+    "time [95 %]",
+    "stalls",
+    "utilisation",
+    "idle",
+    "open results",
+    "wasted",
+];
+
+/// Decimals so that some four digits are shown.
+fn digits(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    }
+}
+
+fn decimal(value: f64) -> String {
+    format!("{value:.*}", digits(value).min(2))
+}
+
+/// Rows as columns of text, the first flush left, the others flush right.
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize, row: &Vec<String>| row.get(c).map_or(0, |cell| cell.chars().count());
+    let widest = |c: usize| rows.iter().map(|row| width(c, row)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            let width = widths[c];
+            line += &match c {
+                0 => format!("  {cell:width$}"),
+                _ => format!("  {cell:>width$}"),
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,55 @@
+//! `cairn verify`: accepts or rejects a certificate. The checker is a crate of its own.
+
+use crate::cli;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::Output;
+use cairn_formats::{Limits, Report, Source};
+use cairn_verify::{Accepted, parse, verify};
+use serde_json::json;
+
+pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
+    let read = input::read(&settings.input)?;
+    out.warnings(&read.report);
+    let mut report = Report::default();
+    let source = Source::load(&settings.certificate, &Limits::default(), &mut report);
+    let source = source.ok_or(Failure::Input(report))?;
+    let name = source.name();
+    let certificate = parse(source.text().as_bytes()).map_err(|e| {
+        Failure::usage(
+            format!("{name} is no certificate: {e}"),
+            "make one with `cairn plan FILE --certificate CERTIFICATE`",
+        )
+    })?;
+    match verify(&read.flow, &certificate) {
+        Ok(accepted) => {
+            let Accepted { proved, asserted } = &accepted;
+            let value =
+                json!({ "accepted": true, "proved": proved, "asserted": asserted, "reason": null });
+            let verdict = &certificate.verdict;
+            out.answer(&value, &text(name, verdict, &accepted))
+        }
+        Err(rejected) => {
+            let reason = rejected.to_string();
+            let value =
+                json!({ "accepted": false, "proved": [], "asserted": [], "reason": reason });
+            out.answer(&value, &format!("{name}: rejected: {reason}\n"))?;
+            Err(Failure::No)
+        }
+    }
+}
+
+fn text(name: &str, verdict: &str, accepted: &Accepted) -> String {
+    let Accepted { proved, asserted } = accepted;
+    let how = match asserted.len() {
+        0 => "all of it proved".to_owned(),
+        count => format!("{count} claim(s) only asserted"),
+    };
+    let mut text = format!("{name}: accepted, verdict {verdict}, {how}\n");
+    let lines = (proved.iter().map(|line| ("proved", line)))
+        .chain(asserted.iter().map(|line| ("asserted", line)));
+    for (kind, line) in lines {
+        text += &format!("  {kind:<9} {line}\n");
+    }
+    text
+}

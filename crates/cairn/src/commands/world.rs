@@ -1,0 +1,371 @@
+//! From flags to a simulated world with its durations, and the simulation itself with a bar. Knows no policy.
+
+use super::spread::{self, Durations};
+use crate::cli::{self, WorldName};
+use crate::failure::Failure;
+use crate::limits;
+use crate::output::Output;
+use cairn_dag::Flow;
+use cairn_sim::{
+    Breaks, Crew, Lease, Link, Options, Policy, PoolSettings, SimulateError, Spread, Study, Tail,
+    Trace, Work, World,
+};
+
+/// Runs of each policy where none are asked for.
+pub(crate) const RUNS: usize = 200;
+const WORKERS: u32 = 16;
+const BATCH: f64 = 16.0;
+const LEASE: f64 = 3.0;
+
+/// A world, what tasks take in it, and both in words.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) work: Work,
+    /// What a scheduler knows of durations; none if they are alike.
+    pub(crate) seconds: Option<Vec<f64>>,
+    pub(crate) words: String,
+    pub(crate) durations: String,
+}
+
+/// The scene that the flags ask for.
+pub(crate) fn scene(flags: &cli::World, flow: &Flow) -> Result<Scene, Failure> {
+    let name = flags.world.unwrap_or(WorldName::Batches);
+    refuse_strangers(flags, name)?;
+    let (mut work, seconds, durations) = durations(flags, flow)?;
+    let mean = seconds.as_ref().map_or(1.0, |s| mean(s));
+    let (world, words) = match name {
+        WorldName::Batches => batches(flags, mean),
+        WorldName::Throttled => throttled(flags),
+        WorldName::Pool => pool(flags, mean),
+        WorldName::Trace => trace(flags, mean),
+    }?;
+    if flags.cores.is_some() {
+        let cores = flow.dag().tasks().map(|t| flow.cpus(t).unwrap_or(1));
+        work = work.with_cores(cores.collect()).map_err(refused)?;
+    }
+    if flags.bandwidth.is_some() || flags.latency.is_some() {
+        work = work.with_bytes(bytes(flow)?).map_err(refused)?;
+    }
+    Ok(Scene {
+        world,
+        work,
+        seconds,
+        words,
+        durations,
+    })
+}
+
+/// Plays all policies in the scene.
+pub(crate) fn simulate(
+    scene: &Scene,
+    flow: &Flow,
+    policies: &[Policy],
+    runs: &cli::Runs,
+    out: &Output,
+) -> Result<Study, Failure> {
+    let most = runs.runs.unwrap_or(RUNS);
+    let bar = out.bar("runs", most);
+    let tick = |done: usize| {
+        end_if_interrupted();
+        bar.at(done);
+    };
+    let options = Options {
+        progress: Some(&tick),
+        ..options(runs)
+    };
+    let study = cairn_sim::simulate(flow.dag(), &scene.work, &scene.world, policies, &options);
+    study.map_err(|error| failed(&error, flow))
+}
+
+/// The library's options, without progress.
+pub(crate) fn options(runs: &cli::Runs) -> Options<'static> {
+    Options {
+        runs: runs.runs.unwrap_or(RUNS),
+        seed: runs.seed.unwrap_or(1),
+        precision: runs.precision,
+        ..Options::default()
+    }
+}
+
+/// Numbers no simulation can have, before any long work is begun.
+pub(crate) fn check(runs: &cli::Runs) -> Result<(), Failure> {
+    if runs.runs == Some(0) {
+        return Err(Failure::usage(
+            SimulateError::NoRuns.to_string(),
+            "give at least --runs 1; intervals need 2 or more",
+        ));
+    }
+    match runs.precision {
+        Some(p) if !(p.is_finite() && p > 0.0) => Err(Failure::usage(
+            format!("--precision {p} is no share above zero"),
+            "give a share of the ratio such as --precision 0.01",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A simulation cannot give half an answer: Ctrl-C ends it.
+pub(crate) fn end_if_interrupted() {
+    if limits::is_interrupted() {
+        std::process::exit(130);
+    }
+}
+
+/// The error with names instead of numbers of tasks.
+pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
+    let message = match error {
+        SimulateError::TaskTooLarge {
+            task,
+            of,
+            needs,
+            has,
+        } => format!(
+            "task '{}' needs {needs} {of}, but a worker has {has}",
+            flow.name(*task)
+        ),
+        other => other.to_string(),
+    };
+    Failure::usage(message, HELP)
+}
+
+const HELP: &str = "cairn simulate --help lists the worlds and their settings";
+
+fn refused(error: cairn_sim::SettingError) -> Failure {
+    Failure::usage(error.to_string(), HELP)
+}
+
+/// Every flag of a world that was given, with the worlds that know it.
+fn given(flags: &cli::World) -> Vec<(&'static str, &'static [WorldName])> {
+    use WorldName::{Batches, Pool, Throttled, Trace};
+    let all: [(bool, &str, &[WorldName]); 16] = [
+        (flags.gap.is_some(), "--gap", &[Batches]),
+        (flags.size.is_some(), "--size", &[Batches]),
+        (flags.workers.is_some(), "--workers", &[Pool, Throttled]),
+        (flags.submitted.is_some(), "--submitted", &[Throttled]),
+        (flags.up.is_some(), "--up", &[Pool]),
+        (flags.down.is_some(), "--down", &[Pool]),
+        (flags.join.is_some(), "--join", &[Pool]),
+        (flags.stay.is_some(), "--stay", &[Pool]),
+        (flags.trace.is_some(), "--trace", &[Trace]),
+        (flags.repeat, "--repeat", &[Trace]),
+        (flags.speed.is_some(), "--speed", &[Pool, Trace]),
+        (flags.cores.is_some(), "--cores", &[Pool, Trace]),
+        (flags.bandwidth.is_some(), "--bandwidth", &[Pool, Trace]),
+        (flags.latency.is_some(), "--latency", &[Pool, Trace]),
+        (flags.lease.is_some(), "--lease", &[Pool, Trace]),
+        (flags.tail.is_some(), "--tail", &[Pool, Trace]),
+    ];
+    let given = all.into_iter().filter(|(given, ..)| *given);
+    given.map(|(_, flag, worlds)| (flag, worlds)).collect()
+}
+
+/// A flag that only matters to a simulation, if any was given.
+pub(crate) fn first_flag(world: &cli::World, runs: &cli::Runs) -> Option<&'static str> {
+    let general = [
+        (world.world.is_some(), "--world"),
+        (world.durations.is_some(), "--durations"),
+        (runs.runs.is_some(), "--runs"),
+        (runs.seed.is_some(), "--seed"),
+        (runs.precision.is_some(), "--precision"),
+    ];
+    let general = general.into_iter().filter(|(given, _)| *given);
+    let own = given(world).into_iter().map(|(flag, _)| flag);
+    general.map(|(_, flag)| flag).chain(own).next()
+}
+
+/// A setting of another world would be forgotten in silence: say so instead.
+fn refuse_strangers(flags: &cli::World, name: WorldName) -> Result<(), Failure> {
+    for (flag, worlds) in given(flags) {
+        if !worlds.contains(&name) {
+            let names: Vec<String> = worlds.iter().map(super::contender::name).collect();
+            return Err(Failure::usage(
+                format!(
+                    "{flag} means nothing in the world '{}'",
+                    super::contender::name(&name)
+                ),
+                format!("leave it out, or choose --world {}", names.join(" or ")),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Durations for the simulator, for a scheduler that knows them, and in words.
+fn durations(flags: &cli::World, flow: &Flow) -> Result<(Work, Option<Vec<f64>>, String), Failure> {
+    let known = super::plan::seconds(flow);
+    let wanted = flags.durations.unwrap_or(match known {
+        Some(_) => Durations::File,
+        None => Durations::Study,
+    });
+    match wanted {
+        Durations::File => {
+            let Some(known) = known else {
+                return Err(Failure::usage(
+                    "--durations file: the input gives no durations",
+                    "use --durations unit, study or a distribution such as exp:60",
+                ));
+            };
+            let some: Vec<Option<f64>> = known.iter().map(|&s| Some(s)).collect();
+            let work = Work::known(&some).map_err(refused)?;
+            Ok((work, Some(known), "from the file".to_owned()))
+        }
+        Durations::Unit => Ok((Work::unit(), None, "1 each".to_owned())),
+        Durations::Study => Ok((World::study_work(), None, "Normal(1, 0.1)".to_owned())),
+        Durations::Drawn(spread) => {
+            let work = Work::drawn(spread).map_err(refused)?;
+            // Alike in expectation: the mean alone sets the scale of gaps and leases.
+            let seconds = vec![spread.mean(); flow.dag().len()];
+            Ok((work, Some(seconds), spread::words(spread)))
+        }
+    }
+}
+
+/// Bytes along arcs; without any, links would make no difference, which nobody who sets them expects.
+fn bytes(flow: &Flow) -> Result<Vec<f64>, Failure> {
+    let bytes = cairn_sim::arc_bytes(flow);
+    if bytes.iter().all(|&b| b == 0.0) {
+        return Err(Failure::usage(
+            "--bandwidth and --latency: the input gives no sizes of files that pass from task to task",
+            "leave them out, or give outputs with sizes and the inputs that read them",
+        ));
+    }
+    Ok(bytes)
+}
+
+/// The mean, or 1 where all durations are zero or there are none.
+fn mean(seconds: &[f64]) -> f64 {
+    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+    if mean > 0.0 { mean } else { 1.0 }
+}
+
+type Named = (World, String);
+
+fn batches(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
+    let (gap, size) = (flags.gap.unwrap_or(mean), flags.size.unwrap_or(BATCH));
+    let world = World::batches(gap, size).map_err(refused)?;
+    let words = format!(
+        "batches with a mean gap of {} and a mean size of {size}",
+        short(gap)
+    );
+    Ok((world, words))
+}
+
+fn throttled(flags: &cli::World) -> Result<Named, Failure> {
+    let workers = flags.workers.unwrap_or(WORKERS);
+    let submitted = flags.submitted.unwrap_or(workers);
+    let world = World::throttled(submitted, workers).map_err(refused)?;
+    let words = format!("a queue of at most {submitted} submitted tasks before {workers} workers");
+    Ok((world, words))
+}
+
+fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
+    let breaks = match (flags.up, flags.down) {
+        (Some(up), Some(down)) => Some(Breaks { up, down }),
+        (None, None) => None,
+        _ => {
+            return Err(Failure::usage(
+                "--up and --down belong together: how long workers are up, and how long down",
+                "give both, such as --up 600 --down 60",
+            ));
+        }
+    };
+    let workers = flags.workers.unwrap_or(WORKERS);
+    let volatile = breaks.is_some() || flags.stay.is_some();
+    let settings = PoolSettings {
+        workers,
+        joins: flags.join,
+        stay: flags.stay,
+        breaks,
+        crew: crew(flags, mean, volatile),
+    };
+    let mut words = format!("a pool of {workers} workers");
+    if let Some(breaks) = breaks {
+        let (up, down) = (spread::words(breaks.up), spread::words(breaks.down));
+        words += &format!(", up {up}, down {down}");
+    }
+    if let Some(join) = flags.join {
+        words += &format!(", others join every {join} on the mean");
+    }
+    if let Some(stay) = flags.stay {
+        words += &format!(", stay {}", spread::words(stay));
+    }
+    words += &crew_words(flags);
+    Ok((World::pool(settings).map_err(refused)?, words))
+}
+
+fn trace(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
+    let Some(path) = &flags.trace else {
+        return Err(Failure::usage(
+            "--world trace needs a trace",
+            "give --trace FILE, a CSV file with rows worker,start,end",
+        ));
+    };
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Failure::usage(
+            format!("cannot read the trace {shown}: {e}"),
+            "give a CSV file with rows worker,start,end",
+        )
+    })?;
+    let trace = Trace::parse(&text).map_err(|e| {
+        Failure::usage(
+            format!("{shown}: {e}"),
+            "rows are worker,start,end with times in seconds",
+        )
+    })?;
+    let again = if flags.repeat { ", over and over" } else { "" };
+    let words = format!(
+        "{} workers as recorded in {shown}{again}{}",
+        trace.workers(),
+        crew_words(flags)
+    );
+    let world = World::trace(trace, flags.repeat, crew(flags, mean, true)).map_err(refused)?;
+    Ok((world, words))
+}
+
+fn crew(flags: &cli::World, mean: f64, volatile: bool) -> Crew {
+    let link = (flags.bandwidth.is_some() || flags.latency.is_some()).then(|| Link {
+        // With latency alone, bytes travel as good as at once.
+        bandwidth: flags.bandwidth.unwrap_or(Spread::Constant(1e18)),
+        latency: flags.latency.unwrap_or(Spread::Constant(0.0)),
+    });
+    let lease = (volatile || flags.lease.is_some()).then(|| Lease {
+        factor: flags.lease.unwrap_or(LEASE),
+        at_least: mean,
+    });
+    Crew {
+        speed: flags.speed.unwrap_or(Spread::Constant(1.0)),
+        cores: flags.cores.unwrap_or(1),
+        link,
+        lease,
+        tail: flags.tail.map(|tasks| Tail { tasks, copies: 2 }),
+        ..Crew::default()
+    }
+}
+
+fn crew_words(flags: &cli::World) -> String {
+    let mut words = String::new();
+    let mut add = |what: &str, spread: Option<Spread>| {
+        if let Some(spread) = spread {
+            words += &format!(", {what} {}", spread::words(spread));
+        }
+    };
+    add("speed", flags.speed);
+    add("bandwidth", flags.bandwidth);
+    add("latency", flags.latency);
+    if let Some(cores) = flags.cores {
+        words += &format!(", {cores} cores each");
+    }
+    words
+}
+
+/// A number with few digits.
+fn short(value: f64) -> String {
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}

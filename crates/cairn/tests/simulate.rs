@@ -1,0 +1,458 @@
+//! `cairn simulate`, `cairn study` and `cairn plan --policy auto` as people use them.
+
+mod common;
+
+use common::{Run, cairn, cairn_with_input};
+use serde_json::Value;
+use std::path::Path;
+
+/// AIRSN of a width, as a file in a folder.
+fn airsn(folder: &Path, width: &str) -> String {
+    let path = folder.join(format!("airsn-{width}.dag"));
+    let path = path.to_str().unwrap().to_owned();
+    let made = cairn(&["gen", "airsn", width, "-o", &path]);
+    assert_eq!(made.code, 0, "{made:?}");
+    path
+}
+
+fn json(run: &Run) -> Value {
+    assert_eq!(run.code, 0, "{run:?}");
+    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"))
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Bad usage: exit code 2, and the message says what is wrong.
+fn refused(args: &[&str], words: &str) {
+    let run = cairn(args);
+    assert_eq!(run.code, 2, "{args:?}: {run:?}");
+    assert!(run.stderr.contains(words), "{args:?}: {run:?}");
+    assert!(run.stdout.is_empty(), "{run:?}");
+}
+
+/// The published headline, through the planner and the command line: at least 13 % faster with 95 % confidence.
+#[test]
+fn the_plan_of_airsn_250_beats_fifo_by_thirteen_percent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "250");
+    let run = cairn(&[
+        "simulate",
+        &file,
+        "--world",
+        "batches",
+        "--gap",
+        "0.3",
+        "--size",
+        "4",
+        "--policies",
+        "ic,fifo",
+        "--runs",
+        "200",
+        "--seed",
+        "2006",
+        "--json",
+    ]);
+    let value = json(&run);
+    assert_eq!(value["runs"], 200);
+    let ratio = &value["ratios"]["ic/fifo"]["makespan"];
+    let [mean, lo, hi] = ["mean", "lo", "hi"].map(|end| ratio[end].as_f64().unwrap());
+    assert!(lo <= mean && mean <= hi && hi <= 0.87, "{ratio}");
+    let time = |policy: &str| {
+        value["policies"][policy]["makespan"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!((time("ic") / time("fifo") - mean).abs() < 1e-9);
+    for measure in [
+        "makespan",
+        "stall",
+        "utilisation",
+        "idle",
+        "peak_open",
+        "wasted",
+    ] {
+        for end in ["mean", "lo", "hi"] {
+            let number = &value["policies"]["ic"][measure][end];
+            assert!(number.is_f64(), "{measure} {end}: {number}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "20");
+    let run = |seed: &str, threads: &str| {
+        let args = [
+            "simulate",
+            &file,
+            "--runs",
+            "30",
+            "--seed",
+            seed,
+            "--threads",
+            threads,
+            "--json",
+        ];
+        cairn(&args).stdout
+    };
+    assert_eq!(run("5", "1"), run("5", "3"));
+    assert_ne!(run("5", "1"), run("6", "1"));
+}
+
+#[test]
+fn every_world_and_every_policy_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "12");
+    let trace = folder.path().join("machines.csv");
+    std::fs::write(&trace, "worker,start,end\na,0,30\nb,5,40\nc,10,20\n").unwrap();
+    let trace = trace.to_str().unwrap();
+    let worlds: [&[&str]; 7] = [
+        &[],
+        &["--world", "batches", "--gap", "0.5", "--size", "3"],
+        &["--world", "pool", "--workers", "5"],
+        &[
+            "--world",
+            "pool",
+            "--up",
+            "weibull:0.7:10",
+            "--down",
+            "2",
+            "--speed",
+            "lognormal:1:0.4",
+            "--tail",
+            "4",
+        ],
+        &[
+            "--world", "pool", "--join", "5", "--stay", "30", "--lease", "4",
+        ],
+        &["--world", "throttled", "--workers", "4", "--submitted", "8"],
+        &["--world", "trace", "--trace", trace, "--repeat"],
+    ];
+    let policies = "ic,fifo,lifo,critical-path,outdegree,memory,random,heft,peft";
+    for world in worlds {
+        for durations in ["unit", "study", "exp:2"] {
+            let mut args = vec![
+                "simulate",
+                &file,
+                "--json",
+                "--runs",
+                "5",
+                "--policies",
+                policies,
+            ];
+            args.extend(["--durations", durations]);
+            args.extend(world);
+            let value = json(&cairn(&args));
+            assert_eq!(value["policies"].as_object().unwrap().len(), 9, "{args:?}");
+            assert_eq!(value["ratios"].as_object().unwrap().len(), 8, "{args:?}");
+            for policy in policies.split(',') {
+                let time = value["policies"][policy]["makespan"]["mean"]
+                    .as_f64()
+                    .unwrap();
+                assert!(time > 0.0, "{args:?} {policy}");
+            }
+        }
+    }
+}
+
+/// Two tasks of 3 and 4 seconds in a row, with one worker: no chance at all.
+#[test]
+fn durations_sizes_and_cores_come_from_the_file() {
+    let flow = r#"
+        [[task]]
+        name = "make"
+        seconds = 3
+        cpus = 2
+        outputs = [{ path = "big", bytes = 1000 }]
+        [[task]]
+        name = "read"
+        after = ["make"]
+        seconds = 4
+        inputs = ["big"]
+    "#;
+    let time = |extra: &[&str]| {
+        let mut args = vec![
+            "simulate", "-", "--format", "toml", "--json", "--world", "pool",
+        ];
+        args.extend(["--workers", "1", "--policies", "ic,fifo", "--runs", "2"]);
+        args.extend(extra);
+        cairn_with_input(&args, flow.as_bytes())
+    };
+    let mean = |extra: &[&str]| json(&time(extra))["policies"]["ic"]["makespan"]["mean"].clone();
+    assert_eq!(mean(&[]), 7.0);
+    assert_eq!(mean(&["--speed", "2"]), 3.5);
+    assert_eq!(mean(&["--durations", "unit"]), 2.0);
+    // The worker made the file itself, so it need not travel.
+    assert_eq!(mean(&["--bandwidth", "100"]), 7.0);
+    assert_eq!(mean(&["--cores", "2"]), 7.0);
+    let small = time(&["--cores", "1"]);
+    assert_eq!(small.code, 2, "{small:?}");
+    assert!(
+        small.stdout.contains("task 'make' needs 2 cores"),
+        "{small:?}"
+    );
+}
+
+#[test]
+fn precision_stops_early_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "12");
+    let value = json(&cairn(&[
+        "simulate",
+        &file,
+        "--runs",
+        "2000",
+        "--precision",
+        "0.2",
+        "--json",
+    ]));
+    assert_eq!(value["stopped_early"], true);
+    assert_eq!(value["runs"], 50);
+}
+
+#[test]
+fn results_are_written_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "12");
+    let out = ["r.svg", "r.png", "r.html", "r.json"].map(|name| folder.path().join(name));
+    let mut args = vec!["simulate", &file, "--runs", "20"];
+    for path in &out {
+        args.extend(["-o", path.to_str().unwrap()]);
+    }
+    let run = cairn(&args);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("ic/fifo"), "{run:?}");
+    assert!(text(&out[0]).starts_with("<svg"));
+    assert!(std::fs::read(&out[1]).unwrap().starts_with(b"\x89PNG"));
+    assert!(text(&out[2]).contains("ratio of mean times"));
+    let value: Value = serde_json::from_str(&text(&out[3])).unwrap();
+    assert_eq!(value["runs"], 20);
+}
+
+#[test]
+fn bad_settings_are_refused_with_a_cure() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "5");
+    let empty = folder.path().join("empty.csv");
+    std::fs::write(&empty, "worker,start,end\n").unwrap();
+    let empty = empty.to_str().unwrap();
+    let simulate = |extra: &[&'static str], words: &str| {
+        let mut args = vec!["simulate", &file];
+        args.extend(extra);
+        refused(&args, words);
+    };
+    simulate(&["--runs", "0"], "zero runs");
+    simulate(&["--runs", "-3"], "--runs");
+    simulate(&["--gap", "-1"], "the mean gap between batches is -1");
+    simulate(&["--size", "0"], "the mean size of a batch is 0");
+    simulate(&["--gap", "nan"], "NaN");
+    simulate(&["--policies", "ic,best"], "best");
+    simulate(&["--policies", "ic,ic"], "given twice");
+    simulate(&["--world", "moon"], "moon");
+    simulate(
+        &["--world", "pool", "--workers", "0"],
+        "the number of workers is 0",
+    );
+    simulate(
+        &["--world", "pool", "--up", "-5", "--down", "1"],
+        "workers are up is -5",
+    );
+    simulate(
+        &["--world", "pool", "--up", "5"],
+        "--up and --down belong together",
+    );
+    simulate(
+        &["--world", "pool", "--up", "gauss:1"],
+        "weibull:SHAPE:SCALE",
+    );
+    simulate(&["--world", "pool", "--stay", "5"], "none join");
+    simulate(
+        &["--world", "pool", "--bandwidth", "5"],
+        "no sizes of files",
+    );
+    simulate(
+        &["--world", "pool", "--gap", "5"],
+        "--gap means nothing in the world 'pool'",
+    );
+    simulate(&["--world", "throttled", "--submitted", "0"], "submitted");
+    simulate(&["--world", "trace"], "needs a trace");
+    simulate(
+        &["--world", "trace", "--trace", "/nonexistent.csv"],
+        "cannot read the trace",
+    );
+    simulate(&["--durations", "file"], "the input gives no durations");
+    simulate(&["--durations", "soon"], "unit");
+    simulate(&["--precision", "0"], "--precision 0");
+    simulate(&["-o", "out.pdf"], ".svg, .png, .html, .json");
+    simulate(&["--threads", "0"], "--threads 0");
+    refused(
+        &["simulate", &file, "--world", "trace", "--trace", empty],
+        "the trace is empty",
+    );
+    refused(&["simulate", "/nonexistent.dag"], "nonexistent");
+    refused(
+        &["plan", &file, "--gap", "2"],
+        "--gap means nothing without --policy auto",
+    );
+    refused(
+        &["plan", &file, "--policy", "auto", "--runs", "0"],
+        "zero runs",
+    );
+    let out = folder.path().join("study");
+    let out = out.to_str().unwrap();
+    refused(&["study", "-o", out, "--runs", "0"], "zero runs");
+    refused(
+        &["study", "-o", out, "--gaps", "1,-2"],
+        "the mean gap between batches is -2",
+    );
+    refused(
+        &["study", &file, "/nonexistent.dag", "-o", out],
+        "nonexistent",
+    );
+}
+
+/// Where the order matters, auto names the winner; where it cannot matter, it says tie and takes ic.
+#[test]
+fn plan_auto_names_the_winner_or_a_tie() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "60");
+    let plan = |extra: &[&str]| {
+        let mut args = vec![
+            "plan",
+            &file,
+            "--policy",
+            "auto",
+            "--no-arrays",
+            "--runs",
+            "60",
+        ];
+        args.extend(extra);
+        args
+    };
+    let tie = json(&cairn(&plan(&[
+        "--json",
+        "--world",
+        "pool",
+        "--workers",
+        "1",
+        "--durations",
+        "unit",
+    ])));
+    assert_eq!(tie["policy"], "ic");
+    assert_eq!(tie["auto"]["tie"], true);
+    let rival = tie["auto"]["rival"].as_str().unwrap();
+    let ratio = &tie["auto"]["ratios"][format!("ic/{rival}")]["makespan"];
+    assert_eq!(ratio["mean"], 1.0);
+    let people = cairn(&plan(&["--world", "throttled", "--workers", "1"]));
+    assert!(people.stdout.contains("ic, by a tie with"), "{people:?}");
+    let value = json(&cairn(&plan(&["--json", "--gap", "0.3", "--size", "4"])));
+    let auto = &value["auto"];
+    assert_eq!(auto["policy"], value["policy"]);
+    assert_eq!(auto["runs"], 60);
+}
+
+/// A dag on which ic must lose: a long chain beside a wide fork, with more workers than are ever needed at once but
+/// too few for the fork. The chain decides the time; the fork has the larger yield.
+#[test]
+fn plan_auto_takes_another_policy_where_ic_loses() {
+    let mut lines = String::new();
+    for i in 0..40 {
+        lines += &format!("JOB c{i} x\n");
+    }
+    lines += "JOB fork x\n";
+    for i in 0..60 {
+        lines +=
+            &format!("JOB f{i} x\nPARENT fork CHILD f{i}\nJOB g{i} x\nPARENT f{i} CHILD g{i}\n");
+    }
+    for i in 1..40 {
+        lines += &format!("PARENT c{} CHILD c{i}\n", i - 1);
+    }
+    let args = [
+        "plan",
+        "-",
+        "--format",
+        "dagman",
+        "--policy",
+        "auto",
+        "--json",
+        "--no-arrays",
+        "--world",
+        "pool",
+        "--workers",
+        "4",
+        "--durations",
+        "unit",
+        "--runs",
+        "5",
+    ];
+    let value = json(&cairn_with_input(&args, lines.as_bytes()));
+    assert_eq!(value["policy"], "critical-path", "{}", value["auto"]);
+    assert_eq!(value["auto"]["tie"], false);
+    let ratio = &value["auto"]["ratios"]["ic/critical-path"]["makespan"];
+    assert!(ratio["lo"].as_f64().unwrap() > 1.0, "{ratio}");
+}
+
+#[test]
+fn study_writes_the_grid_as_json_markdown_and_heat_maps() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "12");
+    let out = folder.path().join("deep/study");
+    let args = [
+        "study", &file, &file, "--gaps", "0.3,1", "--sizes", "1,4,16", "--runs", "10", "--json",
+        "-o",
+    ];
+    let mut args = args.to_vec();
+    args.push(out.to_str().unwrap());
+    let value = json(&cairn(&args));
+    let written: Value = serde_json::from_str(&text(&out.join("study.json"))).unwrap();
+    assert_eq!(value, written);
+    assert_eq!(value["dags"].as_array().unwrap().len(), 2);
+    assert_eq!(value["dags"][0]["cells"].as_array().unwrap().len(), 6);
+    assert_eq!(value["dags"][1]["name"], "airsn-12-2");
+    assert!(text(&out.join("study.md")).contains("### ic over critical-path"));
+    for name in [
+        "airsn-12-ic-over-fifo.svg",
+        "airsn-12-2-ic-over-critical-path.svg",
+    ] {
+        assert!(text(&out.join(name)).starts_with("<svg"), "{name}");
+    }
+}
+
+#[test]
+fn study_of_pools_gives_medians_over_all_dags() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["12", "20", "31"].map(|width| airsn(folder.path(), width));
+    let out = folder.path().join("pools");
+    let mut args = vec![
+        "study",
+        "--pools",
+        "--runs",
+        "10",
+        "--json",
+        "-o",
+        out.to_str().unwrap(),
+    ];
+    args.extend(files.iter().map(String::as_str));
+    let value = json(&cairn(&args));
+    for pool in ["scarce", "balanced", "plentiful"] {
+        let summary = &value["summary"][pool]["ic/fifo"];
+        let mut means: Vec<f64> = (value["dags"].as_array().unwrap().iter())
+            .map(|dag| {
+                dag["ratios"][pool]["ic/fifo"]["makespan"]["mean"]
+                    .as_f64()
+                    .unwrap()
+            })
+            .collect();
+        means.sort_by(f64::total_cmp);
+        assert_eq!(summary["median"], means[1], "{pool}");
+        let count: u64 = ["faster", "ties", "slower"]
+            .map(|k| summary[k].as_u64().unwrap())
+            .iter()
+            .sum();
+        assert_eq!(count, 3);
+    }
+    assert!(text(&out.join("study.md")).contains("| plentiful | fifo |"));
+}
