@@ -150,16 +150,9 @@ fn in_place_keeps_rights_links_and_byte_order_mark_and_the_old_file_on_request()
     // Nothing changes, so the backup stays what it is; when something would, it is not overwritten.
     let args = ["prio", &link, "--in-place", "--backup", ".orig"];
     assert_eq!(cairn(&args).code, 0);
-    let before = text(&link);
-    let other = cairn(&[
-        "prio",
-        &link,
-        "--in-place",
-        "--backup",
-        ".orig",
-        "--policy",
-        "lifo",
-    ]);
+    let before = text(&link) + "JOB d d.sub\r\n";
+    fs::write(&link, &before).unwrap();
+    let other = cairn(&args);
     assert_eq!(other.code, 2, "{other:?}");
     assert!(
         other.stderr.contains("exists and would be overwritten"),

@@ -375,6 +375,29 @@ proptest! {
     }
 
     #[test]
+    fn dagman_lines_are_added_and_taken_out_again(flow in any_flow(), seed in any::<u64>()) {
+        let flow = bare(&flow);
+        let mut text = Vec::new();
+        crate::write(&flow, Format::Dagman, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let junk = ["\n", "\r\n", " \t\n", "\n\n", "\n# PRIORITY x 1\n"];
+        let line = |(i, line): (usize, &str)| format!("{line}{}", junk[(seed >> (i % 60)) as usize % junk.len()]);
+        let text: String = text.lines().enumerate().map(line).collect();
+        let before = read_back(&text, Format::Dagman);
+        assert_same_dag(&flow, &before);
+        let rank = |name: &str| Some(flow.dag().len() as i64 - i64::from(flow.find(name)?.0));
+        let new = set(&text, Format::Dagman, &rank, ExistingPriorities::Replace);
+        let after = read_back(&new, Format::Dagman);
+        assert_same_dag(&before, &after);
+        for task in after.dag().tasks() {
+            prop_assert_eq!(after.priority(task), rank(after.name(task)));
+        }
+        prop_assert_eq!(&set(&new, Format::Dagman, &rank, ExistingPriorities::Replace), &new);
+        let old: String = new.split_inclusive('\n').filter(|l| !l.starts_with("PRIORITY ")).collect();
+        prop_assert_eq!(old, text);
+    }
+
+    #[test]
     fn edges_alone_get_statements_of_their_own(flow in any_flow(), seed in any::<u64>()) {
         let mut text = Vec::new();
         crate::write(&bare(&flow), Format::Dot, &mut text).unwrap();
