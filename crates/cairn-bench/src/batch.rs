@@ -108,7 +108,7 @@ fn fast() {
     );
 }
 
-/// Many subsets with a small union: sinks are random 3-subsets of the sources ([MR05], Theorem 3.1).
+/// Many subsets with a small union: sinks are random 3-subsets of the sources (\[MR05\], Theorem 3.1).
 fn hard() {
     println!("-- hard instances: random 3-subsets, half of the sources asked for");
     for sources in [10u32, 14, 18, 22, 26, 30, 40, 60, 100, 1000] {

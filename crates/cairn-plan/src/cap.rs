@@ -1,6 +1,6 @@
 //! Orders under a cap on open results, and the trade-off between peak memory and area. Knows no files.
 //!
-//! A result is *open* from the moment its task is executed until all children of the task are. Paper [RY05] counts
+//! A result is *open* from the moment its task is executed until all children of the task are. Paper \[RY05\] counts
 //! open results; with a size for each task the same is done in bytes.
 
 use cairn_dag::{Dag, TaskId};

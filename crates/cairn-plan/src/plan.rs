@@ -11,7 +11,7 @@ use cairn_theory::survey;
 /// What proves a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// A ▷-linear composition of blocks: so many ranks of them ([MRY06], Theorem 7).
+    /// A ▷-linear composition of blocks: so many ranks of them (\[MRY06\], Theorem 7).
     Linearization {
         /// Ranks under ▷.
         ranks: usize,

@@ -284,7 +284,7 @@ impl Ordered {
 
     /// Moves a row as near as its order allows to the mean of its neighbours.
     ///
-    /// Minimises Σ weight·(x − wish)² under x[i+1] − x[i] ≥ the given distances: with the distances taken off this is
+    /// Minimises Σ weight·(x − wish)² under `x[i+1] − x[i]` ≥ the given distances: with the distances taken off this is
     /// isotonic regression, solved exactly in linear time by pooling adjacent violators.
     fn place_row(&self, level: usize, offsets: &[f64], up: bool, down: bool, centre: &mut [f64]) {
         let mut pools: Vec<(f64, f64, usize)> = Vec::new(); // mean, weight, members

@@ -11,7 +11,7 @@ const NEAR: u32 = 4;
 ///
 /// On expansive pieces every prefix gains at least half of what any set of its size does: a prize that needs
 /// several tasks needs at least two, and each of them has at least as many prizes of its own as shared ones.
-/// [MR05], §6 proves a factor of 4 for a static choice; choosing by *current* yield gives 2. O(arcs·log tasks).
+/// \[MR05\], §6 proves a factor of 4 for a static choice; choosing by *current* yield gives 2. O(arcs·log tasks).
 pub(super) fn order(piece: &Piece) -> Vec<u32> {
     let mut lacking: Vec<u32> = piece.needs.iter().map(|n| n.len() as u32).collect();
     let mut now = vec![0u32; piece.len()];

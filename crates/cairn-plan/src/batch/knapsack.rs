@@ -1,6 +1,6 @@
 //! Shares a batch among pieces: how many tasks of each. Knows offers, not how they were made.
 //!
-//! Procedure BBDP of [MR05] (Lemma 4.1), with two short cuts: offers whose gains fall off (concave ones) are bought
+//! Procedure BBDP of \[MR05\] (Lemma 4.1), with two short cuts: offers whose gains fall off (concave ones) are bought
 //! one task at a time, best first; and where the exact program would cost too much, whole steps of the concave
 //! envelopes are bought, which also bounds what is lost.
 

@@ -1,4 +1,4 @@
-//! Batched scheduling: the best `r` eligible tasks for `r` requests ([MR05]). Knows no clock and no network.
+//! Batched scheduling: the best `r` eligible tasks for `r` requests (\[MR05\]). Knows no clock and no network.
 //!
 //! Which `r` tasks make most others eligible together? Tasks and the prizes they buy fall into connected pieces;
 //! each piece offers a gain for every number of tasks, and the batch is shared among the offers. NP-hard in

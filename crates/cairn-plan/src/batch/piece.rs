@@ -70,7 +70,7 @@ impl Piece {
     }
 
     /// Whether every task has at least two prizes of its own and no more shared ones than that: an expansive
-    /// bipartite dag in the sense of [MR05].
+    /// bipartite dag in the sense of \[MR05\].
     pub(super) fn is_expansive(&self) -> bool {
         self.prizes.iter().all(|prizes| {
             let weigh = |own: bool| -> u32 {

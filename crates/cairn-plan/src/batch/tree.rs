@@ -1,4 +1,4 @@
-//! The best r tasks of a tree-shaped piece: the program of [MR05], §5, without its inner loop over sink choices.
+//! The best r tasks of a tree-shaped piece: the program of \[MR05\], §5, without its inner loop over sink choices.
 //! Knows nothing of other pieces.
 
 use super::piece::Piece;

@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 ///
 /// The best set of `r` tasks is a union of the needs of the prizes it gains, filled up with anything; the unions
 /// are closed under adding one more prize. Exponential at the worst: choosing many subsets with a small union is
-/// NP-hard ([MR05], Theorem 3.1).
+/// NP-hard (\[MR05\], Theorem 3.1).
 pub(super) fn solve(
     piece: &Piece,
     most: usize,
