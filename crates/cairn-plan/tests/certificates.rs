@@ -67,13 +67,11 @@ proptest! {
 
 #[test]
 fn families_are_accepted() {
-    let mut asserted = 0;
     for (name, args) in FAMILIES {
         let (certificate, accepted) = accept(&family(name, args));
         assert_eq!(certificate.verdict, "optimal", "{name}");
-        asserted += accepted.asserted.len();
+        assert!(accepted.asserted.is_empty(), "{name}: {:?}", accepted.asserted);
     }
-    assert_eq!(asserted, 0, "all of these are proved");
 }
 
 const FAMILIES: [(&str, &[&str]); 12] = [
