@@ -67,16 +67,30 @@ proptest! {
 
 #[test]
 fn families_are_accepted() {
-    let mut asserted = 0;
     for (name, args) in FAMILIES {
         let (certificate, accepted) = accept(&family(name, args));
         assert_eq!(certificate.verdict, "optimal", "{name}");
-        asserted += accepted.asserted.len();
+        assert!(
+            accepted.asserted.is_empty(),
+            "{name}: {:?}",
+            accepted.asserted
+        );
     }
-    assert_eq!(asserted, 0, "all of these are proved");
 }
 
-const FAMILIES: [(&str, &[&str]); 12] = [
+/// Its long component is beyond the checker: accepted, and what is not proved is said.
+#[test]
+fn what_is_only_asserted_is_said() {
+    let (certificate, accepted) = accept(&family("airsn", &["30"]));
+    assert_eq!(certificate.verdict, "optimal");
+    assert!(
+        accepted.asserted[0].contains("30 steps"),
+        "{:?}",
+        accepted.asserted
+    );
+}
+
+const FAMILIES: [(&str, &[&str]); 11] = [
     ("w", &["20", "3"]),
     ("m", &["20", "3"]),
     ("n", &["30"]),
@@ -88,7 +102,6 @@ const FAMILIES: [(&str, &[&str]); 12] = [
     ("tree", &["6"]),
     ("outtree", &["6"]),
     ("fft", &["5"]),
-    ("airsn", &["30"]),
 ];
 
 /// Every place of a value: the path to each number and each text, and to each list.

@@ -107,3 +107,50 @@ fn finish(is_complete: bool, spent: u64, effort: &mut Effort, exact: Exact) -> O
     effort.spend(spent);
     is_complete.then_some(exact)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::parts;
+    use crate::refusal::exact_sum;
+    use cairn_oracle::{any_dag, best_profile};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        /// The program over trees and rings says what enumeration says.
+        #[test]
+        fn trees_agree_with_enumeration(dag in any_dag(16)) {
+            for placed in parts(&dag, &vec![0; dag.len()], false) {
+                let mut effort = Effort(u64::MAX);
+                let exact = enumerate(&placed.part, &mut effort).unwrap();
+                if let Some(profile) = tree::profile(&placed.part, &mut effort) {
+                    prop_assert_eq!(profile, exact.profile);
+                }
+            }
+        }
+
+        /// The parts of the whole add up to the truth, those of blocks and of any levels to no less.
+        #[test]
+        fn parts_bound_the_truth(dag in any_dag(13), cuts in 0u32..4) {
+            let best = best_profile(&dag);
+            let sources = dag.sources().count() as u64;
+            let mut level = vec![0; dag.len()];
+            for &v in dag.topological_order() {
+                let above = dag.parents(v).iter().map(|p| level[p.index()] + 1).max();
+                level[v.index()] = above.unwrap_or(0);
+            }
+            let group: Vec<u32> = level.iter().map(|l| l / (cuts + 1)).collect();
+            let zero = vec![0; dag.len()];
+            for (group, ordered, is_exact) in [(&zero, true, true), (&zero, false, false), (&group, true, false)] {
+                let gains = exact_sum(&parts(&dag, group, ordered), &mut Solver::new()).unwrap();
+                for (t, gain) in gains.iter().enumerate() {
+                    let most = sources + gain - t as u64;
+                    prop_assert!(most >= u64::from(best[t]));
+                    prop_assert!(!is_exact || most == u64::from(best[t]));
+                }
+            }
+        }
+    }
+}
