@@ -30,22 +30,26 @@ fn set(source: &Source, format: Format, flow: &Flow) -> (Vec<EditedFile>, Report
     )
 }
 
-/// Copies an entry, with what lies beside it if it has a folder of its own.
+/// Copies an entry, with all that lies beside and below it if it has a folder of its own.
 fn copy(corpus: &Path, file: &str, to: &Path) -> PathBuf {
     let path = corpus.join(file);
-    let own = path.parent().filter(|folder| *folder != corpus);
-    let beside = own
-        .into_iter()
-        .flat_map(|folder| folder.read_dir().unwrap());
-    for entry in beside
-        .map(|entry| entry.unwrap().path())
-        .chain([path.clone()])
-    {
-        if entry.is_file() {
-            std::fs::copy(&entry, to.join(entry.file_name().unwrap())).unwrap();
-        }
+    match path.parent().filter(|folder| *folder != corpus) {
+        Some(own) => copy_tree(own, to),
+        None => drop(std::fs::copy(&path, to.join(file)).unwrap()),
     }
     to.join(path.file_name().unwrap())
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let entry = entry.unwrap().path();
+        let target = to.join(entry.file_name().unwrap());
+        match entry.is_dir() {
+            true => copy_tree(&entry, &target),
+            false => drop(std::fs::copy(&entry, &target).unwrap()),
+        }
+    }
 }
 
 fn read_file(path: &Path) -> Option<(Source, Format, Flow)> {
