@@ -330,9 +330,9 @@ fn plan_auto_names_the_winner_or_a_tie() {
             "60",
         ];
         args.extend(extra);
-        args
+        cairn(&args)
     };
-    let tie = json(&cairn(&plan(&[
+    let tie = json(&plan(&[
         "--json",
         "--world",
         "pool",
@@ -340,15 +340,15 @@ fn plan_auto_names_the_winner_or_a_tie() {
         "1",
         "--durations",
         "unit",
-    ])));
+    ]));
     assert_eq!(tie["policy"], "ic");
     assert_eq!(tie["auto"]["tie"], true);
     let rival = tie["auto"]["rival"].as_str().unwrap();
     let ratio = &tie["auto"]["ratios"][format!("ic/{rival}")]["makespan"];
     assert_eq!(ratio["mean"], 1.0);
-    let people = cairn(&plan(&["--world", "throttled", "--workers", "1"]));
+    let people = plan(&["--world", "throttled", "--workers", "1"]);
     assert!(people.stdout.contains("ic, by a tie with"), "{people:?}");
-    let value = json(&cairn(&plan(&["--json", "--gap", "0.3", "--size", "4"])));
+    let value = json(&plan(&["--json", "--gap", "0.3", "--size", "4"]));
     let auto = &value["auto"];
     assert_eq!(auto["policy"], value["policy"]);
     assert_eq!(auto["runs"], 60);
