@@ -319,40 +319,36 @@ fn bad_settings_are_refused_with_a_cure() {
 fn plan_auto_names_the_winner_or_a_tie() {
     let folder = tempfile::tempdir().unwrap();
     let file = airsn(folder.path(), "60");
-    let base = [
-        "plan",
-        &file,
-        "--policy",
-        "auto",
-        "--no-arrays",
-        "--runs",
-        "60",
-    ];
-    let tie = json(&cairn(
-        &[
-            &base[..],
-            &[
-                "--json",
-                "--world",
-                "pool",
-                "--workers",
-                "1",
-                "--durations",
-                "unit",
-            ],
-        ]
-        .concat(),
-    ));
+    let plan = |extra: &[&str]| {
+        let mut args = vec![
+            "plan",
+            &file,
+            "--policy",
+            "auto",
+            "--no-arrays",
+            "--runs",
+            "60",
+        ];
+        args.extend(extra);
+        cairn(&args)
+    };
+    let tie = json(&plan(&[
+        "--json",
+        "--world",
+        "pool",
+        "--workers",
+        "1",
+        "--durations",
+        "unit",
+    ]));
     assert_eq!(tie["policy"], "ic");
     assert_eq!(tie["auto"]["tie"], true);
     let rival = tie["auto"]["rival"].as_str().unwrap();
     let ratio = &tie["auto"]["ratios"][format!("ic/{rival}")]["makespan"];
     assert_eq!(ratio["mean"], 1.0);
-    let people = cairn(&[&base[..], &["--world", "throttled", "--workers", "1"]].concat());
+    let people = plan(&["--world", "throttled", "--workers", "1"]);
     assert!(people.stdout.contains("ic, by a tie with"), "{people:?}");
-    let value = json(&cairn(
-        &[&base[..], &["--json", "--gap", "0.3", "--size", "4"]].concat(),
-    ));
+    let value = json(&plan(&["--json", "--gap", "0.3", "--size", "4"]));
     let auto = &value["auto"];
     assert_eq!(auto["policy"], value["policy"]);
     assert_eq!(auto["runs"], 60);
