@@ -83,8 +83,15 @@ pub fn lost(flow: &Flow, format: Format) -> Vec<&'static str> {
             "priorities",
             "marks of executed tasks",
         ],
-        Format::WfFormat => &["commands", "durations", "cpus", "files"],
-        Format::Dot => &["commands", "durations", "priorities"],
+        Format::WfFormat => &["commands", "durations", "cpus", "priorities", "files"],
+        Format::Dot => &[
+            "commands",
+            "durations",
+            "cpus",
+            "retries",
+            "priorities",
+            "marks of executed tasks",
+        ],
         _ => &[],
     };
     (ATTRIBUTES.iter())
