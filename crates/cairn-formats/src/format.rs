@@ -84,7 +84,7 @@ impl Format {
     }
 
     /// The format that a file name promises, looking through `.gz` and `.zst`. A `.json` is taken for the native
-    /// flow file and a `.dag` for DAGMan; what such a file really holds, [`crate::detect`] says.
+    /// flow file and a `.dag` for DAGMan; what such a file really holds, [`crate::detect()`] says.
     ///
     /// ```
     /// use cairn_formats::Format;

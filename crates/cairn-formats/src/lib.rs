@@ -1,6 +1,6 @@
 //! Reads and writes workflow dags in the formats people have. Knows nothing of scheduling.
 //!
-//! [`Source::load`] brings a file or standard input into memory, unpacked and checked; [`read`] detects its format
+//! [`Source::load`] brings a file or standard input into memory, unpacked and checked; [`read()`] detects its format
 //! and makes a [`cairn_dag::Flow`], or fills a [`Report`] with what is wrong, where, and what to do; [`write()`]
 //! writes a flow again.
 //!

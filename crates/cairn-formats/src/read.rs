@@ -5,7 +5,7 @@ use crate::{Format, Limits, Report, Source, detect};
 use cairn_dag::Flow;
 use std::path::Path;
 
-/// Reads a flow: in `format`, or else in the format that [`detect`] finds.
+/// Reads a flow: in `format`, or else in the format that [`detect()`] finds.
 ///
 /// `None` when the report holds an error; readers go on past an error where they can, so there may be several.
 /// Warnings tell what was ignored. Files that a DAGMan file includes are loaded, too.
