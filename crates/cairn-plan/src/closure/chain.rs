@@ -84,7 +84,10 @@ enum AnyPiece {
     Wide(Piece<i128>),
 }
 
-#[allow(clippy::large_enum_variant, reason = "one lives at a time, and only for a moment")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one lives at a time, and only for a moment"
+)]
 enum Step {
     Done(Part),
     Split(AnyPiece, AnyPiece),
