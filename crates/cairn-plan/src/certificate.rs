@@ -2,7 +2,7 @@
 
 use crate::decide::Refusal;
 use crate::hull::{Hull, hull, upper_bound};
-use crate::piece_flow::PieceFlow;
+use crate::hull_proof::{PieceProof, certify};
 use crate::plan::{Evidence, Plan, Word};
 use crate::{HullError, Unlimited, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
@@ -14,7 +14,7 @@ use cairn_verify::{self as written, Blocks, Certificate, Piece, Search, VERSION,
 /// than it had itself, never a higher one. Each piece comes with a flow that proves it; what the theory of blocks
 /// proves is told in a way that the checker can repeat; what a search found is listed as such.
 ///
-/// Time: that of the hull, and a plain maximum flow for each of its pieces. Space: O(tasks + arcs).
+/// Time: that of the hull, and one more maximum flow for each of its pieces. Space: O(tasks + arcs).
 ///
 /// ```
 /// use cairn_dag::FlowBuilder;
@@ -65,7 +65,7 @@ pub fn certificate(flow: &Flow, plan: &Plan) -> Result<Certificate, HullError> {
         profile,
         bound,
         evidence: written::Evidence {
-            hull: pieces(dag, &hull, &place),
+            hull: pieces(dag, &hull, &place)?,
             blocks,
             search: search.filter(|s| !s.bounds.is_empty()),
         },
@@ -77,26 +77,30 @@ fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
     tasks.iter().map(|&t| flow.name(t).to_owned()).collect()
 }
 
-fn pieces(dag: &Dag, hull: &Hull, place: &[u32]) -> Vec<Piece> {
-    let mut eligible: Vec<Vec<TaskId>> = vec![Vec::new(); hull.pieces()];
-    for task in dag.tasks() {
-        if let Some(piece) = hull.eligible_in(task) {
-            eligible[piece].push(task);
-        }
-    }
+/// The pieces of the hull, each with the flow that proves it, in the units of the format: a reward is worth `cost`
+/// units, so that every task executed bears `reward` of them.
+fn pieces(dag: &Dag, hull: &Hull, place: &[u32]) -> Result<Vec<Piece>, HullError> {
     let number = |t: &TaskId| place[t.index()];
-    let mut flows = PieceFlow::new(dag);
-    (hull.tasks_by_piece().iter().zip(&eligible))
-        .map(|(executed, eligible)| Piece {
-            cost: executed.len() as u64,
-            reward: eligible.len() as u64,
-            executed: executed.iter().map(number).collect(),
-            eligible: eligible.iter().map(number).collect(),
-            flows: (flows.find(executed, eligible).iter())
-                .map(|(parent, child, amount)| (number(parent), number(child), *amount))
-                .collect(),
-        })
-        .collect()
+    let proof = certify(dag, &Weights::unit(dag.len()), hull, &Unlimited)?;
+    let units = |piece: &PieceProof, amount: u128| {
+        let (cost, scale) = (u128::from(piece.cost), u128::from(piece.scale));
+        assert_eq!(
+            amount * cost % scale,
+            0,
+            "the flow of a whole piece is level"
+        );
+        (amount * cost / scale) as u64
+    };
+    let piece = |piece: &PieceProof| Piece {
+        cost: piece.cost,
+        reward: piece.reward,
+        executed: piece.executed.iter().map(number).collect(),
+        eligible: piece.eligible.iter().map(number).collect(),
+        flows: (piece.to_parent.iter())
+            .map(|f| (number(&f.parent), number(&f.child), units(piece, f.amount)))
+            .collect(),
+    };
+    Ok(proof.pieces.iter().map(piece).collect())
 }
 
 fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {

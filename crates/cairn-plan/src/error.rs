@@ -11,6 +11,14 @@ pub enum HullError {
         /// Tasks of the dag.
         tasks: usize,
     },
+    /// The hull belongs to another dag.
+    #[error("the hull is that of a dag with {given} tasks, but this one has {tasks}")]
+    OtherHull {
+        /// Tasks that the hull is for.
+        given: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+    },
     /// More than 2³¹ tasks and arcs.
     #[error("the dag has more than 2^31 tasks and arcs: too many for the hull")]
     TooLarge,

@@ -29,7 +29,8 @@ pub struct Hull {
     executed_in: Vec<u32>,
     eligible_in: Vec<u32>,
     bound: Vec<Gain>,
-    is_complete: bool,
+    /// Pieces that the budget did not allow to settle, sorted.
+    unsettled: Vec<u32>,
     is_unit: bool,
 }
 
@@ -57,8 +58,17 @@ pub struct Hull {
 /// # Errors
 /// [`HullError`], when the weights are for another number of tasks or the dag is too large for 32-bit numbers.
 pub fn hull(dag: &Dag, weights: &Weights, budget: &dyn Budget) -> Result<Hull, HullError> {
+    tuned_hull(dag, weights, &Tuning::default(), budget)
+}
+
+fn tuned_hull(
+    dag: &Dag,
+    weights: &Weights,
+    tuning: &Tuning,
+    budget: &dyn Budget,
+) -> Result<Hull, HullError> {
     let graph = ClosureGraph::new(dag, weights)?;
-    let chain = chain(&graph, &Tuning::default(), budget);
+    let chain = chain(&graph, tuning, budget);
     let link_of = chain.link_of(graph.len());
     let of_copy = |copies: &[u32]| {
         let link = |&copy: &u32| {
@@ -76,6 +86,7 @@ pub fn hull(dag: &Dag, weights: &Weights, budget: &dyn Budget) -> Result<Hull, H
         is_strict: true,
     }];
     let mut bound = vec![Gain::ZERO];
+    let mut unsettled = Vec::new();
     let parts = &chain.parts;
     for (i, part) in parts.iter().enumerate() {
         let mut at = part.base;
@@ -94,7 +105,10 @@ pub fn hull(dag: &Dag, weights: &Weights, budget: &dyn Budget) -> Result<Hull, H
             last.is_strict = corner;
         }
         match &part.bound {
-            Some(points) => bound.extend(points.iter().map(|&point| part.base + point)),
+            Some(points) => {
+                bound.extend(points.iter().map(|&point| part.base + point));
+                unsettled.push(vertices.len() as u32 - 2);
+            }
             None => bound.push(part.base + part.total),
         }
     }
@@ -103,12 +117,17 @@ pub fn hull(dag: &Dag, weights: &Weights, budget: &dyn Budget) -> Result<Hull, H
         executed_in: of_copy(&graph.out_copy),
         eligible_in: of_copy(&graph.in_copy),
         bound,
-        is_complete: parts.iter().all(|part| part.bound.is_none()),
+        unsettled,
         is_unit: weights.is_unit(),
     })
 }
 
 impl Hull {
+    /// Number of tasks of the dag.
+    pub fn tasks(&self) -> usize {
+        self.executed_in.len()
+    }
+
     /// The chain: nested ideals from the empty one to the one with all tasks but sinks. Piece `i` leads from
     /// vertex `i` to vertex `i + 1`. If the hull is complete the chain is as fine as possible.
     pub fn vertices(&self) -> &[Vertex] {
@@ -145,7 +164,12 @@ impl Hull {
 
     /// Whether the whole hull was found. If not, the chain is coarser and the bound higher, but both hold.
     pub fn is_complete(&self) -> bool {
-        self.is_complete
+        self.unsettled.is_empty()
+    }
+
+    /// Whether the piece is known to be as fine as possible, and the hull straight over it.
+    pub(crate) fn is_settled(&self, piece: usize) -> bool {
+        self.unsettled.binary_search(&(piece as u32)).is_err()
     }
 
     /// Whether costs and rewards are all 1.
@@ -204,3 +228,6 @@ pub fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

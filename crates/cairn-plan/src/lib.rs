@@ -12,10 +12,12 @@ mod closure;
 pub mod decide;
 mod error;
 mod hull;
+mod hull_proof;
 mod order;
-mod piece_flow;
 mod plan;
 pub mod policy;
+#[cfg(test)]
+mod testing;
 mod weights;
 mod work;
 
@@ -23,6 +25,7 @@ pub use certificate::certificate;
 pub use closure::{Budget, Unlimited};
 pub use error::HullError;
 pub use hull::{Hull, Vertex, hull, upper_bound};
+pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
 pub use order::chain_order;
 pub use plan::{Evidence, Limits, Plan, Search, Word, plan};
 pub use weights::{WeightError, Weights};

@@ -7,8 +7,8 @@ use super::components::components;
 use super::contract::{Merges, Place, cut_out};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
-use super::network::{Arc, NONE, Network};
-use super::piece::Piece;
+use super::network::NONE;
+use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
@@ -90,7 +90,7 @@ enum AnyPiece {
 )]
 enum Step {
     Done(Part),
-    Split(AnyPiece, AnyPiece),
+    Split(Box<[AnyPiece; 2]>),
 }
 
 /// The chain of a closure graph: nested closures through all vertices of the hull, as fine as there is.
@@ -143,7 +143,8 @@ impl Work<'_> {
             };
             match step {
                 Step::Done(part) => own.parts.push(part),
-                Step::Split(first, last) => {
+                Step::Split(pieces) => {
+                    let [first, last] = *pieces;
                     let smaller = first.len().min(last.len());
                     match scope.filter(|_| smaller >= self.tuning.worth_a_thread) {
                         Some(scope) => {
@@ -204,27 +205,8 @@ fn root(graph: &ClosureGraph, merges: &mut Merges) -> Option<AnyPiece> {
 }
 
 fn merged_root<N: Amount>(graph: &ClosureGraph, place: Place, merges: &mut Merges) -> Piece<N> {
-    let arcs: Vec<Arc<N>> = (graph.needs.iter())
-        .map(|&(from, to)| Arc {
-            from,
-            to,
-            flow: N::ZERO,
-        })
-        .collect();
-    let mut piece = Piece {
-        network: Network::new(graph.len(), &arcs),
-        id: (0..graph.len() as u32).collect(),
-        reward: graph.reward.clone(),
-        cost: graph.cost.clone(),
-        base: place.base,
-        total: place.total,
-        steepest: place.steepest,
-        flattest: place.flattest,
-        is_levelled: false,
-        cold_failure: usize::MAX,
-    };
-    drop(arcs);
-    piece.reset_flow();
+    let (reward, cost) = (graph.reward.clone(), graph.cost.clone());
+    let mut piece = Piece::new(reward, cost, &graph.needs, place.total);
     // Merging may make more merging possible.
     for _ in 0..4 {
         let before = piece.len();
@@ -235,10 +217,6 @@ fn merged_root<N: Amount>(graph: &ClosureGraph, place: Place, merges: &mut Merge
         }
     }
     piece
-}
-
-fn fits<N: Amount>(total: Gain) -> bool {
-    u128::from(total.reward) * u128::from(total.cost) < N::LARGEST_PRODUCT
 }
 
 impl AnyPiece {
@@ -274,10 +252,10 @@ fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> St
         steepest: piece.total,
         flattest: piece.flattest,
     };
-    Step::Split(
+    Step::Split(Box::new([
         any_cut_out(piece, sides, Side::First, steep, merges),
         any_cut_out(piece, sides, Side::Last, flat, merges),
-    )
+    ]))
 }
 
 fn any_cut_out<N: Amount>(

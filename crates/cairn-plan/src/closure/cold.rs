@@ -6,6 +6,9 @@ use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
 
+/// Sources after which to ask whether to stop.
+const SOURCES_A_CHECK: usize = 1 << 12;
+
 /// Whether a bounded attempt came to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
@@ -40,8 +43,11 @@ pub(crate) fn attempt<N: Amount>(
         let slow = phase >= 2 && before.is_some_and(|before| 2.0 * surplus > before);
         let done = sources.is_empty();
         if !done && !slow && phase < phases {
-            for &source in &sources {
-                drain(network, source as usize, &mut scratch.path);
+            for some in sources.chunks(SOURCES_A_CHECK) {
+                check(budget)?;
+                for &source in some {
+                    drain(network, source as usize, &mut scratch.path);
+                }
             }
         }
         scratch.live = sources;
@@ -64,22 +70,21 @@ fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>
         let node = &mut network.nodes[u];
         node.cursor = 0;
         if node.balance < N::ZERO {
-            node.label = 0;
+            network.labels[u] = 0;
             queue.push(u as u32);
         } else {
-            node.label = NONE;
+            network.labels[u] = NONE;
         }
     }
     let mut next = 0;
     while next < queue.len() {
         let w = queue[next] as usize;
         next += 1;
-        let label = network.nodes[w].label + 1;
+        let label = network.labels[w] + 1;
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            let node = &mut network.nodes[u as usize];
-            if node.label == NONE {
-                node.label = label;
+            if network.labels[u as usize] == NONE {
+                network.labels[u as usize] = label;
                 queue.push(u);
             }
         };
@@ -132,7 +137,8 @@ fn find_path<N: Amount>(
     let mut u = source;
     loop {
         let node = network.nodes[u];
-        if node.label == 0 && node.balance < N::ZERO {
+        let label = network.labels[u];
+        if label == 0 && node.balance < N::ZERO {
             return Some(u);
         }
         let (first, middle) = (network.needs(u).start, network.needs(u).end);
@@ -140,11 +146,13 @@ fn find_path<N: Amount>(
         let mut slot = first + node.cursor as usize;
         while slot < end {
             let towards = network.slots[slot];
-            let to = &network.nodes[towards.to as usize];
+            let below = network.labels[towards.to as usize];
             let open = slot < middle || towards.flow > N::ZERO;
-            let full = to.label == 0 && to.balance >= N::ZERO;
-            if open && !full && to.label != NONE && to.label + 1 == node.label {
-                break;
+            if open && below.wrapping_add(1) == label {
+                let is_full = network.nodes[towards.to as usize].balance >= N::ZERO;
+                if below > 0 || !is_full {
+                    break;
+                }
             }
             slot += 1;
         }
@@ -166,7 +174,7 @@ fn find_path<N: Amount>(
 fn set_sides<N: Amount>(network: &Network<N>, scratch: &mut Scratch) {
     scratch.sides.clear();
     scratch.sides.extend((0..network.len()).map(|u| {
-        if network.nodes[u].label == NONE {
+        if network.labels[u] == NONE {
             Side::First
         } else {
             Side::Last

@@ -8,6 +8,9 @@ use super::piece::Piece;
 use super::sides::Side;
 use std::cmp::Ordering;
 
+/// Merging is done if it saves at least one node in so many.
+const WORTH_MERGING: usize = 20;
+
 /// (node, the node that stands for it from now on), as closure nodes. Every node is merged at most once.
 pub(crate) type Merges = Vec<(u32, u32)>;
 
@@ -29,7 +32,8 @@ pub(crate) struct Place {
 /// 3. the arc carries more flow than all balances on this side together: a closure with w but not u would be
 ///    worth less than nothing, now and at all later prices.
 ///
-/// Merged nodes are noted in `merges`. Merging that would save less than a tenth of the nodes is not done.
+/// Merged nodes are noted in `merges`. Merging that would save few nodes is not done:
+/// it disturbs the order that cold starts profit from.
 /// O(nodes + arcs).
 pub(crate) fn cut_out<N: Amount, M: Amount>(
     piece: &Piece<N>,
@@ -124,10 +128,10 @@ impl<'a, N: Amount> Ties<'a, N> {
     }
 
     fn classes(&self) -> Classes {
-        if self.count_ties() * 10 >= self.members {
+        if self.count_ties() * WORTH_MERGING >= self.members {
             let network = &self.piece.network;
             let found = components(network, |u| self.includes(u), |w, s| self.is_tied(w, s));
-            if (self.members - found.count) * 10 >= self.members {
+            if (self.members - found.count) * WORTH_MERGING >= self.members {
                 return Classes {
                     of: found.of,
                     count: found.count,

@@ -7,16 +7,12 @@ use std::ops::Range;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// One node: its balance, where its slots lie, and what the flow algorithms note about it.
-///
-/// All of it in one place, because the algorithms look at labels and balances of neighbours all the time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Node<N> {
     /// Positive: what is left over here. Negative: what is missing.
     pub(crate) balance: N,
     needs: u32,
     dependants: u32,
-    /// Distance to (or from) the nearest node that can take (or give).
-    pub(crate) label: u32,
     /// The slot to look at next, counted from the node's first.
     pub(crate) cursor: u32,
     /// The next node in the same bucket.
@@ -48,6 +44,9 @@ pub(crate) struct Arc<N> {
 pub(crate) struct Network<N> {
     /// One entry more than there are nodes: the last only ends the slots.
     pub(crate) nodes: Vec<Node<N>>,
+    /// By node: distance to (or from) the nearest node that can take (or give). Apart from the nodes, because the
+    /// algorithms look at the labels of all neighbours, and these alone fit into a cache.
+    pub(crate) labels: Vec<u32>,
     pub(crate) slots: Vec<Slot<N>>,
 }
 
@@ -95,7 +94,11 @@ impl<N: Amount> Network<N> {
                 flow,
             };
         }
-        Network { nodes, slots }
+        Network {
+            nodes,
+            labels: vec![0; count],
+            slots,
+        }
     }
 
     /// Number of nodes.

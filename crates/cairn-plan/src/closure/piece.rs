@@ -3,7 +3,7 @@
 
 use super::amount::Amount;
 use super::gain::Gain;
-use super::network::Network;
+use super::network::{Arc, Network};
 
 /// The nodes of B∖A for two ideals A ⊂ B of the chain.
 ///
@@ -34,7 +34,42 @@ pub(crate) struct Piece<N> {
     pub(crate) cold_failure: usize,
 }
 
+/// Whether a piece of this reward and cost can be solved in these integers.
+pub(crate) fn fits<N: Amount>(total: Gain) -> bool {
+    u128::from(total.reward) * u128::from(total.cost) < N::LARGEST_PRODUCT
+}
+
 impl<N: Amount> Piece<N> {
+    /// A piece that stands alone, its nodes numbered as given, without any flow. `needs` is sorted by its first.
+    pub(crate) fn new(
+        reward: Vec<u64>,
+        cost: Vec<u64>,
+        needs: &[(u32, u32)],
+        total: Gain,
+    ) -> Piece<N> {
+        let arcs: Vec<Arc<N>> = (needs.iter())
+            .map(|&(from, to)| Arc {
+                from,
+                to,
+                flow: N::ZERO,
+            })
+            .collect();
+        let mut piece = Piece {
+            network: Network::new(reward.len(), &arcs),
+            id: (0..reward.len() as u32).collect(),
+            reward,
+            cost,
+            base: Gain::ZERO,
+            total,
+            steepest: Gain::INFINITE_SLOPE,
+            flattest: Gain::ZERO_SLOPE,
+            is_levelled: false,
+            cold_failure: usize::MAX,
+        };
+        piece.reset_flow();
+        piece
+    }
+
     /// Number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.id.len()

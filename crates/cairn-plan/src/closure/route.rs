@@ -6,8 +6,17 @@ use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
 
+/// The label of an active node that no search has reached yet; others have `NONE`.
+const UNREACHED_ACTIVE: u32 = NONE - 1;
+
+/// The label of a node whose side is decided.
+const CLOSED: u32 = NONE - 2;
+
 /// Units of work a live node that a round may take before the labels are made exact again.
-const WORK_A_NODE: usize = 6;
+const WORK_A_NODE: usize = 12;
+
+/// Units of work after which to ask whether to stop: some milliseconds.
+const WORK_A_CHECK: usize = 1 << 18;
 
 /// Routes all surplus that can reach a deficit, from whatever flow the network holds, and sets the sides.
 ///
@@ -23,7 +32,6 @@ pub(crate) fn route<N: Amount>(
     scratch.sides.resize(network.len(), Side::Open);
     scratch.live.clear();
     scratch.live.extend(0..network.len() as u32);
-    let mut rounds = 0;
     loop {
         check(budget)?;
         let (surpluses, deficits) = count_active(network, &scratch.live);
@@ -36,20 +44,13 @@ pub(crate) fn route<N: Amount>(
             decide_live(scratch, |_| rest);
             return Ok(());
         }
-        rounds += 1;
-        let pull = if deficits > 16 * surpluses {
-            true
-        } else if surpluses > 16 * deficits {
-            false
+        // The fewer move.
+        let finished = if deficits < surpluses {
+            round::<N, true>(network, scratch, deficits, budget)
         } else {
-            rounds % 2 == 0
+            round::<N, false>(network, scratch, surpluses, budget)
         };
-        let finished = if pull {
-            round::<N, true>(network, scratch, deficits)
-        } else {
-            round::<N, false>(network, scratch, surpluses)
-        };
-        if finished {
+        if finished? {
             return Ok(());
         }
     }
@@ -78,7 +79,8 @@ fn round<N: Amount, const PULL: bool>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
     active: usize,
-) -> bool {
+    budget: &dyn Budget,
+) -> Result<bool, Stopped> {
     let (reached_all, found) = label::<N, PULL>(network, scratch, active);
     // Unreached nodes cannot reach a deficit (push) or be reached from a surplus (pull), ever again.
     let (unreached, reached) = if PULL {
@@ -86,26 +88,29 @@ fn round<N: Amount, const PULL: bool>(
     } else {
         (Side::First, Side::Last)
     };
-    let is_unreached = |u: u32| network.nodes[u as usize].label == NONE;
+    let is_unreached = |u: u32| network.labels[u as usize] >= UNREACHED_ACTIVE;
     if reached_all && found == 0 {
         decide_live(
             scratch,
             |u| if is_unreached(u) { unreached } else { reached },
         );
-        return true;
+        return Ok(true);
     }
     if reached_all && scratch.queue.len() < scratch.live.len() {
         let sides = &mut scratch.sides;
         scratch.live.retain(|&u| {
-            if is_unreached(u) {
+            let label = &mut network.labels[u as usize];
+            let stays = *label < UNREACHED_ACTIVE;
+            if !stays {
                 sides[u as usize] = unreached;
+                *label = CLOSED;
             }
-            !is_unreached(u)
+            stays
         });
     }
     let work = WORK_A_NODE * scratch.live.len();
-    Round::<N, PULL>::new(network, scratch).run(work);
-    false
+    Round::<N, PULL>::new(network, scratch).run(work, budget)?;
+    Ok(false)
 }
 
 /// The balance as the active side sees it: positive where there is something to move.
@@ -123,14 +128,18 @@ fn label<N: Amount, const PULL: bool>(
     active: usize,
 ) -> (bool, usize) {
     let queue = &mut scratch.queue;
-    let sides = &scratch.sides;
     queue.clear();
     for &u in &scratch.live {
         let node = &mut network.nodes[u as usize];
         node.cursor = 0;
-        node.label = NONE;
-        if active_amount::<N, PULL>(node.balance) < N::ZERO {
-            node.label = 0;
+        let amount = active_amount::<N, PULL>(node.balance);
+        network.labels[u as usize] = if amount > N::ZERO {
+            UNREACHED_ACTIVE
+        } else {
+            NONE
+        };
+        if amount < N::ZERO {
+            network.labels[u as usize] = 0;
             queue.push(u);
         }
     }
@@ -139,7 +148,7 @@ fn label<N: Amount, const PULL: bool>(
     while next < queue.len() {
         let w = queue[next] as usize;
         next += 1;
-        let label = network.nodes[w].label + 1;
+        let label = network.labels[w] + 1;
         let (unlimited, limited) = if PULL {
             (network.needs(w), network.dependants(w))
         } else {
@@ -147,11 +156,11 @@ fn label<N: Amount, const PULL: bool>(
         };
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            let node = &mut network.nodes[u as usize];
-            if node.label == NONE && sides[u as usize] == Side::Open {
-                node.label = label;
+            let known = network.labels[u as usize];
+            if known >= UNREACHED_ACTIVE {
+                network.labels[u as usize] = label;
                 queue.push(u);
-                found += usize::from(active_amount::<N, PULL>(node.balance) > N::ZERO);
+                found += usize::from(known == UNREACHED_ACTIVE);
             }
         };
         for slot in unlimited {
@@ -183,7 +192,7 @@ struct Round<'a, N, const PULL: bool> {
 impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
     /// Puts the labelled nodes into buckets.
     fn new(network: &'a mut Network<N>, scratch: &'a mut Scratch) -> Self {
-        let farthest = (scratch.queue.last()).map_or(0, |&u| network.nodes[u as usize].label);
+        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[u as usize]);
         // Nodes that climb above this wait for the next round.
         let labels = 2 * farthest as usize + 64;
         scratch.heads.clear();
@@ -200,7 +209,7 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
         };
         for &u in &scratch.queue {
             let node = round.network.nodes[u as usize];
-            round.counts[node.label as usize] += 1;
+            round.counts[round.network.labels[u as usize] as usize] += 1;
             if active_amount::<N, PULL>(node.balance) > N::ZERO {
                 round.activate(u);
             }
@@ -208,26 +217,32 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
         round
     }
 
-    fn run(&mut self, work: usize) {
+    fn run(&mut self, work: usize, budget: &dyn Budget) -> Result<(), Stopped> {
+        let mut next_check = WORK_A_CHECK;
         while self.work <= work {
+            if self.work > next_check {
+                check(budget)?;
+                next_check += WORK_A_CHECK;
+            }
             while self.highest > 0 && self.heads[self.highest] == NONE {
                 self.highest -= 1;
             }
             let u = self.heads[self.highest];
             if u == NONE {
-                return;
+                break;
             }
             self.heads[self.highest] = self.network.nodes[u as usize].next;
-            if self.network.nodes[u as usize].label <= self.gap {
+            if self.network.labels[u as usize] <= self.gap {
                 self.discharge(u as usize);
             }
         }
+        Ok(())
     }
 
     #[inline(always)]
     fn activate(&mut self, u: u32) {
+        let label = self.network.labels[u as usize] as usize;
         let node = &mut self.network.nodes[u as usize];
-        let label = node.label as usize;
         node.next = self.heads[label];
         self.heads[label] = u;
         self.highest = self.highest.max(label);
@@ -236,6 +251,7 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
     /// Moves what `u` has one label down; what cannot go there lifts `u` to a higher label.
     fn discharge(&mut self, u: usize) {
         let node = self.network.nodes[u];
+        let label = self.network.labels[u];
         let (needs, dependants) = (self.network.needs(u), self.network.dependants(u));
         let (unlimited, limited) = if PULL {
             (dependants, needs)
@@ -246,10 +262,10 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
         let slots = unlimited.len() + limited.len();
         let mut cursor = node.cursor as usize;
         let start = cursor;
-        while node.label > 0 && cursor < slots {
+        while label > 0 && cursor < slots {
             if cursor < unlimited.len() {
                 let slot = unlimited.start + cursor;
-                if self.is_below(slot, node.label) {
+                if self.is_below(slot, label) {
                     self.deliver(slot, left);
                     self.network.add_flow(slot, left);
                     left = N::ZERO;
@@ -258,7 +274,7 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
             } else {
                 let slot = limited.start + cursor - unlimited.len();
                 let flow = self.network.slots[slot].flow;
-                if flow > N::ZERO && self.is_below(slot, node.label) {
+                if flow > N::ZERO && self.is_below(slot, label) {
                     let amount = flow.min(left);
                     self.deliver(slot, amount);
                     self.network.add_flow(slot, -amount);
@@ -283,7 +299,7 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
     #[inline(always)]
     fn is_below(&self, slot: usize, label: u32) -> bool {
         let to = self.network.slots[slot].to as usize;
-        self.network.nodes[to].label.wrapping_add(1) == label
+        self.network.labels[to].wrapping_add(1) == label
     }
 
     /// Adds `amount` to the node at the other end of `slot`.
@@ -294,8 +310,9 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
         let before = active_amount::<N, PULL>(node.balance);
         node.balance += active_amount::<N, PULL>(amount);
         if before <= N::ZERO && before + amount > N::ZERO {
-            node.next = self.heads[node.label as usize];
-            self.heads[node.label as usize] = to;
+            let label = self.network.labels[to as usize] as usize;
+            node.next = self.heads[label];
+            self.heads[label] = to;
         }
     }
 
@@ -308,15 +325,15 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
         let mut lowest = NONE;
         for slot in unlimited {
             let to = self.network.slots[slot].to as usize;
-            lowest = lowest.min(self.network.nodes[to].label);
+            lowest = lowest.min(self.network.labels[to]);
         }
         for slot in limited {
             if self.network.slots[slot].flow > N::ZERO {
                 let to = self.network.slots[slot].to as usize;
-                lowest = lowest.min(self.network.nodes[to].label);
+                lowest = lowest.min(self.network.labels[to]);
             }
         }
-        let old = self.network.nodes[u].label;
+        let old = self.network.labels[u];
         self.counts[old as usize] -= 1;
         if self.counts[old as usize] == 0 {
             self.gap = self.gap.min(old);
@@ -325,9 +342,9 @@ impl<'a, N: Amount, const PULL: bool> Round<'a, N, PULL> {
         node.cursor = 0;
         let label = lowest.saturating_add(1);
         if label > self.gap || label as usize >= self.heads.len() {
-            node.label = NONE;
+            self.network.labels[u] = NONE;
         } else {
-            node.label = label;
+            self.network.labels[u] = label;
             self.counts[label as usize] += 1;
             self.activate(u as u32);
         }

@@ -25,7 +25,7 @@ impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
             cold_phases: 4,
-            sweeps: 16,
+            sweeps: 8,
             worth_levelling: 200,
             worth_a_thread: 4000,
         }
@@ -45,14 +45,15 @@ pub(crate) fn solve<N: Amount>(
 ) -> Result<(), Stopped> {
     if piece.len() <= piece.cold_failure / 2 {
         let kept = piece.is_levelled.then(|| piece.flow());
+        piece.is_levelled = false;
         piece.reset_flow();
         if attempt(&mut piece.network, scratch, tuning.cold_phases, budget)? == Attempt::Finished {
-            piece.is_levelled = false;
             return Ok(());
         }
         piece.cold_failure = piece.len();
         if let Some(kept) = kept {
             piece.set_flow(&kept);
+            piece.is_levelled = true;
         }
     }
     if !piece.is_levelled && piece.len() >= tuning.worth_levelling {

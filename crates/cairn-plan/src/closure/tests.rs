@@ -4,53 +4,12 @@ use super::budget::Unlimited;
 use super::chain::{Chain, chain};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
-use super::solve::Tuning;
 use super::twin::twin_chain;
 use crate::Weights;
+use crate::testing::{any_weighted_dag, tunings};
 use cairn_dag::Dag;
-use cairn_oracle::any_dag;
 use proptest::prelude::*;
 use std::cmp::Ordering;
-
-/// Weights from nothing to enormous, by a seed.
-pub(super) fn weights(tasks: usize, style: u8, seed: u64) -> Weights {
-    let mut state = seed | 1;
-    let mut random = |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % below
-    };
-    let mut some = |most: u64| Some((0..tasks).map(|_| random(most)).collect());
-    let (cost, reward) = match style {
-        0 => return Weights::unit(tasks),
-        1 => (some(4), None),
-        2 => (None, some(3)),
-        3 => (some(6), some(6)),
-        4 => (some(1 << 40), None),
-        _ => (some(1 << 53), some(1 << 53)),
-    };
-    Weights::new(tasks, cost, reward).unwrap()
-}
-
-fn tunings() -> [Tuning; 4] {
-    let default = Tuning::default();
-    let forced = Tuning {
-        cold_phases: 0,
-        worth_levelling: 0,
-        worth_a_thread: 1,
-        ..default
-    };
-    let unlevelled = Tuning {
-        worth_levelling: usize::MAX,
-        ..forced
-    };
-    let patient = Tuning {
-        cold_phases: 1000,
-        ..default
-    };
-    [default, forced, unlevelled, patient]
-}
 
 /// The links of a chain as gain and closure nodes.
 fn links(chain: &Chain, nodes: usize) -> Vec<(Gain, Vec<u32>)> {
@@ -110,8 +69,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn chain_equals_its_twin(dag in any_dag(24), style in 0u8..6, seed: u64) {
-        compare(&dag, &weights(dag.len(), style, seed));
+    fn chain_equals_its_twin((dag, weights) in any_weighted_dag(24)) {
+        compare(&dag, &weights);
     }
 }
 
@@ -119,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn chain_of_larger_dags_equals_its_twin(dag in any_dag(90), style in 0u8..6, seed: u64) {
-        compare(&dag, &weights(dag.len(), style, seed));
+    fn chain_of_larger_dags_equals_its_twin((dag, weights) in any_weighted_dag(90)) {
+        compare(&dag, &weights);
     }
 }

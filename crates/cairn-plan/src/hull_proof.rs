@@ -1,0 +1,298 @@
+//! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
+
+use crate::closure::{Budget, ClosureGraph, LinkFlow, LinkGraph, NONE, Scratch, Tuning, link_flow};
+use crate::{Hull, HullError, Weights};
+use cairn_dag::{Dag, TaskId};
+use rayon::prelude::*;
+
+/// A proof that no ideal lies above the hull.
+///
+/// The *split graph* of a dag has a node out(v), "v is executed", for every task v that has children, and a node
+/// in(v), "v is eligible or executed", for every task v that has parents. in(v) needs out(p) for each parent p;
+/// out(v) needs in(v). in(v) earns v's reward, out(v) costs v's cost. An ideal without sinks is a set X of nodes
+/// with all their needs.
+///
+/// The certificate parts the nodes into pieces and gives every piece a flow along needs inside it, in units of
+/// 1/`scale` of a reward. The *load* of a node is its reward (times `scale`) plus what flows in minus what flows
+/// out. Because flow can enter X but never leave it, the reward of X inside a piece is at most the load of X
+/// there. So the reward of an ideal of cost t is at most what the steepest loads per cost add up to, over all
+/// pieces, until their cost is t. For a complete hull all loads of a piece are in proportion to costs, and this
+/// bound *is* the hull.
+///
+/// To check it: (1) every node lies in exactly one piece, (2) every flow runs along a need inside one piece and
+/// is not negative, (3) add up loads, sort by load per cost, add up again. Nothing else has to be believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HullCertificate {
+    /// In the order of the chain.
+    pub pieces: Vec<PieceProof>,
+}
+
+/// One piece of a [`HullCertificate`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PieceProof {
+    /// The tasks whose out copies lie here: they are executed in this piece.
+    pub executed: Vec<TaskId>,
+    /// The tasks whose in copies lie here: they become eligible in this piece.
+    pub eligible: Vec<TaskId>,
+    /// The sum of the rewards of `eligible`.
+    pub reward: u64,
+    /// The sum of the costs of `executed`.
+    pub cost: u64,
+    /// How many units of flow make one unit of reward.
+    pub scale: u64,
+    /// Flow from in copies to out copies of parents. Zero flows are left out.
+    pub to_parent: Vec<ParentFlow>,
+    /// Flow from out copies to in copies of the same task. Zero flows are left out.
+    pub to_self: Vec<SelfFlow>,
+}
+
+/// Flow from in(child) to out(parent).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParentFlow {
+    /// The task that needs its parent.
+    pub child: TaskId,
+    /// The parent.
+    pub parent: TaskId,
+    /// How much, in units of 1/scale of a reward.
+    pub amount: u128,
+}
+
+/// Flow from out(task) to in(task).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SelfFlow {
+    /// The task.
+    pub task: TaskId,
+    /// How much, in units of 1/scale of a reward.
+    pub amount: u128,
+}
+
+/// Proves a hull that [`hull`](crate::hull()) found for the same dag and weights.
+///
+/// Every piece is solved once more, by itself and at its own price, so that the proof does not depend on how the
+/// pieces were found. Time is about that of one of the maximum flows that finding the hull took; threads share
+/// the pieces. When the budget is spent the rest of the proof is weaker: still valid, but its bound lies above
+/// the hull. The same holds for the pieces of a hull that is not complete.
+///
+/// ```
+/// use cairn_dag::Dag;
+/// use cairn_plan::{Unlimited, Weights, certify, hull};
+/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)])?;
+/// let weights = Weights::unit(4);
+/// let hull = hull(&diamond, &weights, &Unlimited)?;
+/// let proof = certify(&diamond, &weights, &hull, &Unlimited)?;
+/// // Executing tasks 1 and 2 earns one eligible task: each of them bears half of its reward.
+/// assert_eq!((proof.pieces[1].reward, proof.pieces[1].cost, proof.pieces[1].scale), (1, 2, 2));
+/// assert!(proof.pieces[1].to_parent.iter().all(|flow| flow.amount == 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`HullError`], when the hull or the weights are for another number of tasks.
+pub fn certify(
+    dag: &Dag,
+    weights: &Weights,
+    hull: &Hull,
+    budget: &dyn Budget,
+) -> Result<HullCertificate, HullError> {
+    tuned_certify(dag, weights, hull, &Tuning::default(), budget)
+}
+
+fn tuned_certify(
+    dag: &Dag,
+    weights: &Weights,
+    hull: &Hull,
+    tuning: &Tuning,
+    budget: &dyn Budget,
+) -> Result<HullCertificate, HullError> {
+    if hull.tasks() != dag.len() {
+        return Err(HullError::OtherHull {
+            given: hull.tasks(),
+            tasks: dag.len(),
+        });
+    }
+    let graph = ClosureGraph::new(dag, weights)?;
+    let links = Links::new(&graph, hull, dag);
+    let prove = |scratch: &mut Scratch, piece: usize| {
+        let members = links.members(piece);
+        let inner = links.graph(&graph, members);
+        let flow = link_flow(inner, !hull.is_settled(piece), scratch, tuning, budget);
+        links.proof(dag, weights, &graph, members, &flow)
+    };
+    let pieces = (0..hull.pieces()).into_par_iter();
+    Ok(HullCertificate {
+        pieces: (pieces.with_min_len(64))
+            .map_init(Scratch::default, prove)
+            .collect(),
+    })
+}
+
+/// The nodes of the closure graph sorted by piece.
+struct Links {
+    /// By node: the piece.
+    piece_of: Vec<u32>,
+    /// By node: its place among the nodes of its piece.
+    place: Vec<u32>,
+    /// By node: the task whose out copy it is, or, if it is none, whose in copy.
+    task: Vec<TaskId>,
+    /// By node: where its needs start.
+    needs_start: Vec<u32>,
+    /// Nodes by piece, and where each piece starts.
+    nodes: Vec<u32>,
+    start: Vec<u32>,
+}
+
+impl Links {
+    fn new(graph: &ClosureGraph, hull: &Hull, dag: &Dag) -> Links {
+        let mut piece_of = vec![NONE; graph.len()];
+        let mut task = vec![TaskId(0); graph.len()];
+        for t in dag.tasks() {
+            if let (copy, Some(piece)) = (graph.in_copy[t.index()], hull.eligible_in(t)) {
+                piece_of[copy as usize] = piece as u32;
+                task[copy as usize] = t;
+            }
+        }
+        for t in dag.tasks() {
+            if let (copy, Some(piece)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
+                piece_of[copy as usize] = piece as u32;
+                task[copy as usize] = t;
+            }
+        }
+        let start = starts(hull.pieces(), piece_of.iter().copied());
+        let mut next = start.clone();
+        let mut nodes = vec![0; graph.len()];
+        let mut place = vec![0; graph.len()];
+        for (node, &piece) in piece_of.iter().enumerate() {
+            let at = &mut next[piece as usize];
+            nodes[*at as usize] = node as u32;
+            place[node] = *at - start[piece as usize];
+            *at += 1;
+        }
+        Links {
+            needs_start: starts(graph.len(), graph.needs.iter().map(|&(from, _)| from)),
+            piece_of,
+            place,
+            task,
+            nodes,
+            start,
+        }
+    }
+
+    fn members(&self, piece: usize) -> &[u32] {
+        &self.nodes[self.start[piece] as usize..self.start[piece + 1] as usize]
+    }
+
+    /// The needs of a node inside its own piece.
+    fn needs<'a>(&'a self, graph: &'a ClosureGraph, node: u32) -> impl Iterator<Item = u32> + 'a {
+        let from = node as usize;
+        let range = self.needs_start[from] as usize..self.needs_start[from + 1] as usize;
+        (graph.needs[range].iter())
+            .map(|&(_, to)| to)
+            .filter(move |&to| self.piece_of[to as usize] == self.piece_of[from])
+    }
+
+    fn graph(&self, graph: &ClosureGraph, members: &[u32]) -> LinkGraph {
+        let mut link = LinkGraph::default();
+        for &node in members {
+            link.reward.push(graph.reward[node as usize]);
+            link.cost.push(graph.cost[node as usize]);
+            let from = self.place[node as usize];
+            let needs = self.needs(graph, node);
+            (link.needs).extend(needs.map(|to| (from, self.place[to as usize])));
+        }
+        link
+    }
+
+    /// The flow of a piece in terms of tasks. A node may be an out copy and several in copies at once, those of
+    /// children with no other parent: these pass on all that they get.
+    fn proof(
+        &self,
+        dag: &Dag,
+        weights: &Weights,
+        graph: &ClosureGraph,
+        members: &[u32],
+        flow: &LinkFlow,
+    ) -> PieceProof {
+        let mut proof = PieceProof {
+            scale: flow.scale,
+            ..PieceProof::default()
+        };
+        let mut amounts = flow.amounts.iter().map(|&amount| amount.unsigned_abs());
+        // By member: what its task's own out copy gives to its in copy.
+        let mut from_self = vec![0; members.len()];
+        for (i, &node) in members.iter().enumerate() {
+            let task = self.task[node as usize];
+            let is_out = graph.out_copy[task.index()] == node;
+            for to in self.needs(graph, node) {
+                let amount = amounts.next().unwrap_or(0);
+                if is_out {
+                    from_self[i] = amount;
+                    proof.add_to_self(task, amount);
+                } else {
+                    proof.add_to_parent(task, self.task[to as usize], amount);
+                }
+            }
+        }
+        for &node in members {
+            let task = self.task[node as usize];
+            if graph.out_copy[task.index()] != node {
+                proof.eligible.push(task);
+                proof.reward += weights.reward(task.index());
+                continue;
+            }
+            proof.executed.push(task);
+            proof.cost += weights.cost(task.index());
+            for &child in dag.children(task) {
+                if graph.in_copy[child.index()] != node {
+                    continue;
+                }
+                proof.eligible.push(child);
+                let reward = weights.reward(child.index());
+                proof.reward += reward;
+                let out = graph.out_copy[child.index()];
+                let inside =
+                    out != NONE && self.piece_of[out as usize] == self.piece_of[node as usize];
+                let given = if inside {
+                    from_self[self.place[out as usize] as usize]
+                } else {
+                    0
+                };
+                let own = u128::from(reward) * u128::from(flow.scale);
+                proof.add_to_parent(child, task, own + given);
+            }
+        }
+        proof
+    }
+}
+
+impl PieceProof {
+    fn add_to_parent(&mut self, child: TaskId, parent: TaskId, amount: u128) {
+        if amount > 0 {
+            self.to_parent.push(ParentFlow {
+                child,
+                parent,
+                amount,
+            });
+        }
+    }
+
+    fn add_to_self(&mut self, task: TaskId, amount: u128) {
+        if amount > 0 {
+            self.to_self.push(SelfFlow { task, amount });
+        }
+    }
+}
+
+/// Where each of `count` groups starts when items are sorted by group.
+fn starts(count: usize, groups: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut start = vec![0; count + 1];
+    for group in groups {
+        start[group as usize + 1] += 1;
+    }
+    for group in 0..count {
+        start[group + 1] += start[group];
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests;
