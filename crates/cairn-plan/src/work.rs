@@ -47,6 +47,11 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Whether so many steps are left.
+    pub fn can_afford(&self, steps: u64) -> bool {
+        steps <= self.left && !self.stopped
+    }
+
     /// Whether the budget is gone or it was time to stop.
     pub fn is_over(&self) -> bool {
         self.left == 0 || self.stopped

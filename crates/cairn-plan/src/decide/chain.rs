@@ -46,7 +46,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             component: Effort::default(),
-            components: 4_000_000_000,
+            components: 1_000_000_000,
             across: 200_000_000,
             improve: 25_000_000,
             most_for_across: 12_000,

@@ -59,7 +59,7 @@ impl Knowledge {
             order,
             profile,
             admits: None,
-            by: ("none", 0),
+            by: ("first order", 0),
         };
         known.settle();
         known

@@ -219,7 +219,7 @@ impl<'a> Space<'a> {
     }
 
     /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at
-    /// least that much. `None` when the budget runs out (never with a beam: it narrows to one state instead).
+    /// least that much. `None` when the budget runs out; a beam narrows to one state instead, unless it is stopped.
     fn walk(
         &self,
         threshold: Option<&[u32]>,
@@ -227,6 +227,11 @@ impl<'a> Space<'a> {
         work: &mut Work<'_>,
     ) -> Option<Walk> {
         let nodes = self.component.nodes();
+        // Even one state of each size costs this much: a beam that could not finish is not begun.
+        let least = nodes * self.component.rewards() * (1 + self.words / 8);
+        if beam.is_some() && !work.can_afford(least as u64 / 4) {
+            return None;
+        }
         let mut states = States {
             words: self.words,
             bits: Vec::new(),
@@ -262,7 +267,9 @@ impl<'a> Space<'a> {
                     &mut scratch,
                 );
                 if !work.spend(cost) {
-                    beam?;
+                    if beam.is_none() || work.is_stopped() {
+                        return None;
+                    }
                     width = Some(1);
                 }
             }
