@@ -101,25 +101,24 @@ impl Names {
 
     /// The numbers of several names, as [`Names::intern`] would give them one by one.
     ///
-    /// Each pass makes memory accesses that do not wait for each other, so that the processor has many under way at
-    /// once; one by one, a lookup in a large table waits for memory twice.
+    /// One by one, a lookup in a large table waits for memory twice: for the slot, then for the text. Here all slots
+    /// are touched before the first is looked at, and then all texts; the touches do not depend on each other, so the
+    /// processor has many of them under way at once.
     pub(crate) fn intern_all<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str> + Clone,
         mut take: impl FnMut(Option<u32>),
     ) {
-        let likely: Vec<(u32, Slot)> = (names.clone())
-            .map(|name| {
-                let hash = self.hash(name);
-                (hash, self.first_of_hash(hash))
-            })
-            .collect();
-        let found: Vec<bool> = (names.clone().zip(&likely))
-            .map(|(name, (_, slot))| {
-                slot.index != EMPTY && self.text.at(slot.start, slot.length) == name
-            })
-            .collect();
-        for ((name, (hash, slot)), found) in names.zip(likely).zip(found) {
+        let hashes: Vec<u32> = names.clone().map(|name| self.hash(name)).collect();
+        let mask = self.slots.len().wrapping_sub(1);
+        touch(&hashes, |&hash| {
+            let slot = self.slots.get(hash as usize & mask);
+            slot.map_or(0, |s| s.index)
+        });
+        let likely: Vec<Slot> = hashes.iter().map(|&h| self.first_of_hash(h)).collect();
+        touch(&likely, |slot| self.text.byte(slot.start));
+        for ((name, hash), slot) in names.zip(hashes).zip(likely) {
+            let found = slot.index != EMPTY && self.text.at(slot.start, slot.length) == name;
             take(match found {
                 true => Some(slot.index),
                 false => self.intern_hashed(name, hash),
@@ -142,6 +141,16 @@ impl Names {
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// Makes room for so many names in all.
+    pub(crate) fn reserve(&mut self, names: usize) {
+        let slots = (names.saturating_mul(4) / 3 + 1).next_power_of_two();
+        if slots > self.slots.len() {
+            self.grow(slots);
+        }
+        let more = names.saturating_sub(self.len());
+        self.text.spans.reserve(more);
     }
 
     fn grow(&mut self, slots: usize) {
@@ -178,6 +187,11 @@ impl Names {
     }
 }
 
+/// Reads something of every item, without a branch that would have to wait for what was read.
+fn touch<T>(items: &[T], read: impl Fn(&T) -> u32) {
+    std::hint::black_box(items.iter().fold(0, |sum, item| sum ^ read(item)));
+}
+
 /// Strings by dense number in one arena. An entry may be set in any order; an unset one is empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Texts {
@@ -196,6 +210,10 @@ impl Texts {
     #[inline]
     fn at(&self, start: u32, length: u32) -> &str {
         &self.arena[start as usize..start as usize + length as usize]
+    }
+
+    fn byte(&self, at: u32) -> u32 {
+        u32::from(self.arena.as_bytes().get(at as usize).copied().unwrap_or(0))
     }
 
     /// Appends an entry; `false` when the arena would pass 4 GiB.
@@ -248,8 +266,10 @@ mod tests {
         #[test]
         fn numbers_as_a_hash_map_would(
             words in proptest::collection::vec("[ab]{0,6}|.{0,3}", 0..400),
+            room in 0usize..100,
         ) {
             let mut names = Names::default();
+            names.reserve(room);
             let mut twin: HashMap<&str, u32> = HashMap::new();
             for word in &words {
                 prop_assert_eq!(names.find(word), twin.get(&**word).copied());

@@ -332,10 +332,13 @@ fn read_limited(
     let most = usize::try_from(limits.max_bytes.min(Limits::MOST_BYTES)).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(most));
     let mut lines = LineLengths::default();
+    // A chunk stays in the cache while it is looked at; and the whole text need not be cleared before it is read.
+    let mut buffer = vec![0; CHUNK];
     loop {
         let start = bytes.len();
-        let read = input.by_ref().take(CHUNK as u64).read_to_end(&mut bytes);
-        let chunk = &bytes[start..];
+        let (filled, read) = fill(&mut input, &mut buffer);
+        bytes.extend_from_slice(&buffer[..filled]);
+        let chunk = &buffer[..filled];
         if start == 0 && packed.is_some() && Packing::of(chunk) != Packing::Plain {
             return refuse(
                 "this file is packed twice",
@@ -375,8 +378,8 @@ fn read_limited(
             );
         }
         match read {
-            Ok(read) if read < CHUNK => return Ok(bytes),
-            Ok(_) => {}
+            Ok(()) if filled < CHUNK => return Ok(bytes),
+            Ok(()) => {}
             Err(error) if packed.is_some() => {
                 let truncated = error.kind() == io::ErrorKind::UnexpectedEof;
                 let why = if truncated {
@@ -392,6 +395,20 @@ fn read_limited(
             Err(error) => return refuse(format!("cannot read this input: {error}"), ""),
         }
     }
+}
+
+/// Reads until the buffer is full or the input ends: how much was read, and whether that went well.
+fn fill(input: &mut impl Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Err(error)),
+        }
+    }
+    (filled, Ok(()))
 }
 
 /// Watches the length of lines while chunks pass by.
