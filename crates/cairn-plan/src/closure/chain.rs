@@ -211,7 +211,7 @@ fn merged_root<N: Amount>(graph: &ClosureGraph, place: Place, merges: &mut Merge
     for _ in 0..4 {
         let before = piece.len();
         let sides = vec![Side::First; before];
-        piece = cut_out(&piece, &sides, Side::First, place, merges);
+        piece = cut_out(&piece, &sides, Side::First, place, true, merges);
         if piece.len() * 20 > before * 19 {
             break;
         }
@@ -265,10 +265,12 @@ fn any_cut_out<N: Amount>(
     place: Place,
     merges: &mut Merges,
 ) -> AnyPiece {
+    // A piece that a cold start solved will be solved so again, unless merging stirs it up.
+    let may_merge = piece.is_levelled;
     if fits::<i64>(place.total) {
-        AnyPiece::Narrow(cut_out(piece, sides, side, place, merges))
+        AnyPiece::Narrow(cut_out(piece, sides, side, place, may_merge, merges))
     } else {
-        AnyPiece::Wide(cut_out(piece, sides, side, place, merges))
+        AnyPiece::Wide(cut_out(piece, sides, side, place, may_merge, merges))
     }
 }
 

@@ -32,18 +32,19 @@ pub(crate) struct Place {
 /// 3. the arc carries more flow than all balances on this side together: a closure with w but not u would be
 ///    worth less than nothing, now and at all later prices.
 ///
-/// Merged nodes are noted in `merges`. Merging that would save few nodes is not done:
-/// it disturbs the order that cold starts profit from.
+/// Merged nodes are noted in `merges`. Merging is not done where it would save few nodes,
+/// nor unless `may_merge`: it disturbs the order that cold starts profit from.
 /// O(nodes + arcs).
 pub(crate) fn cut_out<N: Amount, M: Amount>(
     piece: &Piece<N>,
     sides: &[Side],
     side: Side,
     place: Place,
+    may_merge: bool,
     merges: &mut Merges,
 ) -> Piece<M> {
     let ties = Ties::new(piece, sides, side, place);
-    let classes = ties.classes();
+    let classes = ties.classes(may_merge);
     let mut cut = quotient(piece, &classes, place, merges);
     cut.settle_flow();
     cut
@@ -127,8 +128,8 @@ impl<'a, N: Amount> Ties<'a, N> {
             || towards.flow > self.loose
     }
 
-    fn classes(&self) -> Classes {
-        if self.count_ties() * WORTH_MERGING >= self.members {
+    fn classes(&self, may_merge: bool) -> Classes {
+        if may_merge && self.count_ties() * WORTH_MERGING >= self.members {
             let network = &self.piece.network;
             let found = components(network, |u| self.includes(u), |w, s| self.is_tied(w, s));
             if (self.members - found.count) * WORTH_MERGING >= self.members {
