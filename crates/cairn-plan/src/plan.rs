@@ -3,7 +3,7 @@
 
 use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
 use crate::hull::{Hull, hull};
-use crate::{Weights, chain_order};
+use crate::{Weights, chain_order, policy};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::{Failure, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
@@ -198,7 +198,9 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
         interval: dag.tasks().map(of_task).collect(),
         is_edge: vec![hull.is_complete(); count as usize],
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
-        rank: decide::rank_of(&chain_order(dag, hull)),
+        ranks: [chain_order(dag, hull), policy::critical_path(dag, None)]
+            .map(|order| decide::rank_of(&order))
+            .to_vec(),
     }
 }
 

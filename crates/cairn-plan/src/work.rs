@@ -63,6 +63,16 @@ impl<'a> Work<'a> {
         self.stopped
     }
 
+    /// Does something with at most `steps` of this budget.
+    pub fn lend<T>(&mut self, steps: u64, act: impl FnOnce(&mut Work<'a>) -> T) -> T {
+        let lent = steps.min(self.left);
+        let mut part = self.part(lent);
+        let result = act(&mut part);
+        self.left -= lent - part.left.min(lent);
+        self.stopped |= part.stopped;
+        result
+    }
+
     /// A budget of its own with at most `steps`, under the same question.
     pub fn part(&self, steps: u64) -> Work<'a> {
         let steps = if self.stopped { 0 } else { steps };
@@ -74,6 +84,16 @@ impl<'a> Work<'a> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn what_is_lent_and_spent_is_gone() {
+        let never = || false;
+        let mut work = Work::new(10, &never);
+        assert!(work.lend(6, |part| part.spend(4)));
+        assert!(work.can_afford(6) && !work.can_afford(7));
+        assert!(!work.lend(9, |part| part.spend(7)));
+        assert!(work.is_over());
+    }
 
     #[test]
     fn ends_by_budget_or_by_the_answer_stop() {

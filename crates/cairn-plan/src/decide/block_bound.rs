@@ -73,14 +73,14 @@ fn blocks(component: &Component) -> Vec<Component> {
 }
 
 /// The exact profile of a block where one of the methods finds it, else a valid bound.
-fn upper_profile(block: &Component, work: &Work<'_>) -> Vec<u32> {
+fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
     let mut known = Knowledge::new(block, shared_weights(block), gate_order(block));
     let methods: [&dyn Method; 3] = [&Cutset { most: 6 }, &MacroStates { beam: None }, &Frontier];
     for method in methods {
         if known.is_exact() {
             break;
         }
-        known.learn(method, block, &mut work.part(200_000));
+        work.lend(200_000, |part| known.learn(method, block, part));
     }
     known.upper
 }

@@ -13,6 +13,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_theory::merge::largest_merge;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A chain of sets of nonsinks through which every IC-optimal order passes, and a bound on all gains.
 #[derive(Clone, Debug)]
@@ -23,11 +24,12 @@ pub struct Chain {
     pub is_edge: Vec<bool>,
     /// The most that any `t` nonsinks gain, t = 0..=nonsinks.
     pub upper: Vec<u32>,
-    /// By task: its rank in a topological order, the best known so far. Followed where nothing better is found.
-    pub rank: Vec<u32>,
+    /// Topological orders, as the rank of each task: the best of them is followed where nothing better is found.
+    /// At least one.
+    pub ranks: Vec<Vec<u32>>,
 }
 
-/// How much work deciding may cost.
+/// How much work deciding may cost, at the most: less where less decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// For each component; less when there are very many.
@@ -40,6 +42,11 @@ pub struct Limits {
     pub improve: u64,
     /// With fewer nonsinks than this, bounds across intervals are tried: they take quadratic time and space.
     pub most_for_across: usize,
+    /// How often to try, each time with eight times the steps of the time before, until the dag is decided.
+    pub rounds: u32,
+    /// With fewer nonsinks than this, a dag without an IC-optimal order is tried again as well, until its order
+    /// comes near the bound.
+    pub most_to_polish: usize,
 }
 
 impl Default for Limits {
@@ -48,9 +55,23 @@ impl Default for Limits {
             component: Effort::default(),
             components: 1_000_000_000,
             across: 200_000_000,
-            improve: 25_000_000,
+            improve: 100_000_000,
             most_for_across: 12_000,
+            rounds: 3,
+            most_to_polish: 2_500,
         }
+    }
+}
+
+impl Limits {
+    /// The steps of one round, counted from 0; the last has them all.
+    fn in_round(&self, round: u32) -> Limits {
+        let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
+        let mut limits = *self;
+        limits.component.steps /= divisor;
+        limits.components /= divisor;
+        limits.across /= divisor;
+        limits
     }
 }
 
@@ -78,44 +99,61 @@ pub(super) struct Solved {
     pub(super) placed: Vec<Placed>,
     /// By component: its class of equal ones.
     pub(super) class: Vec<usize>,
+    /// By class: the first of its components.
+    first: Vec<usize>,
+    /// By class.
     pub(super) known: Vec<Knowledge>,
 }
 
 /// Decides a dag along a chain. The answer is the same on every machine as long as `stop` never says yes; when it
 /// does, what was found by then is returned.
+///
+/// Round after round with more steps, until the order meets the bound or some proof shows that no order can: most
+/// dags are decided in the first.
 pub fn decide(
     dag: &Dag,
     chain: &Chain,
     limits: &Limits,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Decision {
-    let solved = solve_components(dag, chain, limits, stop);
-    let mut intervals = Intervals::new(chain, &solved, stop);
-    let mut order = std::mem::take(&mut intervals.order);
-    let mut order_gains = gains(dag, &order);
+    let mut solved = Solved::new(dag, chain);
     let mut upper = chain.upper.clone();
-    let mut found = Witnesses::new(&order_gains);
-    let nonsinks = order.len();
-    if order_gains != upper && nonsinks <= limits.most_for_across {
-        let mut work = Work::new(limits.across, stop);
-        intervals.note_inside(&solved, &mut found, &mut work);
-        witness::greedy(dag, &intervals.tasks, &mut found, &mut work);
-        found.settle();
-        let windows = Windows::new(dag, chain, &solved, &intervals.start);
-        windows.tighten(&mut upper, &mut found, &mut work);
-        found.settle();
-    }
-    let refusal = intervals
-        .refusal
-        .take()
-        .or_else(|| intervals.crossing(&found));
+    let mut round = 0;
+    let (mut order, mut found, refusal, start) = loop {
+        let limits_now = limits.in_round(round);
+        round += 1;
+        solved.deepen(&limits_now, stop);
+        let mut intervals = Intervals::new(chain, &solved, stop);
+        let order = std::mem::take(&mut intervals.order);
+        let reached = gains(dag, &order);
+        let mut found = Witnesses::new(&reached);
+        if reached != upper && order.len() <= limits.most_for_across {
+            let mut work = Work::new(limits_now.across, stop);
+            intervals.look_across(dag, chain, &solved, &mut upper, &mut found, &mut work);
+        }
+        let refusal = intervals
+            .refusal
+            .take()
+            .or_else(|| intervals.crossing(&found));
+        let is_settled = reached == upper
+            || refusal.is_some()
+                && (order.len() > limits.most_to_polish
+                    || falls_short_by(dag, &reached, &upper) < ENOUGH);
+        if is_settled || round >= limits.rounds || stop() {
+            break (order, found, refusal, intervals.start);
+        }
+    };
+    let mut order_gains = gains(dag, &order);
     if order_gains != upper {
-        improve(dag, &mut order, &mut Work::new(limits.improve, stop));
+        // Where the bound is met nothing is to be gained.
+        let is_open = |s: &Range<usize>| order_gains[s.clone()] != upper[s.clone()];
+        let segments: Vec<Range<usize>> = (start.windows(2).map(|w| w[0]..w[1]))
+            .filter(is_open)
+            .collect();
+        let mut work = Work::new(limits.improve, stop);
+        improve(dag, &mut order, &segments, &mut work);
         order_gains = gains(dag, &order);
-        order_gains
-            .iter()
-            .enumerate()
-            .for_each(|(t, &g)| found.note(t, g));
+        (order_gains.iter().enumerate()).for_each(|(t, &g)| found.note(t, g));
     }
     let verdict = if order_gains == upper {
         debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
@@ -134,49 +172,75 @@ pub fn decide(
     }
 }
 
-/// Solves one component of each class, the classes in parallel: each has a budget of its own.
-fn solve_components(
-    dag: &Dag,
-    chain: &Chain,
-    limits: &Limits,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> Solved {
-    let placed = components(dag, &chain.interval, None);
-    let mut classes: HashMap<(&Component, bool), usize> = HashMap::new();
-    let mut first: Vec<&Placed> = Vec::new();
-    let class = (placed.iter())
-        .map(|p| {
-            let key = (&p.component, chain.is_edge[p.interval as usize]);
-            *classes.entry(key).or_insert_with(|| {
-                first.push(p);
-                first.len() - 1
+/// An order whose area falls short of the bound by less than this is good enough.
+const ENOUGH: f64 = 0.005;
+
+/// By which part the area under the eligible tasks falls short of the bound's.
+fn falls_short_by(dag: &Dag, reached: &[u32], upper: &[u32]) -> f64 {
+    let sum = |gains: &[u32]| gains.iter().map(|&g| f64::from(g)).sum::<f64>();
+    let sources = dag.sources().count() as f64;
+    let always: f64 = (0..upper.len()).map(|t| sources - t as f64).sum();
+    (sum(upper) - sum(reached)) / (sum(upper) + always).max(1.0)
+}
+
+impl Solved {
+    /// Cuts the dag into components and groups equal ones; of each class only a first order and bound are known.
+    fn new(dag: &Dag, chain: &Chain) -> Solved {
+        let placed = components(dag, &chain.interval, None);
+        let mut classes: HashMap<(&Component, bool), usize> = HashMap::new();
+        let mut first: Vec<usize> = Vec::new();
+        let class = (placed.iter().enumerate())
+            .map(|(i, p)| {
+                let key = (&p.component, chain.is_edge[p.interval as usize]);
+                *classes.entry(key).or_insert_with(|| {
+                    first.push(i);
+                    first.len() - 1
+                })
             })
-        })
-        .collect();
-    let mut effort = limits.component;
-    effort.steps = (effort.steps).min(limits.components / first.len().max(1) as u64);
-    let known = (first.par_iter())
-        .map(|p| {
-            let upper = if chain.is_edge[p.interval as usize] {
-                p.component.chord()
-            } else {
-                super::block_bound::shared_weights(&p.component)
-            };
-            let mut order: Vec<u32> = (0..p.tasks.len() as u32).collect();
-            order.sort_unstable_by_key(|&v| chain.rank[p.tasks[v as usize].index()]);
-            solve(
-                &p.component,
-                upper,
-                order,
-                &effort,
-                &mut Work::new(u64::MAX, stop),
-            )
-        })
-        .collect();
-    Solved {
-        class,
-        known,
-        placed,
+            .collect();
+        let known = (first.par_iter())
+            .map(|&i| {
+                let p = &placed[i];
+                let upper = if chain.is_edge[p.interval as usize] {
+                    p.component.chord()
+                } else {
+                    super::block_bound::shared_weights(&p.component)
+                };
+                let by_rank = |rank: &Vec<u32>| {
+                    let mut order: Vec<u32> = (0..p.tasks.len() as u32).collect();
+                    order.sort_unstable_by_key(|&v| rank[p.tasks[v as usize].index()]);
+                    order
+                };
+                let mut known = Knowledge::new(&p.component, upper, by_rank(&chain.ranks[0]));
+                for rank in &chain.ranks[1..] {
+                    known.take_order(&p.component, &by_rank(rank));
+                }
+                known
+            })
+            .collect();
+        Solved {
+            placed,
+            class,
+            first,
+            known,
+        }
+    }
+
+    /// Learns more of each class that is not decided, the classes in parallel: each has a budget of its own.
+    fn deepen(&mut self, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) {
+        let placed = &self.placed;
+        let size = |i: usize| placed[i].component.nodes() as u64;
+        let open = (self.first.iter().zip(&self.known)).filter(|(_, known)| !known.is_decided());
+        let all: u64 = open.map(|(&i, _)| size(i)).sum();
+        (self.known.par_iter_mut().zip(&self.first))
+            .filter(|(known, _)| !known.is_decided())
+            .for_each(|(known, &i)| {
+                let mut effort = limits.component;
+                let share = (limits.components / all.max(1)).saturating_mul(size(i));
+                effort.steps = effort.steps.min(share);
+                let mut work = Work::new(u64::MAX, stop);
+                solve(&placed[i].component, known, &effort, &mut work);
+            });
     }
 }
 
@@ -274,6 +338,24 @@ impl Intervals {
         }
         self.start.push(to);
         self.base.push(base + gained);
+    }
+
+    /// Bounds and real sets that leave the chain.
+    fn look_across(
+        &self,
+        dag: &Dag,
+        chain: &Chain,
+        solved: &Solved,
+        upper: &mut [u32],
+        found: &mut Witnesses,
+        work: &mut Work<'_>,
+    ) {
+        self.note_inside(solved, found, work);
+        witness::greedy(dag, &self.tasks, found, work);
+        found.settle();
+        let windows = Windows::new(dag, chain, solved, &self.start);
+        windows.tighten(upper, found, work);
+        found.settle();
     }
 
     /// Real sets inside the intervals.
@@ -454,7 +536,7 @@ mod tests {
             interval,
             is_edge: vec![true; vertices.len() - 1],
             upper,
-            rank: rank_of(dag.topological_order()),
+            ranks: vec![rank_of(dag.topological_order())],
         }
     }
 

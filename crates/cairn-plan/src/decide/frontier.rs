@@ -18,6 +18,9 @@ pub struct Frontier;
 /// Two bits a reward in a 128-bit state.
 const MOST_OPEN: usize = 60;
 
+/// Steps for finding a state's place in the next layer, twice.
+const STATE: u64 = 100;
+
 /// What a state remembers of an open reward.
 const MISSED: u128 = 0;
 const POSSIBLE: u128 = 1;
@@ -174,7 +177,7 @@ fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(V
             .collect();
         let mut next = Layer::new();
         for (state, best) in layer {
-            if !work.spend(2 + best.len() as u64 / 4) {
+            if !work.spend(STATE + best.len() as u64) {
                 return None;
             }
             for executed in [false, true] {

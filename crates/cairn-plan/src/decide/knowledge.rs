@@ -50,9 +50,7 @@ impl Knowledge {
     /// # Panics
     /// If the order does not.
     pub fn new(component: &Component, upper: Vec<u32>, order: Vec<u32>) -> Knowledge {
-        let profile = component
-            .profile(&order)
-            .expect("the order respects the gates");
+        let (order, profile) = compacted(component, &order);
         let mut known = Knowledge {
             lower: profile.clone(),
             upper,
@@ -99,15 +97,7 @@ impl Knowledge {
             *have = (*have).max(*new);
         }
         if let Some(order) = finding.order {
-            let profile = component
-                .profile(&order)
-                .expect("methods respect the gates");
-            for (have, new) in self.lower.iter_mut().zip(&profile) {
-                *have = (*have).max(*new);
-            }
-            if area(&profile) > area(&self.profile) {
-                (self.order, self.profile) = (order, profile);
-            }
+            self.take_order(component, &order);
         }
         if let Some(admits) = finding.admits {
             debug_assert!(
@@ -129,6 +119,21 @@ impl Knowledge {
         }
     }
 
+    /// Keeps the order, compacted, if its area is the largest so far.
+    ///
+    /// # Panics
+    /// If it does not respect the gates.
+    pub fn take_order(&mut self, component: &Component, order: &[u32]) {
+        let (order, profile) = compacted(component, order);
+        for (have, new) in self.lower.iter_mut().zip(&profile) {
+            *have = (*have).max(*new);
+        }
+        if area(&profile) > area(&self.profile) {
+            (self.order, self.profile) = (order, profile);
+            self.settle();
+        }
+    }
+
     fn settle(&mut self) {
         debug_assert!(
             self.lower.iter().zip(&self.upper).all(|(l, u)| l <= u),
@@ -140,6 +145,14 @@ impl Knowledge {
             self.admits = Some(true);
         }
     }
+}
+
+/// The order without idle steps, and what it gains.
+fn compacted(component: &Component, order: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let order = component.compacted(order);
+    let order = order.expect("orders respect the gates");
+    let profile = component.profile(&order);
+    (order, profile.expect("compacting respects the gates"))
 }
 
 /// Sum of a profile.

@@ -88,8 +88,6 @@ struct Space<'a> {
     words: usize,
     /// By reward: all nodes it needs, directly or through gates.
     closure: Vec<u64>,
-    /// By reward: the nodes it needs directly.
-    need: Vec<u64>,
     by_node_start: Vec<u32>,
     by_node: Vec<u32>,
     /// By node: a number that grows along gates, so that sorting by it respects them.
@@ -164,10 +162,10 @@ impl<'a> Space<'a> {
         if !work.spend((rewards * words / 4) as u64) || rewards * words > 1 << 25 {
             return None;
         }
-        let mut need = vec![0u64; rewards * words];
+        let mut closure = vec![0u64; rewards * words];
         for r in 0..rewards {
             for &v in component.needs(r as u32) {
-                need[r * words + v as usize / 64] |= 1 << (v % 64);
+                closure[r * words + v as usize / 64] |= 1 << (v % 64);
             }
         }
         let (by_node_start, by_node) = component.rewards_by_node();
@@ -179,8 +177,7 @@ impl<'a> Space<'a> {
         let mut space = Space {
             component,
             words,
-            closure: need.clone(),
-            need,
+            closure,
             by_node_start,
             by_node,
             rank,
@@ -218,6 +215,22 @@ impl<'a> Space<'a> {
         &self.by_node[self.by_node_start[v] as usize..self.by_node_start[v + 1] as usize]
     }
 
+    /// What a walk costs at least: one state of each size in a beam, the closure of every reward without. What
+    /// could not finish is not begun.
+    fn least(&self, beam: Option<usize>) -> u64 {
+        let rewards = self.component.rewards() as u64;
+        let states = match beam {
+            Some(_) => self.component.nodes() as u64 / 4,
+            None => rewards,
+        };
+        states * rewards * self.scan()
+    }
+
+    /// The cost of comparing two sets of nodes.
+    fn scan(&self) -> u64 {
+        1 + self.words as u64 / 4
+    }
+
     /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at
     /// least that much. `None` when the budget runs out; a beam narrows to one state instead, unless it is stopped.
     fn walk(
@@ -227,9 +240,7 @@ impl<'a> Space<'a> {
         work: &mut Work<'_>,
     ) -> Option<Walk> {
         let nodes = self.component.nodes();
-        // Even one state of each size costs this much: a beam that could not finish is not begun.
-        let least = nodes * self.component.rewards() * (1 + self.words / 8);
-        if beam.is_some() && !work.can_afford(least as u64 / 4) {
+        if !work.can_afford(self.least(beam)) {
             return None;
         }
         let mut states = States {
@@ -309,7 +320,7 @@ impl<'a> Space<'a> {
                 scratch.to[w] = scratch.from[w] | closure[w];
                 added += (closure[w] & !scratch.from[w]).count_ones() as usize;
             }
-            cost += 1 + words as u64 / 8;
+            cost += self.scan();
             if added == 0 || threshold.is_some_and(|t| t[size + added - 1] > gain) {
                 continue;
             }
@@ -321,6 +332,7 @@ impl<'a> Space<'a> {
             let area = states.area[state as usize]
                 + u64::from(gain) * (added as u64 - 1)
                 + u64::from(new_gain);
+            cost += 8 + self.scan();
             let (target, is_new) = states.insert(&scratch.to);
             if is_new {
                 states.gain[target as usize] = new_gain;
@@ -351,9 +363,10 @@ impl<'a> Space<'a> {
                     {
                         continue;
                     }
-                    touched += 1;
-                    let need = &self.need[q as usize * words..(q as usize + 1) * words];
-                    if need.iter().zip(&scratch.to).all(|(n, s)| n & !s == 0) {
+                    let needs = self.component.needs(q);
+                    touched += 1 + needs.len() as u64;
+                    let executed = |&v: &u32| scratch.to[v as usize / 64] >> (v % 64) & 1 == 1;
+                    if needs.iter().all(executed) {
                         total += self.component.weight(q);
                     }
                 }
@@ -396,14 +409,10 @@ impl<'a> Space<'a> {
     fn promise(&self, state: &[u64]) -> u64 {
         (0..self.component.rewards())
             .map(|r| {
-                let need = &self.need[r * self.words..(r + 1) * self.words];
-                let done: u32 = need
-                    .iter()
-                    .zip(state)
-                    .map(|(n, s)| (n & s).count_ones())
-                    .sum();
-                let all = self.component.needs(r as u32).len() as u64;
-                let part = u64::from(done) * 1000 / all.max(1);
+                let needs = self.component.needs(r as u32);
+                let executed = |&&v: &&u32| state[v as usize / 64] >> (v % 64) & 1 == 1;
+                let done = needs.iter().filter(executed).count() as u64;
+                let part = done * 1000 / (needs.len() as u64).max(1);
                 part * part * u64::from(self.component.weight(r as u32))
             })
             .sum()

@@ -7,6 +7,7 @@
 
 mod block_bound;
 mod chain;
+mod compact;
 mod component;
 mod convolution;
 mod cutset;
@@ -14,6 +15,7 @@ mod forest;
 mod frontier;
 mod improve;
 mod knowledge;
+mod list_orders;
 mod macro_states;
 mod solve;
 mod verdict;
@@ -30,6 +32,7 @@ pub use cutset::Cutset;
 pub use frontier::Frontier;
 pub use improve::improve;
 pub use knowledge::{Finding, Knowledge, Method};
+pub use list_orders::ListOrders;
 pub use macro_states::{ChainSearch, MacroStates};
 pub use solve::{Effort, solve};
 pub use verdict::{Refusal, Verdict};

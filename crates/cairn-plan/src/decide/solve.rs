@@ -5,6 +5,7 @@ use super::component::Component;
 use super::cutset::Cutset;
 use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
+use super::list_orders::ListOrders;
 use super::macro_states::{ChainSearch, MacroStates};
 use crate::work::Work;
 
@@ -55,16 +56,11 @@ impl Default for Effort {
     }
 }
 
-/// Learns all it can of a component within the effort. `upper` is a valid bound to start from: the chord for a
-/// component of a hull interval. `order` respects the gates: what is kept when nothing better is found.
-pub fn solve(
-    component: &Component,
-    upper: Vec<u32>,
-    order: Vec<u32>,
-    effort: &Effort,
-    work: &mut Work<'_>,
-) -> Knowledge {
-    let mut known = Knowledge::new(component, upper, order);
+/// Learns all it can of a component within the effort.
+///
+/// `known` starts from a valid bound (the chord for a component of a hull interval) and an order that respects the
+/// gates: what is kept when nothing better is found.
+pub fn solve(component: &Component, known: &mut Knowledge, effort: &Effort, work: &mut Work<'_>) {
     let large = component.nodes() * component.rewards() > 40_000;
     let first = MacroStates {
         beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),
@@ -75,8 +71,9 @@ pub fn solve(
     let all = MacroStates { beam: None };
     let share = |percent: u64| effort.steps / 100 * percent;
     // The cheap methods first.
-    known.learn(&Trivial, component, work);
-    let exact: [(&dyn Method, u64); 3] = [
+    let exact: [(&dyn Method, u64); 5] = [
+        (&Trivial, u64::MAX),
+        (&ListOrders, share(20)),
         (&first, share(12)),
         (&Cutset { most: 14 }, share(15)),
         (&Frontier, share(8)),
@@ -99,7 +96,6 @@ pub fn solve(
             known.learn(method, component, &mut work.part(steps));
         }
     }
-    known
 }
 
 #[cfg(test)]
@@ -167,9 +163,9 @@ mod tests {
             let never = || false;
             for component in whole(&dag) {
                 let (best, admits) = brute(&component);
-                let methods: [&dyn Method; 8] = [
+                let methods: [&dyn Method; 9] = [
                     &Trivial, &MacroStates { beam: None }, &MacroStates { beam: Some(1) }, &MacroStates { beam: Some(4) },
-                    &Cutset { most: 14 }, &Frontier, &BlockBound, &ChainSearch,
+                    &Cutset { most: 14 }, &Frontier, &BlockBound, &ChainSearch, &ListOrders,
                 ];
                 for method in methods {
                     let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));
@@ -188,7 +184,8 @@ mod tests {
                 known.learn(&ChainSearch, &component, &mut Work::new(1 << 40, &never));
                 prop_assert_eq!(known.admits, Some(admits));
                 // Together.
-                let known = solve(&component, trivial_bound(&component), gate_order(&component), &Effort::default(), &mut Work::new(1 << 40, &never));
+                let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));
+                solve(&component, &mut known, &Effort::default(), &mut Work::new(1 << 40, &never));
                 check(&known, &best, admits, "together")?;
                 prop_assert_eq!(known.admits, Some(admits));
                 prop_assert_eq!(&known.upper, &best);

@@ -57,7 +57,9 @@ impl<'a> Windows<'a> {
         if let Some(bound) = forest.bound(work) {
             lower_to(upper, &bound);
         }
-        self.note_allocations(&forest, &parts, upper, found, work);
+        work.lend(40_000_000, |part| {
+            self.note_allocations(&forest, &parts, upper, found, part);
+        });
         found.settle();
         let intervals = self.start.len() - 1;
         let mut tried = HashSet::new();
@@ -206,12 +208,11 @@ impl<'a> Windows<'a> {
                 order.map(|&v| placed.tasks[v as usize]).collect()
             })
             .collect();
-        let mut work = work.part(40_000_000);
         for t in 0..upper.len() {
             if upper[t] == found.gain(t) {
                 continue;
             }
-            let Some(allocation) = forest.allocation(parts, t, &mut work) else {
+            let Some(allocation) = forest.allocation(parts, t, work) else {
                 return;
             };
             let prefixes: Vec<&[TaskId]> = (orders.iter().zip(&allocation))
@@ -226,7 +227,7 @@ impl<'a> Windows<'a> {
     }
 }
 
-fn exact_profile(component: &Component, work: &Work<'_>) -> Option<Vec<i32>> {
+fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>> {
     let start = vec![component.total(); component.nodes() + 1];
     let mut known = Knowledge::new(component, start, gate_order(component));
     let methods: [(&dyn Method, u64); 3] = [
@@ -235,7 +236,7 @@ fn exact_profile(component: &Component, work: &Work<'_>) -> Option<Vec<i32>> {
         (&Frontier, 10_000_000),
     ];
     for (method, steps) in methods {
-        known.learn(method, component, &mut work.part(steps));
+        work.lend(steps, |part| known.learn(method, component, part));
         if known.is_exact() {
             return Some(signed(&known.upper));
         }

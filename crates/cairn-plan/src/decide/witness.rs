@@ -64,15 +64,16 @@ impl Witnesses {
 /// Walks greedily forward from each vertex of the chain, past the next one, and backward from each: sets that
 /// leave the chain. `chain` lists the tasks of each interval. O(tasks²) for each; stops with the budget.
 pub(super) fn greedy(dag: &Dag, chain: &[Vec<TaskId>], found: &mut Witnesses, work: &mut Work<'_>) {
+    let begin = 2 * (dag.len() + dag.arc_count()) as u64;
     for start in 0..chain.len() {
         let steps: usize = chain[start..].iter().take(2).map(Vec::len).sum();
-        if forward(dag, chain, start, steps, found, work).is_none() {
+        if !work.spend(begin) || forward(dag, chain, start, steps, found, work).is_none() {
             return;
         }
     }
     for end in 1..=chain.len() {
         let steps: usize = chain[..end].iter().rev().take(2).map(Vec::len).sum();
-        if backward(dag, chain, end, steps, found, work).is_none() {
+        if !work.spend(begin) || backward(dag, chain, end, steps, found, work).is_none() {
             return;
         }
     }
@@ -151,6 +152,9 @@ fn forward(
             }
         }
         t += 1;
+        if gain > found.gain(t) && !work.spend(dag.len() as u64) {
+            return None;
+        }
         found.note_set(gain, || collect(&executed), t);
     }
     Some(())
@@ -205,6 +209,9 @@ fn backward(
             }
         }
         t -= 1;
+        if gain > found.gain(t) && !work.spend(dag.len() as u64) {
+            return None;
+        }
         found.note_set(gain, || collect(&executed), t);
     }
     Some(())
