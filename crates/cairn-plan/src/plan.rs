@@ -81,12 +81,38 @@ pub struct Search {
 }
 
 /// How much work a plan may cost.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// For blocks and priorities.
     pub theory: survey::Limits,
     /// For deciding along the hull.
     pub decide: decide::Limits,
+}
+
+impl Default for Limits {
+    /// Little for the theory of blocks: where it does not apply easily, the hull answers.
+    fn default() -> Limits {
+        Limits {
+            theory: survey::Limits {
+                block_states: 20_000,
+                all_states: 400_000,
+                give_up_early: true,
+                ..survey::Limits::default()
+            },
+            decide: decide::Limits::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// For an order and a bound at once: no search, no second look. The verdict is "open" more often.
+    pub fn quick() -> Limits {
+        let limits = Limits::default();
+        Limits {
+            decide: decide::Limits::quick(),
+            ..limits
+        }
+    }
 }
 
 /// Plans a dag. Deterministic as long as `stop` never answers yes; when it does, the best so far is returned, and

@@ -26,6 +26,9 @@ pub struct Limits {
     pub all_tree_steps: u64,
     /// Profile entries looked at in tests of ▷ and of sums.
     pub work: u64,
+    /// Try no further block once linearization cannot succeed any more: the dag is not composite, or a block has no
+    /// order or was too hard. The blocks left count as too hard, unless their kind has a closed form.
+    pub give_up_early: bool,
 }
 
 impl Default for Limits {
@@ -38,6 +41,7 @@ impl Default for Limits {
             tree_steps: 1 << 28,
             all_tree_steps: 1 << 30,
             work: 100_000_000,
+            give_up_early: false,
         }
     }
 }
@@ -119,6 +123,7 @@ impl<'a> Survey<'a> {
     pub fn new(dag: &'a Dag, limits: &Limits) -> Survey<'a> {
         let (dag, removed, blocks) = decompose(dag);
         let mut surveyor = Surveyor::new(limits);
+        surveyor.has_failed = !blocks.is_composite();
         let mut kind_of = Vec::with_capacity(blocks.len());
         let mut solution = Vec::with_capacity(blocks.len());
         let mut order = Vec::new();
@@ -230,6 +235,8 @@ struct Surveyor<'a> {
     limits: &'a Limits,
     states_left: u64,
     tree_steps_left: u64,
+    /// Whether linearization cannot succeed any more.
+    has_failed: bool,
     /// The block at hand, and the order of its sources that was found.
     block: Bipartite,
     order: Vec<u32>,
@@ -257,6 +264,7 @@ impl<'a> Surveyor<'a> {
             limits,
             states_left: limits.all_states,
             tree_steps_left: limits.all_tree_steps,
+            has_failed: false,
             block: Bipartite::empty(),
             order: Vec::new(),
             kinds: HashMap::new(),
@@ -302,6 +310,11 @@ impl<'a> Surveyor<'a> {
 
     /// Solves a block whose kind does not tell its profile: looked up, or else by the tree program or by search.
     fn solve_any(&mut self, id: BlockId, kind: &Kind, index: u32) -> Solution {
+        if self.has_failed && self.limits.give_up_early {
+            self.order.clear();
+            self.order.extend(0..self.block.sources() as u32);
+            return Solution::TooHard;
+        }
         let (normal, numbering) = normal::numbered(&self.block);
         if !self.known.contains_key(&normal) {
             let found = self.find(&normal, kind);
@@ -318,6 +331,7 @@ impl<'a> Surveyor<'a> {
                 }
                 Found::GaveUp => (Solution::TooHard, None),
             };
+            self.has_failed |= !matches!(solution, Solution::Optimal(_));
             self.known.insert(normal.clone(), (solution, order));
         }
         let (solution, order) = &self.known[&normal];

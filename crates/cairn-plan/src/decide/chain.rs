@@ -64,6 +64,17 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// About the time of a hull, whatever the dag.
+    pub fn quick() -> Limits {
+        Limits {
+            components: 0,
+            across: 0,
+            improve: 0,
+            rounds: 1,
+            ..Limits::default()
+        }
+    }
+
     /// The steps of one round, counted from 0; the last has them all.
     fn in_round(&self, round: u32) -> Limits {
         let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
