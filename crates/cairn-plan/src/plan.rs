@@ -168,7 +168,11 @@ fn plan_by_hull(
     let skeleton = failure.survey.dag();
     let hull =
         hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs");
-    let chain = chain_of(skeleton, &hull);
+    let mut chain = chain_of(skeleton, &hull);
+    if !stop() {
+        let longest_first = policy::critical_path(skeleton, None);
+        chain.ranks.push(decide::rank_of(&longest_first));
+    }
     let decision = decide::decide(skeleton, &chain, &limits.decide, stop);
     let search = Search {
         vertices: chain.is_edge.len().saturating_sub(1),
@@ -224,9 +228,7 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
         interval: dag.tasks().map(of_task).collect(),
         is_edge: vec![hull.is_complete(); count as usize],
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
-        ranks: [chain_order(dag, hull), policy::critical_path(dag, None)]
-            .map(|order| decide::rank_of(&order))
-            .to_vec(),
+        ranks: vec![decide::rank_of(&chain_order(dag, hull))],
     }
 }
 

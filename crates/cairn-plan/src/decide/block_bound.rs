@@ -96,12 +96,13 @@ pub(crate) fn shared_weights(component: &Component) -> Vec<u32> {
         }
     }
     share.sort_by(|a, b| b.total_cmp(a));
+    let total = component.total();
     let mut sum = 0.0;
     let mut bound = vec![0];
     for s in share {
         sum += s;
         // A little is added against rounding: the bound stays valid, and a whole number is not cut below itself.
-        bound.push(((sum * (1.0 + 1e-9) + 1e-6).floor() as u32).min(component.total()));
+        bound.push(((sum * (1.0 + 1e-9) + 1e-6).floor() as u32).min(total));
     }
     bound
 }

@@ -127,6 +127,9 @@ pub fn decide(
     limits: &Limits,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Decision {
+    if stop() {
+        return Decision::undecided(dag, chain);
+    }
     let mut solved = Solved::new(dag, chain);
     let mut upper = chain.upper.clone();
     let mut round = 0;
@@ -192,6 +195,31 @@ fn falls_short_by(dag: &Dag, reached: &[u32], upper: &[u32]) -> f64 {
     let sources = dag.sources().count() as f64;
     let always: f64 = (0..upper.len()).map(|t| sources - t as f64).sum();
     (sum(upper) - sum(reached)) / (sum(upper) + always).max(1.0)
+}
+
+impl Decision {
+    /// What is known without a look at any component. Linear.
+    fn undecided(dag: &Dag, chain: &Chain) -> Decision {
+        let mut by_rank = vec![None; dag.len()];
+        for task in dag.tasks().filter(|&t| !dag.is_sink(t)) {
+            by_rank[chain.ranks[0][task.index()] as usize] = Some(task);
+        }
+        let order: Vec<TaskId> = by_rank.into_iter().flatten().collect();
+        let gains = gains(dag, &order);
+        Decision {
+            verdict: if gains == chain.upper {
+                Verdict::Optimal
+            } else {
+                Verdict::Open
+            },
+            upper: chain.upper.clone(),
+            witness: gains.clone(),
+            components: (0, 0),
+            methods: Vec::new(),
+            order,
+            gains,
+        }
+    }
 }
 
 impl Solved {
