@@ -188,6 +188,7 @@ impl Dag {
             .map(|w| w[1] - w[0])
             .collect();
         let mut order = vec![TaskId(0); self.len() + 1];
+        let mut released = Vec::new();
         let mut found = 0;
         for source in self.sources() {
             order[found] = source;
@@ -195,18 +196,33 @@ impl Dag {
         }
         let mut next = 0;
         while next < found {
-            for &child in self.children(order[next]) {
+            // Many rows at a time: what is touched first need not be waited for one by one, as in a large dag each
+            // row, and each counter, is far from the last.
+            let block = &order[next..found.min(next + 64)];
+            next += block.len();
+            let start = |task: &TaskId| self.child_start[task.index()] as usize;
+            touch(block, |task| start(task) as u32);
+            touch(block, |task| self.child.get(start(task)).map_or(0, |c| c.0));
+            released.clear();
+            for &task in block {
+                released.extend_from_slice(self.children(task));
+            }
+            for &child in &released {
                 let left = &mut waiting[child.index()];
                 *left -= 1;
                 // No branch, for no processor could foretell it: what was not found yet is overwritten by the next.
                 order[found] = child;
                 found += usize::from(*left == 0);
             }
-            next += 1;
         }
         order.truncate(found);
         order
     }
+}
+
+/// Reads something of every item, without a branch that would have to wait for what was read.
+pub(crate) fn touch<T>(items: &[T], read: impl Fn(&T) -> u32) {
+    std::hint::black_box(items.iter().fold(0, |sum, item| sum ^ read(item)));
 }
 
 #[inline]

@@ -1,5 +1,6 @@
 //! Interned names: one text arena and a table from text to dense number. Knows nothing of tasks or arcs.
 
+use crate::dag::touch;
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
@@ -134,10 +135,10 @@ impl Names {
         let likely: Vec<Slot> = hashes.iter().map(|&h| self.first_of_hash(h)).collect();
         touch(&likely, |slot| self.text.byte(slot.start));
         for ((name, hash), slot) in names.zip(hashes).zip(likely) {
-            let found = slot.index != EMPTY && self.text.at(slot.start, slot.length) == name;
-            take(match found {
-                true => Ok(slot.index),
-                false => self.probe(name, hash).map_err(|_| hash),
+            take(match slot.index {
+                EMPTY => Err(hash),
+                index if self.text.at(slot.start, slot.length) == name => Ok(index),
+                _ => self.probe(name, hash).map_err(|_| hash),
             });
         }
     }
@@ -201,11 +202,6 @@ impl Names {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.text.heap_bytes() + size_of::<Slot>() * self.slots.capacity()
     }
-}
-
-/// Reads something of every item, without a branch that would have to wait for what was read.
-fn touch<T>(items: &[T], read: impl Fn(&T) -> u32) {
-    std::hint::black_box(items.iter().fold(0, |sum, item| sum ^ read(item)));
 }
 
 /// Strings by dense number in one arena. An entry may be set in any order; an unset one is empty.

@@ -43,15 +43,18 @@ pub(crate) fn read_json(source: &Source, report: &mut Report) -> Option<Flow> {
 }
 
 /// Bytes of a piece of JSON lines: what is read from it fits into a processor's own cache.
-const PIECE: usize = 1 << 17;
+const PIECE: usize = 1 << 15;
 
 /// Reads one task object a line; empty lines are skipped. A line that cannot be read is reported, and the next
 /// one is tried.
 pub(crate) fn read_json_lines(source: &Source, report: &mut Report) -> Option<Flow> {
-    let pieces = match source.text().len() <= PIECE {
-        true => 1,
-        false => 2 * rayon::current_num_threads(),
-    };
+    // Tasks that were read and not taken yet are larger than their text: never have a large part of it under way.
+    let most = source.text().len() / PIECE / 16;
+    if most < 2 {
+        return read_pieces(source, report, 1, usize::MAX);
+    }
+    // Several for each processor, so that none waits long for the one that has the last.
+    let pieces = most.min(8 * rayon::current_num_threads());
     read_pieces(source, report, pieces, PIECE)
 }
 
