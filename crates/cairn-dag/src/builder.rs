@@ -201,6 +201,16 @@ impl FlowBuilder {
         self.names.find(name).map(Symbol)
     }
 
+    /// Appends to `symbols` what [`FlowBuilder::lookup`] would give for each of some names. Several times faster than
+    /// one by one when there are millions of them: a hundred or so at a time is best.
+    pub fn lookup_all<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str> + Clone,
+        symbols: &mut Vec<Option<Symbol>>,
+    ) {
+        (self.names).find_all(names, |number| symbols.push(number.ok().map(Symbol)));
+    }
+
     /// Whether the task has been declared yet.
     pub fn is_declared(&self, task: Symbol) -> bool {
         (self.rank.get(task.0 as usize)).is_some_and(|&r| r != UNDECLARED)

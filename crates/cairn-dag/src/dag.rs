@@ -49,7 +49,9 @@ pub enum DagError {
 impl Dag {
     /// Freezes `arcs` (parent, child) over the tasks `0..tasks`. Duplicate arcs are merged.
     ///
-    /// Time and space O(tasks + arcs): two counting sorts and one topological sort.
+    /// Time O(tasks + arcs·log d) where d is the most parents that one task has, and space O(tasks + arcs): two counting
+    /// sorts, of which the first walks through memory in order when arcs come child by child; a sort of each task's
+    /// parents; and one topological sort.
     ///
     /// # Errors
     /// [`DagError`] names the arc, the self-loop or a short cycle.
@@ -71,17 +73,14 @@ impl Dag {
                 return Err(DagError::SelfLoop(TaskId(parent)));
             }
         }
-        // Sorting by child first and then, stably, by parent leaves every row sorted.
-        let (parent_start, parent) = rows(tasks, arcs.len(), || {
+        let (mut parent_start, mut parent) = rows(tasks, arcs.len(), || {
             arcs.iter().map(|&(p, c)| (TaskId(c), TaskId(p)))
         });
         drop(arcs);
-        let (mut child_start, mut child) = rows(tasks, parent.len(), || {
+        sort_and_merge(&mut parent_start, &mut parent);
+        // Taken child by child, the children of each parent come sorted.
+        let (child_start, child) = rows(tasks, parent.len(), || {
             row_arcs(&parent_start, &parent).map(|(c, p)| (p, c))
-        });
-        merge_duplicates(&mut child_start, &mut child);
-        let (parent_start, parent) = rows(tasks, child.len(), || {
-            row_arcs(&child_start, &child).map(|(p, c)| (c, p))
         });
         let mut dag = Dag {
             child_start,
@@ -188,21 +187,42 @@ impl Dag {
         let mut waiting: Vec<u32> = (self.parent_start.windows(2))
             .map(|w| w[1] - w[0])
             .collect();
-        let mut order = Vec::with_capacity(self.len());
-        order.extend(self.sources());
+        let mut order = vec![TaskId(0); self.len() + 1];
+        let mut released = Vec::new();
+        let mut found = 0;
+        for source in self.sources() {
+            order[found] = source;
+            found += 1;
+        }
         let mut next = 0;
-        while next < order.len() {
-            let task = order[next];
-            next += 1;
-            for &child in self.children(task) {
-                waiting[child.index()] -= 1;
-                if waiting[child.index()] == 0 {
-                    order.push(child);
-                }
+        while next < found {
+            // Many rows at a time: what is touched first need not be waited for one by one, as in a large dag each
+            // row, and each counter, is far from the last.
+            let block = &order[next..found.min(next + 64)];
+            next += block.len();
+            let start = |task: &TaskId| self.child_start[task.index()] as usize;
+            touch(block, |task| start(task) as u32);
+            touch(block, |task| self.child.get(start(task)).map_or(0, |c| c.0));
+            released.clear();
+            for &task in block {
+                released.extend_from_slice(self.children(task));
+            }
+            for &child in &released {
+                let left = &mut waiting[child.index()];
+                *left -= 1;
+                // No branch, for no processor could foretell it: what was not found yet is overwritten by the next.
+                order[found] = child;
+                found += usize::from(*left == 0);
             }
         }
+        order.truncate(found);
         order
     }
+}
+
+/// Reads something of every item, without a branch that would have to wait for what was read.
+pub(crate) fn touch<T>(items: &[T], read: impl Fn(&T) -> u32) {
+    std::hint::black_box(items.iter().fold(0, |sum, item| sum ^ read(item)));
 }
 
 #[inline]
@@ -246,12 +266,13 @@ where
     (start, items)
 }
 
-/// Drops repeated items from sorted rows, in place.
-fn merge_duplicates(start: &mut [u32], items: &mut Vec<TaskId>) {
+/// Sorts each row and drops repeated items from it, in place.
+fn sort_and_merge(start: &mut [u32], items: &mut Vec<TaskId>) {
     let mut kept = 0;
     let mut begin = 0;
     for i in 1..start.len() {
         let end = start[i] as usize;
+        items[begin..end].sort_unstable();
         let row_begin = kept;
         for j in begin..end {
             if kept == row_begin || items[kept - 1] != items[j] {

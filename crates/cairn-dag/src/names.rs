@@ -1,5 +1,6 @@
 //! Interned names: one text arena and a table from text to dense number. Knows nothing of tasks or arcs.
 
+use crate::dag::touch;
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
@@ -100,14 +101,30 @@ impl Names {
     }
 
     /// The numbers of several names, as [`Names::intern`] would give them one by one.
-    ///
-    /// One by one, a lookup in a large table waits for memory twice: for the slot, then for the text. Here all slots
-    /// are touched before the first is looked at, and then all texts; the touches do not depend on each other, so the
-    /// processor has many of them under way at once.
     pub(crate) fn intern_all<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str> + Clone,
         mut take: impl FnMut(Option<u32>),
+    ) {
+        let mut found = Vec::new();
+        self.find_all(names.clone(), |number| found.push(number));
+        for (number, name) in found.into_iter().zip(names) {
+            take(match number {
+                Ok(number) => Some(number),
+                Err(hash) => self.intern_hashed(name, hash),
+            });
+        }
+    }
+
+    /// The numbers of several names, as [`Names::find`] would give them one by one; of an unknown one its hash.
+    ///
+    /// One by one, a lookup in a large table waits for memory twice: for the slot, then for the text. Here all slots
+    /// are touched before the first is looked at, and then all texts; the touches do not depend on each other, so the
+    /// processor has many of them under way at once.
+    pub(crate) fn find_all<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str> + Clone,
+        mut take: impl FnMut(Result<u32, u32>),
     ) {
         let hashes: Vec<u32> = names.clone().map(|name| self.hash(name)).collect();
         let mask = self.slots.len().wrapping_sub(1);
@@ -118,10 +135,10 @@ impl Names {
         let likely: Vec<Slot> = hashes.iter().map(|&h| self.first_of_hash(h)).collect();
         touch(&likely, |slot| self.text.byte(slot.start));
         for ((name, hash), slot) in names.zip(hashes).zip(likely) {
-            let found = slot.index != EMPTY && self.text.at(slot.start, slot.length) == name;
-            take(match found {
-                true => Some(slot.index),
-                false => self.intern_hashed(name, hash),
+            take(match slot.index {
+                EMPTY => Err(hash),
+                index if self.text.at(slot.start, slot.length) == name => Ok(index),
+                _ => self.probe(name, hash).map_err(|_| hash),
             });
         }
     }
@@ -185,11 +202,6 @@ impl Names {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.text.heap_bytes() + size_of::<Slot>() * self.slots.capacity()
     }
-}
-
-/// Reads something of every item, without a branch that would have to wait for what was read.
-fn touch<T>(items: &[T], read: impl Fn(&T) -> u32) {
-    std::hint::black_box(items.iter().fold(0, |sum, item| sum ^ read(item)));
 }
 
 /// Strings by dense number in one arena. An entry may be set in any order; an unset one is empty.
@@ -285,7 +297,11 @@ mod tests {
                 batched.intern_all(batch.iter().map(|w| &**w), |n| numbers.push(n));
             }
             let one_by_one: Vec<_> = words.iter().map(|w| names.find(w)).collect();
-            prop_assert_eq!(numbers, one_by_one);
+            prop_assert_eq!(&numbers, &one_by_one);
+            let mut found = Vec::new();
+            batched.find_all(words.iter().map(|w| &**w), |n| found.push(n.ok()));
+            prop_assert_eq!(found, one_by_one);
+            batched.find_all(["never met"].into_iter(), |n| assert!(n.is_err()));
             let to: Vec<u32> = (0..twin.len() as u32).rev().collect();
             names.permute(&to);
             for (word, number) in twin {

@@ -328,18 +328,11 @@ fn entity(name: &str) -> Result<&'static str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_tests::support;
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("f.dax", text), &mut report);
-        assert_eq!(
-            flow.is_none(),
-            report.errors() > 0,
-            "{:?}",
-            report.problems()
-        );
-        (flow, report)
+        support::try_read(read, "f.dax", text)
     }
 
     const DAX: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

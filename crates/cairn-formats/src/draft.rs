@@ -44,17 +44,6 @@ impl<'s, 'r> Draft<'s, 'r> {
         }
     }
 
-    /// Declares a task that was mentioned before, or reports why not and answers `false`.
-    pub(crate) fn declare_mentioned(&mut self, task: Symbol, mark: Mark) -> bool {
-        match self.build.declare_mentioned(task, mark) {
-            Ok(()) => true,
-            Err(error) => {
-                self.build_error(&error);
-                false
-            }
-        }
-    }
-
     /// Adds an arc, or reports that a task would wait for itself.
     #[inline]
     pub(crate) fn arc(&mut self, parent: Symbol, child: Symbol, mark: Mark) {
@@ -138,7 +127,8 @@ impl<'s, 'r> Draft<'s, 'r> {
         (flow, self.report)
     }
 
-    fn build_error(&mut self, error: &BuildError) {
+    /// Reports what the builder found wrong.
+    pub(crate) fn build_error(&mut self, error: &BuildError) {
         let (source, reported) = (self.source, self.report.errors());
         (self.report).build_error(error, |mark| place(source, reported, mark));
     }

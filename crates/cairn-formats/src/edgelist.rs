@@ -271,26 +271,23 @@ fn quoted(name: &str, separator: Separator) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{any_flow, assert_same_dag, problems, shown};
+    use crate::text_tests::support::{self, any_flow, assert_same_dag, problems, shown};
     use proptest::prelude::*;
 
     fn try_read(text: &str, separator: Separator) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("t.csv", text), separator, &mut report);
-        assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
-        (flow, report)
+        support::try_read(
+            |source, report| read(source, separator, report),
+            "t.csv",
+            text,
+        )
     }
 
     fn read_clean(text: &str) -> Flow {
-        let (flow, report) = try_read(text, Separator::Comma);
-        assert_eq!(problems(&report), "");
-        flow.unwrap()
+        support::clean(try_read(text, Separator::Comma))
     }
 
     fn refused(text: &str) -> String {
-        let (flow, report) = try_read(text, Separator::Comma);
-        assert!(flow.is_none());
-        problems(&report)
+        support::refused(try_read(text, Separator::Comma))
     }
 
     #[test]

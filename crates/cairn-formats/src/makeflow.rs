@@ -710,25 +710,18 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{problems, shown};
+    use crate::text_tests::support::{self, problems, shown};
 
     fn try_read(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("t.makeflow", text), &mut report);
-        assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
-        (flow, report)
+        support::try_read(read, "t.makeflow", text)
     }
 
     fn read_clean(text: &str) -> Flow {
-        let (flow, report) = try_read(text);
-        assert_eq!(problems(&report), "");
-        flow.unwrap()
+        support::clean(try_read(text))
     }
 
     fn refused(text: &str) -> String {
-        let (flow, report) = try_read(text);
-        assert!(flow.is_none());
-        problems(&report)
+        support::refused(try_read(text))
     }
 
     fn command<'f>(flow: &'f Flow, name: &str) -> &'f str {

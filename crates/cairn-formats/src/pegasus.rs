@@ -225,18 +225,11 @@ struct DagmanProfile<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_tests::support;
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("f.yml", text), &mut report);
-        assert_eq!(
-            flow.is_none(),
-            report.errors() > 0,
-            "{:?}",
-            report.problems()
-        );
-        (flow, report)
+        support::try_read(read, "f.yml", text)
     }
 
     const YAML: &str = r#"# a comment

@@ -194,17 +194,10 @@ impl<'de> Visitor<'de> for DependenciesVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_tests::support;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("f.json", text), &mut report);
-        assert_eq!(
-            flow.is_none(),
-            report.errors() > 0,
-            "{:?}",
-            report.problems()
-        );
-        (flow, report)
+        support::try_read(read, "f.json", text)
     }
 
     fn arcs(flow: &Flow) -> Vec<String> {

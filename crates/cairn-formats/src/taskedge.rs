@@ -169,13 +169,10 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{problems, shown};
+    use crate::text_tests::support::{self, problems, shown};
 
     fn try_read(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("t.dag", text), &mut report);
-        assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
-        (flow, report)
+        support::try_read(read, "t.dag", text)
     }
 
     #[test]

@@ -1,24 +1,20 @@
 //! Whole DAGMan files, read and written.
 
 use super::{read, write};
-use crate::text_tests::support::{any_flow, assert_same_dag, in_memory, problems, shown};
+use crate::text_tests::support::{self, any_flow, assert_same_dag, in_memory, problems, shown};
 use crate::{Report, Source};
 use cairn_dag::Flow;
 use proptest::prelude::*;
 
 /// Reads `files`, the first of which is the top one.
 fn try_read(files: &[(&str, &str)]) -> (Option<Flow>, Report) {
-    let mut report = Report::default();
-    let top = Source::from_text(files[0].0, files[0].1);
-    let flow = read(&top, &mut in_memory(files), &mut report);
-    assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
-    (flow, report)
+    let (name, text) = files[0];
+    let read = |top: &Source, report: &mut Report| read(top, &mut in_memory(files), report);
+    support::try_read(read, name, text)
 }
 
 fn read_clean(files: &[(&str, &str)]) -> Flow {
-    let (flow, report) = try_read(files);
-    assert_eq!(problems(&report), "");
-    flow.unwrap()
+    support::clean(try_read(files))
 }
 
 fn read_one(text: &str) -> Flow {
@@ -27,9 +23,7 @@ fn read_one(text: &str) -> Flow {
 
 /// All that is said about a file that must be refused.
 fn refused(files: &[(&str, &str)]) -> String {
-    let (flow, report) = try_read(files);
-    assert!(flow.is_none());
-    problems(&report)
+    support::refused(try_read(files))
 }
 
 #[test]

@@ -526,17 +526,10 @@ impl Attribute {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_tests::support;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("f.dot", text), &mut report);
-        assert_eq!(
-            flow.is_none(),
-            report.errors() > 0,
-            "{:?}",
-            report.problems()
-        );
-        (flow, report)
+        support::try_read(read, "f.dot", text)
     }
 
     /// Names in order, and arcs as "a>b", sorted.

@@ -23,6 +23,7 @@
 //!
 //! Files make no dependencies: a task that reads what another writes without waiting for it gets a warning.
 
+mod batch;
 mod files;
 mod read;
 mod task;

@@ -1,8 +1,9 @@
 //! Reads native flow files: a TOML document, a JSON document, or JSON lines. Knows nothing of a task's fields.
 
+use super::batch::{Batch, Sink, side_by_side};
 use super::files::warn_of_unordered_reads;
-use super::task::{Sink, TaskSeed, TasksSeed};
-use crate::draft::{Draft, mark_at};
+use super::task::TaskSeed;
+use crate::draft::Draft;
 use crate::text::Text;
 use crate::{Report, Source, json};
 use cairn_dag::Flow;
@@ -11,14 +12,14 @@ use std::fmt;
 
 /// Reads `[[task]]` tables.
 pub(crate) fn read_toml(source: &Source, report: &mut Report) -> Option<Flow> {
-    let mut sink = Sink::new(Draft::new(source, report));
+    let mut document = Document::new(source, report);
     let (table, mut errors) = toml::de::DeTable::parse_recoverable(source.text());
     if errors.is_empty() {
-        let document = toml::Deserializer::from(table);
-        errors.extend(DocumentSeed(&mut sink).deserialize(document).err());
+        let table = toml::Deserializer::from(table);
+        errors.extend(DocumentSeed(&mut document).deserialize(table).err());
     }
     for error in &errors {
-        sink.draft().unreadable(
+        document.draft().unreadable(
             |source| match error.span() {
                 Some(span) => source.place_at(span.start),
                 None => source.place(),
@@ -27,44 +28,87 @@ pub(crate) fn read_toml(source: &Source, report: &mut Report) -> Option<Flow> {
             "correct the TOML here; a task looks like: [[task]] name = \"a\" after = [\"b\"]",
         );
     }
-    finish(sink, source)
+    document.finish()
 }
 
 /// Reads `{"task": […]}` or the bare list.
 pub(crate) fn read_json(source: &Source, report: &mut Report) -> Option<Flow> {
-    let mut sink = Sink::new(Draft::new(source, report));
+    let mut document = Document::new(source, report);
     let mut input = serde_json::Deserializer::from_str(source.text());
-    let result = DocumentSeed(&mut sink).deserialize(&mut input);
+    let result = DocumentSeed(&mut document).deserialize(&mut input);
     if let Err(error) = result.and_then(|()| input.end()) {
-        json::unreadable(sink.draft(), &error);
+        json::unreadable(document.draft(), &error);
     }
-    finish(sink, source)
+    document.finish()
 }
+
+/// Bytes of a piece of JSON lines: what is read from it fits into a processor's own cache.
+const PIECE: usize = 1 << 15;
 
 /// Reads one task object a line; empty lines are skipped. A line that cannot be read is reported, and the next
 /// one is tried.
 pub(crate) fn read_json_lines(source: &Source, report: &mut Report) -> Option<Flow> {
+    // Tasks that were read and not taken yet are larger than their text: never have a large part of it under way.
+    let most = source.text().len() / PIECE / 16;
+    if most < 2 {
+        return read_pieces(source, report, 1, usize::MAX);
+    }
+    // Several for each processor, so that none waits long for the one that has the last.
+    let pieces = most.min(8 * rayon::current_num_threads());
+    read_pieces(source, report, pieces, PIECE)
+}
+
+/// Reads `pieces` pieces of about so many bytes side by side, and at the same time takes what the pieces before held.
+fn read_pieces(source: &Source, report: &mut Report, pieces: usize, bytes: usize) -> Option<Flow> {
     let mut sink = Sink::new(Draft::new(source, report));
-    sink.draft().build.reserve(guessed_lines(source.text()));
-    let mut start = 0;
-    for (number, line) in source.text().split('\n').enumerate() {
-        sink.here = mark_at(start);
-        start += line.len() + 1;
+    sink.draft.build.reserve(guessed_lines(source.text()));
+    let batches = || -> Vec<_> { (0..pieces).map(|_| Batch::new(source)).collect() };
+    let (mut read, mut next) = (batches(), batches());
+    let mut rest = read_next_pieces(source.text(), bytes, &mut read);
+    while !rest.is_empty() {
+        let read_on = || read_next_pieces(rest, bytes, &mut next);
+        ((), rest) = rayon::join(|| sink.take(&mut read), read_on);
+        std::mem::swap(&mut read, &mut next);
+    }
+    sink.take(&mut read);
+    finish(sink, source)
+}
+
+/// Reads as many pieces as there are batches; what is left of the text.
+fn read_next_pieces<'s>(text: &'s str, bytes: usize, batches: &mut [Batch<'s>]) -> &'s str {
+    let mut rest = text;
+    for batch in &mut *batches {
+        (batch.piece, rest) = cut(rest, bytes);
+    }
+    side_by_side(batches, read_lines);
+    rest
+}
+
+/// Cuts the text behind the first line break after so many bytes.
+fn cut(text: &str, bytes: usize) -> (&str, &str) {
+    let least = bytes.min(text.len());
+    let more = text.as_bytes()[least..].iter().position(|&b| b == b'\n');
+    text.split_at(more.map_or(text.len(), |more| least + more + 1))
+}
+
+/// Reads the lines of the batch's piece.
+fn read_lines(batch: &mut Batch<'_>) {
+    for line in batch.piece.split('\n') {
         if line.trim_ascii().is_empty() {
             continue;
         }
+        batch.here = batch.mark(line);
         let mut input = serde_json::Deserializer::from_str(line);
-        let result = TaskSeed(&mut sink).deserialize(&mut input);
+        let result = TaskSeed(batch).deserialize(&mut input);
         if let Err(error) = result.and_then(|()| input.end()) {
-            let offset = error.column().saturating_sub(1);
-            sink.draft().unreadable(
-                |source| source.place_in_line(number as u32 + 1, line.as_bytes(), Some(offset)),
+            let column = error.column().saturating_sub(1).min(line.len());
+            batch.unreadable(
+                batch.here.saturating_add(column as u32),
                 json::message(&error),
                 "each line holds one task, such as {\"name\":\"a\",\"after\":[\"b\"]}",
             );
         }
     }
-    finish(sink, source)
 }
 
 /// How many lines there are, if they go on as they begin. Never more than one for each 12 bytes, as a task needs.
@@ -75,14 +119,40 @@ fn guessed_lines(text: &str) -> usize {
 }
 
 fn finish(sink: Sink<'_, '_>, source: &Source) -> Option<Flow> {
-    let (flow, report) = sink.into_draft().finish_and_report();
+    let (flow, report) = sink.draft.finish_and_report();
     let flow = flow?;
     warn_of_unordered_reads(&flow, source, report);
     Some(flow)
 }
 
+/// A document under way: the tasks read last, and where they go.
+struct Document<'s, 'r> {
+    batch: [Batch<'s>; 1],
+    sink: Sink<'s, 'r>,
+}
+
+impl<'s, 'r> Document<'s, 'r> {
+    fn new(source: &'s Source, report: &'r mut Report) -> Document<'s, 'r> {
+        Document {
+            batch: [Batch::new(source)],
+            sink: Sink::new(Draft::new(source, report)),
+        }
+    }
+
+    /// The draft, with all tasks so far in it.
+    fn draft(&mut self) -> &mut Draft<'s, 'r> {
+        self.sink.take(&mut self.batch);
+        &mut self.sink.draft
+    }
+
+    fn finish(mut self) -> Option<Flow> {
+        let source = self.draft().source();
+        finish(self.sink, source)
+    }
+}
+
 /// A whole document: an object with a list of tasks, or that list.
-struct DocumentSeed<'a, 's, 'r>(&'a mut Sink<'s, 'r>);
+struct DocumentSeed<'a, 's, 'r>(&'a mut Document<'s, 'r>);
 
 impl<'de> DeserializeSeed<'de> for DocumentSeed<'_, 'de, '_> {
     type Value = ();
@@ -111,10 +181,10 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
                 found = true;
                 continue;
             }
-            let mark = self.0.draft().mark(&key);
+            let draft = self.0.draft();
             let message = format!("unknown field '{}' is ignored", &*key);
             let help = "tasks are listed in the field 'task'";
-            self.0.draft().warning(mark, message, help);
+            draft.warning(draft.mark(&key), message, help);
             map.next_value::<IgnoredAny>()?;
         }
         if found {
@@ -126,24 +196,47 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
     }
 }
 
+/// The list of tasks in a document.
+struct TasksSeed<'a, 's, 'r>(&'a mut Document<'s, 'r>);
+
+impl<'de> DeserializeSeed<'de> for TasksSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        input.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TasksSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tasks")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Document { batch, sink } = self.0;
+        while (list.next_element_seed(TaskSeed(&mut batch[0]))?).is_some() {
+            if batch[0].is_full() {
+                sink.take(batch);
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Place;
+    use crate::text_tests::support;
     use cairn_dag::TaskId;
+    use proptest::prelude::*;
 
     type Reader = fn(&Source, &mut Report) -> Option<Flow>;
 
     fn read(reader: Reader, text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = reader(&Source::from_text("f", text), &mut report);
-        assert_eq!(
-            flow.is_none(),
-            report.errors() > 0,
-            "{:?}",
-            report.problems()
-        );
-        (flow, report)
+        support::try_read(reader, "f", text)
     }
 
     /// "line:column message" of every problem.
@@ -333,5 +426,67 @@ done = true
         assert!(
             found[0].contains("task 'd' reads 'x', which task 'a' writes, without waiting for it")
         );
+    }
+
+    /// Lines good and bad: several of a name, tasks in any order, escapes, unknown fields, files, and no JSON at all.
+    fn any_line() -> impl Strategy<Value = String> {
+        let name = "[a-e]|\\\\u006[1-5]|é|";
+        let field = prop_oneof![
+            4 => prop::collection::vec(name, 0..4).prop_map(|n| format!("\"after\":[{}]", n.iter()
+                .map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(","))),
+            1 => "\"(run|inputs|outputs)\":\"[x-z]\"",
+            1 => "\"seconds\":-?[0-9]",
+            1 => "\"(cmd|x[a-z]|name)\":[0-9]",
+        ];
+        let task = (
+            "[a-z]|[a-e]|\\\\u006[1-5]|",
+            prop::collection::vec(field, 0..3),
+        )
+            .prop_map(|(name, fields)| {
+                let fields: String = fields.iter().map(|f| format!(",{f}")).collect();
+                format!("{{\"name\":\"{name}\"{fields}}}")
+            });
+        prop_oneof![12 => task, 1 => "[ \r]{0,2}", 1 => "[{}\"a:,é]{0,6}"]
+    }
+
+    proptest! {
+        /// Where the text is cut, and how many pieces are read side by side, changes neither the flow nor the report.
+        #[test]
+        fn pieces_do_not_show(
+            lines in prop::collection::vec(any_line(), 0..40),
+            cleanly in any::<bool>(),
+            pieces in 1usize..5,
+            bytes in 1usize..200,
+        ) {
+            let mut lines = lines;
+            if cleanly {
+                // Only lines that alone give no error, and one of each name: most of these texts are flows.
+                let mut names = std::collections::HashSet::new();
+                lines.retain(|line| {
+                    let mut report = Report::default();
+                    let line = line.replace("after", "ignored");
+                    let flow = read_json_lines(&Source::from_text("f", line), &mut report);
+                    flow.is_some_and(|f| f.dag().tasks().all(|t| names.insert(f.name(t).to_owned())))
+                });
+                for name in ["a", "b", "c", "d", "e", "é"] {
+                    if names.insert(name.to_owned()) {
+                        lines.push(format!("{{\"name\":\"{name}\"}}"));
+                    }
+                }
+            }
+            let source = Source::from_text("f", lines.join("\n"));
+            let outcome = |pieces, bytes| {
+                let mut report = Report::default();
+                let flow = read_pieces(&source, &mut report, pieces, bytes);
+                let written = flow.map(|flow| {
+                    let mut text = Vec::new();
+                    crate::write(&flow, crate::Format::FlowJsonLines, &mut text).expect("memory");
+                    String::from_utf8(text).expect("JSON is text")
+                });
+                (written, report.problems().to_vec(), report.errors(), report.warnings())
+            };
+            let whole = outcome(1, usize::MAX);
+            prop_assert_eq!(whole, outcome(pieces, bytes));
+        }
     }
 }

@@ -19,6 +19,30 @@ pub(crate) fn in_memory<'a>(
     }
 }
 
+/// What a reader makes of a text: a flow, or else errors.
+pub(crate) fn try_read(
+    read: impl FnOnce(&Source, &mut Report) -> Option<Flow>,
+    name: &str,
+    text: &str,
+) -> (Option<Flow>, Report) {
+    let mut report = Report::default();
+    let flow = read(&Source::from_text(name, text), &mut report);
+    assert_eq!(flow.is_none(), report.errors() > 0, "{}", problems(&report));
+    (flow, report)
+}
+
+/// The flow of a text with which nothing is wrong.
+pub(crate) fn clean((flow, report): (Option<Flow>, Report)) -> Flow {
+    assert_eq!(problems(&report), "");
+    flow.expect("a flow, as nothing is wrong")
+}
+
+/// What is wrong with a text that is no flow.
+pub(crate) fn refused((flow, report): (Option<Flow>, Report)) -> String {
+    assert!(flow.is_none());
+    problems(&report)
+}
+
 /// Tasks as text, one a line: `parents -> name`, in the order of the flow, parents by name.
 pub(crate) fn shown(flow: &Flow) -> String {
     let mut out = String::new();

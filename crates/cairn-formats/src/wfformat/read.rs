@@ -331,24 +331,15 @@ fn command_line(command: &Command<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text_tests::support;
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
-        let mut report = Report::default();
-        let flow = read(&Source::from_text("f.json", text), &mut report);
-        assert_eq!(
-            flow.is_none(),
-            report.errors() > 0,
-            "{:?}",
-            report.problems()
-        );
-        (flow, report)
+        support::try_read(read, "f.json", text)
     }
 
     fn flow(text: &str) -> Flow {
-        let (flow, report) = read_text(text);
-        assert_eq!(report.problems(), []);
-        flow.unwrap()
+        support::clean(read_text(text))
     }
 
     fn arcs(flow: &Flow) -> Vec<String> {
