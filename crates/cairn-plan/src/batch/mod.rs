@@ -5,6 +5,7 @@
 //! general, so an answer says how good it is.
 
 mod greedy;
+mod line_up;
 mod look_ahead;
 mod offer;
 mod one_step;
@@ -65,8 +66,8 @@ impl Default for Effort {
     /// About a tenth of a second at the worst.
     fn default() -> Effort {
         Effort {
-            steps: 40_000_000,
-            table: 4_000_000,
+            steps: 20_000_000,
+            table: 20_000_000,
         }
     }
 }
@@ -80,7 +81,7 @@ impl Effort {
     /// Some seconds at the worst, for pieces that are hard.
     pub fn thorough() -> Effort {
         Effort {
-            steps: 4_000_000_000,
+            steps: 1_000_000_000,
             table: 100_000_000,
         }
     }

@@ -7,6 +7,7 @@
 //! need no special care. A choice that cannot become better than the best known, by any number of tasks asked for,
 //! is dropped.
 
+use super::line_up::line_up;
 use super::piece::{Piece, SCALE, part};
 use hashbrown::HashMap;
 use std::ops::RangeInclusive;
@@ -87,12 +88,7 @@ struct Line {
 
 impl Line {
     fn new(piece: &Piece, left: &mut u64) -> Line {
-        let mut starts: Vec<u32> = (0..piece.len() as u32).collect();
-        starts.sort_by_key(|&v| (piece.prizes(v).len(), v));
-        starts.truncate(12);
-        *left = left.saturating_sub((starts.len() * piece.len() * piece.arcs()) as u64 / 8);
-        let orders = starts.into_iter().map(|start| line_up(piece, start));
-        let (_, order) = orders.min().expect("a piece has a task");
+        let order = line_up(piece, left);
         let mut place = vec![0u32; piece.len()];
         for (i, &v) in order.iter().enumerate() {
             place[v as usize] = i as u32;
@@ -245,7 +241,7 @@ impl Future {
 
     /// Steps for one look at it.
     fn cost(&self) -> u64 {
-        8 + self.base.len() as u64
+        16 + 2 * self.base.len() as u64
     }
 
     /// By how much the state might come to gain more than what is known, for some number of tasks that is wanted: each
@@ -283,37 +279,4 @@ fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
         mask &= mask - 1;
         Some(bit)
     })
-}
-
-/// A line from `start` on, always to the task that leaves fewest prizes open, with the states that this may cost at
-/// the most, roughly: the sum of 2^open.
-fn line_up(piece: &Piece, start: u32) -> (u128, Vec<u32>) {
-    let mut left: Vec<usize> = (0..piece.shared() as u32)
-        .map(|p| piece.needs(p).len())
-        .collect();
-    let mut placed = vec![false; piece.len()];
-    let mut order = Vec::with_capacity(piece.len());
-    let (mut open, mut cost) = (0i64, 0u128);
-    let mut next = Some(start);
-    while let Some(v) = next {
-        placed[v as usize] = true;
-        order.push(v);
-        for &p in piece.prizes(v) {
-            let p = p as usize;
-            open += i64::from(left[p] == piece.needs(p as u32).len());
-            left[p] -= 1;
-            open -= i64::from(left[p] == 0);
-        }
-        cost += 1u128 << open.min(100);
-        let change = |v: u32| -> i64 {
-            let prizes = piece.prizes(v).iter().map(|&p| {
-                let is_new = left[p as usize] == piece.needs(p).len();
-                i64::from(is_new) - i64::from(left[p as usize] == 1)
-            });
-            prizes.sum()
-        };
-        let free = (0..piece.len() as u32).filter(|&v| !placed[v as usize]);
-        next = free.min_by_key(|&v| (change(v), v));
-    }
-    (cost, order)
 }

@@ -9,6 +9,7 @@ use super::stock::{Class, Step, Stock, View};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 
 /// What is bought, and what is known about it.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: usize)
     let bound = price.full / price.run;
     let mut best = steep.clone();
     let rest = best.take_level(level, left);
-    best.one_by_one(rest);
+    best.jump(rest);
     if best.value == bound {
         return best.bought(bound);
     }
@@ -163,6 +164,60 @@ impl<'s> Cart<'s> {
         left
     }
 
+    /// Any number of tasks of one piece that fits, where they gain most a task; again and again.
+    fn jump(&mut self, mut left: u64) {
+        if left == 0 {
+            return;
+        }
+        let (stock, view) = (self.stock, self.view);
+        let jump = |class: u32, from: u32, left: u64| {
+            let curve = &stock.class(class).curve(view)[from as usize..];
+            let steps = (curve.iter().enumerate().skip(1)).map(|(run, height)| Step {
+                rise: height - curve[0],
+                run: run as u32,
+                class,
+                from,
+            });
+            let fitting = steps.take(left.min(u64::from(u32::MAX)) as usize);
+            let best = fitting.min_by(|a, b| a.cmp_slope(b).then(a.run.cmp(&b.run)));
+            best.filter(|step| step.rise > 0).map(Reverse)
+        };
+        let mut heap = BinaryHeap::new();
+        for (class, _) in stock.classes() {
+            match self.shares.get(&class) {
+                Some(runs) => heap.extend(runs.keys().filter_map(|&s| jump(class, s, left))),
+                None => heap.extend(jump(class, 0, left)),
+            }
+        }
+        while left > 0
+            && let Some(Reverse(step)) = heap.pop()
+        {
+            if u64::from(step.run) > left {
+                heap.extend(jump(step.class, step.from, left));
+                continue;
+            }
+            let to = step.from + step.run;
+            let is_new = self.pieces_at(step.class, to) == 0;
+            self.give(step.class, step.from, step.run, 1);
+            left -= u64::from(step.run);
+            if self.pieces_at(step.class, step.from) > 0 {
+                heap.push(Reverse(step));
+            }
+            if is_new {
+                heap.extend(jump(step.class, to, left));
+            }
+        }
+    }
+
+    /// How many pieces of a class give so many tasks.
+    fn pieces_at(&self, class: u32, share: u32) -> u32 {
+        match self.shares.get(&class) {
+            Some(runs) => runs.get(&share).copied().unwrap_or(0),
+            None if share == 0 => self.stock.class(class).members.len() as u32,
+            None => 0,
+        }
+    }
+
     /// One task at a time, where the next one gains most.
     fn one_by_one(&mut self, mut left: u64) {
         if left == 0 {
@@ -186,19 +241,11 @@ impl<'s> Cart<'s> {
         while left > 0
             && let Some(top) = heap.pop()
         {
-            let (gain, _, class, share) = top;
-            if gain == 0 {
-                break;
-            }
-            let pieces_at = |cart: &Cart<'_>, share: u32| match cart.shares.get(&class) {
-                Some(runs) => runs.get(&share).copied().unwrap_or(0),
-                None if share == 0 => stock.class(class).members.len() as u32,
-                None => 0,
-            };
-            let is_new = pieces_at(self, share + 1) == 0;
+            let (_, _, class, share) = top;
+            let is_new = self.pieces_at(class, share + 1) == 0;
             self.give(class, share, 1, 1);
             left -= 1;
-            if pieces_at(self, share) > 0 {
+            if self.pieces_at(class, share) > 0 {
                 heap.push(top);
             }
             if is_new {
@@ -274,17 +321,20 @@ fn close_gap<'s>(
     let mut left = table;
     let mut is_complete = true;
     'items: for (number, item) in items.iter().enumerate() {
-        for _ in 0..item.pieces {
+        for piece in 1..=item.pieces {
             if best[goal] <= least {
                 break 'items;
             }
-            let cost = width * (1 + item.options.len());
+            // After the last piece nothing but the goal matters.
+            let is_last = piece == item.pieces && number + 1 == items.len();
+            let places = if is_last { goal..goal + 1 } else { 0..width };
+            let cost = width + places.len() * item.options.len();
             if cost > left || item.options.len() >= usize::from(u16::MAX) {
                 is_complete = false;
                 break 'items;
             }
             left -= cost;
-            let (next, choice) = extend(&best, &item.options, slack);
+            let (next, choice) = extend(&best, &item.options, slack, places);
             if choice.iter().all(|&c| c == 0) {
                 break;
             }
@@ -352,21 +402,25 @@ fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item>
     items
 }
 
-/// One more piece: the least loss for every number of tasks, and which option (from 1) leads there.
-fn extend(best: &[u64], options: &[(i64, u64)], slack: u64) -> (Vec<u64>, Vec<u16>) {
+/// One more piece: the least loss for every number of tasks in `places`, and which option (from 1) leads there.
+fn extend(
+    best: &[u64],
+    options: &[(i64, u64)],
+    slack: u64,
+    places: Range<usize>,
+) -> (Vec<u64>, Vec<u16>) {
     let mut next = best.to_vec();
     let mut choice = vec![0u16; best.len()];
     for (number, &(by, loss)) in options.iter().enumerate() {
-        let shift = by.unsigned_abs() as usize;
-        if shift >= best.len() {
-            continue;
-        }
-        let (from, to) = if by > 0 { (0, shift) } else { (shift, 0) };
-        for i in 0..best.len() - shift {
-            let reached = best[from + i].saturating_add(loss);
-            if reached < next[to + i] && reached <= slack {
-                next[to + i] = reached;
-                choice[to + i] = number as u16 + 1;
+        // From `to − by` to `to`, both of them places of the table.
+        let first = (places.start as i64).max(by);
+        let last = (places.end as i64).min(best.len() as i64 + by);
+        for to in first..last {
+            let reached = best[(to - by) as usize].saturating_add(loss);
+            let to = to as usize;
+            if reached < next[to] && reached <= slack {
+                next[to] = reached;
+                choice[to] = number as u16 + 1;
             }
         }
     }
