@@ -280,3 +280,127 @@ fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
         Some(bit)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The best gain for every number of tasks, over all sets.
+    fn brute(piece: &Piece) -> Vec<u32> {
+        let mut best = vec![0; piece.len() + 1];
+        for set in 0u32..1 << piece.len() {
+            let has = |v: &u32| set >> v & 1 == 1;
+            let own = (0..piece.len() as u32).filter(has);
+            let shared = (0..piece.shared() as u32).filter(|&p| piece.needs(p).iter().all(has));
+            let gain = own.map(|v| piece.own[v as usize]).sum::<u32>()
+                + shared.map(|p| piece.weight[p as usize]).sum::<u32>();
+            let slot = &mut best[set.count_ones() as usize];
+            *slot = gain.max(*slot);
+        }
+        best
+    }
+
+    fn any_piece() -> impl Strategy<Value = Piece> {
+        (2usize..11).prop_flat_map(|tasks| {
+            let own = prop::collection::vec(prop_oneof![3 => Just(0u32), 1 => 1u32..3], tasks);
+            let needs = prop::collection::btree_set(0..tasks as u32, 2..=tasks.min(4));
+            let shared = prop::collection::vec(needs, 1..16);
+            (own, shared).prop_map(|(own, shared)| {
+                let shared: Vec<Vec<u32>> = (shared.into_iter())
+                    .map(|needs| needs.into_iter().collect())
+                    .collect();
+                Piece::from_needs(own, &shared)
+            })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(6000))]
+
+        /// From nothing known: exact where it says so, never below the truth, and the sets gain what is said.
+        #[test]
+        fn agrees_with_all_sets(piece in any_piece(), wanted in (0usize..11, 0usize..11), steps in prop_oneof![Just(u64::MAX), 0u64..6000]) {
+            let best = brute(&piece);
+            let tasks = piece.len();
+            let (a, b) = (wanted.0.min(tasks), wanted.1.min(tasks));
+            let wanted = a.min(b)..=a.max(b);
+            let mut known = Known {
+                gain: vec![0; tasks + 1],
+                upper: piece.equal_shares(),
+                found: vec![None; tasks + 1],
+            };
+            prop_assert!(best.iter().zip(&known.upper).all(|(b, u)| b <= u), "equal shares are a bound");
+            let mut left = steps;
+            let is_exact = improve(&piece, &mut known, &wanted, &mut left);
+            prop_assert!(left <= steps && (is_exact || steps < u64::MAX));
+            for r in 0..=tasks {
+                prop_assert!(known.gain[r] <= best[r] && best[r] <= known.upper[r]);
+                if let Some(set) = known.found[r] {
+                    let members: Vec<u32> = (0..tasks as u32).filter(|v| set >> v & 1 == 1).collect();
+                    prop_assert!(members.len() <= r);
+                    prop_assert_eq!(*piece.gains(&members).last().unwrap(), known.gain[r]);
+                }
+                if is_exact && wanted.contains(&r) {
+                    prop_assert_eq!(known.gain[r], best[r]);
+                }
+            }
+        }
+
+        /// The closure's bound holds, and its order meets the hull at its corners.
+        #[test]
+        fn the_one_step_closure_is_a_bound(piece in any_piece(), patience in prop_oneof![Just(u64::MAX), 0u64..20]) {
+            let closure = super::super::one_step::closure(&piece, patience).unwrap();
+            let best = brute(&piece);
+            prop_assert!(best.iter().zip(&closure.upper).all(|(b, u)| b <= u));
+            let mut sorted = closure.order.clone();
+            sorted.sort_unstable();
+            prop_assert!(sorted.into_iter().eq(0..piece.len() as u32));
+            let along = piece.gains(&closure.order);
+            prop_assert!(along.iter().zip(&best).all(|(a, b)| a <= b));
+            if patience == u64::MAX {
+                // The hull is the concave envelope of the best gains: at its corners the order is best.
+                for t in 0..best.len() {
+                    let rise = |a: usize, b: usize| i64::from(best[b]) - i64::from(best[a]);
+                    let is_corner = (0..t).all(|a| (t + 1..best.len()).all(|b| {
+                        rise(a, t) * (b - t) as i64 > rise(t, b) * (t - a) as i64
+                    }));
+                    if is_corner {
+                        prop_assert_eq!(along[t], best[t], "at {}", t);
+                        prop_assert_eq!(closure.upper[t], best[t], "at {}", t);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Twice as many random subsets as tasks: too many to try all, but not for the search.
+    #[test]
+    fn a_hard_instance_is_closed_and_its_bound_is_met() {
+        let mut random = cairn_oracle::Random::new(24);
+        let shared: Vec<Vec<u32>> = (0..48)
+            .map(|_| {
+                let mut needs: Vec<u32> = (0..24).collect();
+                random.shuffle(&mut needs);
+                needs.truncate(3);
+                needs.sort_unstable();
+                needs
+            })
+            .collect();
+        let piece = Piece::from_needs(vec![0; 24], &shared);
+        let closed = |wanted: RangeInclusive<usize>| {
+            let mut known = Known {
+                gain: vec![0; 25],
+                upper: piece.equal_shares(),
+                found: vec![None; 25],
+            };
+            assert!(improve(&piece, &mut known, &wanted, &mut 40_000_000));
+            known.gain
+        };
+        // All numbers at once, or one at a time.
+        let all = closed(0..=24);
+        for r in [8, 12, 16] {
+            assert_eq!(closed(r..=r)[r], all[r]);
+        }
+    }
+}
