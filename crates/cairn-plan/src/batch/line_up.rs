@@ -9,9 +9,6 @@ use super::piece::Piece;
 /// From the best of some greedy lines, single tasks are moved at random, worse lines accepted at first and ever less
 /// (annealing; the same each time). Takes at most an eighth of the work left. Time O(arcs) a move.
 pub(super) fn line_up(piece: &Piece, left: &mut u64) -> Vec<u32> {
-    let cost_of_move = (piece.len() + 2 * piece.arcs()) as u64;
-    let affordable = (*left / 8 / cost_of_move).min(MOST_MOVES);
-    *left -= affordable * cost_of_move;
     let mut starts: Vec<u32> = (0..piece.len() as u32).collect();
     starts.sort_by_key(|&v| (piece.prizes(v).len(), v));
     starts.truncate(STARTS);
@@ -21,7 +18,13 @@ pub(super) fn line_up(piece: &Piece, left: &mut u64) -> Vec<u32> {
     let (cost, order) = rated
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .expect("a piece has a task");
-    anneal(piece, measure, (cost, order), affordable)
+    let cost_of_move = (piece.len() + 2 * piece.arcs()) as u64;
+    // No more moves than states: a line that is good enough is left alone.
+    let moves = (*left / 8 / cost_of_move)
+        .min(MOST_MOVES)
+        .min(cost as u64 / 4);
+    *left -= moves * cost_of_move;
+    anneal(piece, measure, (cost, order), moves)
 }
 
 const MOST_MOVES: u64 = 40_000;

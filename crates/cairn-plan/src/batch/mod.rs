@@ -63,10 +63,10 @@ pub struct Effort {
 }
 
 impl Default for Effort {
-    /// About a tenth of a second at the worst.
+    /// Some tenths of a second at the worst.
     fn default() -> Effort {
         Effort {
-            steps: 20_000_000,
+            steps: 40_000_000,
             table: 20_000_000,
         }
     }
@@ -81,7 +81,7 @@ impl Effort {
     /// Some seconds at the worst, for pieces that are hard.
     pub fn thorough() -> Effort {
         Effort {
-            steps: 1_000_000_000,
+            steps: 4_000_000_000,
             table: 100_000_000,
         }
     }
@@ -191,7 +191,14 @@ impl<'d> Batcher<'d> {
         let planned_gain = self.state.yield_of(&planned);
         self.make_offers(requests, effort);
         let bought = share(&self.stock, View::Gain, requests, effort.table);
-        let gain = planned_gain.max(bought.value as usize);
+        let (chosen, gain) = if planned_gain >= bought.value as usize {
+            (planned, planned_gain)
+        } else {
+            let chosen = self.collect(&bought, requests);
+            // What fills the batch up may gain something by luck.
+            let gain = self.state.yield_of(&chosen);
+            (chosen, gain)
+        };
         let bound = if self.stock.is_all(Grade::Exact) {
             bought.bound
         } else {
@@ -207,11 +214,6 @@ impl<'d> Batcher<'d> {
             () if gain == bound => Quality::Exact,
             () if is_half || 2 * gain >= bound => Quality::Factor,
             () => Quality::Gap,
-        };
-        let chosen = if planned_gain >= bought.value as usize {
-            planned
-        } else {
-            self.collect(&bought, requests)
         };
         Batch {
             chosen,

@@ -10,7 +10,7 @@
 use super::line_up::line_up;
 use super::piece::{Piece, SCALE, part};
 use hashbrown::HashMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// Tasks and shared prizes fit in 128 bits.
 pub(super) const MOST: usize = 128;
@@ -208,70 +208,145 @@ fn note(known: &mut Known, state: &State) {
     }
 }
 
-/// What the tasks from one place on can gain.
+/// What the tasks from one place on can gain: each prize that can still be gained is shared among the tasks behind that
+/// it needs, so that x of them gain no more than the x largest sums of shares. That holds for any shares that are not
+/// negative and add up to the prize.
 struct Future {
-    /// Of each task behind: its share of its own prizes and of those that no task before is needed for.
+    /// Of each task behind: its part of its own prizes and, shared equally, of those that need no task before.
     base: Vec<u64>,
-    /// By prize that is open here: the share each task behind gets of it, and who they are.
-    open: Vec<(u64, Vec<u32>)>,
-    scores: Vec<u64>,
+    /// By prize: the equal share, and where in `behind` the tasks behind are that it needs.
+    shares: Vec<(u64, Range<usize>)>,
+    behind: Vec<u32>,
+    /// Prizes that need no task before.
+    untouched: u128,
+    /// Of the state looked at. By task behind: its part of all prizes; and these numbers sorted.
+    parts: Vec<u64>,
+    sorted: Vec<u64>,
+    /// As `behind`: the share that each has of the prize.
+    held: Vec<u64>,
 }
 
 impl Future {
     fn new(line: &Line, piece: &Piece, from: usize) -> Future {
         let own = |&v: &u32| u64::from(piece.own[v as usize]) * SCALE;
         let mut base: Vec<u64> = line.order[from..].iter().map(own).collect();
-        let mut open = Vec::with_capacity(piece.shared());
+        let mut shares = Vec::with_capacity(piece.shared());
+        let mut behind: Vec<u32> = Vec::with_capacity(piece.arcs());
+        let mut untouched = 0;
         for (p, places) in line.places.iter().enumerate() {
-            let behind: Vec<u32> = (places.iter().filter(|&&i| i as usize >= from))
-                .map(|&i| i - from as u32)
-                .collect();
-            let share = part(piece.weight[p], behind.len().max(1));
-            if behind.len() == places.len() {
-                behind.iter().for_each(|&i| base[i as usize] += share);
+            let start = behind.len();
+            let far = places.iter().filter(|&&i| i as usize >= from);
+            behind.extend(far.map(|&i| i - from as u32));
+            let these = &behind[start..];
+            let share = part(piece.weight[p], these.len().max(1));
+            if these.len() == places.len() {
+                these.iter().for_each(|&i| base[i as usize] += share);
+                untouched |= 1 << p;
             }
-            open.push((share, behind));
+            shares.push((share, start..behind.len()));
         }
         Future {
-            scores: Vec::with_capacity(base.len()),
+            parts: Vec::with_capacity(base.len()),
+            sorted: Vec::with_capacity(base.len()),
+            held: vec![0; behind.len()],
             base,
-            open,
+            shares,
+            behind,
+            untouched,
         }
     }
 
     /// Steps for one look at it.
     fn cost(&self) -> u64 {
-        16 + 2 * self.base.len() as u64
+        32 + 6 * self.base.len() as u64 + 2 * self.behind.len() as u64
     }
 
-    /// By how much the state might come to gain more than what is known, for some number of tasks that is wanted: each
-    /// prize that can still be gained is shared equally among the tasks it still needs.
+    /// By how much the state might come to gain more than what is known, for some number of tasks that is wanted.
     fn hope(&mut self, state: &State, known: &Known, wanted: &RangeInclusive<usize>) -> u32 {
-        self.scores.clone_from(&self.base);
+        self.parts.clone_from(&self.base);
         for p in bits(state.alive) {
-            let (share, behind) = &self.open[p];
-            behind
-                .iter()
-                .for_each(|&i| self.scores[i as usize] += share);
+            let (share, these) = self.shares[p].clone();
+            (self.behind[these].iter()).for_each(|&i| self.parts[i as usize] += share);
         }
-        self.scores.sort_unstable_by(|a, b| b.cmp(a));
-        let count = state.count as usize;
+        let (mut hope, mut tasks) = self.excess(state, known, wanted);
+        let live = state.alive | self.untouched;
+        for round in 0..ROUNDS {
+            if hope == 0 || tasks == 0 {
+                break;
+            }
+            if round == 0 {
+                for p in bits(live) {
+                    let (share, these) = self.shares[p].clone();
+                    self.held[these].fill(share);
+                }
+            }
+            self.level(live, self.sorted[tasks - 1]);
+            let (again, at) = self.excess(state, known, wanted);
+            // Each way of sharing is a bound for all numbers of tasks: the best of them counts.
+            hope = hope.min(again);
+            tasks = at;
+        }
+        hope
+    }
+
+    /// The largest excess over what is known, and by how many tasks behind it would be.
+    fn excess(
+        &mut self,
+        state: &State,
+        known: &Known,
+        wanted: &RangeInclusive<usize>,
+    ) -> (u32, usize) {
+        self.sorted.clone_from(&self.parts);
+        self.sorted.sort_unstable_by(|a, b| b.cmp(a));
         let mut sum = 0;
-        let mut best = 0;
-        for (more, score) in [0].iter().chain(&self.scores).enumerate() {
-            sum += score;
-            let r = count + more;
+        let mut best = (0, 0);
+        for (more, part) in [0].iter().chain(&self.sorted).enumerate() {
+            sum += part;
+            let r = state.count as usize + more;
             if r > *wanted.end() {
                 break;
             }
             if r >= *wanted.start() && known.gain[r] < known.upper[r] {
                 let reach = state.gain + (sum / SCALE) as u32;
-                best = best.max(reach.saturating_sub(known.gain[r]));
+                best = best.max((reach.saturating_sub(known.gain[r]), more));
             }
         }
         best
     }
+
+    /// Shares otherwise: tasks whose part is above the mark give of their share of a prize to those below it that the
+    /// same prize needs, as far as these stay below.
+    fn level(&mut self, live: u128, mark: u64) {
+        for p in bits(live) {
+            let these = self.shares[p].1.clone();
+            if these.len() < 2 {
+                continue;
+            }
+            let (parts, behind) = (&mut self.parts, &self.behind[these.clone()]);
+            let held = &mut self.held[these];
+            let room = |parts: &[u64], i: u32| mark.saturating_sub(parts[i as usize]);
+            let wanted: u64 = behind.iter().map(|&i| room(parts, i)).sum();
+            let mut given = 0;
+            for (&i, share) in behind.iter().zip(held.iter_mut()) {
+                let above = parts[i as usize].saturating_sub(mark);
+                let gift = above.min(*share).min(wanted - given);
+                parts[i as usize] -= gift;
+                *share -= gift;
+                given += gift;
+            }
+            // Whoever gave is at the mark or above, so that nobody takes back.
+            for (&i, share) in behind.iter().zip(held.iter_mut()) {
+                let taken = room(parts, i).min(given);
+                parts[i as usize] += taken;
+                *share += taken;
+                given -= taken;
+            }
+        }
+    }
 }
+
+/// How often a state's prizes are shared otherwise before it is kept.
+const ROUNDS: usize = 3;
 
 fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
