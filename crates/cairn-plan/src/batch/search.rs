@@ -449,20 +449,42 @@ mod tests {
         }
     }
 
-    /// Twice as many random subsets as tasks: too many to try all, but not for the search.
-    #[test]
-    fn a_hard_instance_is_closed_and_its_bound_is_met() {
-        let mut random = cairn_oracle::Random::new(24);
-        let shared: Vec<Vec<u32>> = (0..48)
+    /// Twice as many random subsets of three as tasks.
+    fn subsets(tasks: u32, seed: u64) -> Piece {
+        let mut random = cairn_oracle::Random::new(seed);
+        let shared: Vec<Vec<u32>> = (0..2 * tasks)
             .map(|_| {
-                let mut needs: Vec<u32> = (0..24).collect();
+                let mut needs: Vec<u32> = (0..tasks).collect();
                 random.shuffle(&mut needs);
                 needs.truncate(3);
                 needs.sort_unstable();
                 needs
             })
             .collect();
-        let piece = Piece::from_needs(vec![0; 24], &shared);
+        Piece::from_needs(vec![0; tasks as usize], &shared)
+    }
+
+    #[test]
+    fn hard_instances_agree_with_all_sets() {
+        for seed in 0..400 {
+            let piece = subsets(14, seed);
+            let best = brute(&piece);
+            for r in 5..10 {
+                let mut known = Known {
+                    gain: vec![0; 15],
+                    upper: piece.equal_shares(),
+                    found: vec![None; 15],
+                };
+                assert!(improve(&piece, &mut known, &(r..=r), &mut u64::MAX.clone()));
+                assert_eq!(known.gain[r], best[r], "seed {seed}, {r} tasks");
+            }
+        }
+    }
+
+    /// Too large to try all: what is found for all numbers at once is what is found for one at a time.
+    #[test]
+    fn a_hard_instance_is_closed_and_its_bound_is_met() {
+        let piece = subsets(24, 24);
         let closed = |wanted: RangeInclusive<usize>| {
             let mut known = Known {
                 gain: vec![0; 25],

@@ -2,7 +2,7 @@
 
 use super::*;
 use cairn_dag::Dag;
-use cairn_oracle::{any_dag, eligible};
+use cairn_oracle::{any_composite, any_dag, any_sum, eligible};
 use proptest::prelude::*;
 
 /// The most tasks that executing `requests` of the eligible ones makes eligible, over all choices.
@@ -38,11 +38,17 @@ fn tasks_of(mask: u32) -> Vec<TaskId> {
     (0..32).filter(|i| mask >> i & 1 == 1).map(TaskId).collect()
 }
 
+/// Dags of all kinds, composites and sums of blocks.
+fn dags() -> impl Strategy<Value = Dag> {
+    let composites = any_composite(14).prop_map(|(dag, _)| dag);
+    prop_oneof![any_dag(14), composites, any_sum(14)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn batches_are_as_good_as_they_say(dag in any_dag(14), steps in 0usize..8, seed in any::<u64>(), requests in 0usize..8) {
+    fn batches_are_as_good_as_they_say(dag in dags(), steps in 0usize..8, seed in any::<u64>(), requests in 0usize..8) {
         let executed = partly_executed(&dag, steps, seed);
         let state = BatchState::with_executed(&dag, &tasks_of(executed)).unwrap();
         let mut batcher = Batcher::new(state, dag.topological_order());
