@@ -13,7 +13,8 @@ use std::collections::BinaryHeap;
 /// Batches of requests arrive with exponential gaps; their sizes are exponential, rounded, and at least one.
 ///
 /// The model of Malewicz, Foster, Rosenberg and Wilde, "A tool for prioritizing DAGMan jobs and its evaluation" (2006).
-/// A batch of r requests takes the first r eligible tasks, or all if there are fewer; the requests left over go away.
+/// A batch of r requests takes the first r eligible tasks, or those that [`crate::Policy::batched`] chooses, or all if
+/// there are fewer; the requests left over go away.
 /// Every task given out starts at once and is never lost. The first batch comes one gap after the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Batches {
@@ -49,6 +50,7 @@ impl Batches {
         let tasks = play.dag.len();
         running.clear();
         play.welcome_fresh();
+        let mut batch = Vec::new();
         let mut unassigned = tasks;
         // Since when nothing runs; meaningful while nothing does.
         let mut quiet_since = 0.0;
@@ -74,11 +76,8 @@ impl Batches {
                 quiet_since = now;
             }
             let served = size.min(play.eligible.len() as u64);
-            for _ in 0..served {
-                let task = play
-                    .eligible
-                    .pop()
-                    .expect("no more are served than are eligible");
+            play.take_batch(served as usize, &mut batch);
+            for &task in &batch {
                 let worker = (tasks - unassigned) as u32;
                 unassigned -= 1;
                 log(Event {
@@ -125,7 +124,7 @@ fn complete_until(
                 break;
             }
             running.pop();
-            play.game.execute(play.dag, task);
+            play.execute(task);
             log(Event {
                 time: last,
                 worker,

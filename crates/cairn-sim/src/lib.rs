@@ -12,6 +12,7 @@
 mod batches;
 mod bit_tree;
 mod bytes;
+mod chooser;
 mod clock;
 mod earliest_finish;
 mod eligible;
@@ -41,6 +42,7 @@ mod world;
 
 pub use batches::Batches;
 pub use bytes::arc_bytes;
+pub use chooser::{Chooser, Server};
 pub use error::{SettingError, SimulateError};
 pub use grid::{Cell, grid};
 pub use measures::{Event, Measure, Measures, What};

@@ -1,7 +1,9 @@
 //! Policies: how the next task is chosen among the eligible ones. Knows no worker, and not how an order was computed.
 
+use crate::chooser::Server;
 use crate::error::SimulateError;
 use cairn_dag::{Dag, TaskId};
+use std::sync::Arc;
 
 /// A named way to choose among eligible tasks.
 ///
@@ -24,11 +26,23 @@ pub(crate) enum Rule {
     Ranks(Vec<u32>),
     /// The tasks, first to last; any permutation.
     Order(Vec<TaskId>),
+    /// Whole batches at once, and an order for where there are none.
+    Batched(Vec<TaskId>, SharedServer),
     Fifo,
     Lifo,
     Random,
     Heft,
     Peft,
+}
+
+/// Equal only to itself.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedServer(pub(crate) Arc<dyn Server>);
+
+impl PartialEq for SharedServer {
+    fn eq(&self, other: &SharedServer) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Policy {
@@ -48,6 +62,42 @@ impl Policy {
     /// A priority list by rank: of the eligible tasks, the one of lowest rank, ties by id. One rank a task.
     pub fn ranks(name: &str, ranks: Vec<u32>) -> Policy {
         Policy::new(name, Rule::Ranks(ranks))
+    }
+
+    /// Asks `server` for the tasks of a whole batch at once where requests come in batches. In other worlds, where one
+    /// worker asks at a time, only `order` remains: as [`Policy::order`].
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, TaskId};
+    /// use cairn_sim::{Chooser, Options, Policy, Server, World, simulate};
+    /// use std::sync::Arc;
+    ///
+    /// /// The last task first; batches are filled up from the order.
+    /// #[derive(Debug)]
+    /// struct Last;
+    /// struct Left(u32);
+    /// impl Server for Last {
+    ///     fn start<'d>(&self, dag: &'d Dag) -> Box<dyn Chooser + 'd> {
+    ///         Box::new(Left(dag.len() as u32))
+    ///     }
+    /// }
+    /// impl Chooser for Left {
+    ///     fn choose(&mut self, _: usize) -> Vec<TaskId> {
+    ///         self.0 -= 1;
+    ///         vec![TaskId(self.0)]
+    ///     }
+    ///     fn handed_out(&mut self, _: TaskId) {}
+    ///     fn executed(&mut self, _: TaskId) {}
+    /// }
+    /// let dag = Dag::from_arcs(40, vec![])?;
+    /// let order: Vec<TaskId> = dag.tasks().collect();
+    /// let policies = [Policy::batched("last", &order, Arc::new(Last)), Policy::fifo()];
+    /// let study = simulate(&dag, &World::study_work(), &World::batches(1.0, 4.0)?, &policies, &Options::default())?;
+    /// assert_eq!(study.runs(), 200);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn batched(name: &str, order: &[TaskId], server: Arc<dyn Server>) -> Policy {
+        Policy::new(name, Rule::Batched(order.to_vec(), SharedServer(server)))
     }
 
     /// First come, first served: the task that became eligible first. Tasks that became eligible at the same instant
@@ -109,7 +159,7 @@ impl Policy {
         match &self.rule {
             Rule::Ranks(ranks) if ranks.len() != dag.len() => Err(wrong_length(ranks.len())),
             Rule::Ranks(ranks) => Ok(Some(Ranking::by_key(ranks.len(), |t| ranks[t.index()]))),
-            Rule::Order(order) => {
+            Rule::Order(order) | Rule::Batched(order, _) => {
                 let mut seen = vec![false; dag.len()];
                 for &task in order {
                     if task.index() >= dag.len() || std::mem::replace(&mut seen[task.index()], true)

@@ -343,11 +343,16 @@ impl<'a> Stage<'a> {
     ) -> Result<Measures, SimulateError> {
         let mut dispatch = self.set_up(&mut buffers.eligible, policy, seed, run);
         buffers.game.reset(self.dag);
+        let chooser = match (&self.policies[policy].rule, self.world) {
+            (Rule::Batched(_, server), World::Batches(_)) => Some(server.0.start(self.dag)),
+            _ => None,
+        };
         let play = Play {
             dag: self.dag,
             durations: &buffers.durations,
             game: &mut buffers.game,
             eligible: &mut buffers.eligible,
+            chooser,
         };
         let played = match self.world {
             World::Batches(world) => {
@@ -399,7 +404,7 @@ impl<'a> Stage<'a> {
                     .map(|l| l.into_iter().map(|s| s.task).collect());
                 return Dispatch::Plan(lists.collect());
             }
-            (Rule::Ranks(_) | Rule::Order(_) | Rule::Heft | Rule::Peft, _) => {
+            (Rule::Ranks(_) | Rule::Order(_) | Rule::Batched(..) | Rule::Heft | Rule::Peft, _) => {
                 unreachable!("these have a ranking from the start")
             }
         }

@@ -350,6 +350,7 @@ impl ValueEnum for Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contender {
     Listed(Policy),
+    Batch,
     Random,
     Heft,
     Peft,
@@ -357,13 +358,14 @@ pub(crate) enum Contender {
 
 impl ValueEnum for Contender {
     fn value_variants<'a>() -> &'a [Contender] {
-        const ALL: [Contender; 9] = [
+        const ALL: [Contender; 10] = [
             Contender::Listed(Policy::Ic),
             Contender::Listed(Policy::Fifo),
             Contender::Listed(Policy::Lifo),
             Contender::Listed(Policy::CriticalPath),
             Contender::Listed(Policy::Outdegree),
             Contender::Listed(Policy::Memory),
+            Contender::Batch,
             Contender::Random,
             Contender::Heft,
             Contender::Peft,
@@ -375,6 +377,10 @@ impl ValueEnum for Contender {
         let value = |name, help| Some(PossibleValue::new(name).help(help));
         match self {
             Contender::Listed(policy) => policy.to_possible_value(),
+            Contender::Batch => value(
+                "batch",
+                "The best tasks for each whole batch; as ic where workers ask one by one",
+            ),
             Contender::Random => value("random", "A random order, drawn anew for each run"),
             Contender::Heft => value("heft", "Earliest finish time; knows speeds and transfers"),
             Contender::Peft => value("peft", "As heft, with a look ahead"),
@@ -574,6 +580,9 @@ pub(crate) struct Batch {
     /// Choose by current yield, without exact work
     #[arg(long)]
     pub(crate) fast: bool,
+    /// Try harder where the best choice is hard to find: some seconds instead of a tenth
+    #[arg(long, conflicts_with = "fast")]
+    pub(crate) thorough: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }

@@ -2,6 +2,7 @@
 
 mod auto;
 mod batch;
+mod batched;
 mod check;
 mod contender;
 mod convert;

@@ -5,22 +5,29 @@
 //! general, so an answer says how good it is.
 
 mod greedy;
-mod knapsack;
+mod line_up;
 mod look_ahead;
+mod offer;
+mod one_step;
 mod piece;
+mod search;
+mod share;
 mod state;
+mod stock;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod unions;
 
 pub use look_ahead::{Ahead, look_ahead};
 pub use state::{BatchState, Standing, StateError};
 
-use crate::decide::{Component, NONE};
+use crate::decide::NONE;
 use cairn_dag::TaskId;
-use knapsack::Wares;
-use piece::{Grade, Offer, Piece, Sets};
+use offer::Asked;
+use piece::{Grade, Piece, Sets};
+use share::share;
+use std::collections::BTreeSet;
+use stock::{Stock, View};
 
 /// How good a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +63,11 @@ pub struct Effort {
 }
 
 impl Default for Effort {
+    /// Some tenths of a second at the worst.
     fn default() -> Effort {
         Effort {
-            steps: 20_000_000,
-            table: 4_000_000,
+            steps: 40_000_000,
+            table: 20_000_000,
         }
     }
 }
@@ -69,27 +77,55 @@ impl Effort {
     pub fn fast() -> Effort {
         Effort { steps: 0, table: 0 }
     }
+
+    /// Some seconds at the worst, for pieces that are hard.
+    pub fn thorough() -> Effort {
+        Effort {
+            steps: 4_000_000_000,
+            table: 100_000_000,
+        }
+    }
 }
 
 /// Chooses batches for one computation and remembers what it found out about pieces that have not changed.
+///
+/// A call costs O(r·log r) steps for r requests, and what the pieces cost that changed since the last one.
 #[derive(Clone, Debug)]
 pub struct Batcher<'d> {
     state: BatchState<'d>,
-    /// By task: its rank in the plan; smaller goes first.
+    /// By task: its rank in the plan; smaller goes first. And the task of each rank.
     rank: Vec<u32>,
+    task_at: Vec<TaskId>,
+    /// Ranks of the eligible tasks: those with children, and sinks.
+    waiting: [BTreeSet<u32>; 2],
     /// By task: the piece it lies in, or `NONE`.
     piece_of: Vec<u32>,
-    pieces: Vec<Option<Known>>,
+    pieces: Vec<Option<Stocked>>,
     free: Vec<u32>,
+    /// Pieces without an offer; with one that does not reach to all their tasks; with one that more work could make better.
+    fresh: Vec<u32>,
+    short: BTreeSet<u32>,
+    weak: BTreeSet<u32>,
+    stock: Stock,
     local: Vec<u32>,
 }
 
-/// A piece and its offer; the offer reaches up to `most` tasks.
+/// A piece with what is known of it.
 #[derive(Clone, Debug)]
-struct Known {
+struct Stocked {
     piece: Piece,
-    offer: Option<(Offer, usize)>,
     rank: u32,
+    offer: Option<Offered>,
+}
+
+/// Where the numbers of an offer are, and the sets behind them.
+#[derive(Clone, Debug)]
+struct Offered {
+    class: u32,
+    sets: Sets,
+    asked: Asked,
+    /// Sets that were asked for before, by number of tasks.
+    picked: Vec<(u32, Vec<u32>)>,
 }
 
 impl<'d> Batcher<'d> {
@@ -100,16 +136,23 @@ impl<'d> Batcher<'d> {
     pub fn new(state: BatchState<'d>, order: &[TaskId]) -> Batcher<'d> {
         let tasks = state.dag().len();
         assert_eq!(order.len(), tasks, "an order names every task once");
-        let mut rank = vec![u32::MAX; tasks];
+        let mut rank = vec![NONE; tasks];
         for (i, task) in order.iter().enumerate() {
             rank[task.index()] = i as u32;
         }
+        assert!(!rank.contains(&NONE), "an order names every task once");
         let mut batcher = Batcher {
             state,
             rank,
+            task_at: order.to_vec(),
+            waiting: Default::default(),
             piece_of: vec![NONE; tasks],
             pieces: Vec::new(),
             free: Vec::new(),
+            fresh: Vec::new(),
+            short: BTreeSet::new(),
+            weak: BTreeSet::new(),
+            stock: Stock::default(),
             local: vec![NONE; tasks],
         };
         batcher.refresh();
@@ -129,7 +172,7 @@ impl<'d> Batcher<'d> {
     /// The best batch of `requests` tasks, or of all eligible ones when there are fewer.
     ///
     /// Where the plan's own next tasks are as good as the best batch, they are taken. Pieces that did not change
-    /// since the last call cost nothing but their place in the sharing.
+    /// since the last call cost nothing.
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
@@ -147,29 +190,30 @@ impl<'d> Batcher<'d> {
         let planned = self.first_by_rank(requests);
         let planned_gain = self.state.yield_of(&planned);
         self.make_offers(requests, effort);
-        let live: Vec<u32> = (0..self.pieces.len() as u32)
-            .filter(|&i| self.pieces[i as usize].is_some())
-            .collect();
-        let wares: Vec<Wares<'_>> = live.iter().map(|&i| self.wares(i)).collect();
-        let bought = knapsack::share(&wares, requests, effort.table);
-        let grades: Vec<Grade> = live.iter().map(|&i| self.offer(i).grade).collect();
-        let gain = planned_gain.max(bought.gain as usize);
-        let bound = (bought.upper as usize).max(gain);
-        let at_least_half = grades.iter().all(|&g| g <= Grade::Half);
-        // Half of the best from every piece is half of the best sharing; and buying one task at a time by current
-        // yield from expansive pieces alone is buying so from the one expansive dag that they form.
-        let all_by_yield = grades.iter().all(|&g| g == Grade::Half);
-        let quality = if gain == bound {
-            Quality::Exact
-        } else if at_least_half && (bought.is_exact_sharing || all_by_yield) {
-            Quality::Factor
+        let bought = share(&self.stock, View::Gain, requests, effort.table);
+        let (chosen, gain) = if planned_gain >= bought.value as usize {
+            (planned, planned_gain)
         } else {
-            Quality::Gap
+            let chosen = self.collect(&bought, requests);
+            // What fills the batch up may gain something by luck.
+            let gain = self.state.yield_of(&chosen);
+            (chosen, gain)
         };
-        let chosen = if planned_gain >= bought.gain as usize {
-            planned
+        let bound = if self.stock.is_all(Grade::Exact) {
+            bought.bound
         } else {
-            self.collect(&live, &bought.shares, requests)
+            share(&self.stock, View::Upper, requests, effort.table).bound
+        };
+        let bound = (bound as usize).max(gain);
+        // Half of the best from every piece is half of the best sharing; and where the best sharing is not known, one
+        // task at a time by current yield was tried: from expansive pieces alone that is buying so from the one
+        // expansive dag that they form.
+        let is_half = self.stock.is_all(Grade::Half)
+            || (self.stock.is_at_least(Grade::Half) && bought.is_best());
+        let quality = match () {
+            () if gain == bound => Quality::Exact,
+            () if is_half || 2 * gain >= bound => Quality::Factor,
+            () => Quality::Gap,
         };
         Batch {
             chosen,
@@ -179,94 +223,92 @@ impl<'d> Batcher<'d> {
         }
     }
 
-    fn known(&self, piece: u32) -> &Known {
-        self.pieces[piece as usize].as_ref().expect("a live piece")
-    }
-
-    fn offer(&self, piece: u32) -> &Offer {
-        let offer = self.known(piece).offer.as_ref();
-        &offer.expect("offers were made").0
-    }
-
-    fn wares(&self, piece: u32) -> Wares<'_> {
-        let offer = self.offer(piece);
-        Wares {
-            gain: &offer.gain,
-            upper: &offer.upper,
-            rank: self.known(piece).rank,
-        }
-    }
-
     /// The eligible tasks that come first in the plan.
     fn first_by_rank(&self, count: usize) -> Vec<TaskId> {
-        let mut tasks = self.state.eligible().to_vec();
-        self.keep_first(&mut tasks, count);
-        tasks
-    }
-
-    fn keep_first(&self, tasks: &mut Vec<TaskId>, count: usize) {
-        if count < tasks.len() && count > 0 {
-            tasks.select_nth_unstable_by_key(count - 1, |t| self.rank[t.index()]);
-        }
-        tasks.truncate(count);
-        tasks.sort_unstable_by_key(|t| self.rank[t.index()]);
+        let [inner, sinks] = &self.waiting;
+        let mut ranks: Vec<u32> = inner.iter().take(count).copied().collect();
+        ranks.extend(sinks.iter().take(count));
+        ranks.sort_unstable();
+        ranks.truncate(count);
+        ranks.iter().map(|&r| self.task_at[r as usize]).collect()
     }
 
     /// The tasks behind the shares, filled up by what the plan likes best: tasks with children before sinks.
-    fn collect(&self, live: &[u32], shares: &[usize], requests: usize) -> Vec<TaskId> {
-        let mut chosen = Vec::with_capacity(requests);
-        for (&i, &share) in live.iter().zip(shares) {
-            if share == 0 {
-                continue;
+    fn collect(&mut self, bought: &share::Bought, requests: usize) -> Vec<TaskId> {
+        let mut ranks: Vec<u32> = Vec::with_capacity(requests);
+        for (&class, runs) in &bought.shares {
+            // The larger shares to the pieces that come first in the plan.
+            let mut members = self.stock.class(class).members.values();
+            for (&share, &pieces) in runs.iter().rev() {
+                for &number in members.by_ref().take(pieces as usize) {
+                    let stocked = self.pieces[number as usize].as_mut();
+                    let stocked = stocked.expect("a live piece");
+                    let Stocked { piece, offer, .. } = stocked;
+                    let offered = offer.as_mut().expect("offers were made");
+                    let set = offered.pick(piece, share);
+                    let rank = |&v: &u32| self.rank[piece.tasks[v as usize].index()];
+                    ranks.extend(set.iter().map(rank));
+                }
             }
-            let piece = &self.known(i).piece;
-            let local: Vec<u32> = match &self.offer(i).sets {
-                Sets::Order(order) => order[..share].to_vec(),
-                Sets::Lists(lists) => lists[share].clone(),
-                Sets::Tree => tree::choose(piece, share),
-            };
-            chosen.extend(local.into_iter().map(|v| piece.tasks[v as usize]));
         }
-        let mut is_chosen = vec![false; self.rank.len()];
-        chosen
-            .iter()
-            .for_each(|t: &TaskId| is_chosen[t.index()] = true);
-        let (mut sinks, mut others): (Vec<TaskId>, Vec<TaskId>) =
-            (self.state.eligible().iter().copied())
-                .filter(|t| !is_chosen[t.index()])
-                .partition(|&t| self.state.dag().is_sink(t));
-        self.keep_first(&mut others, requests - chosen.len());
-        chosen.extend(others);
-        self.keep_first(&mut sinks, requests - chosen.len());
-        chosen.extend(sinks);
-        chosen.sort_unstable_by_key(|t| self.rank[t.index()]);
-        chosen
+        ranks.sort_unstable();
+        let bought = ranks.len();
+        for waiting in &self.waiting {
+            let more = (waiting.iter()).filter(|&r| ranks[..bought].binary_search(r).is_err());
+            let more: Vec<u32> = more.take(requests - ranks.len()).copied().collect();
+            ranks.extend(more);
+        }
+        ranks.sort_unstable();
+        ranks.iter().map(|&r| self.task_at[r as usize]).collect()
     }
 
     /// Takes apart the pieces around changed tasks and puts them together anew.
     fn refresh(&mut self) {
-        let mut loose: Vec<TaskId> = Vec::new();
-        for task in self.state.take_touched() {
-            match self.piece_of[task.index()] {
-                NONE => loose.push(task),
-                i => self.dissolve(i, &mut loose),
+        let mut loose = self.state.take_touched();
+        self.update_waiting(&loose);
+        for i in 0..loose.len() {
+            if self.piece_of[loose[i].index()] != NONE {
+                self.dissolve(self.piece_of[loose[i].index()], &mut loose);
             }
         }
-        loose.sort_unstable();
-        loose.dedup();
-        loose.retain(|&t| self.state.standing(t) == Standing::Eligible);
         for start in loose {
-            if self.piece_of[start.index()] != NONE || self.state.prizes(start).next().is_none() {
-                continue;
+            let is_loose = self.state.standing(start) == Standing::Eligible
+                && self.piece_of[start.index()] == NONE;
+            if is_loose && self.state.prizes(start).next().is_some() {
+                self.gather(start);
             }
-            self.gather(start);
         }
     }
 
-    fn dissolve(&mut self, piece: u32, loose: &mut Vec<TaskId>) {
-        let known = self.pieces[piece as usize].take().expect("a live piece");
-        self.free.push(piece);
-        for task in known.piece.tasks {
+    fn update_waiting(&mut self, changed: &[TaskId]) {
+        let (state, rank) = (&self.state, &self.rank);
+        let (dag, eligible) = (state.dag(), state.eligible());
+        if changed.len() > eligible.len() / 4 {
+            self.waiting = [false, true].map(|sinks| {
+                let kind = eligible.iter().filter(|&&t| dag.is_sink(t) == sinks);
+                kind.map(|t| rank[t.index()]).collect()
+            });
+            return;
+        }
+        for &task in changed {
+            let waiting = &mut self.waiting[usize::from(dag.is_sink(task))];
+            if state.standing(task) == Standing::Eligible {
+                waiting.insert(rank[task.index()]);
+            } else {
+                waiting.remove(&rank[task.index()]);
+            }
+        }
+    }
+
+    fn dissolve(&mut self, number: u32, loose: &mut Vec<TaskId>) {
+        let stocked = self.pieces[number as usize].take().expect("a live piece");
+        if let Some(offered) = stocked.offer {
+            self.stock.take(offered.class, stocked.rank);
+        }
+        self.short.remove(&number);
+        self.weak.remove(&number);
+        self.free.push(number);
+        for task in stocked.piece.tasks {
             self.piece_of[task.index()] = NONE;
             loose.push(task);
         }
@@ -285,6 +327,9 @@ impl<'d> Batcher<'d> {
             let task = tasks[next];
             next += 1;
             for prize in self.state.prizes(task) {
+                if self.state.price(prize) == 1 {
+                    continue;
+                }
                 for parent in self.state.choosable_parents(prize) {
                     if self.piece_of[parent.index()] == NONE {
                         self.piece_of[parent.index()] = number;
@@ -295,84 +340,76 @@ impl<'d> Batcher<'d> {
         }
         // Numbered by plan rank, so that ties inside a piece follow the plan.
         tasks.sort_unstable_by_key(|t| self.rank[t.index()]);
-        self.pieces[number as usize] = Some(Known {
+        self.pieces[number as usize] = Some(Stocked {
             rank: self.rank[tasks[0].index()],
             piece: Piece::new(&self.state, tasks, &mut self.local),
             offer: None,
         });
+        self.fresh.push(number);
     }
 
-    /// Makes sure that every piece has an offer up to `most` tasks.
+    /// Makes sure that every piece has an offer up to `most` tasks, as good as the effort allows.
     fn make_offers(&mut self, most: usize, effort: &Effort) {
         let mut left = effort.steps;
-        // Room to grow, so that a slightly larger request does not start over.
-        let reach = most.next_power_of_two();
-        for known in self.pieces.iter_mut().flatten() {
-            let enough = |reached: usize| reached >= most.min(known.piece.len());
-            let weak = |offer: &Offer| offer.grade != Grade::Exact && effort.steps > 0;
-            match &known.offer {
-                Some((offer, reached)) if enough(*reached) && !weak(offer) => {}
-                _ => {
-                    let offer = make_offer(&known.piece, reach.min(known.piece.len()), &mut left);
-                    known.offer = Some((offer, reach.min(known.piece.len())));
+        let is_alone = self.pieces.len() - self.free.len() == 1;
+        let fresh = std::mem::take(&mut self.fresh);
+        let mut again: Vec<u32> = self.short.iter().copied().collect();
+        if effort.steps > 0 {
+            again.extend(&self.weak);
+        }
+        for number in fresh.into_iter().chain(again) {
+            // A fresh piece may be gone again, and its number be used by another fresh one.
+            let Some(stocked) = &mut self.pieces[number as usize] else {
+                continue;
+            };
+            let tasks = stocked.piece.len();
+            let asked = Asked::new(tasks, most, is_alone, effort.steps);
+            if (stocked.offer.as_ref()).is_some_and(|o| o.asked.is_enough(&asked)) {
+                continue;
+            }
+            if let Some(old) = stocked.offer.take() {
+                self.stock.take(old.class, stocked.rank);
+            }
+            let mut asked = asked;
+            let mut offer = offer::make(&stocked.piece, &mut asked, &mut left);
+            let marks = [
+                (&mut self.short, asked.reach < tasks),
+                (&mut self.weak, !asked.is_final()),
+            ];
+            for (set, is_member) in marks {
+                if is_member {
+                    set.insert(number);
+                } else {
+                    set.remove(&number);
                 }
             }
+            let sets = std::mem::replace(&mut offer.sets, Sets::Tree);
+            stocked.offer = Some(Offered {
+                class: self.stock.put(offer, number, stocked.rank),
+                sets,
+                asked,
+                picked: Vec::new(),
+            });
         }
     }
 }
 
-/// The best offer that the steps left allow.
-fn make_offer(piece: &Piece, most: usize, left: &mut u64) -> Offer {
-    let exact = |gain: Vec<u32>, sets: Sets| Offer {
-        upper: gain.clone(),
-        gain,
-        grade: Grade::Exact,
-        sets,
-    };
-    if piece.is_complete() {
-        let mut gain = vec![0; most + 1];
-        if most == piece.len() {
-            gain[most] = piece.total();
-        }
-        return exact(gain, Sets::Order((0..piece.len() as u32).collect()));
+impl Offered {
+    /// The best set of `count` tasks of the piece, by local numbers.
+    fn pick(&mut self, piece: &Piece, count: u32) -> &[u32] {
+        /// Sets remembered a piece.
+        const MOST: usize = 4;
+        let at = match self.picked.iter().position(|p| p.0 == count) {
+            Some(at) => at,
+            None => {
+                if self.picked.len() == MOST {
+                    self.picked.remove(0);
+                }
+                let set = self.sets.of(piece, count as usize);
+                self.picked.push((count, set));
+                self.picked.len() - 1
+            }
+        };
+        &self.picked[at].1
     }
-    let mut afford = |cost: u64| {
-        let affordable = cost <= *left;
-        *left -= if affordable { cost } else { 0 };
-        affordable
-    };
-    if piece.is_tree() && afford(tree::cost(piece, most)) {
-        return exact(tree::profile(piece, most), Sets::Tree);
-    }
-    if piece.len() <= 64 && !piece.is_tree() {
-        const STATES: u64 = 200_000;
-        let states = STATES.min(1 << piece.needs.len().min(40));
-        if afford(states)
-            && let Some((gain, lists)) = unions::solve(piece, most, states as usize)
-        {
-            return exact(gain, Sets::Lists(lists));
-        }
-    }
-    let order = greedy::order(piece);
-    let mut gain = greedy::gains(piece, &order);
-    gain.truncate(most + 1);
-    let mut upper = bound(piece);
-    upper.truncate(most + 1);
-    let grade = match () {
-        () if gain == upper => Grade::Exact,
-        () if piece.is_expansive() => Grade::Half,
-        () => Grade::Bounded,
-    };
-    Offer {
-        gain,
-        upper,
-        grade,
-        sets: Sets::Order(order),
-    }
-}
-
-/// A bound on what any number of tasks of the piece gains.
-fn bound(piece: &Piece) -> Vec<u32> {
-    let component = Component::new(&piece.needs, piece.weight.clone(), vec![NONE; piece.len()]);
-    crate::decide::shared_weights(&component)
 }

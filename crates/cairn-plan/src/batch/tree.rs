@@ -1,12 +1,13 @@
 //! The best r tasks of a tree-shaped piece: the program of \[MR05\], §5, without its inner loop over sink choices.
 //! Knows nothing of other pieces.
+//!
+//! Below each task, two tables by number of *other* tasks chosen at the most: the best gain when it is left out, and
+//! when it is chosen. The prize above the task is not counted in them.
 
 use super::piece::Piece;
+use std::ops::Range;
 
-/// Gains below zero stand for "impossible".
-const NEVER: i32 = i32::MIN / 4;
-
-/// The tree rooted at task 0, in an order in which parents come first.
+/// The tree hung from task 0, each task before all below it, and those below one task side by side.
 struct Rooted {
     order: Vec<u32>,
     /// By task: the prize above it.
@@ -14,187 +15,252 @@ struct Rooted {
 }
 
 fn root(piece: &Piece) -> Rooted {
-    let mut rooted = Rooted {
-        order: vec![0],
-        above: vec![u32::MAX; piece.len()],
-    };
-    let mut next = 0;
-    while next < rooted.order.len() {
-        let u = rooted.order[next];
-        next += 1;
-        for &p in &piece.prizes[u as usize] {
-            if p == rooted.above[u as usize] {
+    let mut order = Vec::with_capacity(piece.len());
+    let mut above = vec![u32::MAX; piece.len()];
+    let mut todo = vec![0u32];
+    while let Some(u) = todo.pop() {
+        order.push(u);
+        for &p in piece.prizes(u).iter().rev() {
+            if p == above[u as usize] {
                 continue;
             }
-            for &v in piece.needs[p as usize].iter().filter(|&&v| v != u) {
-                rooted.above[v as usize] = p;
-                rooted.order.push(v);
+            for &v in piece.needs(p).iter().rev().filter(|&&v| v != u) {
+                above[v as usize] = p;
+                todo.push(v);
             }
         }
     }
-    rooted
+    Rooted { order, above }
 }
 
-/// By task: the best gain in its subtree when it is left out or chosen, by number of chosen tasks. The prize above
-/// the task is not counted.
+/// The prizes of `u` but for the one above it.
+fn below<'a>(piece: &'a Piece, rooted: &Rooted, u: u32) -> impl Iterator<Item = u32> + use<'a> {
+    let above = rooted.above[u as usize];
+    let prizes = piece.prizes(u).iter().copied();
+    prizes.filter(move |&p| p != above)
+}
+
+/// Tables of all tasks, one after the other.
+#[derive(Default)]
 struct Tables {
-    out: Vec<Vec<i32>>,
-    chosen: Vec<Vec<i32>>,
+    out: Vec<u32>,
+    chosen: Vec<u32>,
+    /// By task: where its tables are.
+    place: Vec<Range<usize>>,
 }
 
-/// The best gain for 0..=min(tasks, most) chosen tasks. O(tasks·most), by cutting arrays at subtree sizes and at
+impl Tables {
+    fn of(&self, task: u32) -> (&[u32], &[u32]) {
+        let place = self.place[task as usize].clone();
+        (&self.out[place.clone()], &self.chosen[place])
+    }
+}
+
+/// Arrays that are written over and over.
+#[derive(Default)]
+struct Scratch {
+    any: Vec<u32>,
+    all: Vec<u32>,
+    either: Vec<u32>,
+    spare: Vec<u32>,
+}
+
+/// The best gain for 0..=min(tasks, most) chosen tasks. O(tasks·most), by cutting tables at subtree sizes and at
 /// `most`.
 pub(super) fn profile(piece: &Piece, most: usize) -> Vec<u32> {
     let tables = fill(piece, &root(piece), most, false);
-    let best = larger(&tables.out[0], &tables.chosen[0]);
-    best.into_iter().map(|x| x as u32).collect()
+    let (out, chosen) = tables.of(0);
+    let mut best = Vec::new();
+    either(out, chosen, 1, 0, most, &mut best);
+    best
 }
 
-/// Work for [`profile`], as a number of steps.
+/// Work for [`profile`], as a number of steps; several entries of a table are filled at once.
 pub(super) fn cost(piece: &Piece, most: usize) -> u64 {
-    piece.len() as u64 * piece.len().min(most) as u64
+    piece.len() as u64 * (8 + piece.len().min(most) as u64 / 8)
 }
 
+/// Fills the tables from below; without `keep` only those of the root remain.
 fn fill(piece: &Piece, rooted: &Rooted, most: usize, keep: bool) -> Tables {
     let mut tables = Tables {
-        out: vec![Vec::new(); piece.len()],
-        chosen: vec![Vec::new(); piece.len()],
+        place: vec![0..0; piece.len()],
+        ..Tables::default()
     };
+    let mut scratch = Scratch::default();
+    let (mut out, mut chosen) = (Vec::new(), Vec::new());
     for &u in rooted.order.iter().rev() {
-        let mut out = vec![0];
-        let mut chosen = vec![0];
-        for &p in below(piece, rooted, u) {
-            let (left_out, taken) = subtrees(piece, &tables, u, p, most);
-            out = convolve(&out, &left_out, most);
-            chosen = convolve(&chosen, &taken, most);
-            if !keep {
-                for &v in piece.needs[p as usize].iter().filter(|&&v| v != u) {
-                    tables.out[v as usize] = Vec::new();
-                    tables.chosen[v as usize] = Vec::new();
-                }
+        out.clear();
+        out.push(0);
+        chosen.clear();
+        chosen.push(piece.own[u as usize]);
+        let mut lowest = tables.out.len();
+        for p in below(piece, rooted, u) {
+            for &v in piece.needs(p).iter().filter(|&&v| v != u) {
+                lowest = lowest.min(tables.place[v as usize].start);
             }
+            under_prize(piece, &tables, u, p, most, &mut scratch);
+            convolve(&mut out, &scratch.any, most, &mut scratch.spare);
+            convolve(&mut chosen, &scratch.either, most, &mut scratch.spare);
         }
-        // Both arrays run over 0..=subtree size, cut at `most`.
-        out.push(NEVER);
-        chosen.insert(0, NEVER);
-        out.truncate(most + 1);
-        chosen.truncate(most + 1);
-        tables.out[u as usize] = out;
-        tables.chosen[u as usize] = chosen;
+        if !keep {
+            // What lies below one task was written last.
+            tables.out.truncate(lowest);
+            tables.chosen.truncate(lowest);
+        }
+        let start = tables.out.len();
+        tables.out.extend_from_slice(&out);
+        tables.chosen.extend_from_slice(&chosen);
+        tables.place[u as usize] = start..tables.out.len();
     }
     tables
 }
 
-fn below<'a>(piece: &'a Piece, rooted: &'a Rooted, u: u32) -> impl Iterator<Item = &'a u32> {
-    let above = rooted.above[u as usize];
-    piece.prizes[u as usize]
-        .iter()
-        .filter(move |&&p| p != above)
-}
-
-/// The subtrees under prize `p` of task `u`: when `u` is left out, and when it is chosen, with the prize's weight.
-fn subtrees(piece: &Piece, tables: &Tables, u: u32, p: u32, most: usize) -> (Vec<i32>, Vec<i32>) {
-    let mut any = vec![0];
-    let mut all = vec![0];
-    for &v in piece.needs[p as usize].iter().filter(|&&v| v != u) {
-        let (out, chosen) = (&tables.out[v as usize], &tables.chosen[v as usize]);
-        any = convolve(&any, &larger(out, chosen), most);
-        all = convolve(&all, chosen, most);
+/// What lies under prize `p` of task `u`: `any` when `u` is left out, `either` when it is chosen, with the prize where
+/// all under it are chosen (`all`, by number of tasks beyond those).
+fn under_prize(piece: &Piece, tables: &Tables, u: u32, p: u32, most: usize, scratch: &mut Scratch) {
+    scratch.any.clear();
+    scratch.any.push(0);
+    scratch.all.clear();
+    scratch.all.push(0);
+    for &v in piece.needs(p).iter().filter(|&&v| v != u) {
+        let (out, chosen) = tables.of(v);
+        either(out, chosen, 1, 0, most, &mut scratch.either);
+        convolve(&mut scratch.any, &scratch.either, most, &mut scratch.spare);
+        convolve(&mut scratch.all, chosen, most, &mut scratch.spare);
     }
-    let weight = piece.weight[p as usize] as i32;
-    all.iter_mut()
-        .filter(|x| **x >= 0)
-        .for_each(|x| *x += weight);
-    let taken = larger(&any, &all);
-    (any, taken)
+    let (offset, weight) = (piece.needs(p).len() - 1, piece.weight[p as usize]);
+    let Scratch {
+        any,
+        all,
+        either: best,
+        ..
+    } = scratch;
+    either(any, all, offset, weight, most, best);
 }
 
-fn larger(a: &[i32], b: &[i32]) -> Vec<i32> {
-    a.iter().zip(b).map(|(x, y)| *x.max(y)).collect()
-}
-
-fn convolve(a: &[i32], b: &[i32], most: usize) -> Vec<i32> {
-    if a.len() == 1 && a[0] == 0 {
-        return b.to_vec();
-    }
-    let mut out = vec![NEVER; (a.len() + b.len() - 1).min(most + 1)];
-    for (i, &x) in a.iter().enumerate().filter(|e| *e.1 >= 0) {
-        if i >= out.len() {
-            break;
+/// The better of `a[t]` and `b[t − offset] + bonus` for t up to `most`. Tables say "at the most": they never fall, and
+/// past their end they stay level.
+fn either(a: &[u32], b: &[u32], offset: usize, bonus: u32, most: usize, out: &mut Vec<u32>) {
+    out.clear();
+    out.extend_from_slice(&a[..a.len().min(most + 1)]);
+    let level = out[out.len() - 1];
+    out.resize((b.len() + offset).max(a.len()).min(most + 1), level);
+    if let Some(tail) = out.get_mut(offset..) {
+        for (slot, &x) in tail.iter_mut().zip(b) {
+            *slot = (*slot).max(x + bonus);
         }
-        for (slot, &y) in out[i..].iter_mut().zip(b) {
+    }
+}
+
+/// (max,+) convolution of `a` with `b` in place, cut after `most`.
+fn convolve(a: &mut Vec<u32>, b: &[u32], most: usize, spare: &mut Vec<u32>) {
+    if let [x] = a[..] {
+        a.clear();
+        a.extend(b.iter().map(|y| x + y));
+        return;
+    }
+    spare.clear();
+    spare.resize((a.len() + b.len() - 1).min(most + 1), 0);
+    let (short, long) = if a.len() < b.len() {
+        (&a[..], b)
+    } else {
+        (b, &a[..])
+    };
+    for (i, &x) in short.iter().enumerate().take(spare.len()) {
+        for (slot, &y) in spare[i..].iter_mut().zip(long) {
             *slot = (*slot).max(x + y);
         }
     }
-    // A sum with NEVER may lie a little above it: level it, so that it stays impossible.
-    out.iter_mut().filter(|x| **x < 0).for_each(|x| *x = NEVER);
-    out
+    std::mem::swap(a, spare);
 }
 
 /// A set of exactly `count` tasks that gains what [`profile`] says for `count`. O(tasks·count).
 pub(super) fn choose(piece: &Piece, count: usize) -> Vec<u32> {
     let rooted = root(piece);
     let tables = fill(piece, &rooted, count, true);
+    let mut scratch = Scratch::default();
     let mut picked = Vec::with_capacity(count);
-    let is_chosen = tables.chosen[0].get(count) >= tables.out[0].get(count);
-    // (task, whether it is chosen, how many in its subtree)
-    let mut todo = vec![(0u32, is_chosen, count)];
-    while let Some((u, is_chosen, count)) = todo.pop() {
+    // (task, whether it is chosen, how many others at the most)
+    let mut todo = vec![decide(tables.of(0), 0, count)];
+    while let Some((u, is_chosen, left)) = todo.pop() {
         if is_chosen {
             picked.push(u);
         }
-        let left = count - usize::from(is_chosen);
-        let prizes: Vec<u32> = below(piece, &rooted, u).copied().collect();
-        let offers: Vec<(Vec<i32>, Vec<i32>)> = (prizes.iter())
-            .map(|&p| subtrees(piece, &tables, u, p, left))
-            .collect();
-        let arrays: Vec<&[i32]> = (offers.iter())
-            .map(|(out, taken)| if is_chosen { &taken[..] } else { &out[..] })
-            .collect();
-        for (i, share) in split(&arrays, left).into_iter().enumerate() {
-            let p = prizes[i];
-            let under: Vec<u32> = (piece.needs[p as usize].iter().copied())
+        let prizes: Vec<u32> = below(piece, &rooted, u).collect();
+        let mut arrays = Vec::with_capacity(prizes.len());
+        for &p in &prizes {
+            under_prize(piece, &tables, u, p, left, &mut scratch);
+            let (any, best) = (&scratch.any, &scratch.either);
+            arrays.push(if is_chosen { best.clone() } else { any.clone() });
+        }
+        for (&p, share) in prizes.iter().zip(split(&arrays, left)) {
+            let under: Vec<u32> = (piece.needs(p).iter().copied())
                 .filter(|&v| v != u)
                 .collect();
-            // The prize is gained when its weight makes the difference and all below it are chosen.
-            let gained = is_chosen && offers[i].1[share] > offers[i].0[share];
-            let tables_of = |v: u32| {
-                if gained {
-                    tables.chosen[v as usize].clone()
-                } else {
-                    larger(&tables.out[v as usize], &tables.chosen[v as usize])
+            under_prize(piece, &tables, u, p, share, &mut scratch);
+            let gained = is_chosen && at(&scratch.either, share) > at(&scratch.any, share);
+            // With the prize, those under it are chosen: what is shared is the rest.
+            let share = if gained { share - under.len() } else { share };
+            let table = |&v: &u32| {
+                let (out, chosen) = tables.of(v);
+                let mut best = chosen.to_vec();
+                if !gained {
+                    either(out, chosen, 1, 0, share, &mut best);
                 }
+                best
             };
-            let arrays: Vec<Vec<i32>> = under.iter().map(|&v| tables_of(v)).collect();
-            let arrays: Vec<&[i32]> = arrays.iter().map(Vec::as_slice).collect();
-            for (v, share) in under.into_iter().zip(split(&arrays, share)) {
-                let (out, chosen) = (&tables.out[v as usize], &tables.chosen[v as usize]);
-                let is_chosen = gained || chosen[share] > out[share];
-                todo.push((v, is_chosen, share));
+            let arrays: Vec<Vec<u32>> = under.iter().map(table).collect();
+            for (&v, share) in under.iter().zip(split(&arrays, share)) {
+                todo.push(if gained {
+                    (v, true, share)
+                } else {
+                    decide(tables.of(v), v, share)
+                });
             }
         }
     }
-    picked
+    fill_up(picked, count, piece.len())
 }
 
-/// Shares `count` among the arrays so that the sum is largest.
-fn split(arrays: &[&[i32]], count: usize) -> Vec<usize> {
+/// Whether a task is chosen when it and those below it may be `count`, and how many others may be.
+fn decide((out, chosen): (&[u32], &[u32]), task: u32, count: usize) -> (u32, bool, usize) {
+    match count.checked_sub(1) {
+        Some(others) if at(chosen, others) > at(out, count) => (task, true, others),
+        _ => (task, false, count),
+    }
+}
+
+fn at(table: &[u32], count: usize) -> u32 {
+    table[count.min(table.len() - 1)]
+}
+
+/// Shares at most `count` among the arrays so that the sum is largest; no share is larger than it is worth.
+fn split(arrays: &[Vec<u32>], count: usize) -> Vec<usize> {
+    let mut spare = Vec::new();
     let mut sums = vec![vec![0]];
     for array in arrays {
-        sums.push(convolve(&sums[sums.len() - 1], array, count));
+        let mut sum = sums[sums.len() - 1].clone();
+        convolve(&mut sum, array, count, &mut spare);
+        sums.push(sum);
     }
     let mut left = count;
     let mut shares = vec![0; arrays.len()];
     for i in (0..arrays.len()).rev() {
-        let goal = sums[i + 1][left];
-        let fits = |&take: &usize| {
-            let rest = left.checked_sub(take).and_then(|l| sums[i].get(l)).copied();
-            rest.is_some_and(|r| r >= 0 && arrays[i][take] >= 0 && r + arrays[i][take] == goal)
-        };
-        shares[i] = (0..arrays[i].len())
+        let goal = at(&sums[i + 1], left);
+        let fits = |&take: &usize| arrays[i][take] + at(&sums[i], left - take) == goal;
+        shares[i] = (0..arrays[i].len().min(left + 1))
             .find(fits)
             .expect("the sum has its parts");
         left -= shares[i];
     }
     shares
+}
+
+/// The set with the first other tasks, so that it has `count`.
+pub(super) fn fill_up(mut set: Vec<u32>, count: usize, tasks: usize) -> Vec<u32> {
+    let mut has = vec![false; tasks];
+    set.iter().for_each(|&v| has[v as usize] = true);
+    let others = (0..tasks as u32).filter(|&v| !has[v as usize]);
+    set.extend(others.take(count - set.len()));
+    set
 }

@@ -18,10 +18,10 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
     let state =
         BatchState::with_executed(flow.dag(), &executed).map_err(|e| not_closed(&e, flow))?;
     let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
-    let effort = if settings.fast {
-        Effort::fast()
-    } else {
-        Effort::default()
+    let effort = match (settings.fast, settings.thorough) {
+        (true, _) => Effort::fast(),
+        (_, true) => Effort::thorough(),
+        _ => Effort::default(),
     };
     let mut batcher = Batcher::new(state, &plan.order);
     let names = |tasks: &[TaskId]| -> Vec<&str> { tasks.iter().map(|&t| flow.name(t)).collect() };

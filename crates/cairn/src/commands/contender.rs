@@ -1,10 +1,12 @@
 //! Policies by name, as the simulator plays them. Knows no world.
 
+use super::batched::Batches;
 use super::plan::order_of;
 use crate::cli::{Contender, Policy};
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy;
 use clap::ValueEnum;
+use std::sync::Arc;
 
 /// A policy for the simulator. `ic` is the order of the plan; `seconds` are the durations a scheduler would know.
 pub(crate) fn simulated(
@@ -27,6 +29,7 @@ pub(crate) fn simulated(
             Rule::ranks("outdegree", dag.tasks().map(rank).collect())
         }
         Contender::Listed(Policy::Memory) => Rule::order("memory", &order_of(Policy::Memory, flow)),
+        Contender::Batch => Rule::batched("batch", ic, Arc::new(Batches::new(ic))),
         Contender::Random => Rule::random(),
         Contender::Heft => Rule::heft(),
         Contender::Peft => Rule::peft(),

@@ -24,7 +24,8 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     out.warnings(&read.report);
     let scene = world::scene(&settings.world, &read.flow)?;
     let mut ic = Vec::new();
-    if settings.policies.contains(&Contender::Listed(Policy::Ic)) {
+    let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
+    if planned.iter().any(|p| settings.policies.contains(p)) {
         let _progress = out.progress("planning");
         ic = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop).order;
         world::end_if_interrupted();

@@ -1,0 +1,199 @@
+//! What one piece offers: the best way to find out that the work left allows. Knows nothing of other pieces.
+
+use super::one_step::{self, closure};
+use super::piece::{Grade, Offer, Piece, Sets};
+use super::search::{self, MOST};
+use super::{greedy, tree};
+use std::ops::RangeInclusive;
+
+/// What an offer was made for.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// Up to how many tasks.
+    pub(super) reach: usize,
+    /// For which numbers of tasks it matters most that the gain is exact.
+    wanted: RangeInclusive<usize>,
+    /// How much work was allowed.
+    steps: u64,
+    is_alone: bool,
+}
+
+impl Asked {
+    /// For a batch of `most`, with room to grow, so that a slightly larger request does not start over. A piece that is
+    /// alone has to give exactly so many, so that other numbers do not matter.
+    pub(super) fn new(tasks: usize, most: usize, is_alone: bool, steps: u64) -> Asked {
+        let reach = most.next_power_of_two().max(32).min(tasks);
+        let wanted = if is_alone {
+            most.min(tasks)..=most.min(tasks)
+        } else {
+            1..=reach
+        };
+        Asked {
+            reach,
+            wanted,
+            steps,
+            is_alone,
+        }
+    }
+
+    /// Notes that more work would not make the offer better.
+    fn settle(&mut self) {
+        self.wanted = 0..=self.reach;
+        self.steps = u64::MAX;
+    }
+
+    /// Whether more work would not make the offer better, as far as it reaches.
+    pub(super) fn is_final(&self) -> bool {
+        self.steps == u64::MAX
+    }
+
+    /// Whether an offer made for this need not be made again for `other`.
+    pub(super) fn is_enough(&self, other: &Asked) -> bool {
+        let covers = self.wanted.start() <= other.wanted.start()
+            && self.wanted.end() >= other.wanted.end().min(&self.reach);
+        let far = other.reach <= self.reach || other.wanted.end() <= &self.reach;
+        far && (other.steps == 0 || (covers && other.steps <= self.steps.saturating_mul(2)))
+    }
+}
+
+/// The best offer that the steps left allow.
+pub(super) fn make(piece: &Piece, asked: &mut Asked, left: &mut u64) -> Offer {
+    let offer = attempt(piece, asked, left);
+    if offer.grade == Grade::Exact {
+        asked.settle();
+    }
+    offer
+}
+
+fn attempt(piece: &Piece, asked: &mut Asked, left: &mut u64) -> Offer {
+    let reach = asked.reach;
+    let exact = |gain: Vec<u32>, sets: Sets| Offer {
+        upper: gain.clone(),
+        gain,
+        grade: Grade::Exact,
+        sets,
+    };
+    if piece.is_complete() {
+        let mut gain = vec![0; reach + 1];
+        if reach == piece.len() {
+            gain[reach] = piece.total();
+        }
+        return exact(gain, Sets::Tree);
+    }
+    if piece.is_tree() && afford(tree::cost(piece, reach), left) {
+        return exact(tree::profile(piece, reach), Sets::Tree);
+    }
+    let mut offer = by_yield(piece, reach, left);
+    let fits = piece.len() <= MOST && piece.shared() <= MOST;
+    if !fits && !piece.is_tree() && offer.has_closure() {
+        asked.settle();
+    }
+    if fits && *left > 0 && offer.grade != Grade::Exact {
+        // Others have to be made as well.
+        let mut part = if asked.is_alone { *left } else { *left / 4 };
+        let before = part;
+        by_search(piece, &mut offer, &asked.wanted, &mut part);
+        *left -= before - part;
+    }
+    if offer.gain == offer.upper {
+        offer.grade = Grade::Exact;
+    }
+    offer
+}
+
+fn afford(cost: u64, left: &mut u64) -> bool {
+    let is_affordable = cost <= *left;
+    *left -= if is_affordable { cost } else { 0 };
+    is_affordable
+}
+
+/// By current yield and, if there is work left for it, along the hull, whichever is better; with the hull as bound.
+fn by_yield(piece: &Piece, reach: usize, left: &mut u64) -> Offer {
+    let cut = |mut profile: Vec<u32>| {
+        profile.truncate(reach + 1);
+        profile
+    };
+    let order = greedy::order(piece, |_| 0);
+    let mut gain = cut(piece.gains(&order));
+    let mut upper = cut(piece.equal_shares());
+    let mut orders = [order, Vec::new()];
+    let mut is_second = Vec::new();
+    if gain != upper
+        && afford(one_step::cost(piece), left)
+        && let Some(closure) = closure(piece, PATIENCE)
+    {
+        let along = cut(piece.gains(&closure.order));
+        is_second = along.iter().zip(&gain).map(|(a, g)| a > g).collect();
+        gain = along.iter().zip(&gain).map(|(a, g)| *a.max(g)).collect();
+        upper = (closure.upper.iter().zip(&upper))
+            .map(|(c, u)| *c.min(u))
+            .collect();
+        orders[1] = closure.order;
+    }
+    let grade = match () {
+        () if gain == upper => Grade::Exact,
+        () if piece.is_expansive() => Grade::Half,
+        () => Grade::Bounded,
+    };
+    Offer {
+        gain,
+        upper,
+        grade,
+        sets: Sets::Orders(orders, is_second),
+    }
+}
+
+/// How often the minimum cuts may ask whether to go on: far more than any piece seen needed, so that a degenerate one
+/// cannot stall a call.
+const PATIENCE: u64 = 1_000_000;
+
+/// Narrows the gap by branch and bound where it matters.
+fn by_search(piece: &Piece, offer: &mut Offer, wanted: &RangeInclusive<usize>, left: &mut u64) {
+    let mut known = search::Known {
+        gain: offer.gain.clone(),
+        upper: offer.upper.clone(),
+        found: vec![None; offer.gain.len()],
+    };
+    search::improve(piece, &mut known, wanted, left);
+    // More tasks never gain less, so a bound for more of them holds for fewer.
+    for r in (1..known.upper.len()).rev() {
+        known.upper[r - 1] = known.upper[r - 1].min(known.upper[r]);
+    }
+    let list = |(r, set): (usize, &Option<u128>)| match set {
+        None => Vec::new(),
+        Some(set) => {
+            let members = (0..piece.len() as u32).filter(|v| set >> v & 1 == 1);
+            tree::fill_up(members.collect(), r, piece.len())
+        }
+    };
+    let lists = known.found.iter().enumerate().map(list).collect();
+    let orders = std::mem::replace(&mut offer.sets, Sets::Tree);
+    offer.sets = Sets::Lists(lists, Box::new(orders));
+    (offer.gain, offer.upper) = (known.gain, known.upper);
+}
+
+impl Offer {
+    fn has_closure(&self) -> bool {
+        matches!(&self.sets, Sets::Orders([_, second], _) if !second.is_empty())
+    }
+}
+
+impl Sets {
+    /// The set behind the offer for `count` tasks, by local numbers.
+    pub(super) fn of(&self, piece: &Piece, count: usize) -> Vec<u32> {
+        match self {
+            Sets::Orders(orders, is_second) => {
+                let second = is_second.get(count).copied().unwrap_or(false);
+                orders[usize::from(second)][..count].to_vec()
+            }
+            Sets::Lists(lists, otherwise) => match &lists[count][..] {
+                [] => otherwise.of(piece, count),
+                list => list.to_vec(),
+            },
+            Sets::Tree if count == piece.len() || piece.shared() == 0 || !piece.is_tree() => {
+                (0..count as u32).collect()
+            }
+            Sets::Tree => tree::choose(piece, count),
+        }
+    }
+}
