@@ -3,7 +3,8 @@
 //! [`plan()`] gives an order with a bound and a verdict. Beneath it, [`hull()`] finds the ideals that are best for
 //! their cost and [`upper_bound`] what follows for every schedule, and [`decide`] settles what lies between them.
 //! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), and the best tasks for a
-//! batch of requests ([`batch`]). [`certificate()`] writes a plan down for a checker that does not trust this crate.
+//! batch of requests ([`batch`]), and which of equally good tasks goes first ([`break_ties`]). [`certificate()`]
+//! writes a plan down for a checker that does not trust this crate.
 
 pub mod batch;
 pub mod cap;
@@ -18,6 +19,7 @@ mod plan;
 pub mod policy;
 #[cfg(test)]
 mod testing;
+mod ties;
 mod weights;
 mod work;
 
@@ -28,5 +30,6 @@ pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
 pub use order::chain_order;
 pub use plan::{Evidence, Limits, Plan, Search, Word, plan};
+pub use ties::{Ties, break_ties};
 pub use weights::{WeightError, Weights};
 pub use work::Work;

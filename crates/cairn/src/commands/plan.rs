@@ -2,7 +2,7 @@
 
 use super::auto::{self, Choice};
 use super::world;
-use crate::cli::{self, Policy, Wanted};
+use crate::cli::{self, Policy, TieRule, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
@@ -10,7 +10,7 @@ use crate::output::{Output, write_file};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
 use cairn_plan::decide::Refusal;
-use cairn_plan::{Evidence, Plan, Word, policy};
+use cairn_plan::{Evidence, Plan, Ties, Weights, Word, break_ties, policy};
 use cairn_theory::profile::{area, profile};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let started = Instant::now();
     let dag = read.flow.dag();
     let progress = out.progress("planning");
-    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
+    let plan = make(&read.flow, settings.choices, &stop);
     drop(progress);
     if let Some(path) = &settings.certificate {
         write_certificate(path, &read.flow, &plan, out)?;
@@ -96,6 +96,25 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
     out.answer(&value, &text)
+}
+
+/// The plan of a flow, with ties broken as asked.
+pub(crate) fn make(flow: &Flow, choices: cli::Choices, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
+    let dag = flow.dag();
+    let mut plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), stop);
+    plan.order = tied(flow, plan.order, choices, &Weights::unit(dag.len()));
+    plan
+}
+
+/// The order with ties broken as asked, as good at every step.
+fn tied(flow: &Flow, order: Vec<TaskId>, choices: cli::Choices, weights: &Weights) -> Vec<TaskId> {
+    let seconds = seconds(flow);
+    let ties = match choices.ties {
+        None => return order,
+        Some(TieRule::Memory) => Ties::Memory,
+        Some(TieRule::CriticalPath) => Ties::CriticalPath(seconds.as_deref()),
+    };
+    break_ties(flow.dag(), &order, ties, weights)
 }
 
 fn write_certificate(path: &Path, flow: &Flow, plan: &Plan, out: &Output) -> Result<(), Failure> {

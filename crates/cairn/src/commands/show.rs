@@ -2,7 +2,7 @@
 
 use super::contender::name;
 use super::pictures::{self, Kind};
-use super::plan::{order_of, verdict_words};
+use super::plan::{make, order_of, verdict_words};
 use crate::cli::{self, Drawing, Policy};
 use crate::failure::Failure;
 use crate::input::{self, Read};
@@ -35,7 +35,7 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
     let progress = out.progress("planning");
-    let plan = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let plan = make(&read.flow, settings.choices, &stop);
     let gallery = Gallery::new(&read, &plan, &settings.policies);
     drop(progress);
     for (path, &kind) in settings.out.iter().zip(&kinds) {

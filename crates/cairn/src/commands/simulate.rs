@@ -26,7 +26,7 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     let mut ic = Vec::new();
     if settings.policies.contains(&Contender::Listed(Policy::Ic)) {
         let _progress = out.progress("planning");
-        ic = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop).order;
+        ic = super::plan::make(&read.flow, settings.choices, &stop).order;
         world::end_if_interrupted();
     }
     let policies: Vec<_> = (settings.policies.iter())
