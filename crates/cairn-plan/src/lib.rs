@@ -25,11 +25,11 @@ mod work;
 
 pub use certificate::certificate;
 pub use closure::{Budget, Unlimited};
-pub use error::HullError;
+pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
 pub use order::chain_order;
-pub use plan::{Evidence, Limits, Plan, Search, Word, plan};
+pub use plan::{Evidence, Limits, Plan, Search, Word, plan, plan_after};
 pub use ties::{Ties, break_ties};
 pub use weights::{WeightError, Weights};
 pub use work::Work;

@@ -43,7 +43,7 @@ pub enum Ties<'a> {
 /// let order = [0, 2, 3, 1, 4].map(TaskId);
 /// let longest_first = break_ties(&dag, &order, Ties::CriticalPath(None), &Weights::unit(5));
 /// assert_eq!(longest_first, [2, 0, 3, 1, 4].map(TaskId));
-/// # Ok::<(), cairn_dag::BuildError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Panics

@@ -231,7 +231,7 @@ pub(crate) struct Plan {
     /// Most results that may be open at once: a count, or bytes as in 512MB or 2GiB where the input has sizes
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
-    /// Also write a certificate that `cairn verify` checks
+    /// Also write a certificate that `cairn verify` checks; it may take as long as the plan
     #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
     pub(crate) certificate: Option<PathBuf>,
     /// Leave order, priority, profile and bound out of the JSON
@@ -325,7 +325,7 @@ pub(crate) enum Policy {
     Ic,
     /// First eligible, first executed, as DAGMan does
     Fifo,
-    /// Last eligible, first executed
+    /// Last eligible, first executed; among those the last in the file
     Lifo,
     /// Longest path to the end first
     CriticalPath,

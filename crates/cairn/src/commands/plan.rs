@@ -10,7 +10,8 @@ use crate::output::{Output, write_file};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
 use cairn_plan::decide::Refusal;
-use cairn_plan::{Evidence, Plan, Ties, Weights, Word, break_ties, policy};
+use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
+use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -46,12 +47,14 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let progress = out.progress("planning");
     let plan = make(&read.flow, settings.choices, &stop);
     drop(progress);
-    if let Some(path) = &settings.certificate {
-        write_certificate(path, &read.flow, &plan, out)?;
-    }
+    let proof = match &settings.certificate {
+        Some(path) => Some(write_certificate(path, &read.flow, &plan, settings, out)?),
+        None => None,
+    };
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
     let (policy, choice) = match settings.policy {
         Wanted::Given(policy) => (policy, None),
+        Wanted::Auto if limits::is_interrupted() => (Policy::Ic, None),
         Wanted::Auto => {
             let choice = auto::choose(&read.flow, &plan.order, settings, out)?;
             (choice.policy, Some(choice))
@@ -68,12 +71,13 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
         reached = reach(dag, under_cap(dag, &reached.order, &sizes, most)?.order);
     }
-    let peak = cap::follow(dag, &reached.order, &sizes.by_task, u64::MAX).peak;
+    let peak = sizes.peak(dag, &reached.order);
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if settings.order {
-        return write_file(Path::new("-"), |out| {
+        write_file(Path::new("-"), |out| {
             (reached.order.iter()).try_for_each(|&t| writeln!(out, "{}", read.flow.name(t)))
-        });
+        })?;
+        return said(&proof, out);
     }
     let report = Report {
         read: &read,
@@ -91,11 +95,15 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         value["interrupted"] = json!(true);
         out.remark("interrupted: this is the best so far");
     }
+    if let Some(proof) = &proof {
+        value["certificate"] = proof.json();
+    }
     let mut text = report.text();
     if out.verbose {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
-    out.answer(&value, &text)
+    out.answer(&value, &text)?;
+    said(&proof, out)
 }
 
 /// The plan of a flow, with ties broken as asked.
@@ -117,15 +125,62 @@ fn tied(flow: &Flow, order: Vec<TaskId>, choices: cli::Choices, weights: &Weight
     break_ties(flow.dag(), &order, ties, weights)
 }
 
-fn write_certificate(path: &Path, flow: &Flow, plan: &Plan, out: &Output) -> Result<(), Failure> {
+/// What became of the certificate that was asked for.
+struct Proof<'a> {
+    path: &'a Path,
+    is_written: bool,
+}
+
+impl Proof<'_> {
+    fn json(&self) -> Value {
+        json!({ "file": self.path.display().to_string(), "written": self.is_written })
+    }
+}
+
+/// The answer is "no" when a certificate was asked for and there is none. What is missing is said after the plan.
+fn said(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
+    match proof {
+        Some(proof) if !proof.is_written => {
+            let path = proof.path.display();
+            if limits::is_interrupted() {
+                out.remark(&format!("interrupted: {path} was not written"));
+                return Ok(());
+            }
+            out.remark(&format!(
+                "no certificate: time ran out before the proof was complete, and {path} was not written\n  \
+                 help: give more time, such as --time-limit 600"
+            ));
+            Err(Failure::No)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the certificate, whole or not at all. It has as much time as the plan had.
+fn write_certificate<'a>(
+    path: &'a Path,
+    flow: &Flow,
+    plan: &Plan,
+    settings: &cli::Plan,
+    out: &Output,
+) -> Result<Proof<'a>, Failure> {
+    let stop = limits::stop(&settings.limits)?;
     let progress = out.progress("writing the certificate");
-    let certificate = cairn_plan::certificate(flow, plan)
-        .map_err(|e| Failure::usage(format!("no certificate: {e}"), ""))?;
+    let certificate = match cairn_plan::certificate(flow, plan, &stop) {
+        Ok(certificate) => certificate,
+        Err(CertificateError::Stopped) => {
+            let is_written = false;
+            return Ok(Proof { path, is_written });
+        }
+        Err(error) => return Err(Failure::usage(format!("no certificate: {error}"), "")),
+    };
     drop(progress);
     write_file(path, |file| {
         serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
         writeln!(file)
-    })
+    })?;
+    let is_written = true;
+    Ok(Proof { path, is_written })
 }
 
 /// Flags of simulated worlds only matter where a policy is to be chosen; bad numbers are told before the work begins.
@@ -232,6 +287,13 @@ impl Sizes {
             unit: if factor.is_some() { "bytes" } else { "results" },
             cap: Some(value as u64),
         })
+    }
+
+    /// The most that is open at any step of an order.
+    fn peak(&self, dag: &Dag, order: &[TaskId]) -> u64 {
+        let open = open_results(dag, order, |t| self.by_task[t.index()]);
+        let peak = open.into_iter().max().unwrap_or(0);
+        u64::try_from(peak).unwrap_or(u64::MAX)
     }
 }
 

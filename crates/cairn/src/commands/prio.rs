@@ -35,7 +35,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     let plan = make(&flow, settings.choices, &stop);
     drop(progress);
     if limits::is_interrupted() {
-        return Err(Failure::usage("interrupted: nothing was written", ""));
+        return Err(Failure::Interrupted("nothing was written"));
     }
     let order = match settings.policy {
         Policy::Ic => plan.order.clone(),

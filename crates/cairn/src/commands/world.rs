@@ -107,7 +107,7 @@ pub(crate) fn check(runs: &cli::Runs) -> Result<(), Failure> {
 /// A simulation cannot give half an answer: Ctrl-C ends it.
 pub(crate) fn end_if_interrupted() {
     if limits::is_interrupted() {
-        std::process::exit(130);
+        std::process::exit(limits::INTERRUPTED_CODE.into());
     }
 }
 
