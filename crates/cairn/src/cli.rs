@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Gen(Gen),
     /// Find an order that keeps as many tasks eligible as possible, and prove how good it is
     #[command(
-        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
+        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
     )]
     Plan(Plan),
     /// Accept or reject a certificate: a small checker that trusts no planner
@@ -240,14 +240,30 @@ pub(crate) struct Plan {
     /// Print only the order, one task a line
     #[arg(long, conflicts_with = "json")]
     pub(crate) order: bool,
+    /// Plan by the durations in the input: as many tasks made eligible as possible after every executed second
+    #[arg(long, conflicts_with = "certificate")]
+    pub(crate) durations: bool,
     #[command(flatten)]
     pub(crate) world: World,
+    /// Durations of simulated tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
+    pub(crate) world_durations: Option<Durations>,
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+impl Plan {
+    /// The simulated world of `--policy auto`, with its durations.
+    pub(crate) fn whole_world(&self) -> World {
+        World {
+            durations: self.world_durations,
+            ..self.world.clone()
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -457,8 +473,8 @@ pub(crate) struct World {
     /// pool, trace: idle workers get second copies of the last N tasks
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tail: Option<u32>,
-    /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
-    #[arg(long, value_name = "WHENCE", value_parser = spread::durations)]
+    /// How long tasks take; commands have flags of their own for it.
+    #[arg(skip)]
     pub(crate) durations: Option<Durations>,
 }
 
@@ -506,6 +522,9 @@ pub(crate) struct Simulate {
     pub(crate) out: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) world: World,
+    /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
+    pub(crate) durations: Option<Durations>,
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]

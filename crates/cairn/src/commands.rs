@@ -5,6 +5,7 @@ mod batch;
 mod check;
 mod contender;
 mod convert;
+mod durations;
 mod explain;
 pub(crate) mod generate;
 mod info;

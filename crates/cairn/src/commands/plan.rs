@@ -1,6 +1,7 @@
 //! `cairn plan`: the order, its profile, the verdict, the usual orders beside it.
 
 use super::auto::{self, Choice};
+use super::durations::{OverTime, Weighted};
 use super::world;
 use crate::cli::{self, Policy, TieRule, Wanted};
 use crate::failure::Failure;
@@ -36,6 +37,12 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             "name a file, such as --certificate proof.json",
         ));
     }
+    if settings.durations && settings.policy != Wanted::Given(Policy::Ic) {
+        return Err(Failure::usage(
+            "--durations makes an order of its own, not that of another policy",
+            "leave out --policy, or --durations; for simulated durations use --world-durations",
+        ));
+    }
     let stop = limits::stop(&settings.limits)?;
     check_simulation(settings)?;
     let started = Instant::now();
@@ -45,6 +52,10 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let started = Instant::now();
     let dag = read.flow.dag();
     let progress = out.progress("planning");
+    let weighted = match settings.durations {
+        true => Some(Weighted::new(&read.flow, settings.choices, &stop)?),
+        false => None,
+    };
     let plan = make(&read.flow, settings.choices, &stop);
     drop(progress);
     let proof = match &settings.certificate {
@@ -60,10 +71,11 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             (choice.policy, Some(choice))
         }
     };
-    let order = match (&choice, policy) {
-        (Some(choice), _) => choice.order.clone(),
-        (None, Policy::Ic) => plan.order.clone(),
-        (None, other) => order_of(other, &read.flow),
+    let order = match (&choice, &weighted, policy) {
+        (Some(choice), ..) => choice.order.clone(),
+        (None, Some(weighted), _) => weighted.order().to_vec(),
+        (None, None, Policy::Ic) => plan.order.clone(),
+        (None, None, other) => order_of(other, &read.flow),
     };
     let mut reached = reach(dag, order);
     let mut curve = Vec::new();
@@ -85,6 +97,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         reached: &reached,
         policy,
         choice: choice.as_ref(),
+        over_time: weighted.map(|w| w.judge(dag, &reached.order)),
         sizes: &sizes,
         peak,
         curve: &curve,
@@ -115,7 +128,12 @@ pub(crate) fn make(flow: &Flow, choices: cli::Choices, stop: &(dyn Fn() -> bool 
 }
 
 /// The order with ties broken as asked, as good at every step.
-fn tied(flow: &Flow, order: Vec<TaskId>, choices: cli::Choices, weights: &Weights) -> Vec<TaskId> {
+pub(crate) fn tied(
+    flow: &Flow,
+    order: Vec<TaskId>,
+    choices: cli::Choices,
+    weights: &Weights,
+) -> Vec<TaskId> {
     let seconds = seconds(flow);
     let ties = match choices.ties {
         None => return order,
@@ -185,7 +203,7 @@ fn write_certificate<'a>(
 
 /// Flags of simulated worlds only matter where a policy is to be chosen; bad numbers are told before the work begins.
 fn check_simulation(settings: &cli::Plan) -> Result<(), Failure> {
-    let flag = world::first_flag(&settings.world, &settings.runs);
+    let flag = world::first_flag(&settings.whole_world(), &settings.runs);
     match (settings.policy, flag) {
         (Wanted::Given(_), Some(flag)) => Err(Failure::usage(
             format!("{flag} means nothing without --policy auto"),
@@ -336,6 +354,7 @@ struct Report<'a> {
     reached: &'a Reached,
     policy: Policy,
     choice: Option<&'a Choice>,
+    over_time: Option<OverTime>,
     sizes: &'a Sizes,
     peak: u64,
     curve: &'a [Capped],
@@ -410,6 +429,9 @@ impl Report<'_> {
         if let Some(choice) = self.choice {
             value["auto"] = choice.json();
         }
+        if let Some(over_time) = &self.over_time {
+            value["durations"] = over_time.json(arrays);
+        }
         if let Some(most) = self.sizes.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
@@ -443,10 +465,16 @@ impl Report<'_> {
         let reached = area(&self.reached.profile);
         let percent = |a: u64| 100.0 * self.ratio(a);
         let (step, gap) = self.largest_gap();
-        text += &format!(
-            "  verdict   {}\n",
-            verdict_words(self.verdict(), plan, flow)
-        );
+        let words = match (self.verdict(), &self.over_time) {
+            ("suboptimal", Some(_)) => {
+                "counting steps, an IC-optimal order exists, and this is not one (leave out --durations)".to_owned()
+            }
+            (verdict, _) => verdict_words(verdict, plan, flow),
+        };
+        text += &format!("  verdict   {words}\n");
+        if let Some(over_time) = &self.over_time {
+            text += &format!("  seconds   {}\n", over_time.text());
+        }
         text += &format!(
             "  area      {reached} of at most {} ({:.2} %)",
             area(&plan.bound),

@@ -22,7 +22,11 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
         .collect::<Result<Vec<Kind>, Failure>>()?;
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
-    let scene = world::scene(&settings.world, &read.flow)?;
+    let flags = cli::World {
+        durations: settings.durations,
+        ..settings.world.clone()
+    };
+    let scene = world::scene(&flags, &read.flow)?;
     let mut ic = Vec::new();
     if settings.policies.contains(&Contender::Listed(Policy::Ic)) {
         let _progress = out.progress("planning");
