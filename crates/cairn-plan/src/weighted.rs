@@ -5,13 +5,15 @@
 //! after c units of executed *work*: those still eligible and those executed. For tasks that all take one unit it is
 //! the same question.
 
-use crate::{Budget, Hull, HullError, Weights, chain_order, hull};
+use crate::order::chain_order_by_cost;
+use crate::{Budget, Hull, HullError, Weights, hull};
 use cairn_dag::{Dag, TaskId};
 
 /// An order along the weighted hull, sinks last, and the hull: at every vertex of a complete one (the last, of those
 /// that cost the same) no order has made more tasks eligible with that much work.
 ///
-/// Time and space as for [`hull()`] and [`chain_order`].
+/// Between vertices tasks go by what they make eligible now, divided by what they cost. Time and space as for
+/// [`hull()`] and [`chain_order`](crate::chain_order).
 ///
 /// ```
 /// use cairn_dag::Dag;
@@ -32,7 +34,7 @@ pub fn weighted_order(
     budget: &dyn Budget,
 ) -> Result<(Vec<TaskId>, Hull), HullError> {
     let hull = hull(dag, weights, budget)?;
-    Ok((chain_order(dag, &hull), hull))
+    Ok((chain_order_by_cost(dag, &hull, weights), hull))
 }
 
 /// What an order reaches over executed work, beside a bound that no order beats.
