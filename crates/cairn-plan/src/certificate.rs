@@ -4,17 +4,19 @@ use crate::decide::Refusal;
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
 use crate::plan::{Evidence, Plan, Word};
-use crate::{HullError, Unlimited, Weights};
+use crate::{Budget, CertificateError, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_verify::{self as written, Blocks, Certificate, Piece, Search, VERSION, Witness};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The certificate of a plan of this flow's dag.
 ///
-/// The hull is found anew, and completely: a plan that was stopped early may get a lower bound in its certificate
-/// than it had itself, never a higher one. Each piece comes with a flow that proves it; what the theory of blocks
+/// The hull is the plan's own. Where the plan has none (it needed none, or was stopped early) it is found now, and
+/// completely: a plan that was stopped early may get a lower bound in its certificate than it had itself, never a
+/// higher one. Each piece comes with a flow that proves it; what the theory of blocks
 /// proves is told in a way that the checker can repeat; what a search found is listed as such.
 ///
-/// Time: that of the hull, and one more maximum flow for each of its pieces. Space: O(tasks + arcs).
+/// Time: one maximum flow for each piece, after that of the hull where it must be found. Space: O(tasks + arcs).
 ///
 /// ```
 /// use cairn_dag::FlowBuilder;
@@ -24,21 +26,36 @@ use cairn_verify::{self as written, Blocks, Certificate, Piece, Search, VERSION,
 /// builder.arc(a, b)?;
 /// builder.arc(a, c)?;
 /// let flow = builder.finish().unwrap();
-/// let certificate = certificate(&flow, &plan(flow.dag(), &Limits::default(), &|| false))?;
+/// let certificate = certificate(&flow, &plan(flow.dag(), &Limits::default(), &|| false), &|| false)?;
 /// assert!(cairn_verify::verify(&flow, &certificate)?.asserted.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// [`HullError`], if the dag is too large for 32-bit numbers.
+/// [`CertificateError::Stopped`] once `stop` answers yes: there are no half certificates.
+/// [`CertificateError::Hull`], if the dag is too large for 32-bit numbers.
 ///
 /// # Panics
 /// If the plan is for another dag.
-pub fn certificate(flow: &Flow, plan: &Plan) -> Result<Certificate, HullError> {
+pub fn certificate(
+    flow: &Flow,
+    plan: &Plan,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Certificate, CertificateError> {
     let dag = flow.dag();
     assert_eq!(plan.order.len(), dag.len(), "the plan must be for this dag");
-    let hull = hull(dag, &Weights::unit(dag.len()), &Unlimited)?;
-    let by_hull = upper_bound(dag, &hull);
+    let patience = Patience::new(stop);
+    let found;
+    let hull = match &plan.hull {
+        // That of the skeleton: the same ideals, the same rewards.
+        Some(hull) => hull,
+        None => {
+            found = hull(dag, &Weights::unit(dag.len()), &patience)?;
+            &found
+        }
+    };
+    patience.check()?;
+    let by_hull = upper_bound(dag, hull);
     let mut place = vec![0u32; dag.len()];
     for (i, task) in plan.order.iter().enumerate() {
         place[task.index()] = i as u32;
@@ -65,12 +82,44 @@ pub fn certificate(flow: &Flow, plan: &Plan) -> Result<Certificate, HullError> {
         profile,
         bound,
         evidence: written::Evidence {
-            hull: pieces(dag, &hull, &place)?,
+            hull: pieces(dag, hull, &place, &patience)?,
             blocks,
             search: search.filter(|s| !s.bounds.is_empty()),
         },
         refusal: (verdict == "none-exists").then(|| refusal(flow, plan)),
     })
+}
+
+/// A budget that remembers whether it was ever spent: what was found after that is not complete.
+struct Patience<'a> {
+    stop: &'a (dyn Fn() -> bool + Sync),
+    is_over: AtomicBool,
+}
+
+impl<'a> Patience<'a> {
+    fn new(stop: &'a (dyn Fn() -> bool + Sync)) -> Patience<'a> {
+        Patience {
+            stop,
+            is_over: AtomicBool::new(false),
+        }
+    }
+
+    fn check(&self) -> Result<(), CertificateError> {
+        match self.is_over.load(Ordering::Relaxed) {
+            true => Err(CertificateError::Stopped),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Budget for Patience<'_> {
+    fn is_spent(&self) -> bool {
+        let is_over = self.is_over.load(Ordering::Relaxed) || (self.stop)();
+        if is_over {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        is_over
+    }
 }
 
 fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
@@ -79,9 +128,15 @@ fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
 
 /// The pieces of the hull, each with the flow that proves it, in the units of the format: a reward is worth `cost`
 /// units, so that every task executed bears `reward` of them.
-fn pieces(dag: &Dag, hull: &Hull, place: &[u32]) -> Result<Vec<Piece>, HullError> {
+fn pieces(
+    dag: &Dag,
+    hull: &Hull,
+    place: &[u32],
+    patience: &Patience<'_>,
+) -> Result<Vec<Piece>, CertificateError> {
     let number = |t: &TaskId| place[t.index()];
-    let proof = certify(dag, &Weights::unit(dag.len()), hull, &Unlimited)?;
+    let proof = certify(dag, &Weights::unit(dag.len()), hull, patience)?;
+    patience.check()?;
     let units = |piece: &PieceProof, amount: u128| {
         let (cost, scale) = (u128::from(piece.cost), u128::from(piece.scale));
         assert_eq!(

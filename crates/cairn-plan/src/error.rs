@@ -23,3 +23,14 @@ pub enum HullError {
     #[error("the dag has more than 2^31 tasks and arcs: too many for the hull")]
     TooLarge,
 }
+
+/// Why there is no certificate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CertificateError {
+    /// There is no hull to prove.
+    #[error(transparent)]
+    Hull(#[from] HullError),
+    /// It was time to stop before the proof was complete.
+    #[error("it was stopped before the proof was complete")]
+    Stopped,
+}

@@ -187,6 +187,25 @@ impl Hull {
             None => left.reward,
         }
     }
+
+    /// The least whole cost at which an ideal can have this reward, according to the hull: no ideal has it for less.
+    /// The cost of the full set if none has it at all. O(log pieces).
+    pub fn cost_for(&self, reward: u64) -> u64 {
+        let next = self.bound.partition_point(|point| point.reward < reward);
+        match (
+            next.checked_sub(1).map(|i| self.bound[i]),
+            self.bound.get(next),
+        ) {
+            (Some(left), Some(&right)) => {
+                let rise = u128::from(right.reward - left.reward);
+                let run = u128::from(right.cost - left.cost);
+                let up = u128::from(reward - left.reward);
+                left.cost + (run * up).div_ceil(rise) as u64
+            }
+            (None, Some(first)) => first.cost,
+            (last, None) => last.map_or(0, |point| point.cost),
+        }
+    }
 }
 
 fn piece(number: u32) -> Option<usize> {

@@ -2,8 +2,9 @@
 //!
 //! [`plan()`] gives an order with a bound and a verdict. Beneath it, [`hull()`] finds the ideals that are best for
 //! their cost and [`upper_bound`] what follows for every schedule, and [`decide`] settles what lies between them.
-//! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), and the best tasks for a
-//! batch of requests ([`batch`]). [`certificate()`] writes a plan down for a checker that does not trust this crate.
+//! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), orders of tasks that take
+//! different times ([`weighted_order`]), the best tasks for a batch of requests ([`batch`]), and which of equally good
+//! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate.
 
 pub mod batch;
 pub mod cap;
@@ -18,15 +19,19 @@ mod plan;
 pub mod policy;
 #[cfg(test)]
 mod testing;
+mod ties;
+mod weighted;
 mod weights;
 mod work;
 
 pub use certificate::certificate;
 pub use closure::{Budget, Unlimited};
-pub use error::HullError;
+pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
 pub use order::chain_order;
-pub use plan::{Evidence, Limits, Plan, Search, Word, plan};
+pub use plan::{Evidence, Limits, Plan, Search, Word, plan, plan_after};
+pub use ties::{Ties, break_ties};
+pub use weighted::{OverWork, weighted_order};
 pub use weights::{WeightError, Weights};
 pub use work::Work;

@@ -1,6 +1,6 @@
 //! An order along the chain of the hull: optimal at every vertex, greedy in between. Knows no proofs.
 
-use crate::Hull;
+use crate::{Hull, Weights};
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +23,12 @@ use std::collections::BinaryHeap;
 /// # Panics
 /// If `hull` is not that of `dag`.
 pub fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
-    let mut greedy = Greedy::new(dag);
+    chain_order_by_cost(dag, hull, &Weights::unit(dag.len()))
+}
+
+/// As [`chain_order`], with what tasks make eligible divided by what they cost; a task that costs nothing goes at once.
+pub(crate) fn chain_order_by_cost(dag: &Dag, hull: &Hull, weights: &Weights) -> Vec<TaskId> {
+    let mut greedy = Greedy::new(dag, weights);
     for piece in hull.tasks_by_piece() {
         greedy.execute_all(&piece);
     }
@@ -37,11 +42,13 @@ pub fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
     order
 }
 
-/// (gain now, nearness of children, id): the largest is executed next.
-type Entry = (u32, u32, Reverse<TaskId>);
+/// (gain now, nearness of children, id): the largest is executed next. The first two by unit of cost, as the bits of
+/// floats, which sort like the numbers as none is negative.
+type Entry = (u64, u64, Reverse<TaskId>);
 
 struct Greedy<'a> {
     dag: &'a Dag,
+    weights: &'a Weights,
     /// By task: parents not executed, and the exclusive or of their ids, which names the last one left.
     missing: Vec<u32>,
     last: Vec<u32>,
@@ -56,7 +63,7 @@ struct Greedy<'a> {
 }
 
 impl<'a> Greedy<'a> {
-    fn new(dag: &'a Dag) -> Greedy<'a> {
+    fn new(dag: &'a Dag, weights: &'a Weights) -> Greedy<'a> {
         let missing: Vec<u32> = dag.tasks().map(|t| dag.parents(t).len() as u32).collect();
         let only = |t: TaskId| {
             dag.children(t)
@@ -80,15 +87,17 @@ impl<'a> Greedy<'a> {
             order: Vec::with_capacity(dag.len()),
             missing,
             dag,
+            weights,
         }
     }
 
     fn entry(&self, task: TaskId) -> Entry {
-        (
-            self.gain[task.index()],
-            self.near[task.index()],
-            Reverse(task),
-        )
+        let rate = |worth: u32| match self.weights.cost(task.index()) {
+            0 => f64::INFINITY.to_bits(),
+            cost => (f64::from(worth) / cost as f64).to_bits(),
+        };
+        let (gain, near) = (self.gain[task.index()], self.near[task.index()]);
+        (rate(gain), rate(near), Reverse(task))
     }
 
     /// Executes the tasks of a piece, all of which have their parents in this piece or an earlier one.
@@ -132,7 +141,7 @@ impl<'a> Greedy<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Unlimited, Weights, hull, upper_bound};
+    use crate::{Unlimited, hull, upper_bound};
     use cairn_oracle::{any_dag, profile};
     use proptest::prelude::*;
 

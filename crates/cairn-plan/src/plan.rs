@@ -5,7 +5,7 @@ use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
 use crate::hull::{Hull, hull};
 use crate::{Weights, chain_order, policy};
 use cairn_dag::{Dag, TaskId};
-use cairn_theory::linearize::{Failure, Obstacle, Theorem, linearize};
+use cairn_theory::linearize::{Failure, Linearization, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
 
 /// What proves a verdict.
@@ -65,6 +65,8 @@ pub struct Plan {
     pub obstacle: Option<Obstacle>,
     /// How the hull's components were decided, when they had to be.
     pub search: Option<Search>,
+    /// The hull, when it was needed and found completely.
+    pub hull: Option<Hull>,
 }
 
 /// How the hull's components were decided.
@@ -133,7 +135,20 @@ impl Limits {
 /// # Panics
 /// If the dag has more than 2³¹ tasks and arcs.
 pub fn plan(dag: &Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
-    match linearize(dag, &limits.theory) {
+    plan_after(dag, &linearize(dag, &limits.theory), limits, stop)
+}
+
+/// As [`plan()`], where the theory of blocks has been asked already: `theory` is what [`linearize`] says of this dag.
+///
+/// # Panics
+/// If the dag has more than 2³¹ tasks and arcs.
+pub fn plan_after(
+    dag: &Dag,
+    theory: &Result<Linearization<'_>, Box<Failure<'_>>>,
+    limits: &Limits,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Plan {
+    match theory {
         Ok(found) => {
             let ranks = found.proof.ranks.len();
             let survey = &found.proof.survey;
@@ -149,18 +164,19 @@ pub fn plan(dag: &Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Pla
                 is_composite: true,
                 blocks: survey.blocks().len(),
                 skeleton_removed: survey.removed(),
-                order: found.order,
+                order: found.order.clone(),
                 obstacle: None,
                 search: None,
+                hull: None,
             }
         }
-        Err(failure) => plan_by_hull(dag, *failure, limits, stop),
+        Err(failure) => plan_by_hull(dag, failure, limits, stop),
     }
 }
 
 fn plan_by_hull(
     dag: &Dag,
-    failure: Failure<'_>,
+    failure: &Failure<'_>,
     limits: &Limits,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Plan {
@@ -181,7 +197,7 @@ fn plan_by_hull(
         methods: decision.methods.clone(),
     };
     let bound = eligible(dag, &decision.upper);
-    let (word, evidence) = verdict(&failure, &decision);
+    let (word, evidence) = verdict(failure, &decision);
     let mut order = decision.order;
     order.extend(dag.sinks());
     Plan {
@@ -193,8 +209,9 @@ fn plan_by_hull(
         is_composite: failure.survey.blocks().is_composite(),
         blocks: failure.survey.blocks().len(),
         skeleton_removed: failure.survey.removed(),
-        obstacle: Some(failure.obstacle),
+        obstacle: Some(failure.obstacle.clone()),
         search: Some(search),
+        hull: hull.is_complete().then_some(hull),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
-use cairn_plan::{Limits, certificate, plan};
+use cairn_plan::{CertificateError, Limits, certificate, plan};
 use cairn_verify::{Accepted, Certificate, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn flow_of(dag: &Dag) -> Flow {
     let mut builder = FlowBuilder::new();
@@ -21,7 +22,7 @@ fn flow_of(dag: &Dag) -> Flow {
 
 fn certify(flow: &Flow) -> Certificate {
     let plan = plan(flow.dag(), &Limits::default(), &|| false);
-    certificate(flow, &plan).unwrap()
+    certificate(flow, &plan, &|| false).unwrap()
 }
 
 fn accept(flow: &Flow) -> (Certificate, Accepted) {
@@ -59,10 +60,47 @@ proptest! {
     fn stopped_plans_are_accepted(dag in any_dag(14)) {
         let flow = flow_of(&dag);
         let plan = plan(flow.dag(), &Limits::default(), &|| true);
-        let certificate = certificate(&flow, &plan).unwrap();
+        let certificate = certificate(&flow, &plan, &|| false).unwrap();
         let accepted = verify(&flow, &certificate);
         prop_assert!(accepted.is_ok(), "{:?}", accepted);
     }
+}
+
+/// Whenever it is stopped, a certificate is whole or there is none.
+#[test]
+fn no_certificate_is_half() {
+    let flow = family("layered", &["12", "30", "3"]);
+    let whole = certify(&flow);
+    let plans = [false, true].map(|s| plan(flow.dag(), &Limits::default(), &move || s));
+    let (mut stopped, mut done) = (0, 0);
+    for plan in &plans {
+        for patience in (0..12).map(|i| 1u32 << i) {
+            let left = AtomicU32::new(patience);
+            let tired = || {
+                let spend = |left: u32| left.checked_sub(1);
+                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend)
+                    .is_err()
+            };
+            match certificate(&flow, plan, &tired) {
+                Ok(certificate) => {
+                    done += 1;
+                    assert!(verify(&flow, &certificate).is_ok());
+                    assert!(
+                        certificate
+                            .bound
+                            .iter()
+                            .zip(&whole.bound)
+                            .all(|(a, b)| a >= b)
+                    );
+                }
+                Err(error) => {
+                    stopped += 1;
+                    assert_eq!(error, CertificateError::Stopped);
+                }
+            }
+        }
+    }
+    assert!(stopped > 1 && done > 1, "{stopped} {done}");
 }
 
 #[test]

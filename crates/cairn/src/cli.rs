@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Gen(Gen),
     /// Find an order that keeps as many tasks eligible as possible, and prove how good it is
     #[command(
-        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
+        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
     )]
     Plan(Plan),
     /// Accept or reject a certificate: a small checker that trusts no planner
@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Write priorities into the workflow's own file, everything else byte for byte
     #[command(
-        after_help = "Formats with a place for priorities: dagman, wfformat, dot, toml, json, jsonl. The task to execute first gets the\nnumber of tasks, the last one 1. Files are replaced whole or not at all; running it again changes nothing.\nA DAGMan workflow of several files (INCLUDE, SPLICE) is edited in all of them: with -o, name a folder.\n\nExamples:\n  cairn prio workflow.dag > with-priorities.dag\n  cairn prio workflow.dag --in-place --backup .orig\n  cairn prio workflow.json -o out.json --keep\n  zcat flow.toml.gz | cairn prio - -o flow.toml"
+        after_help = "Formats with a place for priorities: dagman, wfformat, dot, toml, json, jsonl. The task to execute first gets the\nnumber of tasks, the last one 1. Files are replaced whole or not at all; running it again changes nothing.\nA DAGMan workflow of several files (INCLUDE, SPLICE) is edited in all of them: with -o, name a folder.\n\nExamples:\n  cairn prio workflow.dag > with-priorities.dag\n  cairn prio workflow.dag --in-place --backup .orig\n  cairn prio workflow.json -o out.json --keep\n  cairn prio workflow.dag --ties memory -o out.dag\n  zcat flow.toml.gz | cairn prio - -o flow.toml"
     )]
     Prio(Prio),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
@@ -231,7 +231,7 @@ pub(crate) struct Plan {
     /// Most results that may be open at once: a count, or bytes as in 512MB or 2GiB where the input has sizes
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
-    /// Also write a certificate that `cairn verify` checks
+    /// Also write a certificate that `cairn verify` checks; it may take as long as the plan
     #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
     pub(crate) certificate: Option<PathBuf>,
     /// Leave order, priority, profile and bound out of the JSON
@@ -240,12 +240,30 @@ pub(crate) struct Plan {
     /// Print only the order, one task a line
     #[arg(long, conflicts_with = "json")]
     pub(crate) order: bool,
+    /// Plan by the durations in the input: as many tasks made eligible as possible after every executed second
+    #[arg(long, conflicts_with = "certificate")]
+    pub(crate) durations: bool,
     #[command(flatten)]
     pub(crate) world: World,
+    /// Durations of simulated tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
+    pub(crate) world_durations: Option<Durations>,
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]
+    pub(crate) choices: Choices,
+    #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+impl Plan {
+    /// The simulated world of `--policy auto`, with its durations.
+    pub(crate) fn whole_world(&self) -> World {
+        World {
+            durations: self.world_durations,
+            ..self.world.clone()
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -277,6 +295,8 @@ pub(crate) struct Prio {
     #[arg(long, value_name = "POLICY", default_value = "ic")]
     pub(crate) policy: Policy,
     #[command(flatten)]
+    pub(crate) choices: Choices,
+    #[command(flatten)]
     pub(crate) limits: Limits,
 }
 
@@ -286,6 +306,22 @@ pub(crate) struct Explain {
     pub(crate) input: Input,
     #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+/// How a plan chooses where it has a choice.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Choices {
+    /// Which of equally good tasks goes first; the number of eligible tasks is the same at every step either way
+    #[arg(long, value_name = "RULE")]
+    pub(crate) ties: Option<TieRule>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TieRule {
+    /// What leaves fewer results open
+    Memory,
+    /// What the longer path hangs on, in seconds where the input has durations
+    CriticalPath,
 }
 
 /// What a plan may cost.
@@ -305,7 +341,7 @@ pub(crate) enum Policy {
     Ic,
     /// First eligible, first executed, as DAGMan does
     Fifo,
-    /// Last eligible, first executed
+    /// Last eligible, first executed; among those the last in the file
     Lifo,
     /// Longest path to the end first
     CriticalPath,
@@ -443,8 +479,8 @@ pub(crate) struct World {
     /// pool, trace: idle workers get second copies of the last N tasks
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tail: Option<u32>,
-    /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
-    #[arg(long, value_name = "WHENCE", value_parser = spread::durations)]
+    /// How long tasks take; commands have flags of their own for it.
+    #[arg(skip)]
     pub(crate) durations: Option<Durations>,
 }
 
@@ -492,8 +528,13 @@ pub(crate) struct Simulate {
     pub(crate) out: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) world: World,
+    /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
+    pub(crate) durations: Option<Durations>,
     #[command(flatten)]
     pub(crate) runs: Runs,
+    #[command(flatten)]
+    pub(crate) choices: Choices,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }
@@ -551,6 +592,8 @@ pub(crate) struct Show {
         default_value = "ic,fifo,lifo,critical-path,outdegree,memory"
     )]
     pub(crate) policies: Vec<Policy>,
+    #[command(flatten)]
+    pub(crate) choices: Choices,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }

@@ -6,6 +6,7 @@ mod batched;
 mod check;
 mod contender;
 mod convert;
+mod durations;
 mod explain;
 pub(crate) mod generate;
 mod info;

@@ -1,5 +1,6 @@
 //! How a command ends when it does not end well: one enum, one exit code each. Knows nothing of terminals.
 
+use crate::limits;
 use cairn_formats::Report;
 
 /// Why a command stopped.
@@ -11,6 +12,8 @@ pub(crate) enum Failure {
     Usage { message: String, help: String },
     /// The command did its work and the answer is "no"; everything worth saying was printed.
     No,
+    /// Ctrl-C, and nothing worth giving: what was not done.
+    Interrupted(&'static str),
     /// The reader of our output went away, as `head` does.
     BrokenPipe,
 }
@@ -34,12 +37,13 @@ impl Failure {
         )
     }
 
-    /// 1: the answer is no. 2: bad usage or input.
+    /// 1: the answer is no. 2: bad usage or input. 130: interrupted.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::BrokenPipe => 0,
             Failure::No => 1,
             Failure::Input(_) | Failure::Usage { .. } => 2,
+            Failure::Interrupted(_) => limits::INTERRUPTED_CODE,
         }
     }
 }

@@ -5,6 +5,9 @@ use crate::failure::Failure;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// The exit code of a command that Ctrl-C ended, or that gave the best so far because of it.
+pub(crate) const INTERRUPTED_CODE: u8 = 130;
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether Ctrl-C was pressed.
@@ -17,7 +20,7 @@ pub(crate) fn catch_interrupt() {
     // Where a handler cannot be set, Ctrl-C keeps its usual meaning.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            std::process::exit(INTERRUPTED_CODE.into());
         }
     });
 }

@@ -14,6 +14,8 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let out = output::Output::new(&cli.common);
     match commands::run(cli.command, &out) {
+        // Some commands answer with the best so far.
+        Ok(()) if limits::is_interrupted() => ExitCode::from(limits::INTERRUPTED_CODE),
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             out.failure(&failure);

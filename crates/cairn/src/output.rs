@@ -85,6 +85,9 @@ impl Output {
                         json!({ "error": "the input cannot be used", "problems": problems_json(report) })
                     }
                     Failure::Usage { message, help } => json!({ "error": message, "help": help }),
+                    Failure::Interrupted(what) => {
+                        json!({ "error": format!("interrupted: {what}"), "interrupted": true })
+                    }
                     Failure::No | Failure::BrokenPipe => unreachable!("handled above"),
                 };
                 let mut out = std::io::stdout().lock();
@@ -92,6 +95,7 @@ impl Output {
                 let _ = writeln!(out, "{value}");
             }
             Failure::Input(report) => Output::say(self.problems_text(report).trim_end()),
+            Failure::Interrupted(what) => Output::say(&format!("interrupted: {what}")),
             Failure::Usage { message, help } => {
                 let mut text = format!("{} {message}", self.paint("31;1", "error:"));
                 if !help.is_empty() {

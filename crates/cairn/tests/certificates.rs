@@ -178,6 +178,22 @@ fn false_certificates_are_rejected() {
 }
 
 #[test]
+fn an_order_that_breaks_a_dependency_is_rejected() {
+    let (_folder, dag, proof) = prepared();
+    let mut certificate: Value =
+        serde_json::from_str(&std::fs::read_to_string(&proof).unwrap()).unwrap();
+    let order = certificate["order"].as_array_mut().unwrap();
+    let last = order.len() - 1;
+    order.swap(0, last);
+    let (last, first) = (order[last].clone(), order[0].clone());
+    let run = verify_text(&dag, &proof, certificate.to_string().as_bytes());
+    assert_eq!(run.code, 1, "{run:?}");
+    for word in ["rejected", first.as_str().unwrap(), last.as_str().unwrap()] {
+        assert!(run.stdout.contains(word), "'{word}' is not in {run:?}");
+    }
+}
+
+#[test]
 fn a_certificate_is_for_the_plans_own_order() {
     let (_folder, dag, proof) = prepared();
     assert!(Path::new(&proof).is_file());

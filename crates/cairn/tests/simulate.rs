@@ -338,7 +338,7 @@ fn plan_auto_names_the_winner_or_a_tie() {
         "pool",
         "--workers",
         "1",
-        "--durations",
+        "--world-durations",
         "unit",
     ]));
     assert_eq!(tie["policy"], "ic");
@@ -383,7 +383,7 @@ fn plan_auto_takes_another_policy_where_ic_loses() {
         "pool",
         "--workers",
         "4",
-        "--durations",
+        "--world-durations",
         "unit",
         "--runs",
         "5",

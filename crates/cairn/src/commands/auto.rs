@@ -43,7 +43,7 @@ pub(crate) fn choose(
     settings: &cli::Plan,
     out: &Output,
 ) -> Result<Choice, Failure> {
-    let scene = world::scene(&settings.world, flow)?;
+    let scene = world::scene(&settings.whole_world(), flow)?;
     let play = |policies: &[Policy], runs: &cli::Runs| {
         let rules: Vec<_> = (policies.iter())
             .map(|&p| simulated(Contender::Listed(p), flow, scene.seconds.as_deref(), ic))

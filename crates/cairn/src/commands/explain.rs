@@ -11,7 +11,7 @@ use cairn_plan::{Plan, Word};
 use cairn_theory::chain::Rank;
 use cairn_theory::linearize::{Linearization, Obstacle, linearize};
 use cairn_theory::split::BlockId;
-use cairn_theory::survey::{Limits, Survey};
+use cairn_theory::survey::Survey;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -24,14 +24,15 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
     out.warnings(&read.report);
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("explaining");
-    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
+    let plan_limits = cairn_plan::Limits::default();
+    let linearized = linearize(dag, &plan_limits.theory);
+    let plan = cairn_plan::plan_after(dag, &linearized, &plan_limits, &stop);
     drop(progress);
     let verdict = match plan.word {
         Word::Optimal => "optimal",
         Word::NoneExists => "none-exists",
         Word::Open => "open",
     };
-    let linearized = linearize(dag, &Limits::default());
     let (survey, proof) = match &linearized {
         Ok(found) => (&found.proof.survey, Some(found)),
         Err(failure) => (&failure.survey, None),
@@ -42,7 +43,7 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         .blocks()
         .map(|b| survey.blocks().super_arcs(b).count())
         .sum();
-    let value = json!({
+    let mut value = json!({
         "file": read.name, "format": read.format.name(), "tasks": dag.len(), "arcs": dag.arc_count(),
         "skeleton_removed": survey.removed(), "composite": survey.blocks().is_composite(),
         "blocks": survey.blocks().len(),
@@ -53,6 +54,10 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         "search": search_json(&plan),
         "verdict": verdict, "proof": proof_json(&plan, flow),
     });
+    if limits::is_interrupted() {
+        value["interrupted"] = json!(true);
+        out.remark("interrupted: this is what was found so far");
+    }
     let mut text = format!(
         "{}: {} tasks, {} arcs\n",
         read.name,

@@ -1,8 +1,9 @@
 //! `cairn plan`: the order, its profile, the verdict, the usual orders beside it.
 
 use super::auto::{self, Choice};
+use super::durations::{OverTime, Weighted};
 use super::world;
-use crate::cli::{self, Policy, Wanted};
+use crate::cli::{self, Policy, TieRule, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
@@ -10,7 +11,8 @@ use crate::output::{Output, write_file};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
 use cairn_plan::decide::Refusal;
-use cairn_plan::{Evidence, Plan, Word, policy};
+use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
+use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -35,6 +37,12 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             "name a file, such as --certificate proof.json",
         ));
     }
+    if settings.durations && settings.policy != Wanted::Given(Policy::Ic) {
+        return Err(Failure::usage(
+            "--durations makes an order of its own, not that of another policy",
+            "leave out --policy, or --durations; for simulated durations use --world-durations",
+        ));
+    }
     let stop = limits::stop(&settings.limits)?;
     check_simulation(settings)?;
     let started = Instant::now();
@@ -44,23 +52,30 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let started = Instant::now();
     let dag = read.flow.dag();
     let progress = out.progress("planning");
-    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), &stop);
+    let weighted = match settings.durations {
+        true => Some(Weighted::new(&read.flow, settings.choices, &stop)?),
+        false => None,
+    };
+    let plan = make(&read.flow, settings.choices, &stop);
     drop(progress);
-    if let Some(path) = &settings.certificate {
-        write_certificate(path, &read.flow, &plan, out)?;
-    }
+    let proof = match &settings.certificate {
+        Some(path) => Some(write_certificate(path, &read.flow, &plan, settings, out)?),
+        None => None,
+    };
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
     let (policy, choice) = match settings.policy {
         Wanted::Given(policy) => (policy, None),
+        Wanted::Auto if limits::is_interrupted() => (Policy::Ic, None),
         Wanted::Auto => {
             let choice = auto::choose(&read.flow, &plan.order, settings, out)?;
             (choice.policy, Some(choice))
         }
     };
-    let order = match (&choice, policy) {
-        (Some(choice), _) => choice.order.clone(),
-        (None, Policy::Ic) => plan.order.clone(),
-        (None, other) => order_of(other, &read.flow),
+    let order = match (&choice, &weighted, policy) {
+        (Some(choice), ..) => choice.order.clone(),
+        (None, Some(weighted), _) => weighted.order().to_vec(),
+        (None, None, Policy::Ic) => plan.order.clone(),
+        (None, None, other) => order_of(other, &read.flow),
     };
     let mut reached = reach(dag, order);
     let mut curve = Vec::new();
@@ -68,12 +83,13 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
         reached = reach(dag, under_cap(dag, &reached.order, &sizes, most)?.order);
     }
-    let peak = cap::follow(dag, &reached.order, &sizes.by_task, u64::MAX).peak;
+    let peak = sizes.peak(dag, &reached.order);
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if settings.order {
-        return write_file(Path::new("-"), |out| {
+        write_file(Path::new("-"), |out| {
             (reached.order.iter()).try_for_each(|&t| writeln!(out, "{}", read.flow.name(t)))
-        });
+        })?;
+        return said(&proof, out);
     }
     let report = Report {
         read: &read,
@@ -81,6 +97,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         reached: &reached,
         policy,
         choice: choice.as_ref(),
+        over_time: weighted.map(|w| w.judge(dag, &reached.order)),
         sizes: &sizes,
         peak,
         curve: &curve,
@@ -91,27 +108,102 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         value["interrupted"] = json!(true);
         out.remark("interrupted: this is the best so far");
     }
+    if let Some(proof) = &proof {
+        value["certificate"] = proof.json();
+    }
     let mut text = report.text();
     if out.verbose {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
-    out.answer(&value, &text)
+    out.answer(&value, &text)?;
+    said(&proof, out)
 }
 
-fn write_certificate(path: &Path, flow: &Flow, plan: &Plan, out: &Output) -> Result<(), Failure> {
+/// The plan of a flow, with ties broken as asked.
+pub(crate) fn make(flow: &Flow, choices: cli::Choices, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
+    let dag = flow.dag();
+    let mut plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), stop);
+    plan.order = tied(flow, plan.order, choices, &Weights::unit(dag.len()));
+    plan
+}
+
+/// The order with ties broken as asked, as good at every step.
+pub(crate) fn tied(
+    flow: &Flow,
+    order: Vec<TaskId>,
+    choices: cli::Choices,
+    weights: &Weights,
+) -> Vec<TaskId> {
+    let seconds = seconds(flow);
+    let ties = match choices.ties {
+        None => return order,
+        Some(TieRule::Memory) => Ties::Memory,
+        Some(TieRule::CriticalPath) => Ties::CriticalPath(seconds.as_deref()),
+    };
+    break_ties(flow.dag(), &order, ties, weights)
+}
+
+/// What became of the certificate that was asked for.
+struct Proof<'a> {
+    path: &'a Path,
+    is_written: bool,
+}
+
+impl Proof<'_> {
+    fn json(&self) -> Value {
+        json!({ "file": self.path.display().to_string(), "written": self.is_written })
+    }
+}
+
+/// The answer is "no" when a certificate was asked for and there is none. What is missing is said after the plan.
+fn said(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
+    match proof {
+        Some(proof) if !proof.is_written => {
+            let path = proof.path.display();
+            if limits::is_interrupted() {
+                out.remark(&format!("interrupted: {path} was not written"));
+                return Ok(());
+            }
+            out.remark(&format!(
+                "no certificate: time ran out before the proof was complete, and {path} was not written\n  \
+                 help: give more time, such as --time-limit 600"
+            ));
+            Err(Failure::No)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the certificate, whole or not at all. It has as much time as the plan had.
+fn write_certificate<'a>(
+    path: &'a Path,
+    flow: &Flow,
+    plan: &Plan,
+    settings: &cli::Plan,
+    out: &Output,
+) -> Result<Proof<'a>, Failure> {
+    let stop = limits::stop(&settings.limits)?;
     let progress = out.progress("writing the certificate");
-    let certificate = cairn_plan::certificate(flow, plan)
-        .map_err(|e| Failure::usage(format!("no certificate: {e}"), ""))?;
+    let certificate = match cairn_plan::certificate(flow, plan, &stop) {
+        Ok(certificate) => certificate,
+        Err(CertificateError::Stopped) => {
+            let is_written = false;
+            return Ok(Proof { path, is_written });
+        }
+        Err(error) => return Err(Failure::usage(format!("no certificate: {error}"), "")),
+    };
     drop(progress);
     write_file(path, |file| {
         serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
         writeln!(file)
-    })
+    })?;
+    let is_written = true;
+    Ok(Proof { path, is_written })
 }
 
 /// Flags of simulated worlds only matter where a policy is to be chosen; bad numbers are told before the work begins.
 fn check_simulation(settings: &cli::Plan) -> Result<(), Failure> {
-    let flag = world::first_flag(&settings.world, &settings.runs);
+    let flag = world::first_flag(&settings.whole_world(), &settings.runs);
     match (settings.policy, flag) {
         (Wanted::Given(_), Some(flag)) => Err(Failure::usage(
             format!("{flag} means nothing without --policy auto"),
@@ -214,6 +306,13 @@ impl Sizes {
             cap: Some(value as u64),
         })
     }
+
+    /// The most that is open at any step of an order.
+    fn peak(&self, dag: &Dag, order: &[TaskId]) -> u64 {
+        let open = open_results(dag, order, |t| self.by_task[t.index()]);
+        let peak = open.into_iter().max().unwrap_or(0);
+        u64::try_from(peak).unwrap_or(u64::MAX)
+    }
 }
 
 fn under_cap(dag: &Dag, order: &[TaskId], sizes: &Sizes, most: u64) -> Result<Capped, Failure> {
@@ -255,6 +354,7 @@ struct Report<'a> {
     reached: &'a Reached,
     policy: Policy,
     choice: Option<&'a Choice>,
+    over_time: Option<OverTime>,
     sizes: &'a Sizes,
     peak: u64,
     curve: &'a [Capped],
@@ -329,6 +429,9 @@ impl Report<'_> {
         if let Some(choice) = self.choice {
             value["auto"] = choice.json();
         }
+        if let Some(over_time) = &self.over_time {
+            value["durations"] = over_time.json(arrays);
+        }
         if let Some(most) = self.sizes.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
@@ -362,10 +465,16 @@ impl Report<'_> {
         let reached = area(&self.reached.profile);
         let percent = |a: u64| 100.0 * self.ratio(a);
         let (step, gap) = self.largest_gap();
-        text += &format!(
-            "  verdict   {}\n",
-            verdict_words(self.verdict(), plan, flow)
-        );
+        let words = match (self.verdict(), &self.over_time) {
+            ("suboptimal", Some(_)) => {
+                "counting steps, an IC-optimal order exists, and this is not one (leave out --durations)".to_owned()
+            }
+            (verdict, _) => verdict_words(verdict, plan, flow),
+        };
+        text += &format!("  verdict   {words}\n");
+        if let Some(over_time) = &self.over_time {
+            text += &format!("  seconds   {}\n", over_time.text());
+        }
         text += &format!(
             "  area      {reached} of at most {} ({:.2} %)",
             area(&plan.bound),

@@ -1,6 +1,6 @@
 //! `cairn prio`: priorities written into the user's own file, everything else byte for byte.
 
-use super::plan::{order_of, verdict};
+use super::plan::{make, order_of, verdict};
 use crate::cli::{self, Policy};
 use crate::failure::Failure;
 use crate::limits;
@@ -32,10 +32,10 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
     }
     let progress = out.progress("planning");
-    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let plan = make(&flow, settings.choices, &stop);
     drop(progress);
     if limits::is_interrupted() {
-        return Err(Failure::usage("interrupted: nothing was written", ""));
+        return Err(Failure::Interrupted("nothing was written"));
     }
     let order = match settings.policy {
         Policy::Ic => plan.order.clone(),

@@ -2,7 +2,7 @@
 
 use super::contender::name;
 use super::pictures::{self, Kind};
-use super::plan::{order_of, verdict_words};
+use super::plan::{make, order_of, verdict_words};
 use crate::cli::{self, Drawing, Policy};
 use crate::failure::Failure;
 use crate::input::{self, Read};
@@ -14,6 +14,7 @@ use cairn_show::{
     Captioned, DagDrawing, EligibilityCurves, Figure, Page, Series, ShowError, Table, Tradeoff,
     TradeoffPoint,
 };
+use cairn_theory::memory::memory_cost;
 use cairn_theory::profile::{area, profile};
 use cairn_theory::survey::{Limits, Survey};
 use serde_json::json;
@@ -35,9 +36,12 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
     let progress = out.progress("planning");
-    let plan = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let plan = make(&read.flow, settings.choices, &stop);
     let gallery = Gallery::new(&read, &plan, &settings.policies);
     drop(progress);
+    if limits::is_interrupted() {
+        return Err(Failure::Interrupted("nothing was drawn"));
+    }
     for (path, &kind) in settings.out.iter().zip(&kinds) {
         let what = settings.what.unwrap_or(match kind {
             Kind::Html => Drawing::All,
@@ -87,7 +91,7 @@ impl<'a> Gallery<'a> {
             Shown {
                 name: name(&policy),
                 profile: profile(dag, &order).expect("policies give topological orders"),
-                peak: cap::follow(dag, &order, &vec![1; dag.len()], u64::MAX).peak,
+                peak: memory_cost(dag, &order) as u64,
                 order,
             }
         });

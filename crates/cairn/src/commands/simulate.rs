@@ -22,12 +22,16 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
         .collect::<Result<Vec<Kind>, Failure>>()?;
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
-    let scene = world::scene(&settings.world, &read.flow)?;
+    let flags = cli::World {
+        durations: settings.durations,
+        ..settings.world.clone()
+    };
+    let scene = world::scene(&flags, &read.flow)?;
     let mut ic = Vec::new();
     let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
     if planned.iter().any(|p| settings.policies.contains(p)) {
         let _progress = out.progress("planning");
-        ic = cairn_plan::plan(read.flow.dag(), &cairn_plan::Limits::default(), &stop).order;
+        ic = super::plan::make(&read.flow, settings.choices, &stop).order;
         world::end_if_interrupted();
     }
     let policies: Vec<_> = (settings.policies.iter())

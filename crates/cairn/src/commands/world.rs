@@ -107,7 +107,7 @@ pub(crate) fn check(runs: &cli::Runs) -> Result<(), Failure> {
 /// A simulation cannot give half an answer: Ctrl-C ends it.
 pub(crate) fn end_if_interrupted() {
     if limits::is_interrupted() {
-        std::process::exit(130);
+        std::process::exit(limits::INTERRUPTED_CODE.into());
     }
 }
 
@@ -163,7 +163,7 @@ fn given(flags: &cli::World) -> Vec<(&'static str, &'static [WorldName])> {
 pub(crate) fn first_flag(world: &cli::World, runs: &cli::Runs) -> Option<&'static str> {
     let general = [
         (world.world.is_some(), "--world"),
-        (world.durations.is_some(), "--durations"),
+        (world.durations.is_some(), "--world-durations"),
         (runs.runs.is_some(), "--runs"),
         (runs.seed.is_some(), "--seed"),
         (runs.precision.is_some(), "--precision"),
@@ -201,8 +201,8 @@ fn durations(flags: &cli::World, flow: &Flow) -> Result<(Work, Option<Vec<f64>>,
         Durations::File => {
             let Some(known) = known else {
                 return Err(Failure::usage(
-                    "--durations file: the input gives no durations",
-                    "use --durations unit, study or a distribution such as exp:60",
+                    "the input gives no durations",
+                    "ask for unit, study or a distribution such as exp:60 instead of file",
                 ));
             };
             let some: Vec<Option<f64>> = known.iter().map(|&s| Some(s)).collect();

@@ -1,0 +1,169 @@
+//! `cairn plan --durations`: an order by executed seconds, and how good it is. Knows no game by steps.
+
+use super::plan::tied;
+use crate::cli;
+use crate::failure::Failure;
+use cairn_dag::{Dag, Flow, TaskId};
+use cairn_plan::{Hull, OverWork, WeightError, Weights, weighted_order};
+use serde_json::{Value, json};
+
+/// An order by executed seconds, and what it takes to judge it.
+pub(crate) struct Weighted {
+    order: Vec<TaskId>,
+    weights: Weights,
+    /// Units of the weights that make a second.
+    scale: f64,
+    hull: Hull,
+}
+
+impl Weighted {
+    pub(crate) fn new(
+        flow: &Flow,
+        choices: cli::Choices,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Weighted, Failure> {
+        let dag = flow.dag();
+        let seconds = all_seconds(flow)?;
+        let (weights, scale) =
+            Weights::from_seconds(dag.len(), &seconds).map_err(|e| refused(&e, flow))?;
+        let (order, hull) =
+            weighted_order(dag, &weights, &stop).map_err(|e| Failure::usage(e.to_string(), ""))?;
+        Ok(Weighted {
+            order: tied(flow, order, choices, &weights),
+            weights,
+            scale,
+            hull,
+        })
+    }
+
+    pub(crate) fn order(&self) -> &[TaskId] {
+        &self.order
+    }
+
+    /// How good an order is, this one or another.
+    pub(crate) fn judge(&self, dag: &Dag, order: &[TaskId]) -> OverTime {
+        OverTime {
+            over: OverWork::new(dag, order, &self.weights, &self.hull),
+            scale: self.scale,
+        }
+    }
+}
+
+/// The duration of every task, or which tasks have none.
+fn all_seconds(flow: &Flow) -> Result<Vec<f64>, Failure> {
+    const NAMED: usize = 3;
+    let without: Vec<&str> = (flow.dag().tasks())
+        .filter(|&t| flow.seconds(t).is_none())
+        .map(|t| flow.name(t))
+        .collect();
+    if without.is_empty() {
+        return Ok(flow.dag().tasks().filter_map(|t| flow.seconds(t)).collect());
+    }
+    let named: Vec<String> = (without.iter().take(NAMED))
+        .map(|name| format!("'{name}'"))
+        .collect();
+    let more = match without.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let tasks = flow.dag().len();
+    Err(Failure::usage(
+        format!(
+            "--durations needs a duration for every task, but {} of {tasks} have none: {}{more}",
+            without.len(),
+            named.join(", ")
+        ),
+        "give each of them one (seconds = … in a native flow file), or leave out --durations",
+    ))
+}
+
+fn refused(error: &WeightError, flow: &Flow) -> Failure {
+    let message = match error {
+        WeightError::BadSeconds { task, seconds } => {
+            let name = flow.name(TaskId::new(*task));
+            format!("task '{name}' has the duration {seconds}")
+        }
+        other => other.to_string(),
+    };
+    Failure::usage(message, "give a finite number of seconds, not below zero")
+}
+
+/// What an order reaches over executed seconds.
+pub(crate) struct OverTime {
+    over: OverWork,
+    scale: f64,
+}
+
+impl OverTime {
+    fn seconds(&self, work: u128) -> f64 {
+        work as f64 / self.scale
+    }
+
+    fn ratio(&self) -> f64 {
+        match self.over.area_bound() {
+            0 => 1.0,
+            most => self.over.area() as f64 / most as f64,
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.over.is_optimal() {
+            "optimal"
+        } else {
+            "open"
+        }
+    }
+
+    pub(crate) fn json(&self, arrays: bool) -> Value {
+        let (gap, moment) = self.over.largest_gap();
+        let mut value = json!({
+            "verdict": self.verdict(), "seconds": self.seconds(self.over.total.into()),
+            "area": self.seconds(self.over.area()), "area_bound": self.seconds(self.over.area_bound()),
+            "area_ratio": self.ratio(),
+            "largest_gap": { "seconds": self.seconds(moment.into()), "gap": gap },
+        });
+        if arrays {
+            value["made_eligible"] = self.steps(&self.over.reached);
+            value["bound"] = self.steps(&self.over.bound);
+        }
+        value
+    }
+
+    /// Pairs [executed seconds, tasks made eligible by then], one for each moment at which there are more.
+    fn steps(&self, moments: &[u64]) -> Value {
+        let mut steps = vec![(0u64, self.over.sources)];
+        for &moment in moments {
+            match steps.last_mut() {
+                Some((last, made)) if *last == moment => *made += 1,
+                _ => {
+                    let made = steps.last().map_or(0, |s| s.1);
+                    steps.push((moment, made + 1));
+                }
+            }
+        }
+        let pair = |&(moment, made): &(u64, u64)| json!([self.seconds(moment.into()), made]);
+        steps.iter().map(pair).collect()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let (gap, moment) = self.over.largest_gap();
+        let seconds = |work: u128| round(self.seconds(work));
+        match self.verdict() {
+            "optimal" => {
+                "optimal, proved: no order has made more tasks eligible after any number of executed seconds".to_owned()
+            }
+            _ => format!(
+                "open: area {} of at most {} task-seconds ({:.2} %), largest gap {gap} after {} s",
+                seconds(self.over.area()),
+                seconds(self.over.area_bound()),
+                100.0 * self.ratio(),
+                seconds(moment.into())
+            ),
+        }
+    }
+}
+
+/// Four digits after the point tell enough.
+fn round(seconds: f64) -> f64 {
+    (seconds * 1e4).round() / 1e4
+}

@@ -1,0 +1,222 @@
+//! Options of `plan` and its kin, through the real binary.
+
+mod common;
+
+use common::{Run, cairn, cairn_with_input};
+use serde_json::Value;
+
+/// Two chains, the short one declared first, with durations that make it the slow one.
+const CHAINS: &str = r#"
+[[task]]
+name = "short-1"
+seconds = 60
+[[task]]
+name = "short-2"
+after = ["short-1"]
+seconds = 60
+[[task]]
+name = "long-1"
+seconds = 1
+[[task]]
+name = "long-2"
+after = ["long-1"]
+seconds = 1
+[[task]]
+name = "long-3"
+after = ["long-2"]
+seconds = 1
+[[task]]
+name = "long-4"
+after = ["long-3"]
+seconds = 1
+"#;
+
+fn without_durations(flow: &str) -> String {
+    let lines = flow.lines().filter(|l| !l.starts_with("seconds"));
+    lines.map(|l| format!("{l}\n")).collect()
+}
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"))
+}
+
+fn plan(flow: &str, more: &[&str]) -> Value {
+    let run = cairn_with_input(&[&["plan", "-", "--json"], more].concat(), flow.as_bytes());
+    assert_eq!(run.code, 0, "{run:?}");
+    json(&run)
+}
+
+#[test]
+fn ties_go_to_the_longer_path_and_change_no_profile() {
+    let counted = without_durations(CHAINS);
+    let before = plan(&counted, &[]);
+    let by_tasks = plan(&counted, &["--ties", "critical-path"]);
+    assert_eq!(by_tasks["order"][0], "long-1", "{by_tasks}");
+    let by_seconds = plan(CHAINS, &["--ties", "critical-path"]);
+    assert_eq!(by_seconds["order"][0], "short-1", "{by_seconds}");
+    for after in [&by_tasks, &by_seconds] {
+        for field in ["profile", "bound", "verdict", "area"] {
+            assert_eq!(before[field], after[field], "{field}");
+        }
+    }
+    // `prio` writes the same order.
+    let run = cairn_with_input(
+        &["prio", "-", "--ties", "critical-path"],
+        counted.as_bytes(),
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    let first = run.stdout.find("priority = 6").unwrap();
+    assert!(
+        run.stdout[..first].ends_with("name = \"long-1\"\n"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn ties_by_memory_lower_the_peak() {
+    let peak = |plan: &Value| plan["memory"]["peak"].as_u64().unwrap();
+    let mut saved = 0;
+    for seed in 1..=8 {
+        let made = cairn(&["gen", "layered", "6", "8", "2", "--seed", &seed.to_string()]);
+        let before = plan(&made.stdout, &[]);
+        let after = plan(&made.stdout, &["--ties", "memory"]);
+        for field in ["profile", "bound", "verdict", "area"] {
+            assert_eq!(before[field], after[field], "{field}");
+        }
+        assert!(peak(&after) <= peak(&before), "seed {seed}");
+        saved += peak(&before) - peak(&after);
+    }
+    assert!(saved > 0);
+}
+
+/// One task opens two others but takes long; another opens one and is quick.
+const SLOW_FORK: &str = r#"
+[[task]]
+name = "slow"
+seconds = 100
+[[task]]
+name = "a"
+after = ["slow"]
+seconds = 1
+[[task]]
+name = "b"
+after = ["slow"]
+seconds = 1
+[[task]]
+name = "quick"
+seconds = 2.5
+[[task]]
+name = "c"
+after = ["quick"]
+seconds = 1
+"#;
+
+#[test]
+fn durations_put_quick_gains_first() {
+    let by_steps = plan(SLOW_FORK, &[]);
+    assert_eq!(by_steps["order"][0], "slow");
+    assert!(by_steps.get("durations").is_none());
+    let by_seconds = plan(SLOW_FORK, &["--durations"]);
+    assert_eq!(by_seconds["order"][0], "quick");
+    assert_eq!(by_seconds["priority"]["quick"], 5);
+    // Fields that are about steps judge the order by steps.
+    assert_eq!(by_seconds["verdict"], "suboptimal");
+    assert_eq!(by_seconds["bound"], by_steps["bound"]);
+    let over = &by_seconds["durations"];
+    assert_eq!(over["seconds"], 105.5);
+    assert_eq!(
+        over["made_eligible"],
+        serde_json::json!([[0.0, 2], [2.5, 3], [102.5, 5]])
+    );
+    assert_eq!(over["area"], 2.0 * 105.5 + 103.0 + 2.0 * 3.0);
+    assert_eq!(over["verdict"], "open");
+    assert!(over["area_bound"].as_f64().unwrap() >= over["area"].as_f64().unwrap());
+    let ratio = over["area"].as_f64().unwrap() / over["area_bound"].as_f64().unwrap();
+    assert!((over["area_ratio"].as_f64().unwrap() - ratio).abs() < 1e-12);
+    // A cap on memory, ties and the text.
+    let chains = plan(
+        CHAINS,
+        &[
+            "--durations",
+            "--no-arrays",
+            "--ties",
+            "memory",
+            "--memory-cap",
+            "2",
+        ],
+    );
+    assert_eq!(chains["durations"]["verdict"], "optimal", "{chains}");
+    let run = cairn_with_input(&["plan", "-", "--durations"], SLOW_FORK.as_bytes());
+    assert!(
+        run.stdout.contains("  seconds   open: area 320 of at most"),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("counting steps"), "{run:?}");
+}
+
+fn refused(args: &[&str], input: &str, words: &[&str]) {
+    for form in [&[][..], &["--json"]] {
+        let run = cairn_with_input(&[args, form].concat(), input.as_bytes());
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(!run.stderr.contains("panicked"), "{run:?}");
+        let said = if form.is_empty() {
+            &run.stderr
+        } else {
+            &run.stdout
+        };
+        for word in words {
+            assert!(said.contains(word), "'{word}' is not in: {said}");
+        }
+    }
+}
+
+#[test]
+fn durations_that_cannot_be_used_are_named() {
+    let none = without_durations(CHAINS);
+    let words = [
+        "6 of 6 have none",
+        "'short-1'",
+        "'long-1' and 3 more",
+        "leave out --durations",
+    ];
+    refused(&["plan", "-", "--durations"], &none, &words);
+    for bad in ["-1", "nan", "inf"] {
+        let flow = CHAINS.replacen("60", bad, 1);
+        refused(
+            &["plan", "-", "--durations"],
+            &flow,
+            &["short-1", "duration"],
+        );
+        refused(&["plan", "-"], &flow, &["short-1", "duration"]);
+    }
+    refused(
+        &["plan", "-", "--durations", "--policy", "auto"],
+        CHAINS,
+        &["--durations", "--policy"],
+    );
+    let huge = CHAINS.replacen("60", "1e300", 1);
+    let area = plan(&huge, &["--durations"])["durations"]["area"].as_f64();
+    assert!(area.unwrap() > 1e300);
+    let zero = CHAINS.replace("60", "0").replace("= 1\n", "= 0\n");
+    assert_eq!(
+        plan(&zero, &["--durations"])["durations"]["area_ratio"],
+        1.0
+    );
+}
+
+#[test]
+fn a_cap_that_no_order_meets_is_refused() {
+    let join = "[[task]]\nname = \"a\"\n[[task]]\nname = \"b\"\n[[task]]\nname = \"c\"\nafter = [\"a\", \"b\"]\n";
+    refused(
+        &["plan", "-", "--memory-cap", "1"],
+        join,
+        &["some task alone needs 2", "--memory-cap 2"],
+    );
+    refused(
+        &["plan", "-", "--memory-cap", "1GB"],
+        join,
+        &["no file sizes"],
+    );
+    refused(&["plan", "-", "--memory-cap=-3"], join, &["-3"]);
+    assert_eq!(plan(join, &["--memory-cap", "2"])["memory"]["peak"], 2);
+}
