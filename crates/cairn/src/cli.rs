@@ -330,6 +330,9 @@ pub(crate) struct Limits {
     /// Seconds after which the best so far is given
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub(crate) time_limit: f64,
+    /// Order and certified bound at once: no search for a verdict
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Threads to use [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,

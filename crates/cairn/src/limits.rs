@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::failure::Failure;
+use cairn_dag::Dag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,8 +26,40 @@ pub(crate) fn catch_interrupt() {
     });
 }
 
-/// A question that answers yes once the time is up or Ctrl-C was pressed, and sets the number of threads.
-pub(crate) fn stop(limits: &cli::Limits) -> Result<impl Fn() -> bool + Sync + use<>, Failure> {
+/// When the time is up.
+pub(crate) struct Clock {
+    start: Instant,
+    limit: Duration,
+}
+
+/// What it takes to finish a plan that was told to stop, for each task and arc.
+const TO_FINISH: Duration = Duration::from_nanos(200);
+
+impl Clock {
+    /// A question that answers yes once the time is up or Ctrl-C was pressed.
+    pub(crate) fn stop(&self) -> impl Fn() -> bool + Sync + use<> {
+        let end = self.start + self.limit;
+        move || is_interrupted() || Instant::now() >= end
+    }
+
+    /// The same for planning: early enough that the plan is finished when the time is up, if half of it is enough.
+    pub(crate) fn stop_planning(&self, dag: &Dag) -> impl Fn() -> bool + Sync + use<> {
+        let size = u32::try_from(dag.len() + dag.arc_count()).unwrap_or(u32::MAX);
+        let end = self.start + self.limit - (TO_FINISH * size).min(self.limit / 2);
+        move || is_interrupted() || Instant::now() >= end
+    }
+}
+
+/// How hard a plan may try.
+pub(crate) fn effort(limits: &cli::Limits) -> cairn_plan::Limits {
+    match limits.quick {
+        true => cairn_plan::Limits::quick(),
+        false => cairn_plan::Limits::default(),
+    }
+}
+
+/// Starts the clock, and sets the number of threads.
+pub(crate) fn clock(limits: &cli::Limits) -> Result<Clock, Failure> {
     let seconds = limits.time_limit;
     if !seconds.is_finite() || seconds < 0.0 {
         return Err(Failure::usage(
@@ -47,6 +80,8 @@ pub(crate) fn stop(limits: &cli::Limits) -> Result<impl Fn() -> bool + Sync + us
             .build_global();
     }
     catch_interrupt();
-    let end = Instant::now() + Duration::from_secs_f64(seconds.min(1e9));
-    Ok(move || is_interrupted() || Instant::now() >= end)
+    Ok(Clock {
+        start: Instant::now(),
+        limit: Duration::from_secs_f64(seconds.min(1e9)),
+    })
 }

@@ -21,11 +21,10 @@ pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
     let unit = piece.total.reduced();
     let loads = (0..piece.len()).map(|u| {
         let own = N::product(piece.cost[u], unit.reward);
-        let load = (piece.network.nodes[u].balance + own).to_wide();
-        Load {
-            load,
-            cost: piece.cost[u],
-        }
+        Load::new(
+            (piece.network.nodes[u].balance + own).to_wide(),
+            piece.cost[u],
+        )
     });
     // Only at the very start may there be rewards that cost nothing.
     let at_start = piece.steepest == Gain::INFINITE_SLOPE;
@@ -36,26 +35,29 @@ pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
 struct Load {
     load: i128,
     cost: u64,
+    /// ⌊load/cost⌋, which decides most comparisons; greatest without cost.
+    whole: i128,
 }
 
 impl Load {
+    fn new(load: i128, cost: u64) -> Load {
+        let whole = match cost {
+            0 => i128::MAX,
+            1 => load,
+            _ => load.div_euclid(i128::from(cost)),
+        };
+        Load { load, cost, whole }
+    }
+
     /// Compares load/cost exactly; without cost it is infinite. Whole part first: products stay in range.
     fn cmp_slope(&self, other: &Load) -> Ordering {
-        let parts = |l: &Load| {
-            let cost = i128::from(l.cost);
-            (l.load.div_euclid(cost), l.load.rem_euclid(cost))
-        };
-        match (self.cost, other.cost) {
-            (0, 0) => Ordering::Equal,
-            (0, _) => Ordering::Greater,
-            (_, 0) => Ordering::Less,
-            _ => {
-                let ((whole, rest), (other_whole, other_rest)) = (parts(self), parts(other));
-                let rests = rest * i128::from(other.cost);
-                let other_rests = other_rest * i128::from(self.cost);
-                (whole.cmp(&other_whole)).then(rests.cmp(&other_rests))
+        self.whole.cmp(&other.whole).then_with(|| {
+            if self.cost == 0 || self.cost == other.cost {
+                return self.load.cmp(&other.load);
             }
-        }
+            let rest = |l: &Load| l.load.rem_euclid(i128::from(l.cost));
+            (rest(self) * i128::from(other.cost)).cmp(&(rest(other) * i128::from(self.cost)))
+        })
     }
 }
 

@@ -102,7 +102,7 @@ enum Step {
 /// of a finest chain. Pieces are independent, so threads share them; the result does not depend on how.
 pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, budget: &dyn Budget) -> Chain {
     let mut merges = Merges::new();
-    let Some(root) = root(graph, &mut merges) else {
+    let Some(root) = root(graph, &mut merges, budget) else {
         return Chain::default();
     };
     let work = Work {
@@ -183,7 +183,7 @@ impl Work<'_> {
 }
 
 /// The piece that is everything, merged where that is plain from the start.
-fn root(graph: &ClosureGraph, merges: &mut Merges) -> Option<AnyPiece> {
+fn root(graph: &ClosureGraph, merges: &mut Merges, budget: &dyn Budget) -> Option<AnyPiece> {
     if graph.len() == 0 {
         return None;
     }
@@ -198,17 +198,25 @@ fn root(graph: &ClosureGraph, merges: &mut Merges) -> Option<AnyPiece> {
         flattest: Gain::ZERO_SLOPE,
     };
     Some(if fits::<i64>(total) {
-        AnyPiece::Narrow(merged_root(graph, place, merges))
+        AnyPiece::Narrow(merged_root(graph, place, merges, budget))
     } else {
-        AnyPiece::Wide(merged_root(graph, place, merges))
+        AnyPiece::Wide(merged_root(graph, place, merges, budget))
     })
 }
 
-fn merged_root<N: Amount>(graph: &ClosureGraph, place: Place, merges: &mut Merges) -> Piece<N> {
+fn merged_root<N: Amount>(
+    graph: &ClosureGraph,
+    place: Place,
+    merges: &mut Merges,
+    budget: &dyn Budget,
+) -> Piece<N> {
     let (reward, cost) = (graph.reward.clone(), graph.cost.clone());
     let mut piece = Piece::new(reward, cost, &graph.needs, place.total);
     // Merging may make more merging possible.
     for _ in 0..4 {
+        if budget.is_spent() {
+            break;
+        }
         let before = piece.len();
         let sides = vec![Side::First; before];
         piece = cut_out(&piece, &sides, Side::First, place, true, merges);

@@ -55,7 +55,7 @@ impl Default for Limits {
             component: Effort::default(),
             components: 1_000_000_000,
             across: 200_000_000,
-            improve: 100_000_000,
+            improve: 60_000_000,
             most_for_across: 12_000,
             rounds: 3,
             most_to_polish: 2_500,

@@ -10,14 +10,18 @@ use cairn_plan::batch::{BatchState, Batcher, Effort, Quality, StateError, look_a
 use serde_json::json;
 
 pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
-    let stop = limits::stop(&settings.limits)?;
+    let clock = limits::clock(&settings.limits)?;
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
     let flow = &read.flow;
     let executed = executed(&settings.executed, flow)?;
     let state =
         BatchState::with_executed(flow.dag(), &executed).map_err(|e| not_closed(&e, flow))?;
-    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let plan = cairn_plan::plan(
+        flow.dag(),
+        &limits::effort(&settings.limits),
+        &clock.stop_planning(flow.dag()),
+    );
     let effort = match (settings.fast, settings.thorough) {
         (true, _) => Effort::fast(),
         (_, true) => Effort::thorough(),

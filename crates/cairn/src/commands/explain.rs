@@ -19,14 +19,18 @@ use std::collections::HashMap;
 const SHOWN: usize = 12;
 
 pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> {
-    let stop = limits::stop(&settings.limits)?;
+    let clock = limits::clock(&settings.limits)?;
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("explaining");
-    let plan_limits = cairn_plan::Limits::default();
+    // Every block is looked at, also where linearization cannot succeed any more.
+    let plan_limits = cairn_plan::Limits {
+        theory: Default::default(),
+        ..limits::effort(&settings.limits)
+    };
     let linearized = linearize(dag, &plan_limits.theory);
-    let plan = cairn_plan::plan_after(dag, &linearized, &plan_limits, &stop);
+    let plan = cairn_plan::plan_after(dag, &linearized, &plan_limits, &clock.stop_planning(dag));
     drop(progress);
     let verdict = match plan.word {
         Word::Optimal => "optimal",

@@ -6,7 +6,7 @@ use super::world;
 use crate::cli::{self, Policy, TieRule, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
-use crate::limits;
+use crate::limits::{self, Clock};
 use crate::output::{Output, write_file};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
@@ -43,7 +43,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             "leave out --policy, or --durations; for simulated durations use --world-durations",
         ));
     }
-    let stop = limits::stop(&settings.limits)?;
+    let clock = limits::clock(&settings.limits)?;
     check_simulation(settings)?;
     let started = Instant::now();
     let read = input::read(&settings.input)?;
@@ -53,10 +53,14 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let dag = read.flow.dag();
     let progress = out.progress("planning");
     let weighted = match settings.durations {
-        true => Some(Weighted::new(&read.flow, settings.choices, &stop)?),
+        true => Some(Weighted::new(
+            &read.flow,
+            settings.choices,
+            &clock.stop_planning(dag),
+        )?),
         false => None,
     };
-    let plan = make(&read.flow, settings.choices, &stop);
+    let plan = make(&read.flow, settings.choices, &settings.limits, &clock);
     drop(progress);
     let proof = match &settings.certificate {
         Some(path) => Some(write_certificate(path, &read.flow, &plan, settings, out)?),
@@ -120,9 +124,14 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
 }
 
 /// The plan of a flow, with ties broken as asked.
-pub(crate) fn make(flow: &Flow, choices: cli::Choices, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
+pub(crate) fn make(
+    flow: &Flow,
+    choices: cli::Choices,
+    limits: &cli::Limits,
+    clock: &Clock,
+) -> Plan {
     let dag = flow.dag();
-    let mut plan = cairn_plan::plan(dag, &cairn_plan::Limits::default(), stop);
+    let mut plan = cairn_plan::plan(dag, &limits::effort(limits), &clock.stop_planning(dag));
     plan.order = tied(flow, plan.order, choices, &Weights::unit(dag.len()));
     plan
 }
@@ -182,7 +191,7 @@ fn write_certificate<'a>(
     settings: &cli::Plan,
     out: &Output,
 ) -> Result<Proof<'a>, Failure> {
-    let stop = limits::stop(&settings.limits)?;
+    let stop = limits::clock(&settings.limits)?.stop();
     let progress = out.progress("writing the certificate");
     let certificate = match cairn_plan::certificate(flow, plan, &stop) {
         Ok(certificate) => certificate,

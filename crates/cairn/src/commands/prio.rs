@@ -18,7 +18,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     check_usage(settings, out)?;
-    let stop = limits::stop(&settings.limits)?;
+    let clock = limits::clock(&settings.limits)?;
     let mut report = Report::default();
     let (source, format, flow) = match read(&settings.input, &mut report) {
         Some(read) => read,
@@ -32,7 +32,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
     }
     let progress = out.progress("planning");
-    let plan = make(&flow, settings.choices, &stop);
+    let plan = make(&flow, settings.choices, &settings.limits, &clock);
     drop(progress);
     if limits::is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));

@@ -22,7 +22,7 @@ use serde_json::json;
 const KINDS: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
 
 pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
-    let stop = limits::stop(&settings.limits)?;
+    let clock = limits::clock(&settings.limits)?;
     let kinds = (settings.out.iter())
         .map(|path| pictures::kind(path, &KINDS))
         .collect::<Result<Vec<Kind>, Failure>>()?;
@@ -36,7 +36,7 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
     let progress = out.progress("planning");
-    let plan = make(&read.flow, settings.choices, &stop);
+    let plan = make(&read.flow, settings.choices, &settings.limits, &clock);
     let gallery = Gallery::new(&read, &plan, &settings.policies);
     drop(progress);
     if limits::is_interrupted() {

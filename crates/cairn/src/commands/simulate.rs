@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
 
 pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure> {
-    let stop = limits::stop(&settings.limits)?;
+    let clock = limits::clock(&settings.limits)?;
     world::check(&settings.runs)?;
     let kinds = (settings.out.iter())
         .map(|path| pictures::kind(path, &KINDS))
@@ -31,7 +31,7 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
     if planned.iter().any(|p| settings.policies.contains(p)) {
         let _progress = out.progress("planning");
-        ic = super::plan::make(&read.flow, settings.choices, &stop).order;
+        ic = super::plan::make(&read.flow, settings.choices, &settings.limits, &clock).order;
         world::end_if_interrupted();
     }
     let policies: Vec<_> = (settings.policies.iter())

@@ -116,9 +116,14 @@ impl Laboratory<'_> {
 
     /// The policies on one dag; the time limit is for each dag's plan.
     fn policies(&self, flow: &Flow) -> Result<Vec<cairn_sim::Policy>, Failure> {
-        let stop = limits::stop(&self.settings.limits)?;
+        let clock = limits::clock(&self.settings.limits)?;
         let _progress = self.out.progress("planning");
-        let ic = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop).order;
+        let ic = cairn_plan::plan(
+            flow.dag(),
+            &limits::effort(&self.settings.limits),
+            &clock.stop_planning(flow.dag()),
+        )
+        .order;
         world::end_if_interrupted();
         let rule = |&p: &Policy| simulated(Contender::Listed(p), flow, None, &ic);
         Ok(POLICIES.iter().map(rule).collect())
