@@ -182,6 +182,9 @@ fn plan_by_hull(
 ) -> Plan {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
+    if stop() {
+        return plan_at_once(dag, failure);
+    }
     let hull =
         hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs");
     let mut chain = chain_of(skeleton, &hull);
@@ -213,6 +216,58 @@ fn plan_by_hull(
         search: Some(search),
         hull: hull.is_complete().then_some(hull),
     }
+}
+
+/// A plan that is out of time before it begins: longest path first, and the bound of shared rewards.
+fn plan_at_once(dag: &Dag, failure: &Failure<'_>) -> Plan {
+    let mut order = policy::critical_path(dag, None);
+    order.retain(|&t| !dag.is_sink(t));
+    let bound = eligible(dag, &shared_rewards(failure.survey.dag()));
+    order.extend(dag.sinks());
+    let profile = profile(dag, &order);
+    let is_optimal = profile == bound;
+    Plan {
+        word: if is_optimal {
+            Word::Optimal
+        } else {
+            Word::Open
+        },
+        evidence: if is_optimal {
+            Evidence::Bound
+        } else {
+            Evidence::Nothing
+        },
+        profile,
+        order,
+        bound,
+        is_composite: failure.survey.blocks().is_composite(),
+        blocks: failure.survey.blocks().len(),
+        skeleton_removed: failure.survey.removed(),
+        obstacle: Some(failure.obstacle.clone()),
+        search: None,
+        hull: None,
+    }
+}
+
+/// The most that t nonsinks gain, t = 0..=nonsinks, if each task that becomes eligible is shared equally among its
+/// parents: no set gains more than the sum of its shares. O(arcs + tasks·log tasks).
+fn shared_rewards(dag: &Dag) -> Vec<u32> {
+    /// Shares are counted in so many parts of a task and rounded up.
+    const PARTS: u64 = 1 << 24;
+    let share = |child: &TaskId| PARTS.div_ceil(dag.parents(*child).len() as u64);
+    let mut shares: Vec<u64> = (dag.tasks())
+        .filter(|&t| !dag.is_sink(t))
+        .map(|t| dag.children(t).iter().map(share).sum())
+        .collect();
+    shares.sort_unstable_by(|a, b| b.cmp(a));
+    let all = dag.tasks().filter(|&t| !dag.is_source(t)).count() as u64;
+    let mut sum = 0;
+    let mut gains = vec![0];
+    gains.extend(shares.into_iter().map(|share| {
+        sum += share;
+        (sum / PARTS).min(all) as u32
+    }));
+    gains
 }
 
 fn verdict(failure: &Failure<'_>, decision: &Decision) -> (Word, Evidence) {
@@ -285,6 +340,22 @@ mod tests {
                 Word::Optimal => prop_assert_eq!(&plan.profile, &best),
                 Word::NoneExists => prop_assert!(ic_optimal_order(&dag).is_none()),
                 Word::Open => prop_assert!(false, "open"),
+            }
+        }
+
+        /// Stopped at any moment, also before it begins: order, bound and verdict hold.
+        #[test]
+        fn plans_that_are_out_of_time_hold(dag in any_dag(12), asked in 0u32..12) {
+            let count = std::sync::atomic::AtomicU32::new(0);
+            let stop = || count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= asked;
+            let plan = plan(&dag, &Limits::default(), &stop);
+            let best = best_profile(&dag);
+            prop_assert_eq!(&plan.profile, &cairn_oracle::profile(&dag, &plan.order));
+            prop_assert!(plan.bound.iter().zip(&best).all(|(bound, best)| bound >= best));
+            match plan.word {
+                Word::Optimal => prop_assert_eq!(&plan.profile, &best),
+                Word::NoneExists => prop_assert!(ic_optimal_order(&dag).is_none()),
+                Word::Open => {}
             }
         }
 

@@ -14,6 +14,7 @@ use cairn_plan::decide::Refusal;
 use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
 use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -105,8 +106,12 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         sizes: &sizes,
         peak,
         curve: &curve,
+        baselines: match clock.stop()() {
+            true => Vec::new(),
+            false => baselines(&read.flow),
+        },
     };
-    let mut value = report.json(!settings.no_arrays);
+    let mut value = report.json(out.json && !settings.no_arrays);
     value["elapsed_ms"] = json!({ "read": round(read_ms), "plan": round(plan_ms) });
     if limits::is_interrupted() {
         value["interrupted"] = json!(true);
@@ -367,6 +372,21 @@ struct Report<'a> {
     sizes: &'a Sizes,
     peak: u64,
     curve: &'a [Capped],
+    /// The area of other policies; empty when there was no time for them.
+    baselines: Vec<(&'static str, u64)>,
+}
+
+/// The area that each of the other policies reaches.
+fn baselines(flow: &Flow) -> Vec<(&'static str, u64)> {
+    let all = [
+        ("fifo", Policy::Fifo),
+        ("lifo", Policy::Lifo),
+        ("critical-path", Policy::CriticalPath),
+        ("outdegree", Policy::Outdegree),
+        ("memory", Policy::Memory),
+    ];
+    let of = |p| area(&reach(flow.dag(), order_of(p, flow)).profile);
+    (all.into_par_iter().map(|(name, p)| (name, of(p)))).collect()
 }
 
 impl Report<'_> {
@@ -397,26 +417,13 @@ impl Report<'_> {
         largest.unwrap_or((0, 0))
     }
 
-    fn baselines(&self) -> Vec<(&'static str, u64)> {
-        let all = [
-            ("fifo", Policy::Fifo),
-            ("lifo", Policy::Lifo),
-            ("critical-path", Policy::CriticalPath),
-            ("outdegree", Policy::Outdegree),
-            ("memory", Policy::Memory),
-        ];
-        let dag = self.read.flow.dag();
-        let of = |p| area(&reach(dag, order_of(p, &self.read.flow)).profile);
-        all.into_iter().map(|(name, p)| (name, of(p))).collect()
-    }
-
     fn json(&self, arrays: bool) -> Value {
         let (flow, plan) = (&self.read.flow, self.plan);
         let dag = flow.dag();
         let reached = area(&self.reached.profile);
         let (step, gap) = self.largest_gap();
-        let baselines: Map<String, Value> = (self.baselines().into_iter())
-            .map(|(name, a)| {
+        let baselines: Map<String, Value> = (self.baselines.iter())
+            .map(|&(name, a)| {
                 (
                     name.to_owned(),
                     json!({ "area": a, "area_ratio": self.ratio(a) }),
@@ -500,11 +507,13 @@ impl Report<'_> {
         if let Some(choice) = self.choice {
             text += &format!("  policy    {}\n", choice.text());
         }
-        text += "  beside    ";
-        let others: Vec<String> = (self.baselines().into_iter())
-            .map(|(name, a)| format!("{name} {:.1} %", percent(a)))
+        let others: Vec<String> = (self.baselines.iter())
+            .map(|&(name, a)| format!("{name} {:.1} %", percent(a)))
             .collect();
-        text += &format!("{}\n", others.join(", "));
+        text += &match others.is_empty() {
+            true => "  beside    no other policy: the time is up\n".to_owned(),
+            false => format!("  beside    {}\n", others.join(", ")),
+        };
         const SHOWN: usize = 12;
         let first: Vec<&str> = (self.reached.order.iter().take(SHOWN))
             .map(|&t| flow.name(t))
