@@ -1,8 +1,9 @@
 //! A bound on the hull from any flow at all. Knows one piece.
 
 use super::amount::Amount;
+use super::budget::Unlimited;
 use super::gain::Gain;
-use super::level::sweep_down;
+use super::level::level;
 use super::piece::Piece;
 use std::cmp::Ordering;
 
@@ -15,8 +16,11 @@ use std::cmp::Ordering;
 /// O(n log n).
 pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
     if !piece.is_levelled {
+        // A few sweeps cost little beside what came before, and the first ones level most.
+        const SWEEPS: usize = 4;
         piece.reset_flow();
-        sweep_down(&mut piece.network, &piece.cost);
+        let levelled = level(&mut piece.network, &piece.cost, SWEEPS, &Unlimited);
+        debug_assert!(levelled.is_ok(), "nobody says stop");
     }
     let unit = piece.total.reduced();
     let loads = (0..piece.len()).map(|u| {

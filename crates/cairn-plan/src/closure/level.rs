@@ -28,7 +28,7 @@ pub(crate) fn level<N: Amount>(
 }
 
 /// One sweep from the last dependants towards the first needs: all flow can go the whole way.
-pub(crate) fn sweep_down<N: Amount>(network: &mut Network<N>, cost: &[u64]) {
+fn sweep_down<N: Amount>(network: &mut Network<N>, cost: &[u64]) {
     let mut sweep = Sweep::new(network, cost);
     for u in (0..cost.len()).rev() {
         sweep.level_node(u);
