@@ -107,6 +107,7 @@ pub struct Batcher<'d> {
     short: BTreeSet<u32>,
     weak: BTreeSet<u32>,
     stock: Stock,
+    /// Scratch by task: the number of an eligible one in its piece; [`NONE`] for prizes.
     local: Vec<u32>,
 }
 
@@ -322,14 +323,18 @@ impl<'d> Batcher<'d> {
         });
         self.piece_of[start.index()] = number;
         let mut tasks = vec![start];
+        // Each once, marked in `local` meanwhile: a prize that needs many tasks is met from each of them.
+        let mut shared: Vec<TaskId> = Vec::new();
         let mut next = 0;
         while next < tasks.len() {
             let task = tasks[next];
             next += 1;
             for prize in self.state.prizes(task) {
-                if self.state.price(prize) == 1 {
+                if self.state.price(prize) == 1 || self.local[prize.index()] != NONE {
                     continue;
                 }
+                self.local[prize.index()] = 0;
+                shared.push(prize);
                 for parent in self.state.choosable_parents(prize) {
                     if self.piece_of[parent.index()] == NONE {
                         self.piece_of[parent.index()] = number;
@@ -338,11 +343,12 @@ impl<'d> Batcher<'d> {
                 }
             }
         }
+        (shared.iter()).for_each(|prize| self.local[prize.index()] = NONE);
         // Numbered by plan rank, so that ties inside a piece follow the plan.
         tasks.sort_unstable_by_key(|t| self.rank[t.index()]);
         self.pieces[number as usize] = Some(Stocked {
             rank: self.rank[tasks[0].index()],
-            piece: Piece::new(&self.state, tasks, &mut self.local),
+            piece: Piece::new(&self.state, tasks, &shared, &mut self.local),
             offer: None,
         });
         self.fresh.push(number);

@@ -34,30 +34,27 @@ impl Rows {
 }
 
 impl Piece {
-    /// Cuts out the piece of these tasks; `local` is scratch with one entry a task of the dag.
-    pub(super) fn new(state: &BatchState<'_>, tasks: Vec<TaskId>, local: &mut [u32]) -> Piece {
+    /// Cuts out the piece of these tasks and the prizes that they share, each named once; `local` is scratch with one
+    /// entry a task of the dag. O(arcs·log arcs), however many tasks a prize needs.
+    pub(super) fn new(
+        state: &BatchState<'_>,
+        tasks: Vec<TaskId>,
+        shared: &[TaskId],
+        local: &mut [u32],
+    ) -> Piece {
         for (i, task) in tasks.iter().enumerate() {
             local[task.index()] = i as u32;
         }
-        let mut own = vec![0; tasks.len()];
+        let is_own = |prize: &TaskId| state.price(*prize) == 1;
+        let own_of = |&task: &TaskId| state.prizes(task).filter(is_own).count() as u32;
+        let own = tasks.iter().map(own_of).collect();
         let mut all = Rows::default();
-        for (i, &task) in tasks.iter().enumerate() {
-            for prize in state.prizes(task) {
-                if state.price(prize) == 1 {
-                    own[i] += 1;
-                    continue;
-                }
-                let start = all.items.len();
-                all.items
-                    .extend((state.choosable_parents(prize)).map(|p| local[p.index()]));
-                let needs = &mut all.items[start..];
-                needs.sort_unstable();
-                if needs[0] == i as u32 {
-                    all.end.push(all.items.len() as u32);
-                } else {
-                    all.items.truncate(start);
-                }
-            }
+        for &prize in shared {
+            let start = all.items.len();
+            let needs = state.choosable_parents(prize);
+            all.items.extend(needs.map(|p| local[p.index()]));
+            all.items[start..].sort_unstable();
+            all.end.push(all.items.len() as u32);
         }
         Piece::from_rows(tasks, own, &all)
     }

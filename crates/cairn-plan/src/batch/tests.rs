@@ -386,3 +386,28 @@ fn look_ahead_never_does_worse_than_one_batch_at_a_time() {
         assert!(ahead.eligible.iter().sum::<usize>() >= total, "seed {seed}");
     }
 }
+
+/// Tasks that share prizes all with all, or one prize among very many, are read once and not once for each of them.
+#[test]
+fn prizes_that_need_very_many_tasks_are_no_trap() {
+    let width = 60_000;
+    let join = Dag::from_arcs(
+        width + 1,
+        (0..width as u32).map(|v| (v, width as u32)).collect(),
+    );
+    let side = 700;
+    let all = (0..side).flat_map(|a| (side..2 * side).map(move |b| (a, b)));
+    let complete = Dag::from_arcs(2 * side as usize, all.collect());
+    for (dag, tasks, gain) in [(join.unwrap(), width, 1), (complete.unwrap(), 700, 700)] {
+        let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
+        for (requests, gain) in [(8, 0), (tasks - 1, 0), (tasks, gain)] {
+            let batch = batcher.choose(requests, &Effort::default());
+            assert_eq!((batch.gain, batch.quality), (gain, Quality::Exact));
+        }
+        // The pieces are gathered anew after every change.
+        for task in batcher.choose(2, &Effort::default()).chosen {
+            batcher.state_mut().execute(task).unwrap();
+        }
+        assert_eq!(batcher.choose(tasks - 2, &Effort::default()).gain, gain);
+    }
+}

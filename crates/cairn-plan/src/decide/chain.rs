@@ -133,6 +133,7 @@ pub fn decide(
     let mut solved = Solved::new(dag, chain);
     let mut upper = chain.upper.clone();
     let mut round = 0;
+    let mut proved: Option<Refusal> = None;
     let (mut order, mut found, refusal, start) = loop {
         let limits_now = limits.in_round(round);
         round += 1;
@@ -148,7 +149,9 @@ pub fn decide(
         let refusal = intervals
             .refusal
             .take()
-            .or_else(|| intervals.crossing(&found));
+            .or_else(|| intervals.crossing(&found))
+            // A later round may be stopped before it proves the same again.
+            .or(proved);
         let is_settled = reached == upper
             || refusal.is_some()
                 && (order.len() > limits.most_to_polish
@@ -156,6 +159,7 @@ pub fn decide(
         if is_settled || round >= limits.rounds || stop() {
             break (order, found, refusal, intervals.start);
         }
+        proved = refusal;
     };
     let mut order_gains = gains(dag, &order);
     if order_gains != upper {
@@ -605,6 +609,34 @@ mod tests {
             let decision = decide(&dag, &chain, &Limits::default(), &stop);
             compare(&dag, &decision)?;
         }
+    }
+
+    /// What a round proved stays proved when a later round is stopped before it proves it again.
+    #[test]
+    fn a_proof_is_not_lost_by_stopping_later() {
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1);
+        let one_thread = one_thread.build().unwrap();
+        let mut proofs = 0;
+        for seed in 0..300 {
+            let mut random = cairn_oracle::Random::new(seed);
+            let pairs = (5..14u32).flat_map(|v| (0..v).map(move |u| (u, v)));
+            let arcs = pairs.filter(|_| random.below(100) < 22).collect();
+            let dag = Dag::from_arcs(14, arcs).unwrap();
+            let chain = obvious_chain(&dag);
+            let mut was_proved = false;
+            for asked in 1..200 {
+                let count = AtomicU32::new(0);
+                let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
+                // On one thread, so that the questions come in the same order each time.
+                let decision =
+                    one_thread.install(|| decide(&dag, &chain, &Limits::default(), &stop));
+                let is_proved = matches!(decision.verdict, Verdict::NoneExists(_));
+                assert!(is_proved || !was_proved, "seed {seed}, asked {asked} times");
+                was_proved = is_proved;
+                proofs += u32::from(is_proved);
+            }
+        }
+        assert!(proofs > 100, "{proofs}");
     }
 
     fn check(dag: &Dag, limits: &Limits) -> Result<Verdict, TestCaseError> {
