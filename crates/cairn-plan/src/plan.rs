@@ -182,23 +182,23 @@ fn plan_by_hull(
 ) -> Plan {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
-    if stop() {
-        return plan_at_once(dag, failure);
-    }
-    let hull =
-        hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs");
-    let mut chain = chain_of(skeleton, &hull);
+    let hull = (!stop()).then(|| {
+        hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs")
+    });
+    let mut chain = match &hull {
+        Some(hull) => chain_of(skeleton, hull),
+        None => chain_at_once(skeleton),
+    };
     if !stop() {
-        let longest_first = policy::critical_path(skeleton, None);
-        chain.ranks.push(decide::rank_of(&longest_first));
+        chain.ranks.push(longest_first(skeleton));
     }
     let decision = decide::decide(skeleton, &chain, &limits.decide, stop);
-    let search = Search {
+    let search = hull.as_ref().map(|hull| Search {
         vertices: chain.is_edge.len().saturating_sub(1),
         is_hull_complete: hull.is_complete(),
         components: decision.components,
         methods: decision.methods.clone(),
-    };
+    });
     let bound = eligible(dag, &decision.upper);
     let (word, evidence) = verdict(failure, &decision);
     let mut order = decision.order;
@@ -213,61 +213,9 @@ fn plan_by_hull(
         blocks: failure.survey.blocks().len(),
         skeleton_removed: failure.survey.removed(),
         obstacle: Some(failure.obstacle.clone()),
-        search: Some(search),
-        hull: hull.is_complete().then_some(hull),
+        search,
+        hull: hull.filter(Hull::is_complete),
     }
-}
-
-/// A plan that is out of time before it begins: longest path first, and the bound of shared rewards.
-fn plan_at_once(dag: &Dag, failure: &Failure<'_>) -> Plan {
-    let mut order = policy::critical_path(dag, None);
-    order.retain(|&t| !dag.is_sink(t));
-    let bound = eligible(dag, &shared_rewards(failure.survey.dag()));
-    order.extend(dag.sinks());
-    let profile = profile(dag, &order);
-    let is_optimal = profile == bound;
-    Plan {
-        word: if is_optimal {
-            Word::Optimal
-        } else {
-            Word::Open
-        },
-        evidence: if is_optimal {
-            Evidence::Bound
-        } else {
-            Evidence::Nothing
-        },
-        profile,
-        order,
-        bound,
-        is_composite: failure.survey.blocks().is_composite(),
-        blocks: failure.survey.blocks().len(),
-        skeleton_removed: failure.survey.removed(),
-        obstacle: Some(failure.obstacle.clone()),
-        search: None,
-        hull: None,
-    }
-}
-
-/// The most that t nonsinks gain, t = 0..=nonsinks, if each task that becomes eligible is shared equally among its
-/// parents: no set gains more than the sum of its shares. O(arcs + tasks·log tasks).
-fn shared_rewards(dag: &Dag) -> Vec<u32> {
-    /// Shares are counted in so many parts of a task and rounded up.
-    const PARTS: u64 = 1 << 24;
-    let share = |child: &TaskId| PARTS.div_ceil(dag.parents(*child).len() as u64);
-    let mut shares: Vec<u64> = (dag.tasks())
-        .filter(|&t| !dag.is_sink(t))
-        .map(|t| dag.children(t).iter().map(share).sum())
-        .collect();
-    shares.sort_unstable_by(|a, b| b.cmp(a));
-    let all = dag.tasks().filter(|&t| !dag.is_source(t)).count() as u64;
-    let mut sum = 0;
-    let mut gains = vec![0];
-    gains.extend(shares.into_iter().map(|share| {
-        sum += share;
-        (sum / PARTS).min(all) as u32
-    }));
-    gains
 }
 
 fn verdict(failure: &Failure<'_>, decision: &Decision) -> (Word, Evidence) {
@@ -302,6 +250,21 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
         ranks: vec![decide::rank_of(&chain_order(dag, hull))],
     }
+}
+
+/// What a plan has that is out of time before it begins: one interval, and the bound of shared tasks.
+fn chain_at_once(dag: &Dag) -> Chain {
+    let of_task = |t: TaskId| if dag.is_sink(t) { NONE } else { 0 };
+    Chain {
+        interval: dag.tasks().map(of_task).collect(),
+        is_edge: vec![false],
+        upper: decide::shared_tasks(dag),
+        ranks: vec![longest_first(dag)],
+    }
+}
+
+fn longest_first(dag: &Dag) -> Vec<u32> {
+    decide::rank_of(&policy::critical_path(dag, None))
 }
 
 /// Eligible tasks from gains of nonsinks: |S| − t + gain, then n − t once only sinks are left.

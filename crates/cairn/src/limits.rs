@@ -38,14 +38,17 @@ const TO_FINISH: Duration = Duration::from_nanos(200);
 impl Clock {
     /// A question that answers yes once the time is up or Ctrl-C was pressed.
     pub(crate) fn stop(&self) -> impl Fn() -> bool + Sync + use<> {
-        let end = self.start + self.limit;
-        move || is_interrupted() || Instant::now() >= end
+        self.stop_before(Duration::ZERO)
     }
 
     /// The same for planning: early enough that the plan is finished when the time is up, if half of it is enough.
     pub(crate) fn stop_planning(&self, dag: &Dag) -> impl Fn() -> bool + Sync + use<> {
         let size = u32::try_from(dag.len() + dag.arc_count()).unwrap_or(u32::MAX);
-        let end = self.start + self.limit - (TO_FINISH * size).min(self.limit / 2);
+        self.stop_before((TO_FINISH * size).min(self.limit / 2))
+    }
+
+    fn stop_before(&self, end: Duration) -> impl Fn() -> bool + Sync + use<> {
+        let end = self.start + self.limit - end;
         move || is_interrupted() || Instant::now() >= end
     }
 }

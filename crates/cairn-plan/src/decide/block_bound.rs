@@ -8,6 +8,7 @@ use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
 use crate::work::Work;
+use cairn_dag::{Dag, TaskId};
 use std::collections::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
@@ -88,21 +89,43 @@ fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
 /// Each reward's weight shared equally among the nodes it needs: a set of `t` nodes gains at most the `t` largest
 /// sums of shares. Valid for any component without gates, and so with gates too.
 pub(crate) fn shared_weights(component: &Component) -> Vec<u32> {
-    let mut share = vec![0.0f64; component.nodes()];
+    let mut shares = vec![0; component.nodes()];
     for r in 0..component.rewards() as u32 {
         let needs = component.needs(r);
         for &v in needs {
-            share[v as usize] += f64::from(component.weight(r)) / needs.len() as f64;
+            shares[v as usize] += share(component.weight(r), needs.len());
         }
     }
-    share.sort_by(|a, b| b.total_cmp(a));
-    let total = component.total();
-    let mut sum = 0.0;
+    largest_shares(shares, component.total())
+}
+
+/// The same for all nonsinks of a dag, each task that becomes eligible shared among its parents.
+/// O(arcs + tasks·log tasks).
+pub(crate) fn shared_tasks(dag: &Dag) -> Vec<u32> {
+    let of_child = |child: &TaskId| share(1, dag.parents(*child).len());
+    let shares = (dag.tasks())
+        .filter(|&t| !dag.is_sink(t))
+        .map(|t| dag.children(t).iter().map(of_child).sum())
+        .collect();
+    let total = dag.tasks().filter(|&t| !dag.is_source(t)).count();
+    largest_shares(shares, total as u32)
+}
+
+/// Shares are counted in so many parts of a task and rounded up, so that bounds made of them hold. 2³¹ tasks fit.
+const PARTS: u64 = 1 << 28;
+
+fn share(weight: u32, among: usize) -> u64 {
+    (u64::from(weight) * PARTS).div_ceil(among as u64)
+}
+
+/// What the `t` largest shares add up to, and never more than `total`.
+fn largest_shares(mut shares: Vec<u64>, total: u32) -> Vec<u32> {
+    shares.sort_unstable_by(|a, b| b.cmp(a));
+    let mut sum = 0;
     let mut bound = vec![0];
-    for s in share {
-        sum += s;
-        // A little is added against rounding: the bound stays valid, and a whole number is not cut below itself.
-        bound.push(((sum * (1.0 + 1e-9) + 1e-6).floor() as u32).min(total));
-    }
+    bound.extend(shares.into_iter().map(|share| {
+        sum += share;
+        (sum / PARTS).min(u64::from(total)) as u32
+    }));
     bound
 }

@@ -23,6 +23,7 @@ mod windows;
 mod witness;
 
 pub use block_bound::BlockBound;
+pub(crate) use block_bound::shared_tasks;
 pub(crate) use chain::rank_of;
 pub use chain::{Chain, Decision, Limits, decide};
 pub use component::{Component, NONE, Placed, components};
