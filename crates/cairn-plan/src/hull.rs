@@ -37,7 +37,7 @@ pub struct Hull {
 /// The hull of a dag: all of it, or as much as the budget allows.
 ///
 /// Problem: parametric maximum closure on the split graph, in exact integers. Each cut is a maximum flow, found by
-/// blocking flows on regular dags, by levelling and push–relabel on others. Measured time grows like n^1.1 to
+/// blocking flows on regular dags, by pseudoflow on others. Measured time grows like n^1.0 to
 /// n^1.4; space is O(tasks + arcs), about 150 bytes an arc at the peak. Large pieces are shared among the threads
 /// of the current rayon pool; the result is the same for any number of threads.
 ///

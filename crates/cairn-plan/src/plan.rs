@@ -109,10 +109,13 @@ impl Default for Limits {
 impl Limits {
     /// For an order and a bound at once: no search, no second look. The verdict is "open" more often.
     pub fn quick() -> Limits {
-        let limits = Limits::default();
         Limits {
+            theory: survey::Limits {
+                block_states: 1_000,
+                all_states: 20_000,
+                ..Limits::default().theory
+            },
             decide: decide::Limits::quick(),
-            ..limits
         }
     }
 }
@@ -182,16 +185,17 @@ fn plan_by_hull(
 ) -> Plan {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
-    let hull = (!stop()).then(|| {
-        hull(skeleton, &Weights::unit(skeleton.len()), &stop).expect("within 2^31 tasks and arcs")
-    });
-    let mut chain = match &hull {
-        Some(hull) => chain_of(skeleton, hull),
-        None => chain_at_once(skeleton),
+    let (hull, longest) = rayon::join(
+        || {
+            let weights = Weights::unit(skeleton.len());
+            (!stop()).then(|| hull(skeleton, &weights, &stop).expect("within 2^31 tasks and arcs"))
+        },
+        || longest_first(skeleton),
+    );
+    let chain = match &hull {
+        Some(hull) => chain_of(skeleton, hull, longest),
+        None => chain_at_once(skeleton, longest),
     };
-    if !stop() {
-        chain.ranks.push(longest_first(skeleton));
-    }
     let decision = decide::decide(skeleton, &chain, &limits.decide, stop);
     let search = hull.as_ref().map(|hull| Search {
         vertices: chain.is_edge.len().saturating_sub(1),
@@ -229,8 +233,8 @@ fn verdict(failure: &Failure<'_>, decision: &Decision) -> (Word, Evidence) {
     }
 }
 
-/// The strict vertices of the hull as a chain of intervals.
-fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
+/// The strict vertices of the hull as a chain of intervals; `longest` is another order to choose from.
+fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
     let mut interval_of_piece = Vec::with_capacity(hull.pieces());
     let mut interval = 0;
     for vertex in &hull.vertices()[1..] {
@@ -248,18 +252,18 @@ fn chain_of(dag: &Dag, hull: &Hull) -> Chain {
         interval: dag.tasks().map(of_task).collect(),
         is_edge: vec![hull.is_complete(); count as usize],
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
-        ranks: vec![decide::rank_of(&chain_order(dag, hull))],
+        ranks: vec![decide::rank_of(&chain_order(dag, hull)), longest],
     }
 }
 
 /// What a plan has that is out of time before it begins: one interval, and the bound of shared tasks.
-fn chain_at_once(dag: &Dag) -> Chain {
+fn chain_at_once(dag: &Dag, longest: Vec<u32>) -> Chain {
     let of_task = |t: TaskId| if dag.is_sink(t) { NONE } else { 0 };
     Chain {
         interval: dag.tasks().map(of_task).collect(),
         is_edge: vec![false],
         upper: decide::shared_tasks(dag),
-        ranks: vec![longest_first(dag)],
+        ranks: vec![longest],
     }
 }
 

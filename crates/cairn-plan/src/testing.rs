@@ -43,23 +43,17 @@ fn weights(tasks: usize, style: u8, seed: u64) -> Weights {
 }
 
 /// Tunings that force each of the flow algorithms to do all the work.
-pub(crate) fn tunings() -> [Tuning; 4] {
+pub(crate) fn tunings() -> [Tuning; 3] {
     let default = Tuning::default();
     let forced = Tuning {
         cold_phases: 0,
-        worth_levelling: 0,
         worth_a_thread: 1,
-        ..default
-    };
-    let unlevelled = Tuning {
-        worth_levelling: usize::MAX,
-        ..forced
     };
     let patient = Tuning {
         cold_phases: 1000,
         ..default
     };
-    [default, forced, unlevelled, patient]
+    [default, forced, patient]
 }
 
 /// Cost and reward of every ideal without sinks, by trying all.

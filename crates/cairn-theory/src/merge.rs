@@ -53,6 +53,9 @@ pub fn convolution(first: &[u32], second: &[u32]) -> Vec<u32> {
 /// # Panics
 /// If a unit names no profile or a profile falls.
 pub fn largest_merge(profiles: &[&[u32]], units: &[u32]) -> Vec<u32> {
+    if let [alone] = units {
+        return vec![0; profiles[*alone as usize].len() - 1];
+    }
     let ranks = SuffixRanks::new(profiles);
     let mut taken = vec![0u32; units.len()];
     // A unit is in the heap with the rank of its remaining string, as long as that is not empty.

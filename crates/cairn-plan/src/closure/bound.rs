@@ -15,13 +15,13 @@ use std::cmp::Ordering;
 /// steepest load/cost add up to, taken greedily until their cost is t. Rewards are rounded up to whole numbers.
 /// O(n log n).
 pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
-    if !piece.is_levelled {
-        // A few sweeps cost little beside what came before, and the first ones level most.
-        const SWEEPS: usize = 4;
+    // A few sweeps cost little beside what came before, and the first ones level most.
+    const SWEEPS: usize = 4;
+    if !piece.is_routed {
         piece.reset_flow();
-        let levelled = level(&mut piece.network, &piece.cost, SWEEPS, &Unlimited);
-        debug_assert!(levelled.is_ok(), "nobody says stop");
     }
+    let levelled = level(&mut piece.network, &piece.cost, SWEEPS, &Unlimited);
+    debug_assert!(levelled.is_ok(), "nobody says stop");
     let unit = piece.total.reduced();
     let loads = (0..piece.len()).map(|u| {
         let own = N::product(piece.cost[u], unit.reward);

@@ -4,7 +4,7 @@ use super::amount::Amount;
 use super::bound::load_bound;
 use super::budget::{Budget, Stopped};
 use super::components::components;
-use super::contract::{Merges, Place, cut_out};
+use super::contract::{Merges, Place, cut_out, merge};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
 use super::network::NONE;
@@ -191,37 +191,26 @@ fn root(graph: &ClosureGraph, merges: &mut Merges, budget: &dyn Budget) -> Optio
         reward: graph.reward.iter().sum(),
         cost: graph.cost.iter().sum(),
     };
-    let place = Place {
-        base: Gain::ZERO,
-        total,
-        steepest: Gain::INFINITE_SLOPE,
-        flattest: Gain::ZERO_SLOPE,
-    };
     Some(if fits::<i64>(total) {
-        AnyPiece::Narrow(merged_root(graph, place, merges, budget))
+        AnyPiece::Narrow(merged_root(graph, total, merges, budget))
     } else {
-        AnyPiece::Wide(merged_root(graph, place, merges, budget))
+        AnyPiece::Wide(merged_root(graph, total, merges, budget))
     })
 }
 
 fn merged_root<N: Amount>(
     graph: &ClosureGraph,
-    place: Place,
+    total: Gain,
     merges: &mut Merges,
     budget: &dyn Budget,
 ) -> Piece<N> {
     let (reward, cost) = (graph.reward.clone(), graph.cost.clone());
-    let mut piece = Piece::new(reward, cost, &graph.needs, place.total);
+    let mut piece = Piece::new(reward, cost, &graph.needs, total);
     // Merging may make more merging possible.
-    for _ in 0..4 {
-        if budget.is_spent() {
-            break;
-        }
-        let before = piece.len();
-        let sides = vec![Side::First; before];
-        piece = cut_out(&piece, &sides, Side::First, place, true, merges);
-        if piece.len() * 20 > before * 19 {
-            break;
+    while !budget.is_spent() {
+        match merge(&piece, merges) {
+            Some(merged) => piece = merged,
+            None => break,
         }
     }
     piece
@@ -274,7 +263,7 @@ fn any_cut_out<N: Amount>(
     merges: &mut Merges,
 ) -> AnyPiece {
     // A piece that a cold start solved will be solved so again, unless merging stirs it up.
-    let may_merge = piece.is_levelled;
+    let may_merge = piece.is_routed;
     if fits::<i64>(place.total) {
         AnyPiece::Narrow(cut_out(piece, sides, side, place, may_merge, merges))
     } else {

@@ -22,7 +22,7 @@ pub(crate) enum Attempt {
 ///
 /// Dinic's algorithm (1970), where a path takes the first arc that fits. On regular dags (meshes, FFTs, trees) a
 /// few phases suffice, better than anything cleverer; on others it is given up as soon as a phase leaves more
-/// than half of the surplus. O(phases·arcs) and the total length of the paths.
+/// than a tenth of the surplus. O(phases·arcs) and the total length of the paths.
 pub(crate) fn attempt<N: Amount>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
@@ -40,7 +40,7 @@ pub(crate) fn attempt<N: Amount>(
         let surplus: f64 = (sources.iter())
             .map(|&u| network.nodes[u as usize].balance.to_float())
             .sum();
-        let slow = phase >= 2 && before.is_some_and(|before| 2.0 * surplus > before);
+        let slow = before.is_some_and(|before| 10.0 * surplus > before);
         let done = sources.is_empty();
         if !done && !slow && phase < phases {
             for some in sources.chunks(SOURCES_A_CHECK) {

@@ -44,10 +44,22 @@ pub(crate) fn cut_out<N: Amount, M: Amount>(
     merges: &mut Merges,
 ) -> Piece<M> {
     let ties = Ties::new(piece, sides, side, place);
-    let classes = ties.classes(may_merge);
-    let mut cut = quotient(piece, &classes, place, merges);
-    cut.settle_flow();
-    cut
+    let merged = if may_merge { ties.merged() } else { None };
+    let classes = merged.unwrap_or_else(|| ties.unmerged());
+    quotient(piece, &classes, place, merges)
+}
+
+/// The whole piece with nodes merged by the rules of [`cut_out`], or `None` where that would save few.
+pub(crate) fn merge<N: Amount>(piece: &Piece<N>, merges: &mut Merges) -> Option<Piece<N>> {
+    let place = Place {
+        base: piece.base,
+        total: piece.total,
+        steepest: piece.steepest,
+        flattest: piece.flattest,
+    };
+    let sides = vec![Side::First; piece.len()];
+    let classes = Ties::new(piece, &sides, Side::First, place).merged()?;
+    Some(quotient(piece, &classes, place, merges))
 }
 
 /// By node its class, `NONE` for nodes left out; and the number of classes.
@@ -107,13 +119,14 @@ impl<'a, N: Amount> Ties<'a, N> {
             let inside = slots.filter(|&s| self.includes(network.slots[s].to as usize));
             inside.take(2).count() == 1
         };
-        let is_steep =
-            own.cmp_slope(place.steepest) == Ordering::Greater || (own.cost == 0 && own.reward > 0);
+        let is_steep = || {
+            (own.cost == 0 && own.reward > 0) || own.cmp_slope(place.steepest) == Ordering::Greater
+        };
         let is_flat =
-            own.cmp_slope(place.flattest) == Ordering::Less || (own.reward == 0 && own.cost > 0);
-        if is_steep && is_single(network.needs(u)) {
+            || (own.reward == 0 && own.cost > 0) || own.cmp_slope(place.flattest) == Ordering::Less;
+        if is_single(network.needs(u)) && is_steep() {
             LEADS
-        } else if is_flat && is_single(network.dependants(u)) {
+        } else if is_single(network.dependants(u)) && is_flat() {
             FOLLOWS
         } else {
             0
@@ -128,17 +141,22 @@ impl<'a, N: Amount> Ties<'a, N> {
             || towards.flow > self.loose
     }
 
-    fn classes(&self, may_merge: bool) -> Classes {
-        if may_merge && self.count_ties() * WORTH_MERGING >= self.members {
-            let network = &self.piece.network;
-            let found = components(network, |u| self.includes(u), |w, s| self.is_tied(w, s));
-            if (self.members - found.count) * WORTH_MERGING >= self.members {
-                return Classes {
-                    of: found.of,
-                    count: found.count,
-                };
-            }
+    /// A class for what is tied together, or `None` if that saves few nodes.
+    fn merged(&self) -> Option<Classes> {
+        if self.count_ties() * WORTH_MERGING < self.members {
+            return None;
         }
+        let network = &self.piece.network;
+        let found = components(network, |u| self.includes(u), |w, s| self.is_tied(w, s));
+        let saved = self.members - found.count;
+        (saved * WORTH_MERGING >= self.members).then_some(Classes {
+            of: found.of,
+            count: found.count,
+        })
+    }
+
+    /// A class for every node.
+    fn unmerged(&self) -> Classes {
         let mut count = 0;
         let number = |u| {
             if self.includes(u) {
@@ -168,7 +186,7 @@ impl<'a, N: Amount> Ties<'a, N> {
     }
 }
 
-/// The piece whose nodes are the classes. Its arcs carry the old flow in the new units; balances are not set.
+/// The piece whose nodes are the classes. Its arcs carry the old flow in the new units, if that was worth keeping.
 fn quotient<N: Amount, M: Amount>(
     piece: &Piece<N>,
     classes: &Classes,
@@ -191,10 +209,17 @@ fn quotient<N: Amount, M: Amount>(
         reward[class] += piece.reward[u];
         cost[class] += piece.cost[u];
     }
-    let old_unit = piece.total.reduced().cost as f64;
-    let new_unit = place.total.reduced().cost as f64;
-    let arcs = merged_arcs(piece, classes, new_unit / old_unit);
-    Piece {
+    let unit = |total: Gain| total.reduced().cost as f64;
+    let factor = unit(place.total) / unit(piece.total);
+    let flow_in_new_units = |flow: N| {
+        if piece.is_routed {
+            M::from_float(flow.to_float() * factor)
+        } else {
+            M::ZERO
+        }
+    };
+    let arcs = merged_arcs(piece, classes, flow_in_new_units);
+    let mut quotient = Piece {
         network: Network::new(classes.count, &arcs),
         id,
         reward,
@@ -203,16 +228,22 @@ fn quotient<N: Amount, M: Amount>(
         total: place.total,
         steepest: place.steepest,
         flattest: place.flattest,
-        is_levelled: piece.is_levelled,
+        is_routed: piece.is_routed,
         cold_failure: piece.cold_failure,
+    };
+    if quotient.is_routed {
+        quotient.settle_flow();
+    } else {
+        quotient.reset_flow();
     }
+    quotient
 }
 
-/// The arcs between different classes, parallel ones merged, sorted by their `from`, with `factor` times the flow.
+/// The arcs between different classes, parallel ones merged, sorted by their `from`.
 fn merged_arcs<N: Amount, M: Amount>(
     piece: &Piece<N>,
     classes: &Classes,
-    factor: f64,
+    in_new_units: impl Fn(N) -> M,
 ) -> Vec<Arc<M>> {
     let (start, members) = members_by_class(classes);
     let has_merged = members.len() > classes.count;
@@ -228,7 +259,7 @@ fn merged_arcs<N: Amount, M: Amount>(
                 if to == NONE || to == from {
                     continue;
                 }
-                let flow = M::from_float(towards.flow.to_float() * factor);
+                let flow = in_new_units(towards.flow);
                 if has_merged {
                     let known = last[to as usize];
                     if known != NONE && known >= first_arc {

@@ -1,14 +1,17 @@
-//! Levelling sweeps: move flow about until neighbours bear nearly equal loads. Proves nothing, saves much work.
+//! Levelling sweeps: move flow about until neighbours bear nearly equal loads. Solves nothing, gives good bounds.
 
 use super::amount::Amount;
 use super::budget::{Budget, Stopped, check};
 use super::network::Network;
 
+/// Sweeps that level most of what sweeps can.
+pub(crate) const SWEEPS: usize = 8;
+
 /// Levels the loads of a network: `sweeps` passes over all nodes, up and down in turn.
 ///
 /// The *load* of a node is its balance, divided by its cost. In the flow of least Σ load²·cost every piece of the
 /// chain is level within itself. Each step here equalises one node with what it needs (Gauss–Seidel), so that
-/// short-range differences vanish quickly; what remains is left to an exact algorithm. Floats choose the
+/// short-range differences vanish quickly. Floats choose the
 /// amounts, integers move: the result is a valid flow whatever the rounding. O(sweeps·arcs).
 pub(crate) fn level<N: Amount>(
     network: &mut Network<N>,

@@ -1,7 +1,8 @@
 //! Parametric maximum closure: the chain of best ideals of a dag for all prices. Knows no schedules or clocks.
 //!
 //! Data flows from [`graph`] (the dag as needs, rewards and costs) through [`chain`] (which cuts pieces in two)
-//! to links; a piece is solved by [`cold`] starts, or by [`level`]ling and then [`route`].
+//! to links; a piece is solved by [`cold`] starts, or else by [`route`], whose rounds are [`trees`] of pseudoflow.
+//! [`level`]ling gives bounds where there was no time to solve.
 
 mod amount;
 mod bound;
@@ -22,6 +23,7 @@ mod sides;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod trees;
 #[cfg(test)]
 mod twin;
 

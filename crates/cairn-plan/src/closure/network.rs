@@ -15,8 +15,6 @@ pub(crate) struct Node<N> {
     dependants: u32,
     /// The slot to look at next, counted from the node's first.
     pub(crate) cursor: u32,
-    /// The next node in the same bucket.
-    pub(crate) next: u32,
 }
 
 /// One end of an arc. Every arc has two, so that both of its nodes find its flow among their own slots.
@@ -51,11 +49,12 @@ pub(crate) struct Network<N> {
 }
 
 impl<N: Amount> Network<N> {
-    /// From arcs sorted by their `from`. Balances are zero. O(nodes + arcs).
+    /// From arcs sorted by their `from`, each to a smaller number. Balances are zero. O(nodes + arcs).
     pub(crate) fn new(count: usize, arcs: &[Arc<N>]) -> Network<N> {
         let mut needs = vec![0u32; count];
         let mut dependants = vec![0u32; count];
         for arc in arcs {
+            debug_assert!(arc.to < arc.from, "needs are numbered first");
             needs[arc.from as usize] += 1;
             dependants[arc.to as usize] += 1;
         }

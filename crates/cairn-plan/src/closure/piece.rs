@@ -28,8 +28,8 @@ pub(crate) struct Piece<N> {
     pub(crate) steepest: Gain,
     /// No edge of the hull inside the piece is flatter.
     pub(crate) flattest: Gain,
-    /// Whether the flow has been through the levelling sweeps.
-    pub(crate) is_levelled: bool,
+    /// Whether the flow was routed, here or in a piece that this one was cut from, and not by a cold start alone.
+    pub(crate) is_routed: bool,
     /// Of how many nodes the smallest ancestor was that a cold start could not solve.
     pub(crate) cold_failure: usize,
 }
@@ -63,7 +63,7 @@ impl<N: Amount> Piece<N> {
             total,
             steepest: Gain::INFINITE_SLOPE,
             flattest: Gain::ZERO_SLOPE,
-            is_levelled: false,
+            is_routed: false,
             cold_failure: usize::MAX,
         };
         piece.reset_flow();

@@ -3,7 +3,7 @@
 use super::amount::Amount;
 use super::budget::Budget;
 use super::gain::Gain;
-use super::level::level;
+use super::level::{SWEEPS, level};
 use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::solve::{Tuning, solve};
@@ -67,7 +67,7 @@ fn solved<N: Amount>(
     if stopped {
         // Whatever the flow is, it is valid; a few sweeps make it good, and the budget may not forbid the first.
         piece.reset_flow();
-        let _ = level(&mut piece.network, &piece.cost, tuning.sweeps, budget);
+        let _ = level(&mut piece.network, &piece.cost, SWEEPS, budget);
     }
     let network = &piece.network;
     let slots = (0..piece.len()).flat_map(|u| network.needs(u));

@@ -1,6 +1,7 @@
 //! Buffers that the flow algorithms share from piece to piece. Holds no results but the sides.
 
 use super::sides::Side;
+use super::trees::Place;
 
 /// Working space for one thread.
 #[derive(Debug, Default)]
@@ -11,10 +12,12 @@ pub(crate) struct Scratch {
     pub(crate) queue: Vec<u32>,
     /// Nodes still in play.
     pub(crate) live: Vec<u32>,
-    /// By label: the first active node with it.
+    /// By label: the first active root with it.
     pub(crate) heads: Vec<u32>,
     /// By label: how many nodes have it.
     pub(crate) counts: Vec<u32>,
+    /// By node: where it stands in its tree.
+    pub(crate) places: Vec<Place>,
     /// Slots of a path.
     pub(crate) path: Vec<u32>,
 }

@@ -3,7 +3,6 @@
 use super::amount::Amount;
 use super::budget::{Budget, Stopped};
 use super::cold::{Attempt, attempt};
-use super::level::level;
 use super::piece::Piece;
 use super::route::route;
 use super::scratch::Scratch;
@@ -13,10 +12,6 @@ use super::scratch::Scratch;
 pub(crate) struct Tuning {
     /// Blocking flows that a cold start gets. Regular dags need two or three.
     pub(crate) cold_phases: usize,
-    /// Levelling sweeps, once for a piece and all that is cut from it: more do not pay.
-    pub(crate) sweeps: usize,
-    /// Pieces with fewer nodes are not levelled.
-    pub(crate) worth_levelling: usize,
     /// Pieces with fewer nodes are not worth another thread.
     pub(crate) worth_a_thread: usize,
 }
@@ -25,9 +20,7 @@ impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
             cold_phases: 4,
-            sweeps: 8,
-            worth_levelling: 200,
-            worth_a_thread: 4000,
+            worth_a_thread: 1000,
         }
     }
 }
@@ -35,8 +28,9 @@ impl Default for Tuning {
 /// Makes the flow of `piece` maximal and sets the sides: `First` is a closure of greatest value at the price of
 /// the piece. Where all balances are zero there is none better than the chord, and the sides mean nothing.
 ///
-/// A cold start first, which solves regular dags at once; then levelling, then push–relabel. A piece that is
-/// nearly as large as one where the cold start failed does not try it.
+/// A cold start first, which solves regular dags at once; where it fails, pseudoflow goes on from the flow that the
+/// piece brought along, or from the cold start's if it brought none. A piece that is nearly as large as one where
+/// the cold start failed does not try it.
 pub(crate) fn solve<N: Amount>(
     piece: &mut Piece<N>,
     scratch: &mut Scratch,
@@ -44,8 +38,8 @@ pub(crate) fn solve<N: Amount>(
     budget: &dyn Budget,
 ) -> Result<(), Stopped> {
     if piece.len() <= piece.cold_failure / 2 {
-        let kept = piece.is_levelled.then(|| piece.flow());
-        piece.is_levelled = false;
+        let kept = piece.is_routed.then(|| piece.flow());
+        piece.is_routed = false;
         piece.reset_flow();
         if attempt(&mut piece.network, scratch, tuning.cold_phases, budget)? == Attempt::Finished {
             return Ok(());
@@ -53,13 +47,8 @@ pub(crate) fn solve<N: Amount>(
         piece.cold_failure = piece.len();
         if let Some(kept) = kept {
             piece.set_flow(&kept);
-            piece.is_levelled = true;
         }
     }
-    if !piece.is_levelled && piece.len() >= tuning.worth_levelling {
-        piece.reset_flow();
-        piece.is_levelled = true;
-        level(&mut piece.network, &piece.cost, tuning.sweeps, budget)?;
-    }
+    piece.is_routed = true;
     route(&mut piece.network, scratch, budget)
 }

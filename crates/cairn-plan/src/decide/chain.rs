@@ -143,8 +143,15 @@ pub fn decide(
         let reached = gains(dag, &order);
         let mut found = Witnesses::new(&reached);
         if reached != upper && order.len() <= limits.most_for_across {
+            let windows = Windows::new(dag, chain, &solved, &intervals.start);
+            // Quadratic at the worst, and worth it in any round.
+            let forest = windows.lower(&mut upper, &mut Work::new(limits.across, stop));
             let mut work = Work::new(limits_now.across, stop);
-            intervals.look_across(dag, chain, &solved, &mut upper, &mut found, &mut work);
+            intervals.look_for_witnesses(dag, &solved, &mut found, &mut work);
+            if let Some(forest) = forest {
+                windows.tighten(&forest, &mut upper, &mut found, &mut work);
+                found.settle();
+            }
         }
         let refusal = intervals
             .refusal
@@ -383,21 +390,16 @@ impl Intervals {
         self.base.push(base + gained);
     }
 
-    /// Bounds and real sets that leave the chain.
-    fn look_across(
+    /// Real sets inside the intervals, and some that leave the chain.
+    fn look_for_witnesses(
         &self,
         dag: &Dag,
-        chain: &Chain,
         solved: &Solved,
-        upper: &mut [u32],
         found: &mut Witnesses,
         work: &mut Work<'_>,
     ) {
         self.note_inside(solved, found, work);
         witness::greedy(dag, &self.tasks, found, work);
-        found.settle();
-        let windows = Windows::new(dag, chain, solved, &self.start);
-        windows.tighten(upper, found, work);
         found.settle();
     }
 

@@ -5,6 +5,7 @@
 
 use super::compact::compact;
 use cairn_dag::{Dag, TaskId};
+use std::ops::Range;
 
 /// No reward, no interval.
 pub const NONE: u32 = u32::MAX;
@@ -27,11 +28,11 @@ impl Component {
     ///
     /// # Panics
     /// If lengths differ or a number is out of range.
-    pub fn new(needs: &[Vec<u32>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
+    pub fn new(needs: &[impl AsRef<[u32]>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
         assert_eq!(needs.len(), weight.len(), "a weight for each reward");
         let mut need_start = vec![0];
         let mut need = Vec::new();
-        for nodes in needs {
+        for nodes in needs.iter().map(AsRef::as_ref) {
             assert!(
                 nodes.iter().all(|&v| (v as usize) < gate.len()),
                 "nodes exist"
@@ -183,7 +184,6 @@ pub fn components(dag: &Dag, interval: &[u32], only: Option<u32>) -> Vec<Placed>
     let wanted = |at: u32| at != NONE && only.is_none_or(|o| o == at);
     let n = dag.len();
     let gained = gained_in(dag, interval);
-    let colour = colours(dag, interval, &gained);
     // Out-copies are 0..n, in-copies n..2n.
     let mut sets = DisjointSets::new(2 * n);
     for v in dag.tasks() {
@@ -200,9 +200,11 @@ pub fn components(dag: &Dag, interval: &[u32], only: Option<u32>) -> Vec<Placed>
             sets.join(n as u32 + v.0, v.0);
         }
     }
+    let part: Vec<u32> = (0..2 * n as u32).map(|copy| sets.find(copy)).collect();
+    let colour = colours(dag, interval, &gained, &part);
     let mut nodes: Vec<(u32, u32, u64, TaskId)> = (dag.tasks())
         .filter(|v| wanted(interval[v.index()]))
-        .map(|v| (interval[v.index()], sets.find(v.0), colour[v.index()], v))
+        .map(|v| (interval[v.index()], part[v.index()], colour[v.index()], v))
         .collect();
     nodes.sort_unstable();
     let mut local = vec![NONE; n];
@@ -242,8 +244,9 @@ fn cut_out(
     tasks: &[TaskId],
     at: u32,
 ) -> Component {
-    // Each in-copy of the component once.
-    let mut rewards: Vec<(Vec<u32>, TaskId)> = Vec::new();
+    // Each in-copy of the component once: what it needs lies in `pool`.
+    let mut pool: Vec<u32> = Vec::new();
+    let mut rewards: Vec<(Range<usize>, TaskId)> = Vec::new();
     for &task in tasks {
         for &child in dag.children(task) {
             if gained[child.index()] != at || std::mem::replace(&mut is_taken[child.index()], true)
@@ -251,18 +254,20 @@ fn cut_out(
                 continue;
             }
             let here = |p: &&TaskId| interval[p.index()] == at;
-            let mut needs: Vec<u32> = (dag.parents(child).iter().filter(here))
-                .map(|p| local[p.index()])
-                .collect();
-            needs.sort_unstable();
-            rewards.push((needs, child));
+            let start = pool.len();
+            pool.extend((dag.parents(child).iter().filter(here)).map(|p| local[p.index()]));
+            pool[start..].sort_unstable();
+            rewards.push((start..pool.len(), child));
         }
     }
-    rewards.sort_unstable();
-    let mut needs: Vec<Vec<u32>> = Vec::new();
+    rewards.sort_unstable_by(|(a, x), (b, y)| {
+        (pool[a.clone()].cmp(&pool[b.clone()])).then_with(|| x.cmp(y))
+    });
+    let mut needs: Vec<&[u32]> = Vec::new();
     let mut weight: Vec<u32> = Vec::new();
     let mut gate = vec![NONE; tasks.len()];
-    for (nodes, child) in rewards {
+    for (range, child) in rewards {
+        let nodes = &pool[range];
         if needs.last() == Some(&nodes) {
             weight[needs.len() - 1] += 1;
         } else {
@@ -276,37 +281,41 @@ fn cut_out(
     Component::new(&needs, weight, gate)
 }
 
-/// Colour refinement over all intervals at once: equal colours where a few rounds see no difference.
-fn colours(dag: &Dag, interval: &[u32], gained: &[u32]) -> Vec<u64> {
+/// Colour refinement over all intervals at once: equal colours where a few rounds see no difference. `part` tells,
+/// for the out-copy of each task and then for each in-copy, the component; those that no other has the size of are
+/// left without colours, as nothing can equal them.
+fn colours(dag: &Dag, interval: &[u32], gained: &[u32], part: &[u32]) -> Vec<u64> {
     const ROUNDS: usize = 6;
     let n = dag.len();
+    let mut size = vec![0u32; 2 * n];
+    (part.iter()).for_each(|&p| size[p as usize] += 1);
+    let mut alike = vec![0u32; 2 * n + 1];
+    (size.iter()).for_each(|&size| alike[size as usize] += 1);
+    let has_alike = |copy: &usize| alike[size[part[*copy] as usize] as usize] > 1;
+    let outs: Vec<usize> = (0..n).filter(has_alike).collect();
+    let ins: Vec<usize> = (n..2 * n).filter(has_alike).map(|copy| copy - n).collect();
     let mut out = vec![1u64; n];
     let mut into = vec![2u64; n];
+    let is_joined = |v: usize| gained[v] != NONE && interval[v] == gained[v];
     for _ in 0..ROUNDS {
-        let own = |other: &[u64], v: TaskId| {
-            let same = gained[v.index()] != NONE && interval[v.index()] == gained[v.index()];
-            if same { other[v.index()] } else { 0 }
+        let next_out = |&v: &usize| {
+            let children = dag.children(TaskId::new(v)).iter().map(|c| c.index());
+            let seen = children.filter(|&c| gained[c] == interval[v]);
+            let sum = seen.fold(0u64, |s, c| s.wrapping_add(mix(into[c], 7)));
+            let own = if is_joined(v) { into[v] } else { 0 };
+            mix(mix(out[v], sum), own)
         };
-        let next_out = (dag.tasks())
-            .map(|v| {
-                let here = interval[v.index()];
-                let seen = dag.children(v).iter().filter(|c| gained[c.index()] == here);
-                let sum = seen.fold(0u64, |s, c| s.wrapping_add(mix(into[c.index()], 7)));
-                mix(mix(out[v.index()], sum), own(&into, v))
-            })
-            .collect();
-        let next_into = (dag.tasks())
-            .map(|v| {
-                let here = gained[v.index()];
-                let seen = dag
-                    .parents(v)
-                    .iter()
-                    .filter(|p| interval[p.index()] == here);
-                let sum = seen.fold(0u64, |s, p| s.wrapping_add(mix(out[p.index()], 9)));
-                mix(mix(into[v.index()], sum), own(&out, v))
-            })
-            .collect();
-        (out, into) = (next_out, next_into);
+        let next_into = |&v: &usize| {
+            let parents = dag.parents(TaskId::new(v)).iter().map(|p| p.index());
+            let seen = parents.filter(|&p| interval[p] == gained[v]);
+            let sum = seen.fold(0u64, |s, p| s.wrapping_add(mix(out[p], 9)));
+            let own = if is_joined(v) { out[v] } else { 0 };
+            mix(mix(into[v], sum), own)
+        };
+        let next_outs: Vec<u64> = outs.iter().map(next_out).collect();
+        let next_ins: Vec<u64> = ins.iter().map(next_into).collect();
+        outs.iter().zip(next_outs).for_each(|(&v, c)| out[v] = c);
+        ins.iter().zip(next_ins).for_each(|(&v, c)| into[v] = c);
     }
     out
 }

@@ -1,7 +1,6 @@
 //! A bound across intervals: components that may start only after enough of another one is done.
 //! Knows profiles and ancestors, not how profiles were found.
 
-use super::component::NONE;
 use super::convolution::{NEVER, convolve};
 use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
@@ -183,27 +182,19 @@ impl Forest {
 }
 
 /// For each part the other part, as late in the chain as possible, of which at least so many tasks are ancestors
-/// of every entry.
+/// of every entry. O(arcs·tasks/64).
 fn controllers(
     dag: &Dag,
     parts: &[Part<'_>],
     work: &mut Work<'_>,
 ) -> Option<Vec<Option<(usize, usize)>>> {
-    let mut part_of = vec![NONE; dag.len()];
-    for (i, part) in parts.iter().enumerate() {
-        part.tasks
-            .iter()
-            .for_each(|t| part_of[t.index()] = i as u32);
-    }
-    let mut seen = vec![0u32; dag.len()];
-    let mut tick = 0;
+    let ancestors = Ancestors::new(dag, parts, work)?;
     let mut found = Vec::with_capacity(parts.len());
     for (d, part) in parts.iter().enumerate() {
         // (part, how many of its tasks are ancestors of every entry so far), sorted by part.
-        let mut common: Option<Vec<(u32, usize)>> = None;
+        let mut common: Option<Vec<(usize, usize)>> = None;
         for &entry in &part.entries {
-            tick += 1;
-            let counts = ancestors_by_part(dag, entry, &part_of, &mut seen, tick, work)?;
+            let counts = ancestors.by_part(entry, work)?;
             common = Some(match common {
                 None => counts,
                 Some(before) => in_both(&before, &counts),
@@ -213,46 +204,90 @@ fn controllers(
             }
         }
         let others = common.unwrap_or_default().into_iter();
-        let others = others.filter(|&(c, _)| c as usize != d && c != NONE);
-        let best = others.max_by_key(|&(c, after)| (parts[c as usize].interval, after, c));
-        found.push(best.map(|(c, after)| (c as usize, after)));
+        let others = others.filter(|&(c, _)| c != d);
+        found.push(others.max_by_key(|&(c, after)| (parts[c].interval, after, c)));
     }
     Some(found)
 }
 
-fn ancestors_by_part(
-    dag: &Dag,
-    task: TaskId,
-    part_of: &[u32],
-    seen: &mut [u32],
-    tick: u32,
-    work: &mut Work<'_>,
-) -> Option<Vec<(u32, usize)>> {
-    let mut stack = vec![task];
-    let mut parts = Vec::new();
-    while let Some(v) = stack.pop() {
-        if !work.spend(1 + dag.parents(v).len() as u64) {
+/// All ancestors of each task, as bits sorted by part.
+struct Ancestors {
+    /// By task, `words` each.
+    bits: Vec<u64>,
+    words: usize,
+    /// By part: where its bits end; the first starts at 0.
+    ends: Vec<usize>,
+}
+
+impl Ancestors {
+    fn new(dag: &Dag, parts: &[Part<'_>], work: &mut Work<'_>) -> Option<Ancestors> {
+        let mut bit = vec![None; dag.len()];
+        let mut ends = Vec::with_capacity(parts.len());
+        let mut next = 0usize;
+        for part in parts {
+            for task in part.tasks {
+                bit[task.index()] = Some(next);
+                next += 1;
+            }
+            ends.push(next);
+        }
+        let words = next.div_ceil(64);
+        if !work.spend((dag.arc_count() * words) as u64 / 8) {
             return None;
         }
-        for &p in dag.parents(v) {
-            if std::mem::replace(&mut seen[p.index()], tick) != tick {
-                parts.push(part_of[p.index()]);
-                stack.push(p);
+        let mut bits = vec![0u64; dag.len() * words];
+        for &task in dag.topological_order() {
+            let own = task.index() * words;
+            for parent in dag.parents(task) {
+                let theirs = parent.index() * words;
+                for word in 0..words {
+                    bits[own + word] |= bits[theirs + word];
+                }
+                if let Some(bit) = bit[parent.index()] {
+                    bits[own + bit / 64] |= 1 << (bit % 64);
+                }
             }
         }
+        Some(Ancestors { bits, words, ends })
     }
-    parts.sort_unstable();
-    Some(
-        parts
-            .chunk_by(|a, b| a == b)
-            .map(|run| (run[0], run.len()))
-            .collect(),
-    )
+
+    /// The parts that have ancestors of `task`, and how many, sorted by part. O(tasks/64 + parts).
+    fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(usize, usize)>> {
+        if !work.spend((self.words + self.ends.len()) as u64 / 8) {
+            return None;
+        }
+        let bits = &self.bits[task.index() * self.words..][..self.words];
+        // Bits before the given one.
+        let below = |end: usize| {
+            if end % 64 == 0 {
+                0
+            } else {
+                u64::MAX >> (64 - end % 64)
+            }
+        };
+        let mut counts = Vec::new();
+        let (mut word, mut before, mut start) = (0, 0, 0);
+        for (part, &end) in self.ends.iter().enumerate() {
+            while word < end / 64 {
+                before += bits[word].count_ones() as usize;
+                word += 1;
+            }
+            let rest = bits
+                .get(word)
+                .map_or(0, |bits| (bits & below(end)).count_ones());
+            let count = before + rest as usize;
+            if count > start {
+                counts.push((part, count - start));
+            }
+            start = count;
+        }
+        Some(counts)
+    }
 }
 
 /// Parts in both lists with the smaller count.
-fn in_both(a: &[(u32, usize)], b: &[(u32, usize)]) -> Vec<(u32, usize)> {
-    let count_in_b = |part: u32| b.binary_search_by_key(&part, |e| e.0).ok().map(|i| b[i].1);
+fn in_both(a: &[(usize, usize)], b: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let count_in_b = |part: usize| b.binary_search_by_key(&part, |e| e.0).ok().map(|i| b[i].1);
     (a.iter())
         .filter_map(|&(part, count)| Some((part, count.min(count_in_b(part)?))))
         .collect()

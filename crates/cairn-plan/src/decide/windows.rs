@@ -48,17 +48,25 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Lowers `upper` and raises `found` until they meet, nothing helps, or the budget is gone.
-    pub(super) fn tighten(&self, upper: &mut [u32], found: &mut Witnesses, work: &mut Work<'_>) {
+    /// Lowers `upper` to the bound of the forest of all components. `None` when the budget runs out before that.
+    pub(super) fn lower(&self, upper: &mut [u32], work: &mut Work<'_>) -> Option<Forest> {
+        let forest = Forest::new(self.dag, &self.parts_outside(NONE, NONE), work)?;
+        lower_to(upper, &forest.bound(work)?);
+        Some(forest)
+    }
+
+    /// Lowers `upper` and raises `found` until they meet, nothing helps, or the budget is gone. `forest` is that of
+    /// [`lower`](Windows::lower).
+    pub(super) fn tighten(
+        &self,
+        forest: &Forest,
+        upper: &mut [u32],
+        found: &mut Witnesses,
+        work: &mut Work<'_>,
+    ) {
         let parts = self.parts_outside(NONE, NONE);
-        let Some(forest) = Forest::new(self.dag, &parts, work) else {
-            return;
-        };
-        if let Some(bound) = forest.bound(work) {
-            lower_to(upper, &bound);
-        }
         work.lend(40_000_000, |part| {
-            self.note_allocations(&forest, &parts, upper, found, part);
+            self.note_allocations(forest, &parts, upper, found, part);
         });
         found.settle();
         let intervals = self.start.len() - 1;

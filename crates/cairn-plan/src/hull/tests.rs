@@ -132,7 +132,7 @@ proptest! {
     fn stopped_early_it_is_still_right(
         (dag, weights) in any_weighted_dag(60),
         checks in 0usize..40,
-        tuning in 0usize..4,
+        tuning in 0usize..3,
     ) {
         let whole = full(&dag, &weights);
         let part = tuned_hull(&dag, &weights, &tunings()[tuning], &stop_after(checks)).unwrap();

@@ -1,0 +1,281 @@
+//! One round of pseudoflow: trees gather surplus and carry it towards deficits. Knows labels, not what comes after.
+
+use super::amount::Amount;
+use super::budget::{Budget, Stopped, check};
+use super::network::{NONE, Network, Slot};
+use super::route::active_amount;
+use super::scratch::Scratch;
+
+/// Units of work after which to ask whether to stop: some milliseconds.
+const WORK_A_CHECK: usize = 1 << 18;
+
+/// Where a node stands in its tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The slot that leads to the parent, or `NONE` for a root.
+    parent: u32,
+    /// The first child.
+    child: u32,
+    /// The next child of the same parent; for a root that waits in a bucket, the next root there.
+    next: u32,
+    /// The child of the same parent before this one.
+    previous: u32,
+}
+
+/// A tree of one node.
+const ALONE: Place = Place {
+    parent: NONE,
+    child: NONE,
+    next: NONE,
+    previous: NONE,
+};
+
+/// Pseudoflow with highest labels first (Hochbaum 2008; Chandran and Hochbaum 2009), told for surplus; when
+/// pulling, deficits move, and every arc leads the other way.
+///
+/// The nodes stand in trees, and only roots have balances. The labels are lower bounds on the distance to a
+/// deficit, never smaller at a child than at its parent. A root with surplus looks, among the nodes of its tree
+/// that share its label, for an arc that leads one label down and has room. The tree is hung there by that arc, and
+/// the surplus runs along the tree's arcs to the root of the other; where an arc is too narrow, what is behind it
+/// becomes a tree of its own with what is left over. Where no such arc is found, the nodes rise by a label. Trees
+/// remember where surplus can run, so that large amounts travel far for the price of the path alone.
+pub(crate) struct Trees<'a, N, const PULL: bool> {
+    network: &'a mut Network<N>,
+    places: &'a mut Vec<Place>,
+    heads: &'a mut Vec<u32>,
+    counts: &'a mut Vec<u32>,
+    /// No active root has a higher label.
+    highest: usize,
+    /// Nodes above a label that nobody has are cut off until the next round.
+    gap: u32,
+    work: usize,
+}
+
+impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
+    /// Every node a tree of its own; the labelled ones are those in the queue of `scratch`.
+    pub(crate) fn new(network: &'a mut Network<N>, scratch: &'a mut Scratch) -> Self {
+        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[u as usize]);
+        // Nodes that climb above this wait for the next round.
+        let labels = 2 * farthest as usize + 64;
+        scratch.heads.clear();
+        scratch.heads.resize(labels, NONE);
+        scratch.counts.clear();
+        scratch.counts.resize(labels + 1, 0);
+        scratch.places.clear();
+        scratch.places.resize(network.len(), ALONE);
+        let mut trees = Trees {
+            network,
+            places: &mut scratch.places,
+            heads: &mut scratch.heads,
+            counts: &mut scratch.counts,
+            highest: 0,
+            gap: NONE,
+            work: 0,
+        };
+        for &u in &scratch.queue {
+            let u = u as usize;
+            trees.counts[trees.network.labels[u] as usize] += 1;
+            if trees.amount(u) > N::ZERO {
+                trees.activate(u);
+            }
+        }
+        trees
+    }
+
+    /// Goes on until no root is active, or about `work` slots have been looked at.
+    pub(crate) fn run(&mut self, work: usize, budget: &dyn Budget) -> Result<(), Stopped> {
+        let mut next_check = WORK_A_CHECK;
+        while self.work <= work {
+            if self.work > next_check {
+                check(budget)?;
+                next_check = self.work + WORK_A_CHECK;
+            }
+            while self.highest > 0 && self.heads[self.highest] == NONE {
+                self.highest -= 1;
+            }
+            let root = self.heads[self.highest];
+            if root == NONE {
+                break;
+            }
+            self.heads[self.highest] = self.places[root as usize].next;
+            if self.network.labels[root as usize] <= self.gap {
+                self.grow(root as usize);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a root has to give away.
+    #[inline(always)]
+    fn amount(&self, root: usize) -> N {
+        active_amount::<N, PULL>(self.network.nodes[root].balance)
+    }
+
+    /// Puts a root with something to give into the bucket of its label.
+    #[inline(always)]
+    fn activate(&mut self, root: usize) {
+        let label = self.network.labels[root] as usize;
+        self.places[root].next = self.heads[label];
+        self.heads[label] = root as u32;
+        self.highest = self.highest.max(label);
+    }
+
+    /// Hangs the tree of `root` into another one label down, or lifts what cannot go there.
+    fn grow(&mut self, root: usize) {
+        let label = self.network.labels[root];
+        let mut u = root;
+        'node: loop {
+            if let Some(slot) = self.way_down(u, label) {
+                self.hang(u, slot);
+                self.send(root);
+                return;
+            }
+            let mut child = self.places[u].child;
+            loop {
+                while child != NONE && self.network.labels[child as usize] != label {
+                    child = self.places[child as usize].next;
+                    self.work += 1;
+                }
+                if child != NONE {
+                    u = child as usize;
+                    continue 'node;
+                }
+                self.lift(u, label);
+                if u == root {
+                    if label < self.gap && label as usize + 1 < self.heads.len() {
+                        self.activate(root);
+                    }
+                    return;
+                }
+                child = self.places[u].next;
+                u = self.parent(u);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn parent(&self, u: usize) -> usize {
+        self.network.slots[self.places[u].parent as usize].to as usize
+    }
+
+    /// The next slot of `u` with room that leads one label down.
+    #[inline(always)]
+    fn way_down(&mut self, u: usize, label: u32) -> Option<usize> {
+        if label == 0 {
+            return None;
+        }
+        let first = self.network.needs(u).start;
+        let start = first + self.network.nodes[u].cursor as usize;
+        let labels = &self.network.labels;
+        let slots = &self.network.slots[start..self.network.dependants(u).end];
+        let leads_down = |arc: &Slot<N>| {
+            labels[arc.to as usize].wrapping_add(1) == label
+                && (is_unlimited::<PULL>(u, arc.to) || arc.flow > N::ZERO)
+        };
+        let found = slots.iter().position(leads_down);
+        let passed = found.unwrap_or(slots.len());
+        self.work += passed + 1;
+        self.network.nodes[u].cursor += passed as u32;
+        found.map(|_| start + passed)
+    }
+
+    fn lift(&mut self, u: usize, label: u32) {
+        self.counts[label as usize] -= 1;
+        if self.counts[label as usize] == 0 {
+            self.gap = self.gap.min(label);
+        }
+        self.counts[label as usize + 1] += 1;
+        self.network.labels[u] = label + 1;
+        self.network.nodes[u].cursor = 0;
+        self.work += 1;
+    }
+
+    /// Makes `u` the root of its tree and hangs it where `slot` leads.
+    fn hang(&mut self, u: usize, slot: usize) {
+        let (mut u, mut slot) = (u, slot);
+        loop {
+            let above = self.places[u].parent;
+            self.cut_off(u);
+            self.join(u, slot);
+            self.work += 1;
+            if above == NONE {
+                return;
+            }
+            let arc = self.network.slots[above as usize];
+            (u, slot) = (arc.to as usize, arc.mate as usize);
+        }
+    }
+
+    /// Makes `u` the first child of the node that `slot` leads to.
+    fn join(&mut self, u: usize, slot: usize) {
+        let parent = self.network.slots[slot].to as usize;
+        let next = self.places[parent].child;
+        let place = &mut self.places[u];
+        place.parent = slot as u32;
+        place.previous = NONE;
+        place.next = next;
+        if next != NONE {
+            self.places[next as usize].previous = u as u32;
+        }
+        self.places[parent].child = u as u32;
+    }
+
+    /// Makes `u` a root, with all that is below it.
+    fn cut_off(&mut self, u: usize) {
+        let place = self.places[u];
+        if place.parent == NONE {
+            return;
+        }
+        match place.previous {
+            NONE => {
+                let parent = self.parent(u);
+                self.places[parent].child = place.next;
+            }
+            previous => self.places[previous as usize].next = place.next,
+        }
+        if place.next != NONE {
+            self.places[place.next as usize].previous = place.previous;
+        }
+        self.places[u].parent = NONE;
+    }
+
+    /// Sends all that `from` has, which was a root till now, to the root of its tree.
+    fn send(&mut self, from: usize) {
+        let mut left = self.amount(from);
+        self.network.nodes[from].balance = N::ZERO;
+        let mut u = from;
+        while self.places[u].parent != NONE {
+            self.work += 1;
+            let slot = self.places[u].parent as usize;
+            let arc = self.network.slots[slot];
+            if is_unlimited::<PULL>(u, arc.to) {
+                self.network.add_flow(slot, left);
+            } else {
+                let amount = arc.flow.min(left);
+                self.network.add_flow(slot, -amount);
+                if amount < left {
+                    self.cut_off(u);
+                    self.network.nodes[u].balance = active_amount::<N, PULL>(left - amount);
+                    self.activate(u);
+                    left = amount;
+                    if left == N::ZERO {
+                        return;
+                    }
+                }
+            }
+            u = arc.to as usize;
+        }
+        let before = self.amount(u);
+        self.network.nodes[u].balance += active_amount::<N, PULL>(left);
+        if before <= N::ZERO && before + left > N::ZERO {
+            self.activate(u);
+        }
+    }
+}
+
+/// Whether any amount may move from `u` to its neighbour: towards a need when pushing, towards a dependant when
+/// pulling. Needs have smaller numbers than their dependants.
+#[inline(always)]
+fn is_unlimited<const PULL: bool>(u: usize, neighbour: u32) -> bool {
+    ((neighbour as usize) < u) != PULL
+}
