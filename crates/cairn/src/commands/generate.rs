@@ -62,7 +62,7 @@ pub(crate) fn families_help() -> String {
     let mut text = "Families:\n".to_owned();
     for entry in Family::catalogue() {
         let usage = format!("{} {}", entry.name, entry.arguments);
-        let options: String = entry.options.iter().map(|o| format!(" [--{o}]")).collect();
+        let options: String = entry.options.iter().map(|o| format!(" [{o}]")).collect();
         text += &format!("  {usage:28} {}{options}\n", entry.about);
     }
     text + "\nExamples:\n  cairn gen mesh 100 -o mesh.dag\n  cairn gen layered 100 1000 3 --seed 7 -o random.jsonl\n  cairn gen fft 4 --to dot"
