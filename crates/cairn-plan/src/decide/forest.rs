@@ -258,13 +258,7 @@ impl Ancestors {
         }
         let bits = &self.bits[task.index() * self.words..][..self.words];
         // Bits before the given one.
-        let below = |end: usize| {
-            if end % 64 == 0 {
-                0
-            } else {
-                u64::MAX >> (64 - end % 64)
-            }
-        };
+        let below = |end: usize| (1u64 << (end % 64)) - 1;
         let mut counts = Vec::new();
         let (mut word, mut before, mut start) = (0, 0, 0);
         for (part, &end) in self.ends.iter().enumerate() {
@@ -291,4 +285,35 @@ fn in_both(a: &[(usize, usize)], b: &[(usize, usize)]) -> Vec<(usize, usize)> {
     (a.iter())
         .filter_map(|&(part, count)| Some((part, count.min(count_in_b(part)?))))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The bits count what a search finds, over several words and with tasks that lie in no part.
+        #[test]
+        fn ancestors_agree_with_a_search(dag in any_dag(200), parts in 1usize..70) {
+            let groups: Vec<Vec<TaskId>> = (1..=parts)
+                .map(|i| dag.tasks().filter(|t| t.index() * 7 % (parts + 1) == i).collect())
+                .collect();
+            let all: Vec<Part<'_>> = (groups.iter())
+                .map(|tasks| Part { upper: &[], tasks, entries: Vec::new(), interval: 0 })
+                .collect();
+            let never = || false;
+            let mut work = Work::new(u64::MAX, &never);
+            let ancestors = Ancestors::new(&dag, &all, &mut work).unwrap();
+            for task in dag.tasks() {
+                let above = dag.ancestors(&[task]);
+                let expected: Vec<(usize, usize)> = (groups.iter().enumerate())
+                    .map(|(i, group)| (i, group.iter().filter(|t| above.contains(t)).count()))
+                    .filter(|&(_, count)| count > 0)
+                    .collect();
+                prop_assert_eq!(ancestors.by_part(task, &mut work).unwrap(), expected);
+            }
+        }
+    }
 }
