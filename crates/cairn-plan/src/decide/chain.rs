@@ -4,8 +4,10 @@ use super::component::{Component, NONE, Placed, components};
 use super::convolution::{convolve, signed};
 use super::improve::{gains, improve};
 use super::knowledge::Knowledge;
+use super::pair;
 use super::solve::{Effort, solve};
-use super::verdict::{Refusal, Verdict};
+use super::split_pair::{self, Part};
+use super::verdict::{Conflict, Refusal, Verdict};
 use super::windows::Windows;
 use super::witness::{self, Witnesses};
 use crate::work::Work;
@@ -40,6 +42,8 @@ pub struct Limits {
     pub across: u64,
     /// Steps for making an order better that is not proved optimal.
     pub improve: u64,
+    /// Steps for finding two steps that show why no IC-optimal order exists.
+    pub pair: u64,
     /// With fewer nonsinks than this, bounds across intervals are tried: they take quadratic time and space.
     pub most_for_across: usize,
     /// How often to try, each time with eight times the steps of the time before, until the dag is decided.
@@ -56,6 +60,7 @@ impl Default for Limits {
             components: 1_000_000_000,
             across: 200_000_000,
             improve: 60_000_000,
+            pair: 20_000_000,
             most_for_across: 12_000,
             rounds: 3,
             most_to_polish: 2_500,
@@ -70,6 +75,7 @@ impl Limits {
             components: 0,
             across: 0,
             improve: 0,
+            pair: 0,
             rounds: 1,
             ..Limits::default()
         }
@@ -180,11 +186,16 @@ pub fn decide(
         order_gains = gains(dag, &order);
         (order_gains.iter().enumerate()).for_each(|(t, &g)| found.note(t, g));
     }
-    let verdict = if order_gains == upper {
-        debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
-        Verdict::Optimal
-    } else {
-        refusal.map_or(Verdict::Open, Verdict::NoneExists)
+    let verdict = match refusal {
+        _ if order_gains == upper => {
+            debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
+            Verdict::Optimal
+        }
+        None => Verdict::Open,
+        Some(mut refusal) => {
+            solved.look_for_pair(&mut refusal, &start, &mut Work::new(limits.pair, stop));
+            Verdict::NoneExists(refusal)
+        }
     };
     Decision {
         witness: found.gains().to_vec(),
@@ -294,6 +305,46 @@ impl Solved {
     }
 }
 
+impl Solved {
+    /// Looks for two steps that conflict, in the component or in the interval that refuses. `start` tells the
+    /// nonsinks before each interval.
+    fn look_for_pair(&self, refusal: &mut Refusal, start: &[usize], work: &mut Work<'_>) {
+        match refusal {
+            Refusal::Crossing { .. } => {}
+            Refusal::Component {
+                tasks, conflict, ..
+            } => {
+                let is_it = |placed: &Placed| placed.tasks == *tasks;
+                let i = self.placed.iter().position(is_it).expect("one of them");
+                let known = &self.known[self.class[i]];
+                *conflict = pair::look(&self.placed[i].component, tasks, known, work);
+            }
+            Refusal::Sum {
+                from,
+                to,
+                step,
+                conflict,
+            } => {
+                let j = start.windows(2).position(|w| w == [*from, *to]);
+                let j = j.expect("one of them") as u32;
+                let here = self.placed.iter().zip(&self.class);
+                let parts: Vec<Part<'_>> = here
+                    .filter(|(placed, _)| placed.interval == j)
+                    .map(|(placed, &class)| {
+                        let known = &self.known[class];
+                        let order = known.order.iter();
+                        Part {
+                            profile: &known.profile,
+                            order: order.map(|&v| placed.tasks[v as usize]).collect(),
+                        }
+                    })
+                    .collect();
+                *conflict = split_pair::look(&parts, *step - *from, work);
+            }
+        }
+    }
+}
+
 /// How often each method had the last word, most often first.
 fn methods(solved: &Solved) -> Vec<(&'static str, usize)> {
     let mut count: Vec<(&'static str, usize)> = Vec::new();
@@ -382,8 +433,12 @@ impl Intervals {
                 let all_admit = knowns.iter().all(|k| k.admits == Some(true));
                 let sum = sum.as_ref().filter(|_| all_admit)?;
                 let step = (0..reached.len()).find(|&t| reached[t] as i32 != sum[t])?;
-                let step = from + step;
-                Some(Refusal::Sum { from, to, step })
+                Some(Refusal::Sum {
+                    from,
+                    to,
+                    step: from + step,
+                    conflict: Conflict::Unknown,
+                })
             });
         }
         self.start.push(to);
@@ -470,6 +525,7 @@ fn refuses(
         tasks: solved.placed[parts[refusing]].tasks.clone(),
         method,
         states,
+        conflict: Conflict::Unknown,
     })
 }
 

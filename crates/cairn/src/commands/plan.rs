@@ -10,7 +10,7 @@ use crate::limits::{self, Clock};
 use crate::output::{Output, write_file};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
-use cairn_plan::decide::Refusal;
+use cairn_plan::decide::{Conflict, Refusal};
 use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
 use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
@@ -531,6 +531,13 @@ impl Report<'_> {
 /// The proof for machines.
 pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
     let names = |set: &[TaskId]| -> Vec<&str> { set.iter().map(|&t| flow.name(t)).collect() };
+    let pair = |conflict: &Conflict| match conflict {
+        Conflict::Pair(pair) => json!({
+            "steps": pair.steps, "gains": pair.gains,
+            "sets": [names(&pair.smaller), pair.larger.as_deref().map(names)],
+        }),
+        Conflict::NoPair | Conflict::Unknown => Value::Null,
+    };
     match &plan.evidence {
         Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
         Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
@@ -543,11 +550,18 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             tasks,
             method,
             states,
+            conflict,
         }) => json!({
             "by": "exhaustive", "from": from, "to": to, "tasks": names(tasks), "method": method, "states": states,
+            "pair": pair(conflict),
         }),
-        Evidence::Refusal(Refusal::Sum { from, to, step }) => {
-            json!({ "by": "merge", "from": from, "to": to, "step": step })
+        Evidence::Refusal(Refusal::Sum {
+            from,
+            to,
+            step,
+            conflict,
+        }) => {
+            json!({ "by": "merge", "from": from, "to": to, "step": step, "pair": pair(conflict) })
         }
         Evidence::Refusal(Refusal::Crossing {
             vertex,
@@ -625,19 +639,53 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
                 to,
                 tasks,
                 states,
+                conflict,
                 ..
             }),
         ) => format!(
             "no IC-optimal order exists, proved: between steps {from} and {to} the tasks {} admit none\n            \
-             (search over {states} states exhausted)",
-            list(tasks)
+             (search over {states} states exhausted){}",
+            list(tasks),
+            conflict_words(conflict, list)
         ),
-        (_, Evidence::Refusal(Refusal::Sum { from, to, step })) => format!(
-            "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}"
+        (
+            _,
+            Evidence::Refusal(Refusal::Sum {
+                from,
+                to,
+                step,
+                conflict,
+            }),
+        ) => format!(
+            "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}{}",
+            conflict_words(conflict, list)
         ),
         (_, Evidence::Blocks(obstacle)) => {
             format!("no IC-optimal order exists, proved: {obstacle}")
         }
         (_, _) => "no IC-optimal order exists, proved".to_owned(),
+    }
+}
+
+/// The two steps that conflict, after the tasks among which they do. Empty where it is not known whether two do.
+fn conflict_words(conflict: &Conflict, list: impl Fn(&[TaskId]) -> String) -> String {
+    match conflict {
+        Conflict::Pair(pair) => {
+            let [s, t] = pair.steps;
+            let [gain, more] = pair.gains;
+            let larger = match &pair.larger {
+                Some(set) => format!("set of {t} as good as {} ({more})", list(set)),
+                None => format!("best set of {t} (at least {more})"),
+            };
+            format!(
+                ";\n            among them the best sets of {s}, such as {} ({gain} made eligible),\n            \
+                 lie in no {larger}",
+                list(&pair.smaller)
+            )
+        }
+        Conflict::NoPair => {
+            ";\n            no two steps alone conflict: it takes more of them".to_owned()
+        }
+        Conflict::Unknown => String::new(),
     }
 }
