@@ -665,7 +665,7 @@ mod tests {
             let count = AtomicU32::new(0);
             let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
             let decision = decide(&dag, &chain, &Limits::default(), &stop);
-            compare(&dag, &decision)?;
+            compare(&dag, &decision, false)?;
         }
     }
 
@@ -697,13 +697,55 @@ mod tests {
         assert!(proofs > 100, "{proofs}");
     }
 
+    /// Two forks, one of them a pair that gains twice as much together: parts that admit an order, their sum does not.
+    #[test]
+    fn the_pair_of_a_sum() {
+        let arcs = vec![
+            (0, 3),
+            (0, 4),
+            (1, 5),
+            (2, 5),
+            (1, 6),
+            (2, 6),
+            (1, 7),
+            (2, 7),
+            (1, 8),
+            (2, 8),
+        ];
+        let dag = Dag::from_arcs(9, arcs).unwrap();
+        let decision = decide(&dag, &obvious_chain(&dag), &Limits::default(), &|| false);
+        let Verdict::NoneExists(Refusal::Sum {
+            conflict: Conflict::Pair(pair),
+            ..
+        }) = decision.verdict
+        else {
+            panic!("{:?}", decision.verdict);
+        };
+        assert_eq!((pair.steps, pair.gains), ([1, 2], [2, 4]));
+        assert_eq!(pair.smaller, [TaskId(0)]);
+        assert_eq!(pair.larger, Some(vec![TaskId(1), TaskId(2)]));
+        let quick = decide(
+            &dag,
+            &obvious_chain(&dag),
+            &Limits {
+                pair: 0,
+                ..Limits::default()
+            },
+            &|| false,
+        );
+        let Verdict::NoneExists(Refusal::Sum { conflict, .. }) = quick.verdict else {
+            panic!("{:?}", quick.verdict);
+        };
+        assert_eq!(conflict, Conflict::Unknown);
+    }
+
     fn check(dag: &Dag, limits: &Limits) -> Result<Verdict, TestCaseError> {
         let decision = decide(dag, &obvious_chain(dag), limits, &|| false);
-        compare(dag, &decision)?;
+        compare(dag, &decision, limits.component.enumerate)?;
         Ok(decision.verdict)
     }
 
-    fn compare(dag: &Dag, decision: &Decision) -> Result<(), TestCaseError> {
+    fn compare(dag: &Dag, decision: &Decision, is_all: bool) -> Result<(), TestCaseError> {
         let best = best_profile(dag);
         let sources = dag.sources().count();
         prop_assert_eq!(&decision.gains, &gains(dag, &decision.order));
@@ -718,15 +760,98 @@ mod tests {
             Verdict::Optimal => prop_assert!(admits),
             Verdict::NoneExists(refusal) => {
                 prop_assert!(!admits);
-                check_refusal(dag, refusal)?;
+                check_refusal(dag, &decision.order, refusal, is_all)?;
             }
             Verdict::Open => {}
         }
         Ok(())
     }
 
-    /// The sets of a crossing are real, of the sizes claimed, and gain what is claimed.
-    fn check_refusal(dag: &Dag, refusal: &Refusal) -> Result<(), TestCaseError> {
+    /// The sets of a refusal are real, of the sizes claimed, gain what is claimed, and conflict. `order` passes
+    /// through the vertices. With `is_all`, a pair is shown whenever there is one.
+    fn check_refusal(
+        dag: &Dag,
+        order: &[TaskId],
+        refusal: &Refusal,
+        is_all: bool,
+    ) -> Result<(), TestCaseError> {
+        match refusal {
+            Refusal::Crossing { .. } => check_crossing(dag, refusal),
+            Refusal::Component {
+                from,
+                tasks,
+                conflict,
+                ..
+            } => check_conflict(dag, &order[..*from], tasks, conflict, is_all),
+            Refusal::Sum {
+                from, to, conflict, ..
+            } => check_conflict(dag, &order[..*from], &order[*from..*to], conflict, is_all),
+        }
+    }
+
+    fn mask(tasks: &[TaskId]) -> u32 {
+        tasks.iter().map(|t| 1u32 << t.0).sum()
+    }
+
+    fn gain(dag: &Dag, set: u32) -> u32 {
+        let has = |p: &TaskId| set >> p.0 & 1 == 1;
+        let gained = (dag.tasks()).filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(has));
+        gained.count() as u32
+    }
+
+    /// Among `tasks`, with `before` executed.
+    fn check_conflict(
+        dag: &Dag,
+        before: &[TaskId],
+        tasks: &[TaskId],
+        conflict: &Conflict,
+        is_all: bool,
+    ) -> Result<(), TestCaseError> {
+        let (before, within) = (mask(before), mask(tasks));
+        let mut sets: Vec<Vec<(u32, u32)>> = vec![Vec::new(); tasks.len() + 1];
+        for set in ideals(dag).concat() {
+            let new = set & !before;
+            if set & before == before && new & !within == 0 {
+                let gained = gain(dag, set) - gain(dag, before);
+                sets[new.count_ones() as usize].push((new, gained));
+            }
+        }
+        let best: Vec<u32> = (sets.iter())
+            .map(|sets| {
+                sets.iter()
+                    .map(|s| s.1)
+                    .max()
+                    .expect("nothing is in the way")
+            })
+            .collect();
+        let nest = |[s, t]: [usize; 2], more: u32| {
+            let small = sets[s].iter().filter(|e| e.1 == best[s]);
+            let large = sets[t].iter().filter(|e| e.1 >= more);
+            small
+                .clone()
+                .any(|a| large.clone().any(|b| a.0 & !b.0 == 0))
+        };
+        let mut pairs = (1..sets.len()).flat_map(|t| (0..t).map(move |s| [s, t]));
+        let truth = pairs.find(|&[s, t]| !nest([s, t], best[t]));
+        if let Conflict::Pair(pair) = conflict {
+            let [s, t] = pair.steps;
+            prop_assert!(sets[s].contains(&(mask(&pair.smaller), best[s])));
+            prop_assert_eq!(pair.gains[0], best[s]);
+            if let Some(larger) = &pair.larger {
+                prop_assert!(sets[t].contains(&(mask(larger), pair.gains[1])));
+            }
+            prop_assert!(!nest(pair.steps, pair.gains[1]));
+        }
+        match conflict {
+            Conflict::Pair(pair) if is_all => prop_assert_eq!(Some(pair.steps), truth),
+            Conflict::NoPair => prop_assert_eq!(None, truth),
+            Conflict::Unknown => prop_assert!(!is_all),
+            Conflict::Pair(_) => {}
+        }
+        Ok(())
+    }
+
+    fn check_crossing(dag: &Dag, refusal: &Refusal) -> Result<(), TestCaseError> {
         let Refusal::Crossing {
             vertex,
             vertex_set,
@@ -742,13 +867,8 @@ mod tests {
         prop_assert_eq!(vertex_set.len(), *vertex);
         if let Some(set) = set {
             prop_assert_eq!(set.len(), *step);
-            let mask: u32 = set.iter().map(|t| 1u32 << t.0).sum();
-            prop_assert!(ideals(dag)[*step].contains(&mask));
-            let has = |p: &TaskId| mask >> p.0 & 1 == 1;
-            let gained = dag
-                .tasks()
-                .filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(has));
-            prop_assert_eq!(gained.count() as u32, *gain);
+            prop_assert!(ideals(dag)[*step].contains(&mask(set)));
+            prop_assert_eq!(self::gain(dag, mask(set)), *gain);
         }
         Ok(())
     }

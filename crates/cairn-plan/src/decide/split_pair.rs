@@ -161,3 +161,90 @@ fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u
     }
     Some(sum)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn profile() -> impl Strategy<Value = Vec<u32>> {
+        prop::collection::vec(0u32..4, 1..5).prop_map(|rises| {
+            let mut profile = vec![0];
+            for rise in rises {
+                profile.push(profile[profile.len() - 1] + rise);
+            }
+            profile
+        })
+    }
+
+    /// All ways to take tasks of each part.
+    fn all_splits(profiles: &[Vec<u32>]) -> Vec<(Vec<usize>, u32)> {
+        profiles.iter().fold(vec![(Vec::new(), 0)], |splits, p| {
+            let more = |(split, gain): &(Vec<usize>, u32)| {
+                let (split, gain) = (split.clone(), *gain);
+                let with = move |(k, g): (usize, &u32)| {
+                    let mut split = split.clone();
+                    split.push(k);
+                    (split, gain + g)
+                };
+                p.iter().enumerate().map(with).collect::<Vec<_>>()
+            };
+            splits.iter().flat_map(more).collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1500))]
+
+        /// A pair is found if and only if there is one; with few steps it is never wrong.
+        #[test]
+        fn pairs_agree_with_brute_force(profiles in prop::collection::vec(profile(), 1..5), few in 0u64..2000) {
+            let all: usize = profiles.iter().map(|p| p.len() - 1).sum();
+            let mut best = vec![Vec::new(); all + 1];
+            let mut most = vec![0; all + 1];
+            for (split, gain) in all_splits(&profiles) {
+                let t: usize = split.iter().sum();
+                if gain > most[t] {
+                    most[t] = gain;
+                    best[t].clear();
+                }
+                if gain == most[t] {
+                    best[t].push(split);
+                }
+            }
+            let below = |a: &[usize], b: &[usize]| a.iter().zip(b).all(|(a, b)| a <= b);
+            let pairs = (1..=all).flat_map(|t| (0..t).map(move |s| [s, t]));
+            let mut pairs = pairs.filter(|&[s, t]| {
+                !best[s].iter().any(|a| best[t].iter().any(|b| below(a, b)))
+            });
+            let truth = pairs.next();
+            let mut next = 0;
+            let parts: Vec<Part<'_>> = (profiles.iter())
+                .map(|profile| {
+                    let from = next;
+                    next += profile.len() - 1;
+                    Part { profile, order: (from..next).map(TaskId::new).collect() }
+                })
+                .collect();
+            let never = || false;
+            for steps in [few, 1 << 40] {
+                match (look(&parts, 1, &mut Work::new(steps, &never)), truth) {
+                    (Conflict::Unknown, _) => prop_assert_eq!(steps, few),
+                    (Conflict::NoPair, None) => {}
+                    (Conflict::Pair(pair), Some([s, t])) => {
+                        prop_assert_eq!(pair.steps, [s, t]);
+                        prop_assert_eq!(pair.gains, [most[s], most[t]]);
+                        for (set, t) in [(&pair.smaller, s), (pair.larger.as_ref().unwrap(), t)] {
+                            let split: Vec<usize> = (parts.iter())
+                                .map(|p| p.order.iter().take_while(|v| set.contains(v)).count())
+                                .collect();
+                            prop_assert_eq!(set.len(), t);
+                            prop_assert!(best[t].contains(&split));
+                        }
+                    }
+                    (said, truth) => prop_assert!(false, "{:?}, but {:?}", said, truth),
+                }
+            }
+        }
+    }
+}

@@ -16,6 +16,7 @@ use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -646,7 +647,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
             "no IC-optimal order exists, proved: between steps {from} and {to} the tasks {} admit none\n            \
              (search over {states} states exhausted){}",
             list(tasks),
-            conflict_words(conflict, list)
+            conflict_words(conflict, "these tasks", list)
         ),
         (
             _,
@@ -658,7 +659,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
             }),
         ) => format!(
             "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}{}",
-            conflict_words(conflict, list)
+            conflict_words(conflict, "the tasks in between", list)
         ),
         (_, Evidence::Blocks(obstacle)) => {
             format!("no IC-optimal order exists, proved: {obstacle}")
@@ -667,24 +668,35 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
     }
 }
 
-/// The two steps that conflict, after the tasks among which they do. Empty where it is not known whether two do.
-fn conflict_words(conflict: &Conflict, list: impl Fn(&[TaskId]) -> String) -> String {
+/// The two steps that conflict among `these` tasks; empty where it is not known whether two do.
+fn conflict_words(conflict: &Conflict, these: &str, list: impl Fn(&[TaskId]) -> String) -> String {
+    // Long lists are cut short: what the sets do not share comes first.
+    let apart = |set: &[TaskId], other: &[TaskId]| {
+        let other: HashSet<TaskId> = other.iter().copied().collect();
+        let mut set = set.to_vec();
+        set.sort_by_key(|task| other.contains(task));
+        list(&set)
+    };
     match conflict {
         Conflict::Pair(pair) => {
             let [s, t] = pair.steps;
             let [gain, more] = pair.gains;
+            let other = pair.larger.as_deref().unwrap_or_default();
             let larger = match &pair.larger {
-                Some(set) => format!("set of {t} as good as {} ({more})", list(set)),
+                Some(set) => format!(
+                    "set of {t} as good as {} ({more})",
+                    apart(set, &pair.smaller)
+                ),
                 None => format!("best set of {t} (at least {more})"),
             };
             format!(
-                ";\n            among them the best sets of {s}, such as {} ({gain} made eligible),\n            \
+                ";\n            of {these} the best sets of {s}, such as {} ({gain} made eligible),\n            \
                  lie in no {larger}",
-                list(&pair.smaller)
+                apart(&pair.smaller, other)
             )
         }
         Conflict::NoPair => {
-            ";\n            no two steps alone conflict: it takes more of them".to_owned()
+            ";\n            no two steps alone conflict, but more of them together".to_owned()
         }
         Conflict::Unknown => String::new(),
     }
