@@ -140,7 +140,7 @@ pub fn decide(
     let mut upper = chain.upper.clone();
     let mut round = 0;
     let mut proved: Option<Refusal> = None;
-    let (mut order, mut found, refusal, start) = loop {
+    let (mut order, mut found, refusal, intervals) = loop {
         let limits_now = limits.in_round(round);
         round += 1;
         solved.deepen(&limits_now, stop);
@@ -170,7 +170,7 @@ pub fn decide(
                 && (order.len() > limits.most_to_polish
                     || falls_short_by(dag, &reached, &upper) < ENOUGH);
         if is_settled || round >= limits.rounds || stop() {
-            break (order, found, refusal, intervals.start);
+            break (order, found, refusal, intervals);
         }
         proved = refusal;
     };
@@ -178,7 +178,7 @@ pub fn decide(
     if order_gains != upper {
         // Where the bound is met nothing is to be gained.
         let is_open = |s: &Range<usize>| order_gains[s.clone()] != upper[s.clone()];
-        let segments: Vec<Range<usize>> = (start.windows(2).map(|w| w[0]..w[1]))
+        let segments: Vec<Range<usize>> = (intervals.start.windows(2).map(|w| w[0]..w[1]))
             .filter(is_open)
             .collect();
         let mut work = Work::new(limits.improve, stop);
@@ -192,9 +192,13 @@ pub fn decide(
             Verdict::Optimal
         }
         None => Verdict::Open,
-        Some(mut refusal) => {
-            solved.look_for_pair(&mut refusal, &start, &mut Work::new(limits.pair, stop));
-            Verdict::NoneExists(refusal)
+        Some(refusal) => {
+            let mut work = Work::new(limits.pair, stop);
+            let shown = solved.with_pair(refusal, &intervals.start, &mut work);
+            Verdict::NoneExists(shown.unwrap_or_else(|refusal| {
+                let crossing = intervals.crossing(&found).filter(Refusal::shows_two_sets);
+                crossing.unwrap_or(refusal)
+            }))
         }
     };
     Decision {
@@ -306,16 +310,48 @@ impl Solved {
 }
 
 impl Solved {
-    /// Looks for two steps that conflict, in the component or in the interval that refuses. `start` tells the
-    /// nonsinks before each interval.
+    /// The refusal with two steps that conflict; where none are found, that of another component that refuses and is
+    /// no larger; or else the refusal as an error. `start` tells the nonsinks before each interval.
+    fn with_pair(
+        &self,
+        mut refusal: Refusal,
+        start: &[usize],
+        work: &mut Work<'_>,
+    ) -> Result<Refusal, Refusal> {
+        work.lend(work.left() / 4 * 3, |work| {
+            self.look_for_pair(&mut refusal, start, work);
+        });
+        let (size, own) = match &refusal {
+            _ if refusal.shows_two_sets() => return Ok(refusal),
+            Refusal::Crossing { .. } => return Err(refusal),
+            Refusal::Component { tasks, .. } => (tasks.len(), Some(self.class[self.named(tasks)])),
+            Refusal::Sum { from, to, .. } => (to - from, None),
+        };
+        let mut others: Vec<usize> = (self.first.iter().zip(&self.known))
+            .filter(|(_, known)| known.admits == Some(false))
+            .map(|(&i, _)| i)
+            .filter(|&i| self.placed[i].tasks.len() <= size && Some(self.class[i]) != own)
+            .collect();
+        others.sort_by_key(|&i| self.placed[i].tasks.len());
+        for i in others {
+            let j = self.placed[i].interval as usize;
+            let mut other = self.refusal_of(i, start[j], start[j + 1]);
+            self.look_for_pair(&mut other, start, work);
+            if other.shows_two_sets() {
+                return Ok(other);
+            }
+        }
+        Err(refusal)
+    }
+
+    /// Looks for two steps that conflict, in the component or in the interval that refuses.
     fn look_for_pair(&self, refusal: &mut Refusal, start: &[usize], work: &mut Work<'_>) {
         match refusal {
             Refusal::Crossing { .. } => {}
             Refusal::Component {
                 tasks, conflict, ..
             } => {
-                let is_it = |placed: &Placed| placed.tasks == *tasks;
-                let i = self.placed.iter().position(is_it).expect("one of them");
+                let i = self.named(tasks);
                 let known = &self.known[self.class[i]];
                 *conflict = pair::look(&self.placed[i].component, tasks, known, work);
             }
@@ -341,6 +377,25 @@ impl Solved {
                     .collect();
                 *conflict = split_pair::look(&parts, *step - *from, work);
             }
+        }
+    }
+
+    /// The component of these tasks.
+    fn named(&self, tasks: &[TaskId]) -> usize {
+        let found = self.placed.iter().position(|p| p.tasks == tasks);
+        found.expect("a component of this dag")
+    }
+
+    /// That component `i` of the interval between these steps admits no IC-optimal order.
+    fn refusal_of(&self, i: usize, from: usize, to: usize) -> Refusal {
+        let (method, states) = self.known[self.class[i]].by;
+        Refusal::Component {
+            from,
+            to,
+            tasks: self.placed[i].tasks.clone(),
+            method,
+            states,
+            conflict: Conflict::Unknown,
         }
     }
 }
@@ -518,15 +573,7 @@ fn refuses(
     to: usize,
 ) -> Option<Refusal> {
     let refusing = knowns.iter().position(|k| k.admits == Some(false))?;
-    let (method, states) = knowns[refusing].by;
-    Some(Refusal::Component {
-        from,
-        to,
-        tasks: solved.placed[parts[refusing]].tasks.clone(),
-        method,
-        states,
-        conflict: Conflict::Unknown,
-    })
+    Some(solved.refusal_of(parts[refusing], from, to))
 }
 
 /// The (max,+) convolution over the components of one interval, equal ones by repeated doubling.

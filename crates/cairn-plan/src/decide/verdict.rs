@@ -62,12 +62,24 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// Whether it comes with two steps and the sets that show why.
+    pub fn shows_two_sets(&self) -> bool {
+        match self {
+            Refusal::Component { conflict, .. } | Refusal::Sum { conflict, .. } => {
+                matches!(conflict, Conflict::Pair(_))
+            }
+            Refusal::Crossing { set, .. } => set.is_some(),
+        }
+    }
+}
+
 /// Whether two steps alone show that no IC-optimal order exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
     /// These two do.
     Pair(Pair),
-    /// No two steps do: it takes more.
+    /// No two steps do, of the tasks that the refusal names: it takes more.
     NoPair,
     /// No two were found, and not all were looked at.
     Unknown,

@@ -696,7 +696,7 @@ fn conflict_words(conflict: &Conflict, these: &str, list: impl Fn(&[TaskId]) -> 
             )
         }
         Conflict::NoPair => {
-            ";\n            no two steps alone conflict, but more of them together".to_owned()
+            format!(";\n            of {these} no two steps alone conflict: it takes more of them")
         }
         Conflict::Unknown => String::new(),
     }
