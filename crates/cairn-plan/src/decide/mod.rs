@@ -18,6 +18,7 @@ mod knowledge;
 mod list_orders;
 mod macro_states;
 mod pair;
+mod reason;
 mod solve;
 mod split_pair;
 mod verdict;
