@@ -214,6 +214,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
             tasks,
             method,
             states,
+            ..
         }) if is_complete => written::Refusal::Component {
             from: *from as u64,
             to: *to as u64,

@@ -47,6 +47,11 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// How many steps are left.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
     /// Whether so many steps are left.
     pub fn can_afford(&self, steps: u64) -> bool {
         steps <= self.left && !self.stopped

@@ -156,3 +156,23 @@ fn a_file_is_replaced_whole_and_keeps_its_rights() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn two_steps_that_conflict_are_shown_by_name() {
+    let names = ["fork", "left", "right", "f1", "f2", "j1", "j2", "j3", "j4"];
+    let mut dag: String = names.map(|name| format!("JOB {name} a.sub\n")).concat();
+    dag += "PARENT fork CHILD f1 f2\nPARENT left right CHILD j1 j2 j3 j4\n";
+    for command in ["explain", "plan"] {
+        let text = cairn_with_input(&[command, "-"], dag.as_bytes()).stdout;
+        let words = "the best sets of 1, such as {fork} (2 made eligible),\n            \
+             lie in no set of 2 as good as {left, right} (4)\n";
+        assert!(text.contains(words), "{text}");
+        let json = cairn_with_input(&[command, "-", "--json"], dag.as_bytes());
+        let json: Value = serde_json::from_str(&json.stdout).unwrap();
+        assert_eq!(json["proof"]["by"], "merge", "{json}");
+        let pair = serde_json::json!({
+            "steps": [1, 2], "gains": [2, 4], "sets": [["fork"], ["left", "right"]],
+        });
+        assert_eq!(json["proof"]["pair"], pair);
+    }
+}

@@ -5,7 +5,7 @@ use super::convolution::{convolve, signed};
 use super::improve::{gains, improve};
 use super::knowledge::Knowledge;
 use super::solve::{Effort, solve};
-use super::verdict::{Refusal, Verdict};
+use super::verdict::{Conflict, Refusal, Verdict};
 use super::windows::Windows;
 use super::witness::{self, Witnesses};
 use crate::work::Work;
@@ -40,6 +40,8 @@ pub struct Limits {
     pub across: u64,
     /// Steps for making an order better that is not proved optimal.
     pub improve: u64,
+    /// Steps for finding two steps that show why no IC-optimal order exists.
+    pub pair: u64,
     /// With fewer nonsinks than this, bounds across intervals are tried: they take quadratic time and space.
     pub most_for_across: usize,
     /// How often to try, each time with eight times the steps of the time before, until the dag is decided.
@@ -56,6 +58,7 @@ impl Default for Limits {
             components: 1_000_000_000,
             across: 200_000_000,
             improve: 60_000_000,
+            pair: 20_000_000,
             most_for_across: 12_000,
             rounds: 3,
             most_to_polish: 2_500,
@@ -70,6 +73,7 @@ impl Limits {
             components: 0,
             across: 0,
             improve: 0,
+            pair: 0,
             rounds: 1,
             ..Limits::default()
         }
@@ -111,7 +115,7 @@ pub(super) struct Solved {
     /// By component: its class of equal ones.
     pub(super) class: Vec<usize>,
     /// By class: the first of its components.
-    first: Vec<usize>,
+    pub(super) first: Vec<usize>,
     /// By class.
     pub(super) known: Vec<Knowledge>,
 }
@@ -134,7 +138,7 @@ pub fn decide(
     let mut upper = chain.upper.clone();
     let mut round = 0;
     let mut proved: Option<Refusal> = None;
-    let (mut order, mut found, refusal, start) = loop {
+    let (mut order, mut found, refusal, intervals) = loop {
         let limits_now = limits.in_round(round);
         round += 1;
         solved.deepen(&limits_now, stop);
@@ -164,7 +168,7 @@ pub fn decide(
                 && (order.len() > limits.most_to_polish
                     || falls_short_by(dag, &reached, &upper) < ENOUGH);
         if is_settled || round >= limits.rounds || stop() {
-            break (order, found, refusal, intervals.start);
+            break (order, found, refusal, intervals);
         }
         proved = refusal;
     };
@@ -172,7 +176,7 @@ pub fn decide(
     if order_gains != upper {
         // Where the bound is met nothing is to be gained.
         let is_open = |s: &Range<usize>| order_gains[s.clone()] != upper[s.clone()];
-        let segments: Vec<Range<usize>> = (start.windows(2).map(|w| w[0]..w[1]))
+        let segments: Vec<Range<usize>> = (intervals.start.windows(2).map(|w| w[0]..w[1]))
             .filter(is_open)
             .collect();
         let mut work = Work::new(limits.improve, stop);
@@ -180,11 +184,19 @@ pub fn decide(
         order_gains = gains(dag, &order);
         (order_gains.iter().enumerate()).for_each(|(t, &g)| found.note(t, g));
     }
-    let verdict = if order_gains == upper {
-        debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
-        Verdict::Optimal
-    } else {
-        refusal.map_or(Verdict::Open, Verdict::NoneExists)
+    let verdict = match refusal {
+        _ if order_gains == upper => {
+            debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
+            Verdict::Optimal
+        }
+        None => Verdict::Open,
+        Some(refusal) => {
+            let mut work = Work::new(limits.pair, stop);
+            let refusal = solved.with_pair(refusal, &intervals.start, &mut work);
+            let crossing = || intervals.crossing(&found).filter(Refusal::shows_two_sets);
+            let other = (!refusal.shows_two_sets()).then(crossing).flatten();
+            Verdict::NoneExists(other.unwrap_or(refusal))
+        }
     };
     Decision {
         witness: found.gains().to_vec(),
@@ -382,8 +394,12 @@ impl Intervals {
                 let all_admit = knowns.iter().all(|k| k.admits == Some(true));
                 let sum = sum.as_ref().filter(|_| all_admit)?;
                 let step = (0..reached.len()).find(|&t| reached[t] as i32 != sum[t])?;
-                let step = from + step;
-                Some(Refusal::Sum { from, to, step })
+                Some(Refusal::Sum {
+                    from,
+                    to,
+                    step: from + step,
+                    conflict: Conflict::Unknown,
+                })
             });
         }
         self.start.push(to);
@@ -463,14 +479,7 @@ fn refuses(
     to: usize,
 ) -> Option<Refusal> {
     let refusing = knowns.iter().position(|k| k.admits == Some(false))?;
-    let (method, states) = knowns[refusing].by;
-    Some(Refusal::Component {
-        from,
-        to,
-        tasks: solved.placed[parts[refusing]].tasks.clone(),
-        method,
-        states,
-    })
+    Some(solved.refusal_of(parts[refusing], from, to))
 }
 
 /// The (max,+) convolution over the components of one interval, equal ones by repeated doubling.
@@ -609,7 +618,7 @@ mod tests {
             let count = AtomicU32::new(0);
             let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
             let decision = decide(&dag, &chain, &Limits::default(), &stop);
-            compare(&dag, &decision)?;
+            compare(&dag, &decision, false)?;
         }
     }
 
@@ -641,13 +650,55 @@ mod tests {
         assert!(proofs > 100, "{proofs}");
     }
 
+    /// Two forks, one of them a pair that gains twice as much together: parts that admit an order, their sum does not.
+    #[test]
+    fn the_pair_of_a_sum() {
+        let arcs = vec![
+            (0, 3),
+            (0, 4),
+            (1, 5),
+            (2, 5),
+            (1, 6),
+            (2, 6),
+            (1, 7),
+            (2, 7),
+            (1, 8),
+            (2, 8),
+        ];
+        let dag = Dag::from_arcs(9, arcs).unwrap();
+        let decision = decide(&dag, &obvious_chain(&dag), &Limits::default(), &|| false);
+        let Verdict::NoneExists(Refusal::Sum {
+            conflict: Conflict::Pair(pair),
+            ..
+        }) = decision.verdict
+        else {
+            panic!("{:?}", decision.verdict);
+        };
+        assert_eq!((pair.steps, pair.gains), ([1, 2], [2, 4]));
+        assert_eq!(pair.smaller, [TaskId(0)]);
+        assert_eq!(pair.larger, Some(vec![TaskId(1), TaskId(2)]));
+        let quick = decide(
+            &dag,
+            &obvious_chain(&dag),
+            &Limits {
+                pair: 0,
+                ..Limits::default()
+            },
+            &|| false,
+        );
+        let Verdict::NoneExists(Refusal::Sum { conflict, .. }) = quick.verdict else {
+            panic!("{:?}", quick.verdict);
+        };
+        assert_eq!(conflict, Conflict::Unknown);
+    }
+
     fn check(dag: &Dag, limits: &Limits) -> Result<Verdict, TestCaseError> {
         let decision = decide(dag, &obvious_chain(dag), limits, &|| false);
-        compare(dag, &decision)?;
+        compare(dag, &decision, limits.component.enumerate)?;
         Ok(decision.verdict)
     }
 
-    fn compare(dag: &Dag, decision: &Decision) -> Result<(), TestCaseError> {
+    fn compare(dag: &Dag, decision: &Decision, is_all: bool) -> Result<(), TestCaseError> {
         let best = best_profile(dag);
         let sources = dag.sources().count();
         prop_assert_eq!(&decision.gains, &gains(dag, &decision.order));
@@ -662,15 +713,98 @@ mod tests {
             Verdict::Optimal => prop_assert!(admits),
             Verdict::NoneExists(refusal) => {
                 prop_assert!(!admits);
-                check_refusal(dag, refusal)?;
+                check_refusal(dag, &decision.order, refusal, is_all)?;
             }
             Verdict::Open => {}
         }
         Ok(())
     }
 
-    /// The sets of a crossing are real, of the sizes claimed, and gain what is claimed.
-    fn check_refusal(dag: &Dag, refusal: &Refusal) -> Result<(), TestCaseError> {
+    /// The sets of a refusal are real, of the sizes claimed, gain what is claimed, and conflict. `order` passes
+    /// through the vertices. With `is_all`, a pair is shown whenever there is one.
+    fn check_refusal(
+        dag: &Dag,
+        order: &[TaskId],
+        refusal: &Refusal,
+        is_all: bool,
+    ) -> Result<(), TestCaseError> {
+        match refusal {
+            Refusal::Crossing { .. } => check_crossing(dag, refusal),
+            Refusal::Component {
+                from,
+                tasks,
+                conflict,
+                ..
+            } => check_conflict(dag, &order[..*from], tasks, conflict, is_all),
+            Refusal::Sum {
+                from, to, conflict, ..
+            } => check_conflict(dag, &order[..*from], &order[*from..*to], conflict, is_all),
+        }
+    }
+
+    fn mask(tasks: &[TaskId]) -> u32 {
+        tasks.iter().map(|t| 1u32 << t.0).sum()
+    }
+
+    fn gain(dag: &Dag, set: u32) -> u32 {
+        let has = |p: &TaskId| set >> p.0 & 1 == 1;
+        let gained = (dag.tasks()).filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(has));
+        gained.count() as u32
+    }
+
+    /// Among `tasks`, with `before` executed.
+    fn check_conflict(
+        dag: &Dag,
+        before: &[TaskId],
+        tasks: &[TaskId],
+        conflict: &Conflict,
+        is_all: bool,
+    ) -> Result<(), TestCaseError> {
+        let (before, within) = (mask(before), mask(tasks));
+        let mut sets: Vec<Vec<(u32, u32)>> = vec![Vec::new(); tasks.len() + 1];
+        for set in ideals(dag).concat() {
+            let new = set & !before;
+            if set & before == before && new & !within == 0 {
+                let gained = gain(dag, set) - gain(dag, before);
+                sets[new.count_ones() as usize].push((new, gained));
+            }
+        }
+        let best: Vec<u32> = (sets.iter())
+            .map(|sets| {
+                sets.iter()
+                    .map(|s| s.1)
+                    .max()
+                    .expect("nothing is in the way")
+            })
+            .collect();
+        let nest = |[s, t]: [usize; 2], more: u32| {
+            let small = sets[s].iter().filter(|e| e.1 == best[s]);
+            let large = sets[t].iter().filter(|e| e.1 >= more);
+            small
+                .clone()
+                .any(|a| large.clone().any(|b| a.0 & !b.0 == 0))
+        };
+        let mut pairs = (1..sets.len()).flat_map(|t| (0..t).map(move |s| [s, t]));
+        let truth = pairs.find(|&[s, t]| !nest([s, t], best[t]));
+        if let Conflict::Pair(pair) = conflict {
+            let [s, t] = pair.steps;
+            prop_assert!(sets[s].contains(&(mask(&pair.smaller), best[s])));
+            prop_assert_eq!(pair.gains[0], best[s]);
+            if let Some(larger) = &pair.larger {
+                prop_assert!(sets[t].contains(&(mask(larger), pair.gains[1])));
+            }
+            prop_assert!(!nest(pair.steps, pair.gains[1]));
+        }
+        match conflict {
+            Conflict::Pair(pair) if is_all => prop_assert_eq!(Some(pair.steps), truth),
+            Conflict::NoPair => prop_assert_eq!(None, truth),
+            Conflict::Unknown => prop_assert!(!is_all),
+            Conflict::Pair(_) => {}
+        }
+        Ok(())
+    }
+
+    fn check_crossing(dag: &Dag, refusal: &Refusal) -> Result<(), TestCaseError> {
         let Refusal::Crossing {
             vertex,
             vertex_set,
@@ -686,13 +820,8 @@ mod tests {
         prop_assert_eq!(vertex_set.len(), *vertex);
         if let Some(set) = set {
             prop_assert_eq!(set.len(), *step);
-            let mask: u32 = set.iter().map(|t| 1u32 << t.0).sum();
-            prop_assert!(ideals(dag)[*step].contains(&mask));
-            let has = |p: &TaskId| mask >> p.0 & 1 == 1;
-            let gained = dag
-                .tasks()
-                .filter(|&t| !dag.is_source(t) && dag.parents(t).iter().all(has));
-            prop_assert_eq!(gained.count() as u32, *gain);
+            prop_assert!(ideals(dag)[*step].contains(&mask(set)));
+            prop_assert_eq!(self::gain(dag, mask(set)), *gain);
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ impl Method for ChainSearch {
 }
 
 /// A component prepared for walking: closures and needs as bit sets of `words` words.
-struct Space<'a> {
+pub(super) struct Space<'a> {
     component: &'a Component,
     words: usize,
     /// By reward: all nodes it needs, directly or through gates.
@@ -104,8 +104,19 @@ struct Walk {
     states: u64,
 }
 
+/// The states that a walk met, also one that ended early.
+pub(super) struct Explored {
+    pub(super) states: States,
+    /// By size up to [`Explored::through`]: the largest gain of a state of at most that size.
+    pub(super) best: Vec<u32>,
+    /// No state was left out to keep to a beam.
+    pub(super) complete: bool,
+    /// All states up to this size were met, as far as beam and threshold let them pass.
+    pub(super) through: usize,
+}
+
 /// The states met so far.
-struct States {
+pub(super) struct States {
     words: usize,
     bits: Vec<u64>,
     gain: Vec<u32>,
@@ -117,6 +128,11 @@ struct States {
 }
 
 impl States {
+    /// Each state's nodes, as a bit set, and what they gain.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&[u64], u32)> {
+        (0..).zip(&self.gain).map(|(s, &gain)| (self.get(s), gain))
+    }
+
     fn get(&self, state: u32) -> &[u64] {
         &self.bits[state as usize * self.words..(state as usize + 1) * self.words]
     }
@@ -150,13 +166,14 @@ impl States {
     }
 }
 
-fn count(bits: &[u64]) -> usize {
+/// How many nodes a bit set has.
+pub(super) fn count(bits: &[u64]) -> usize {
     bits.iter().map(|w| w.count_ones() as usize).sum()
 }
 
 impl<'a> Space<'a> {
     /// `None` when the bit sets alone would cost more than the budget.
-    fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
+    pub(super) fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
         let words = component.nodes().div_ceil(64).max(1);
         let rewards = component.rewards();
         if !work.spend((rewards * words / 4) as u64) || rewards * words > 1 << 25 {
@@ -218,12 +235,15 @@ impl<'a> Space<'a> {
     /// What a walk costs at least: one state of each size in a beam, the closure of every reward without. What
     /// could not finish is not begun.
     fn least(&self, beam: Option<usize>) -> u64 {
-        let rewards = self.component.rewards() as u64;
-        let states = match beam {
-            Some(_) => self.component.nodes() as u64 / 4,
-            None => rewards,
-        };
-        states * rewards * self.scan()
+        self.growing(match beam {
+            Some(_) => self.component.nodes() / 4,
+            None => self.component.rewards(),
+        })
+    }
+
+    /// What growing so many states costs.
+    pub(super) fn growing(&self, states: usize) -> u64 {
+        states as u64 * self.component.rewards() as u64 * self.scan()
     }
 
     /// The cost of comparing two sets of nodes.
@@ -239,10 +259,34 @@ impl<'a> Space<'a> {
         beam: Option<usize>,
         work: &mut Work<'_>,
     ) -> Option<Walk> {
-        let nodes = self.component.nodes();
         if !work.can_afford(self.least(beam)) {
             return None;
         }
+        let met = self.explore(threshold, beam, work, |_, _| false);
+        if met.through < self.component.nodes() {
+            return None;
+        }
+        let order = self
+            .full_state(&met.states)
+            .map(|full| self.order_to(&met.states, full));
+        Some(Walk {
+            best: met.best,
+            order,
+            complete: met.complete,
+            states: met.states.gain.len() as u64,
+        })
+    }
+
+    /// As [`Space::walk`], and keeps the states. Ends when the budget runs out, or when `enough` says so of a size
+    /// and of the largest gain of a state up to that size.
+    pub(super) fn explore(
+        &self,
+        threshold: Option<&[u32]>,
+        beam: Option<usize>,
+        work: &mut Work<'_>,
+        mut enough: impl FnMut(usize, u32) -> bool,
+    ) -> Explored {
+        let nodes = self.component.nodes();
         let mut states = States {
             words: self.words,
             bits: Vec::new(),
@@ -255,18 +299,21 @@ impl<'a> Space<'a> {
         states.insert(&vec![0; self.words]);
         let mut by_size: Vec<Vec<u32>> = vec![Vec::new(); nodes + 1];
         by_size[0].push(0);
-        let mut best = vec![0u32; nodes + 1];
+        let mut best: Vec<u32> = Vec::with_capacity(nodes + 1);
         let mut complete = true;
         let mut width = beam;
         let mut scratch = Scratch::new(self);
-        for size in 0..=nodes {
+        'sizes: for size in 0..=nodes {
             let mut here = std::mem::take(&mut by_size[size]);
             if let Some(width) = width.filter(|&w| here.len() > w) {
                 complete = false;
                 self.narrow(&states, &mut here, width);
             }
-            for &state in &here {
-                best[size] = best[size].max(states.gain[state as usize]);
+            let gains = here.iter().map(|&state| states.gain[state as usize]);
+            let most = gains.chain(best.last().copied()).max().unwrap_or(0);
+            best.push(most);
+            if enough(size, most) {
+                break;
             }
             for &state in &here {
                 let cost = self.grow(
@@ -279,24 +326,18 @@ impl<'a> Space<'a> {
                 );
                 if !work.spend(cost) {
                     if beam.is_none() || work.is_stopped() {
-                        return None;
+                        break 'sizes;
                     }
                     width = Some(1);
                 }
             }
         }
-        for t in 1..=nodes {
-            best[t] = best[t].max(best[t - 1]);
-        }
-        let order = self
-            .full_state(&states)
-            .map(|full| self.order_to(&states, full));
-        Some(Walk {
+        Explored {
+            through: best.len() - 1,
+            states,
             best,
-            order,
             complete,
-            states: states.gain.len() as u64,
-        })
+        }
     }
 
     /// Adds every closure to `state`. Returns the work done.

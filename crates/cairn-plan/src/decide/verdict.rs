@@ -29,6 +29,8 @@ pub enum Refusal {
         method: &'static str,
         /// How many states it looked at.
         states: u64,
+        /// Two numbers of these tasks whose best sets conflict.
+        conflict: Conflict,
     },
     /// Between two vertices, the components admit IC-optimal orders, but their sum does not: at `step` the largest
     /// merge falls short of the best split.
@@ -39,6 +41,8 @@ pub enum Refusal {
         to: usize,
         /// The first step at which the merge falls short.
         step: usize,
+        /// Two numbers of tasks between the vertices whose best sets conflict.
+        conflict: Conflict,
     },
     /// The set executed at a vertex is the only optimal one of its size, and some set at another step gains more
     /// than any set that could be executed on the way through the vertex.
@@ -56,4 +60,41 @@ pub enum Refusal {
         /// The most that a set gains there on the way through the vertices.
         inside: u32,
     },
+}
+
+impl Refusal {
+    /// Whether it comes with two steps and the sets that show why.
+    pub fn shows_two_sets(&self) -> bool {
+        match self {
+            Refusal::Component { conflict, .. } | Refusal::Sum { conflict, .. } => {
+                matches!(conflict, Conflict::Pair(_))
+            }
+            Refusal::Crossing { set, .. } => set.is_some(),
+        }
+    }
+}
+
+/// Whether two steps alone show that no IC-optimal order exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// These two do.
+    Pair(Pair),
+    /// No two steps do, of the tasks that the refusal names: it takes more.
+    NoPair,
+    /// No two were found, and not all were looked at.
+    Unknown,
+}
+
+/// Two numbers of tasks, of which no best set of the smaller lies in a best set of the larger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// How many tasks, the smaller number first.
+    pub steps: [usize; 2],
+    /// How many tasks the sets make eligible: the most for the smaller number; for the larger one so many that no set
+    /// does that contains a best set of the smaller.
+    pub gains: [u32; 2],
+    /// A best set of the smaller number.
+    pub smaller: Vec<TaskId>,
+    /// A set of the larger number that makes so many eligible, where one was found.
+    pub larger: Option<Vec<TaskId>>,
 }

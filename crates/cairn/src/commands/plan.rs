@@ -10,12 +10,13 @@ use crate::limits::{self, Clock};
 use crate::output::{Output, write_file};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
-use cairn_plan::decide::Refusal;
+use cairn_plan::decide::{Conflict, Refusal};
 use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
 use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -531,6 +532,13 @@ impl Report<'_> {
 /// The proof for machines.
 pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
     let names = |set: &[TaskId]| -> Vec<&str> { set.iter().map(|&t| flow.name(t)).collect() };
+    let pair = |conflict: &Conflict| match conflict {
+        Conflict::Pair(pair) => json!({
+            "steps": pair.steps, "gains": pair.gains,
+            "sets": [names(&pair.smaller), pair.larger.as_deref().map(names)],
+        }),
+        Conflict::NoPair | Conflict::Unknown => Value::Null,
+    };
     match &plan.evidence {
         Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
         Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
@@ -543,11 +551,18 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             tasks,
             method,
             states,
+            conflict,
         }) => json!({
             "by": "exhaustive", "from": from, "to": to, "tasks": names(tasks), "method": method, "states": states,
+            "pair": pair(conflict),
         }),
-        Evidence::Refusal(Refusal::Sum { from, to, step }) => {
-            json!({ "by": "merge", "from": from, "to": to, "step": step })
+        Evidence::Refusal(Refusal::Sum {
+            from,
+            to,
+            step,
+            conflict,
+        }) => {
+            json!({ "by": "merge", "from": from, "to": to, "step": step, "pair": pair(conflict) })
         }
         Evidence::Refusal(Refusal::Crossing {
             vertex,
@@ -625,19 +640,64 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
                 to,
                 tasks,
                 states,
+                conflict,
                 ..
             }),
         ) => format!(
             "no IC-optimal order exists, proved: between steps {from} and {to} the tasks {} admit none\n            \
-             (search over {states} states exhausted)",
-            list(tasks)
+             (search over {states} states exhausted){}",
+            list(tasks),
+            conflict_words(conflict, "these tasks", list)
         ),
-        (_, Evidence::Refusal(Refusal::Sum { from, to, step })) => format!(
-            "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}"
+        (
+            _,
+            Evidence::Refusal(Refusal::Sum {
+                from,
+                to,
+                step,
+                conflict,
+            }),
+        ) => format!(
+            "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}{}",
+            conflict_words(conflict, "the tasks in between", list)
         ),
         (_, Evidence::Blocks(obstacle)) => {
             format!("no IC-optimal order exists, proved: {obstacle}")
         }
         (_, _) => "no IC-optimal order exists, proved".to_owned(),
+    }
+}
+
+/// The two steps that conflict among `these` tasks; empty where it is not known whether two do.
+fn conflict_words(conflict: &Conflict, these: &str, list: impl Fn(&[TaskId]) -> String) -> String {
+    // Long lists are cut short: what the sets do not share comes first.
+    let apart = |set: &[TaskId], other: &[TaskId]| {
+        let other: HashSet<TaskId> = other.iter().copied().collect();
+        let mut set = set.to_vec();
+        set.sort_by_key(|task| other.contains(task));
+        list(&set)
+    };
+    match conflict {
+        Conflict::Pair(pair) => {
+            let [s, t] = pair.steps;
+            let [gain, more] = pair.gains;
+            let other = pair.larger.as_deref().unwrap_or_default();
+            let larger = match &pair.larger {
+                Some(set) => format!(
+                    "set of {t} as good as {} ({more})",
+                    apart(set, &pair.smaller)
+                ),
+                None => format!("best set of {t} (at least {more})"),
+            };
+            format!(
+                ";\n            of {these} the best sets of {s}, such as {} ({gain} made eligible),\n            \
+                 lie in no {larger}",
+                apart(&pair.smaller, other)
+            )
+        }
+        Conflict::NoPair => {
+            format!(";\n            of {these} no two steps alone conflict: it takes more of them")
+        }
+        Conflict::Unknown => String::new(),
     }
 }

@@ -1,0 +1,99 @@
+//! Chooses, of the reasons why no IC-optimal order exists, one that shows two steps. Knows nothing of how they are found.
+
+use super::chain::Solved;
+use super::pair;
+use super::split_pair::{self, Part};
+use super::verdict::{Conflict, Refusal};
+use crate::work::Work;
+use cairn_dag::TaskId;
+
+impl Solved {
+    /// The refusal with two steps that conflict; where none are found, that of another component that refuses and is
+    /// no larger; or else the refusal as it is. `start` tells the nonsinks before each interval.
+    pub(super) fn with_pair(
+        &self,
+        mut refusal: Refusal,
+        start: &[usize],
+        work: &mut Work<'_>,
+    ) -> Refusal {
+        work.lend(work.left() / 4 * 3, |work| {
+            self.look_for_pair(&mut refusal, start, work);
+        });
+        let (size, own) = match &refusal {
+            Refusal::Crossing { .. } => return refusal,
+            _ if refusal.shows_two_sets() => return refusal,
+            Refusal::Component { tasks, .. } => (tasks.len(), Some(self.class[self.named(tasks)])),
+            Refusal::Sum { from, to, .. } => (to - from, None),
+        };
+        let mut others: Vec<usize> = (self.first.iter().zip(&self.known))
+            .filter(|(_, known)| known.admits == Some(false))
+            .map(|(&i, _)| i)
+            .filter(|&i| self.placed[i].tasks.len() <= size && Some(self.class[i]) != own)
+            .collect();
+        others.sort_by_key(|&i| self.placed[i].tasks.len());
+        for i in others {
+            let j = self.placed[i].interval as usize;
+            let mut other = self.refusal_of(i, start[j], start[j + 1]);
+            self.look_for_pair(&mut other, start, work);
+            if other.shows_two_sets() {
+                return other;
+            }
+        }
+        refusal
+    }
+
+    /// Looks for two steps that conflict, in the component or in the interval that refuses.
+    fn look_for_pair(&self, refusal: &mut Refusal, start: &[usize], work: &mut Work<'_>) {
+        match refusal {
+            Refusal::Crossing { .. } => {}
+            Refusal::Component {
+                tasks, conflict, ..
+            } => {
+                let i = self.named(tasks);
+                let known = &self.known[self.class[i]];
+                *conflict = pair::look(&self.placed[i].component, tasks, known, work);
+            }
+            Refusal::Sum {
+                from,
+                to,
+                step,
+                conflict,
+            } => {
+                let j = start.windows(2).position(|w| w == [*from, *to]);
+                let j = j.expect("one of them") as u32;
+                let here = self.placed.iter().zip(&self.class);
+                let parts: Vec<Part<'_>> = here
+                    .filter(|(placed, _)| placed.interval == j)
+                    .map(|(placed, &class)| {
+                        let known = &self.known[class];
+                        let order = known.order.iter();
+                        Part {
+                            profile: &known.profile,
+                            order: order.map(|&v| placed.tasks[v as usize]).collect(),
+                        }
+                    })
+                    .collect();
+                *conflict = split_pair::look(&parts, *step - *from, work);
+            }
+        }
+    }
+
+    /// The component of these tasks.
+    fn named(&self, tasks: &[TaskId]) -> usize {
+        let found = self.placed.iter().position(|p| p.tasks == tasks);
+        found.expect("a component of this dag")
+    }
+
+    /// That component `i` of the interval between these steps admits no IC-optimal order.
+    pub(super) fn refusal_of(&self, i: usize, from: usize, to: usize) -> Refusal {
+        let (method, states) = self.known[self.class[i]].by;
+        Refusal::Component {
+            from,
+            to,
+            tasks: self.placed[i].tasks.clone(),
+            method,
+            states,
+            conflict: Conflict::Unknown,
+        }
+    }
+}
