@@ -48,9 +48,11 @@ pub(crate) fn tunings() -> [Tuning; 3] {
     let forced = Tuning {
         cold_phases: 0,
         worth_a_thread: 1,
+        ..default
     };
     let patient = Tuning {
         cold_phases: 1000,
+        cold_leaves: 1.0,
         ..default
     };
     [default, forced, patient]

@@ -5,6 +5,7 @@ use super::budget::{Budget, Stopped, check};
 use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
+use super::solve::Tuning;
 
 /// Sources after which to ask whether to stop.
 const SOURCES_A_CHECK: usize = 1 << 12;
@@ -18,15 +19,15 @@ pub(crate) enum Attempt {
     GaveUp,
 }
 
-/// Routes surplus to deficits by at most `phases` blocking flows along shortest paths.
+/// Routes surplus to deficits by a few blocking flows along shortest paths.
 ///
 /// Dinic's algorithm (1970), where a path takes the first arc that fits. On regular dags (meshes, FFTs, trees) a
-/// few phases suffice, better than anything cleverer; on others it is given up as soon as a phase leaves more
-/// than a tenth of the surplus. O(phases·arcs) and the total length of the paths.
+/// few phases suffice, better than anything cleverer; on others it is given up as soon as a phase leaves too
+/// much of the surplus. O(phases·arcs) and the total length of the paths.
 pub(crate) fn attempt<N: Amount>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
-    phases: usize,
+    tuning: &Tuning,
     budget: &dyn Budget,
 ) -> Result<Attempt, Stopped> {
     let mut before: Option<f64> = None;
@@ -40,9 +41,9 @@ pub(crate) fn attempt<N: Amount>(
         let surplus: f64 = (sources.iter())
             .map(|&u| network.nodes[u as usize].balance.to_float())
             .sum();
-        let slow = before.is_some_and(|before| 10.0 * surplus > before);
+        let slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
         let done = sources.is_empty();
-        if !done && !slow && phase < phases {
+        if !done && !slow && phase < tuning.cold_phases {
             for some in sources.chunks(SOURCES_A_CHECK) {
                 check(budget)?;
                 for &source in some {
@@ -55,7 +56,7 @@ pub(crate) fn attempt<N: Amount>(
             set_sides(network, scratch);
             return Ok(Attempt::Finished);
         }
-        if slow || phase == phases {
+        if slow || phase == tuning.cold_phases {
             return Ok(Attempt::GaveUp);
         }
         before = Some(surplus);

@@ -12,6 +12,8 @@ use super::scratch::Scratch;
 pub(crate) struct Tuning {
     /// Blocking flows that a cold start gets. Regular dags need two or three.
     pub(crate) cold_phases: usize,
+    /// A cold start is given up once a phase leaves more than one part in so many of the surplus.
+    pub(crate) cold_leaves: f64,
     /// Pieces with fewer nodes are not worth another thread.
     pub(crate) worth_a_thread: usize,
 }
@@ -20,6 +22,7 @@ impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
             cold_phases: 4,
+            cold_leaves: 10.0,
             worth_a_thread: 1000,
         }
     }
@@ -41,7 +44,7 @@ pub(crate) fn solve<N: Amount>(
         let kept = piece.is_routed.then(|| piece.flow());
         piece.is_routed = false;
         piece.reset_flow();
-        if attempt(&mut piece.network, scratch, tuning.cold_phases, budget)? == Attempt::Finished {
+        if attempt(&mut piece.network, scratch, tuning, budget)? == Attempt::Finished {
             return Ok(());
         }
         piece.cold_failure = piece.len();

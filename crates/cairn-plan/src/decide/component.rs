@@ -282,18 +282,23 @@ fn cut_out(
 }
 
 /// Colour refinement over all intervals at once: equal colours where a few rounds see no difference. `part` tells,
-/// for the out-copy of each task and then for each in-copy, the component; those that no other has the size of are
-/// left without colours, as nothing can equal them.
+/// for the out-copy of each task and then for each in-copy, the component; large ones that no other has the size of
+/// are left without colours, as nothing can equal them.
 fn colours(dag: &Dag, interval: &[u32], gained: &[u32], part: &[u32]) -> Vec<u64> {
     const ROUNDS: usize = 6;
+    const LARGE: u32 = 4096;
     let n = dag.len();
     let mut size = vec![0u32; 2 * n];
     (part.iter()).for_each(|&p| size[p as usize] += 1);
     let mut alike = vec![0u32; 2 * n + 1];
     (size.iter()).for_each(|&size| alike[size as usize] += 1);
-    let has_alike = |copy: &usize| alike[size[part[*copy] as usize] as usize] > 1;
-    let outs: Vec<usize> = (0..n).filter(has_alike).collect();
-    let ins: Vec<usize> = (n..2 * n).filter(has_alike).map(|copy| copy - n).collect();
+    let is_coloured = |copy: &usize| {
+        let size = size[part[*copy] as usize];
+        size < LARGE || alike[size as usize] > 1
+    };
+    let outs: Vec<usize> = (0..n).filter(is_coloured).collect();
+    let ins = (n..2 * n).filter(is_coloured).map(|copy| copy - n);
+    let ins: Vec<usize> = ins.collect();
     let mut out = vec![1u64; n];
     let mut into = vec![2u64; n];
     let is_joined = |v: usize| gained[v] != NONE && interval[v] == gained[v];

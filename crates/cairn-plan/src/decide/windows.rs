@@ -48,10 +48,12 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Lowers `upper` to the bound of the forest of all components. `None` when the budget runs out before that.
+    /// The forest of all components, with `upper` lowered to its bound as far as the budget allows.
     pub(super) fn lower(&self, upper: &mut [u32], work: &mut Work<'_>) -> Option<Forest> {
         let forest = Forest::new(self.dag, &self.parts_outside(NONE, NONE), work)?;
-        lower_to(upper, &forest.bound(work)?);
+        if let Some(bound) = forest.bound(work) {
+            lower_to(upper, &bound);
+        }
         Some(forest)
     }
 
