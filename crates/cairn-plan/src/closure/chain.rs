@@ -206,11 +206,15 @@ fn merged_root<N: Amount>(
 ) -> Piece<N> {
     let (reward, cost) = (graph.reward.clone(), graph.cost.clone());
     let mut piece = Piece::new(reward, cost, &graph.needs, total);
-    // Merging may make more merging possible.
+    // Merging may make more merging possible, most where it has done much.
     while !budget.is_spent() {
+        let before = piece.len();
         match merge(&piece, merges) {
             Some(merged) => piece = merged,
             None => break,
+        }
+        if 3 * piece.len() > 2 * before {
+            break;
         }
     }
     piece
