@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub fn run() {
-    large();
     beside_dask();
+    large();
     corpus();
 }
 
@@ -93,12 +93,15 @@ def run():
     start = time.perf_counter()
     order(dsk)
     return time.perf_counter() - start
-print(min(run() for _ in range(3)))
+best = [run() for _ in range(3)]
+while sum(best) < 2:
+    best.append(run())
+print(min(best))
 "#;
 
 fn beside_dask() {
     println!(
-        "-- beside dask.order.order, the same graphs in one run, each the best of three (ours includes the certified bound)"
+        "-- beside dask.order.order, the same graphs in one run; the best of three runs or of two seconds, whichever is more (ours includes the certified bound)"
     );
     let folder = std::env::temp_dir().join("cairn-bench-dask");
     let Some(python) = python_with_dask(&folder) else {
@@ -121,7 +124,11 @@ fn beside_dask() {
             return;
         }
         let best_of = |run: fn(&Dag) -> (Plan, f64)| {
-            (0..3).map(|_| run(&dag).1).fold(f64::INFINITY, f64::min)
+            let mut seconds: Vec<f64> = (0..3).map(|_| run(&dag).1).collect();
+            while seconds.iter().sum::<f64>() < 2.0 {
+                seconds.push(run(&dag).1);
+            }
+            seconds.into_iter().fold(f64::INFINITY, f64::min)
         };
         let (at_once, ours) = (best_of(quick), best_of(planned));
         let run = Command::new(&python)
