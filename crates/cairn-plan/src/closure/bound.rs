@@ -8,7 +8,7 @@ use super::piece::Piece;
 use std::cmp::Ordering;
 
 /// Points, counted from the start of the piece, of a bound on the hull over the piece: valid for whatever flow
-/// the piece holds, the closer the more level its loads are.
+/// the piece holds, the closer the more level its loads are. Levels them a little first.
 ///
 /// With loads `load(u) = reward·c + inflow − outflow` (in the units of the piece), no closure X earns more than
 /// Σ load(u) over X, since flow enters X but never leaves it. So a closure of cost t earns at most what the

@@ -11,8 +11,8 @@ pub(crate) const SWEEPS: usize = 8;
 ///
 /// The *load* of a node is its balance, divided by its cost. In the flow of least Σ load²·cost every piece of the
 /// chain is level within itself. Each step here equalises one node with what it needs (Gauss–Seidel), so that
-/// short-range differences vanish quickly. Floats choose the
-/// amounts, integers move: the result is a valid flow whatever the rounding. O(sweeps·arcs).
+/// short-range differences vanish quickly. Floats choose the amounts, integers move: the result is a valid flow
+/// whatever the rounding. O(sweeps·arcs).
 pub(crate) fn level<N: Amount>(
     network: &mut Network<N>,
     cost: &[u64],

@@ -10,7 +10,7 @@ use super::scratch::Scratch;
 /// How much of what to try: the figures that measured best. They change the time, never the result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// Blocking flows that a cold start gets. Regular dags need two or three.
+    /// Blocking flows that a cold start gets. Regular dags mostly need one.
     pub(crate) cold_phases: usize,
     /// A cold start is given up once a phase leaves more than one part in so many of the surplus.
     pub(crate) cold_leaves: f64,
