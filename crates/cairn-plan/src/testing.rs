@@ -1,7 +1,8 @@
-//! What the tests of this crate share: random weights, every tuning, the hull by brute force.
+//! What the tests of this crate share: random weights, every tuning, whole dags as components, the hull by brute force.
 
 use crate::Weights;
 use crate::closure::Tuning;
+use crate::decide::{Component, NONE, components};
 use cairn_dag::Dag;
 use cairn_oracle::any_dag;
 use proptest::prelude::*;
@@ -56,6 +57,16 @@ pub(crate) fn tunings() -> [Tuning; 3] {
         ..default
     };
     [default, forced, patient]
+}
+
+/// The components of the whole dag as one interval: then their only valid starting bound is the trivial one.
+pub(crate) fn whole(dag: &Dag) -> Vec<Component> {
+    let interval: Vec<u32> = (dag.tasks())
+        .map(|v| if dag.is_sink(v) { NONE } else { 0 })
+        .collect();
+    (components(dag, &interval, None).into_iter())
+        .map(|p| p.component)
+        .collect()
 }
 
 /// Cost and reward of every ideal without sinks, by trying all.

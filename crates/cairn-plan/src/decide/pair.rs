@@ -215,19 +215,11 @@ fn sorted(mut set: Vec<u32>) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::component::components;
     use super::super::macro_states::gate_order;
     use super::*;
+    use crate::testing::whole;
     use cairn_oracle::{Random, any_dag};
     use proptest::prelude::*;
-
-    fn whole(dag: &cairn_dag::Dag) -> Vec<Component> {
-        let interval: Vec<u32> = (dag.tasks())
-            .map(|v| if dag.is_sink(v) { NONE } else { 0 })
-            .collect();
-        let parts = components(dag, &interval, None);
-        parts.into_iter().map(|p| p.component).collect()
-    }
 
     /// Any rewards over a few nodes: without an IC-optimal order more often than not.
     fn tangle(nodes: usize, rewards: usize, seed: u64) -> Component {

@@ -104,22 +104,12 @@ pub fn solve(component: &Component, known: &mut Knowledge, effort: &Effort, work
 
 #[cfg(test)]
 mod tests {
-    use super::super::component::{NONE, components};
+    use super::super::component::NONE;
     use super::super::macro_states::gate_order;
     use super::*;
-    use cairn_dag::Dag;
+    use crate::testing::whole;
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
-
-    /// The whole dag as one interval: then its only valid starting bound is the trivial one.
-    fn whole(dag: &Dag) -> Vec<Component> {
-        let interval: Vec<u32> = (dag.tasks())
-            .map(|v| if dag.is_sink(v) { NONE } else { 0 })
-            .collect();
-        (components(dag, &interval, None).into_iter())
-            .map(|p| p.component)
-            .collect()
-    }
 
     /// Exact profile and the answer whether an IC-optimal order exists, over all sets of nodes.
     fn brute(component: &Component) -> (Vec<u32>, bool) {
