@@ -505,6 +505,52 @@ fn tree_schedules_are_optimal_iff_siblings_are_consecutive() {
     assert!(!family.is_optimal([3, 4, 5, 6, 1, 2, 99]));
 }
 
+/// Corollary 4.1: level by level, each from one end to the other, is IC-optimal.
+#[test]
+fn tree_level_by_level_is_optimal() {
+    for height in 0..=3 {
+        let dag = reversed(&out_tree(2, height));
+        // The numbers of the tree go level by level from the root.
+        let order: Vec<TaskId> = (0..dag.len() as u32).rev().map(TaskId).collect();
+        let best: Vec<u64> = best_profile(&dag).into_iter().map(u64::from).collect();
+        assert_eq!(profile(&dag, &order), best);
+    }
+    for height in [5, 12] {
+        let dag = reversed(&out_tree(2, height));
+        let order: Vec<TaskId> = (0..dag.len() as u32).rev().map(TaskId).collect();
+        let family = ReductionTree::new(2, u64::from(height)).unwrap();
+        let found = profile(&dag, &order);
+        assert!((0..found.len()).all(|t| found[t] == family.best_eligible(t as u64)));
+    }
+}
+
+/// Corollary 5.1, as corrected: level by level with partners one after the other is IC-optimal (the sinks are the last
+/// level).
+#[test]
+fn fft_level_by_level_with_partners_is_optimal() {
+    for d in 0..=5u32 {
+        let dag = fft(d);
+        let family = Fft::new(u64::from(d)).unwrap();
+        // Partners on level l > 0 differ in the bit that level l − 1 mixes: they have the same children.
+        let mut order = Vec::new();
+        for level in 0..=d {
+            let mut rest: Vec<u32> = (0..1 << d).map(|x| (level << d) + x).collect();
+            while let Some(&task) = rest.first() {
+                let same = |&t: &u32| dag.children(TaskId(t)) == dag.children(TaskId(task));
+                let (now, later): (Vec<u32>, Vec<u32>) = rest.iter().partition(|t| same(t));
+                order.extend(now.into_iter().map(TaskId));
+                rest = later;
+            }
+        }
+        let found = profile(&dag, &order);
+        assert!((0..found.len()).all(|t| found[t] == family.best_eligible(t as u64)));
+        if d <= 2 {
+            let best: Vec<u64> = best_profile(&dag).into_iter().map(u64::from).collect();
+            assert_eq!(found, best);
+        }
+    }
+}
+
 /// Only trees of one arity are reduction-trees here.
 #[test]
 fn other_dags_are_no_reduction_trees() {

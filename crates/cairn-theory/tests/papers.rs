@@ -3,7 +3,7 @@
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{Random, Shape, any_composite, any_dag, best_profile, sum};
 use cairn_theory::linearize::{Theorem, linearize};
-use cairn_theory::merge::largest_merge;
+use cairn_theory::merge::{convolution, largest_merge};
 use cairn_theory::priority::by_definition;
 use cairn_theory::profile::{Relation, compare, profile};
 use cairn_theory::strand::{Strand, schedule_sum};
@@ -95,6 +95,44 @@ proptest! {
         let w: Vec<Strand> = w.iter().map(|d| Strand::from_degrees(&w_degrees(d)).unwrap()).collect();
         let m: Vec<Strand> = m.iter().map(|d| Strand::from_degrees(&m_degrees(d)).unwrap()).collect();
         prop_assert!(by_definition(&sum_profile(&w), &sum_profile(&m)));
+    }
+
+    /// [CMR07] Corollary 5.1: if M1 ▷ M2, then the dual of M2, a W-strand, has priority over that of M1.
+    #[test]
+    fn cmr07_corollary_5_1_duals_of_m_strands(
+        first in prop::collection::vec(2u32..5, 1..4),
+        second in prop::collection::vec(2u32..5, 1..4),
+    ) {
+        let shapes = [first, second].map(|d| Shape::strand(&m_degrees(&d)));
+        prop_assert!(shapes.iter().all(is_m_strand));
+        let best = |shape: &Shape| -> Vec<u32> {
+            let all = best_profile(&shape.dag());
+            (0..=shape.sources).map(|t| all[t] - (shape.sources - t) as u32).collect()
+        };
+        let [m1, m2] = [best(&shapes[0]), best(&shapes[1])];
+        let [w1, w2] = [best(&shapes[0].dual()), best(&shapes[1].dual())];
+        if by_definition(&m1, &m2) {
+            prop_assert!(by_definition(&w2, &w1));
+        }
+    }
+
+    /// [MR05] Lemma 4.1, Procedure BBDP: convolving one after the other finds the best way to share r among any number
+    /// of functions.
+    #[test]
+    fn mr05_lemma_4_1_the_best_way_to_share(functions in prop::collection::vec(prop::collection::vec(0u32..9, 1..5), 1..5)) {
+        let found = functions.iter().skip(1).fold(functions[0].clone(), |all, f| convolution(&all, f));
+        let mut best = vec![None; found.len()];
+        let mut given = vec![0usize; functions.len()];
+        loop {
+            let value: u32 = functions.iter().zip(&given).map(|(f, &r)| f[r]).sum();
+            let slot = &mut best[given.iter().sum::<usize>()];
+            *slot = (*slot).max(Some(value));
+            // The next way, like the next number.
+            let Some(i) = (0..given.len()).find(|&i| given[i] + 1 < functions[i].len()) else { break };
+            given[..i].fill(0);
+            given[i] += 1;
+        }
+        prop_assert_eq!(found.into_iter().map(Some).collect::<Vec<_>>(), best);
     }
 
     /// [CMR07] Theorems 4.1 and 4.2: the greedy order of a sum of strands and the largest merge of their own orders
@@ -196,6 +234,14 @@ fn m_degrees(degrees: &[u32]) -> Vec<u32> {
     let mut all = w_degrees(degrees);
     all.insert(0, 1);
     all
+}
+
+/// In an M-strand no source has a third child, and every sink has two parents at least.
+fn is_m_strand(shape: &Shape) -> bool {
+    let children = |u: u32| shape.arcs.iter().filter(|a| a.0 == u).count();
+    let parents = |v: u32| shape.arcs.iter().filter(|a| a.1 == v).count();
+    (0..shape.sources as u32).all(|u| children(u) <= 2)
+        && (0..shape.sinks as u32).all(|v| parents(v) >= 2)
 }
 
 fn sum_profile(strands: &[Strand]) -> Vec<u32> {
