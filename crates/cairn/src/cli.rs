@@ -21,7 +21,7 @@ Examples:
   cairn show workflow.dag -o x.html  pictures: eligible tasks under the bound, the dag by blocks
 
 A file named '-' is standard input; .gz and .zst are read directly.
-Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 130 interrupted.";
+Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 3 `verify` could not prove everything, 130 interrupted.";
 
 const SIMULATE_EXAMPLES: &str = "\
 Worlds:
@@ -126,7 +126,7 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Accept or reject a certificate: a small checker that trusts no planner
     #[command(
-        after_help = "Says what it proved itself and what it only did not disprove. Exit code 0 when accepted, 1 when rejected,\n2 when the workflow or the certificate cannot be read.\n\nExamples:\n  cairn plan workflow.dag --certificate proof.json\n  cairn verify workflow.dag proof.json\n  cairn verify workflow.dag proof.json --json"
+        after_help = "Says what it proved itself and what is only asserted: not disproved, and too large to decide here. Exit code 0 when\nall of it is proved, 3 when something is only asserted (0 with --allow-asserted), 1 when it is rejected, 2 when the\nworkflow or the certificate cannot be read.\n\nExamples:\n  cairn plan workflow.dag --certificate proof.json\n  cairn verify workflow.dag proof.json\n  cairn verify workflow.dag proof.json --allow-asserted --json"
     )]
     Verify(Verify),
     /// Write priorities into the workflow's own file, everything else byte for byte
@@ -273,6 +273,9 @@ pub(crate) struct Verify {
     /// The certificate to check
     #[arg(value_name = "CERTIFICATE")]
     pub(crate) certificate: PathBuf,
+    /// Exit code 0 instead of 3 when something is only asserted
+    #[arg(long)]
+    pub(crate) allow_asserted: bool,
 }
 
 #[derive(Debug, Args)]

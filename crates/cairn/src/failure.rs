@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Usage { message: String, help: String },
     /// The command did its work and the answer is "no"; everything worth saying was printed.
     No,
+    /// The command did its work and found no fault, but could not prove everything; all of it was printed.
+    Unproved,
     /// Ctrl-C, and nothing worth giving: what was not done.
     Interrupted(&'static str),
     /// The reader of our output went away, as `head` does.
@@ -37,12 +39,13 @@ impl Failure {
         )
     }
 
-    /// 1: the answer is no. 2: bad usage or input. 130: interrupted.
+    /// 1: the answer is no. 2: bad usage or input. 3: not all of it is proved. 130: interrupted.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::BrokenPipe => 0,
             Failure::No => 1,
             Failure::Input(_) | Failure::Usage { .. } => 2,
+            Failure::Unproved => 3,
             Failure::Interrupted(_) => limits::INTERRUPTED_CODE,
         }
     }

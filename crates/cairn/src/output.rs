@@ -78,7 +78,7 @@ impl Output {
     /// Prints why a command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         match failure {
-            Failure::No | Failure::BrokenPipe => {}
+            Failure::No | Failure::Unproved | Failure::BrokenPipe => {}
             _ if self.json => {
                 let value = match failure {
                     Failure::Input(report) => {
@@ -88,7 +88,9 @@ impl Output {
                     Failure::Interrupted(what) => {
                         json!({ "error": format!("interrupted: {what}"), "interrupted": true })
                     }
-                    Failure::No | Failure::BrokenPipe => unreachable!("handled above"),
+                    Failure::No | Failure::Unproved | Failure::BrokenPipe => {
+                        unreachable!("handled above")
+                    }
                 };
                 let mut out = std::io::stdout().lock();
                 // Nothing is left to tell whoever closed the pipe.

@@ -27,7 +27,11 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
             let value =
                 json!({ "accepted": true, "proved": proved, "asserted": asserted, "reason": null });
             let verdict = &certificate.verdict;
-            out.answer(&value, &text(name, verdict, &accepted))
+            out.answer(&value, &text(name, verdict, &accepted))?;
+            match asserted.is_empty() || settings.allow_asserted {
+                true => Ok(()),
+                false => Err(Failure::Unproved),
+            }
         }
         Err(rejected) => {
             let reason = rejected.to_string();
