@@ -3,6 +3,7 @@
 use crate::flow::Attributes;
 use crate::names::Names;
 use crate::{Dag, DagError, Flow, TaskId};
+use std::borrow::Cow;
 
 /// Where the reader met something: usually a line number. The builder only hands it back in errors.
 pub type Mark = u32;
@@ -47,7 +48,7 @@ pub enum BuildError {
     /// Tasks that wait for each other: each a parent of the next, the last a parent of the first.
     #[error("tasks wait for each other in a cycle: {}", .names.join(" -> "))]
     Cycle {
-        /// Their names.
+        /// Their names, behind the label where there is one.
         names: Vec<String>,
         /// Where each was declared.
         marks: Vec<Mark>,
@@ -235,6 +236,28 @@ impl FlowBuilder {
         Ok(())
     }
 
+    /// What people call the task, where that is not its name. Of several lines the blank ones, and blanks around any,
+    /// are left out; a blank label is none.
+    pub fn set_label(&mut self, task: Symbol, label: &str) {
+        let is_name = label == self.name(task);
+        let lines = label.lines().map(str::trim).filter(|line| !line.is_empty());
+        let label = match label.contains('\n') {
+            true => Cow::Owned(lines.collect::<Vec<_>>().join("\n")),
+            false => Cow::Borrowed(label.trim()),
+        };
+        if !is_name && !label.is_empty() && !self.attributes.label.set(task.0 as usize, &label) {
+            self.overflow = Some("labels");
+        }
+    }
+
+    /// What kind of job it is. A blank kind is none.
+    pub fn set_kind(&mut self, task: Symbol, kind: &str) {
+        let kind = kind.trim();
+        if !kind.is_empty() && !self.attributes.kind.set(task.0 as usize, kind) {
+            self.overflow = Some("kinds of job");
+        }
+    }
+
     /// The command line to run.
     pub fn set_command(&mut self, task: Symbol, command: &str) {
         if !self.attributes.command.set(task.0 as usize, command) {
@@ -335,15 +358,18 @@ impl FlowBuilder {
         }
         drop(rank);
         match Dag::from_arcs(tasks, self.arcs) {
-            Ok(dag) => Ok(Flow {
-                dag,
-                names: self.names,
-                attributes: self.attributes,
-            }),
+            Ok(dag) => Ok(Flow::new(dag, self.names, self.attributes)),
             Err(DagError::Cycle(cycle)) => Err(vec![BuildError::Cycle {
                 marks: cycle.iter().map(|t| self.mark[t.index()]).collect(),
                 names: (cycle.iter())
-                    .map(|t: &TaskId| self.names.get(t.index()).to_owned())
+                    .map(|t: &TaskId| {
+                        let name = self.names.get(t.index());
+                        match self.attributes.label.get(t.index()) {
+                            // The name is what stands in the file at that place.
+                            Some(label) => format!("{} ({name})", label.replace('\n', " ")),
+                            None => name.to_owned(),
+                        }
+                    })
                     .collect(),
             }]),
             Err(DagError::TooLarge(_)) => Err(vec![BuildError::TooLarge { what: "arcs" }]),

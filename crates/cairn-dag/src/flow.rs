@@ -1,7 +1,8 @@
 //! A flow: a dag with names and what the input says of each task. Knows no file format and no schedule.
 
-use crate::names::{Names, Texts, permuted};
+use crate::names::{Names, Shared, Texts, permuted};
 use crate::{Dag, TaskId};
+use std::sync::OnceLock;
 
 /// A file that a task reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,15 +21,27 @@ pub struct Flow {
     pub(crate) dag: Dag,
     pub(crate) names: Names,
     pub(crate) attributes: Attributes,
+    /// What people see, once somebody asked; `None` where that is the names themselves.
+    pub(crate) shown: OnceLock<Option<Names>>,
 }
 
 impl Flow {
+    pub(crate) fn new(dag: Dag, names: Names, attributes: Attributes) -> Flow {
+        let shown = OnceLock::new();
+        Flow {
+            dag,
+            names,
+            attributes,
+            shown,
+        }
+    }
+
     /// The structure.
     pub fn dag(&self) -> &Dag {
         &self.dag
     }
 
-    /// The task's name: unique, never empty.
+    /// The task's name as the input has it, for machines: unique, never empty. People should see [`Flow::shown`].
     pub fn name(&self, task: TaskId) -> &str {
         self.names.get(task.index())
     }
@@ -36,6 +49,21 @@ impl Flow {
     /// The task called `name`.
     pub fn find(&self, name: &str) -> Option<TaskId> {
         self.names.find(name).map(TaskId)
+    }
+
+    /// What the input calls the task for people; not unique, and perhaps of several lines.
+    pub fn label(&self, task: TaskId) -> Option<&str> {
+        self.attributes.label.get(task.index())
+    }
+
+    /// Whether any task has a label.
+    pub fn has_labels(&self) -> bool {
+        !self.attributes.label.is_empty()
+    }
+
+    /// The kind of job that the input gives; [`Flow::kind`] guesses where there is none.
+    pub fn given_kind(&self, task: TaskId) -> Option<&str> {
+        self.attributes.kind.get(task.index())
     }
 
     /// The command line to run.
@@ -93,13 +121,19 @@ impl Flow {
 
     /// Bytes on the heap: structure, names, attributes.
     pub fn heap_bytes(&self) -> usize {
-        self.dag.heap_bytes() + self.names.heap_bytes() + self.attributes.heap_bytes()
+        let shown = self.shown.get().and_then(Option::as_ref);
+        self.dag.heap_bytes()
+            + self.names.heap_bytes()
+            + self.attributes.heap_bytes()
+            + shown.map_or(0, Names::heap_bytes)
     }
 }
 
 /// What the input says of each task, one column an attribute.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes {
+    pub(crate) label: Shared,
+    pub(crate) kind: Shared,
     pub(crate) command: Texts,
     pub(crate) seconds: Vec<Option<f64>>,
     pub(crate) cpus: Vec<Option<u32>>,
@@ -148,6 +182,8 @@ impl FileLists {
 
 impl Attributes {
     pub(crate) fn permute(&mut self, to: &[u32]) {
+        self.label.permute(to);
+        self.kind.permute(to);
         self.command.spans = permuted(&self.command.spans, to);
         self.seconds = permuted(&self.seconds, to);
         self.cpus = permuted(&self.cpus, to);
@@ -173,7 +209,9 @@ impl Attributes {
 
     fn heap_bytes(&self) -> usize {
         let lists = |l: &FileLists| 8 * l.spans.capacity() + 4 * l.items.capacity();
-        self.command.heap_bytes()
+        self.label.heap_bytes()
+            + self.kind.heap_bytes()
+            + self.command.heap_bytes()
             + 16 * self.seconds.capacity()
             + 8 * (self.cpus.capacity() + self.retries.capacity())
             + 16 * self.priority.capacity()

@@ -124,6 +124,14 @@ fn add(
     ) -> Option<T> {
         get(flow, task).or_else(|| partner.and_then(|(flow, task)| get(flow, task)))
     }
+    let label = |flow: &Flow, task| flow.label(task).map(str::to_owned);
+    if let Some(label) = either(from, partner, label) {
+        build.set_label(to, &label);
+    }
+    let kind = |flow: &Flow, task| flow.given_kind(task).map(str::to_owned);
+    if let Some(kind) = either(from, partner, kind) {
+        build.set_kind(to, &kind);
+    }
     let command = |flow: &Flow, task| flow.command(task).map(str::to_owned);
     if let Some(command) = either(from, partner, command) {
         build.set_command(to, &command);

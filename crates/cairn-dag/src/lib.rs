@@ -22,7 +22,9 @@ mod id;
 mod levels;
 mod names;
 mod ops;
+mod plain;
 mod reach;
+mod shown;
 mod skeleton;
 
 pub use builder::{BuildError, FlowBuilder, Mark, Symbol};
@@ -34,4 +36,6 @@ pub use flow_ops::FlowOperationError;
 pub use id::TaskId;
 pub use levels::Levels;
 pub use ops::{Composition, Induced, OperationError};
+pub use plain::{is_plain, plain};
+pub use shown::Meant;
 pub use skeleton::Skeleton;

@@ -256,6 +256,46 @@ impl Texts {
     }
 }
 
+/// A text for each of some tasks, where many have the same: it is kept once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shared {
+    texts: Names,
+    /// By task: one more than the number of its text, or 0. None where shorter.
+    of: Vec<u32>,
+}
+
+impl Shared {
+    pub(crate) fn get(&self, index: usize) -> Option<&str> {
+        let text = self.of.get(index)?.checked_sub(1)?;
+        Some(self.texts.get(text as usize))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Sets entry `index`; `false` when the arena would pass 4 GiB.
+    #[must_use]
+    pub(crate) fn set(&mut self, index: usize, text: &str) -> bool {
+        let Some(text) = self.texts.intern(text) else {
+            return false;
+        };
+        if index >= self.of.len() {
+            self.of.resize(index + 1, 0);
+        }
+        self.of[index] = text + 1;
+        true
+    }
+
+    pub(crate) fn permute(&mut self, to: &[u32]) {
+        self.of = permuted(&self.of, to);
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.texts.heap_bytes() + 4 * self.of.capacity()
+    }
+}
+
 /// `items` with entry `i` moved to `to[i]`; shorter lists are filled up with defaults first.
 pub(crate) fn permuted<T: Copy + Default>(items: &[T], to: &[u32]) -> Vec<T> {
     if items.is_empty() {

@@ -1,7 +1,8 @@
 //! Pegasus DAX (XML), versions 1.8 to 3.6, and as WorkflowSim writes it. Knows elements, and nothing of catalogs.
 //!
 //! A `job`, `dag` or `dax` element is a task, named by its id. Arcs come from `child` and `parent` elements alone:
-//! files make none. The command is the transformation's name and its arguments.
+//! files make none. The command is the transformation's name and its arguments; people see the job by that name, or by its
+//! `node-label`.
 
 use crate::draft::{Draft, mark_at};
 use crate::{Report, Source, shell};
@@ -178,6 +179,14 @@ impl Dax<'_, '_> {
             Some(name) => name.into_owned(),
             None => attribute(element, "file")?.unwrap_or_default().into_owned(),
         };
+        if let Some(symbol) = symbol {
+            let label = attribute(element, "node-label")?;
+            let build = &mut self.draft.build;
+            build.set_label(symbol, label.as_deref().unwrap_or(&program));
+            if label.is_some() {
+                build.set_kind(symbol, &program);
+            }
+        }
         if let (Some(symbol), Some(runtime)) = (symbol, attribute(element, "runtime")?) {
             self.number(symbol, "runtime", &runtime, at);
         }

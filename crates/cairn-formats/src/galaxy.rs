@@ -1,7 +1,7 @@
 //! Galaxy workflows (`.ga`, JSON). Knows steps and their connections, and nothing of tools.
 //!
 //! Every step is a task, inputs and subworkflows included; it is named by its number and its label, or else its
-//! tool's name, as in `3: Cutadapt`.
+//! tool's name, as in `3: Cutadapt`. Its kind is the tool's name.
 
 use crate::draft::{Draft, mark_at};
 use crate::text::Text;
@@ -34,6 +34,9 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
             draft.error(mark, message, "give each step an id of its own");
         } else if let Some(symbol) = draft.declare(&name, mark) {
             symbols.insert(*number, symbol);
+            if let Some(tool) = step.name.as_deref() {
+                draft.build.set_kind(symbol, tool);
+            }
         }
     }
     for (number, step) in &steps {

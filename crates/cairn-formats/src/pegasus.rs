@@ -1,7 +1,7 @@
 //! Pegasus 5 workflows (YAML). Knows jobs and their dependencies, and nothing of catalogs.
 //!
 //! Every job is a task, named by its id. Arcs come from `jobDependencies` alone: files make none. The command is the
-//! transformation's name and its arguments.
+//! transformation's name and its arguments; people see the job by that name, or by its `nodeLabel`.
 
 use crate::draft::Draft;
 use crate::text::Text;
@@ -66,6 +66,12 @@ fn parse(text: &str) -> Result<Document<'_>, serde_saphyr::Error> {
 
 fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     let program = job.name.as_deref().or(job.file.as_deref()).unwrap_or("");
+    let label = job.node_label.as_deref().unwrap_or("");
+    draft.build.set_label(symbol, program);
+    if !label.is_empty() {
+        draft.build.set_label(symbol, label);
+        draft.build.set_kind(symbol, program);
+    }
     if !program.is_empty() {
         let mut line = String::new();
         shell::push_word(&mut line, program);
@@ -161,6 +167,9 @@ struct Job<'a> {
     /// The transformation of a job.
     #[serde(borrow)]
     name: Option<Text<'a>>,
+    /// What people should see.
+    #[serde(borrow, rename = "nodeLabel")]
+    node_label: Option<Text<'a>>,
     /// The file of a sub-workflow.
     #[serde(borrow)]
     file: Option<Text<'a>>,

@@ -27,6 +27,12 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
             continue;
         };
         symbols.insert(key, symbol);
+        if let Some(label) = task.label.as_deref() {
+            draft.build.set_label(symbol, label);
+        }
+        if let Some(kind) = task.kind.as_deref() {
+            draft.build.set_kind(symbol, kind);
+        }
         if let Some(command) = task.command() {
             draft.build.set_command(symbol, &command);
         }
@@ -69,6 +75,8 @@ struct Graph<'a>(Vec<(Text<'a>, Task<'a>)>);
 struct Task<'a> {
     #[serde(borrow)]
     label: Option<Text<'a>>,
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
     #[serde(borrow, default)]
     dependencies: Dependencies<'a>,
     task: Option<Definition>,

@@ -2,7 +2,7 @@
 //!
 //! One record a line, words between white space, the keyword in any case: `TASK id type seconds`,
 //! `EDGE parent child`, `FILE name bytes`, `INPUTS id file …`, `OUTPUTS id file …`; `#` begins a comment. Records may
-//! come in any order. A task is called by its id; its type, which many tasks share, is left out.
+//! come in any order. A task is called by its id; its type, which many tasks share, is its label: `map` of `Genome::map:1.0`.
 
 use crate::lines::{finish, is_full, lines_fit, place_of_mark};
 use crate::{Report, Source, suggest};
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     fn record(&mut self, line: Mark, keyword: &str, words: &[&'a str]) {
         let is = |name: &str| keyword.eq_ignore_ascii_case(name);
         match words {
-            [id, _, seconds] if is("TASK") => self.task(line, id, seconds),
+            [id, kind, seconds] if is("TASK") => self.task(line, id, kind, seconds),
             [parent, child] if is("EDGE") => {
                 let (parent, child) = (
                     self.build.mention(parent, line),
@@ -121,11 +121,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn task(&mut self, line: Mark, id: &str, seconds: &str) {
+    fn task(&mut self, line: Mark, id: &str, kind: &str, seconds: &str) {
         let task = match self.build.declare(id, line) {
             Ok(task) => task,
             Err(error) => return self.build_error(&error, line),
         };
+        self.build.set_label(task, transformation(kind));
         match seconds.parse() {
             Ok(seconds) => {
                 if let Err(error) = self.build.set_seconds(task, seconds) {
@@ -164,6 +165,15 @@ impl<'a> Reader<'a> {
 
 fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
+}
+
+/// The name in `namespace::name:version`.
+fn transformation(kind: &str) -> &str {
+    let name = kind.split_once("::").map_or(kind, |(_, name)| name);
+    match name.split_once(':') {
+        Some((name, _)) if !name.is_empty() => name,
+        _ => name,
+    }
 }
 
 #[cfg(test)]

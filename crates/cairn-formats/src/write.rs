@@ -48,7 +48,11 @@ pub fn write(flow: &Flow, format: Format, out: &mut dyn Write) -> Result<(), Wri
 type Present = fn(&Flow) -> bool;
 
 /// What a flow may say of its tasks, by the names used in messages.
-const ATTRIBUTES: [(&str, Present); 7] = [
+const ATTRIBUTES: [(&str, Present); 9] = [
+    ("labels", Flow::has_labels),
+    ("kinds of job", |f| {
+        f.dag().tasks().any(|t| f.given_kind(t).is_some())
+    }),
     ("commands", |f| {
         f.dag().tasks().any(|t| f.command(t).is_some())
     }),
@@ -83,8 +87,17 @@ pub fn lost(flow: &Flow, format: Format) -> Vec<&'static str> {
             "priorities",
             "marks of executed tasks",
         ],
-        Format::WfFormat => &["commands", "durations", "cpus", "priorities", "files"],
+        Format::WfFormat => &[
+            "labels",
+            "commands",
+            "durations",
+            "cpus",
+            "priorities",
+            "files",
+        ],
         Format::Dot => &[
+            "labels",
+            "kinds of job",
             "commands",
             "durations",
             "cpus",
@@ -112,6 +125,8 @@ mod tests {
         let a = build.declare("a", 1).unwrap();
         let b = build.declare("b", 2).unwrap();
         build.arc(a, b).unwrap();
+        build.set_label(a, "say hello");
+        build.set_kind(a, "talk");
         build.set_command(a, "echo hello");
         build.set_seconds(a, 2.5).unwrap();
         build.set_cpus(a, 4);

@@ -45,6 +45,8 @@ fn any_name() -> impl Strategy<Value = String> {
 
 #[derive(Clone, Debug)]
 struct AnyTask {
+    label: Option<String>,
+    kind: Option<String>,
     command: Option<String>,
     seconds: Option<f64>,
     cpus: Option<u32>,
@@ -58,7 +60,9 @@ struct AnyTask {
 fn any_task() -> impl Strategy<Value = AnyTask> {
     let seconds = prop_oneof![0.0..1e6, Just(0.0), Just(1e300), Just(5e-324), Just(1e21)];
     let priority = -(1i64 << 53)..(1i64 << 53);
+    let words = || proptest::option::weighted(0.3, any_name());
     (
+        (words(), words()),
         proptest::option::weighted(0.3, any_name()),
         proptest::option::weighted(0.3, seconds),
         proptest::option::weighted(0.3, 1u32..),
@@ -68,7 +72,9 @@ fn any_task() -> impl Strategy<Value = AnyTask> {
         proptest::collection::vec((0usize..5, any::<bool>()), 0..3),
     )
         .prop_map(
-            |(command, seconds, cpus, retries, priority, done, files)| AnyTask {
+            |((label, kind), command, seconds, cpus, retries, priority, done, files)| AnyTask {
+                label,
+                kind,
                 command,
                 seconds,
                 cpus,
@@ -104,6 +110,12 @@ fn any_flow() -> impl Strategy<Value = Flow> {
                 }
             }
             for (&symbol, task) in symbols.iter().zip(&tasks) {
+                if let Some(label) = &task.label {
+                    build.set_label(symbol, label);
+                }
+                if let Some(kind) = &task.kind {
+                    build.set_kind(symbol, kind);
+                }
                 if let Some(command) = &task.command {
                     build.set_command(symbol, command);
                 }
@@ -159,7 +171,9 @@ fn attributes(flow: &Flow, task: TaskId, format: Format) -> String {
     let outputs = files(flow.outputs(task).collect());
     let mut seconds = flow.seconds(task);
     let (mut retries, mut done) = (flow.retries(task), flow.is_done(task));
+    let mut kind = flow.given_kind(task);
     if format == Format::WfFormat {
+        kind = None;
         (retries, done) = (None, false);
         // The schema wants a duration wherever there is anything else.
         let anything = flow.command(task).is_some()
@@ -168,7 +182,10 @@ fn attributes(flow: &Flow, task: TaskId, format: Format) -> String {
         seconds = seconds.or(anything.then_some(0.0));
     }
     let (command, cpus, priority) = (flow.command(task), flow.cpus(task), flow.priority(task));
-    format!("{command:?} {seconds:?} {cpus:?} {retries:?} {priority:?} {done} {inputs} {outputs}")
+    let label = flow.label(task);
+    format!(
+        "{label:?} {kind:?} {command:?} {seconds:?} {cpus:?} {retries:?} {priority:?} {done} {inputs} {outputs}"
+    )
 }
 
 proptest! {

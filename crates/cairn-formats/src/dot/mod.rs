@@ -1,9 +1,11 @@
 //! Graphviz DOT, as `snakemake --dag`, Nextflow and `ninja -t graph` write it. Knows nothing of drawing.
 //!
-//! Every node is a task, named by its id (labels need not be unique); every `->` is an arc. Of the attributes of
-//! a node, `seconds`, `command`, `cpus`, `retries`, `priority` and `done` are kept, and all others are ignored, as
-//! are those of edges and graphs.
+//! Every node is a task, named by its id; every `->` is an arc. Of the attributes of a node, `seconds`, `command`, `cpus`,
+//! `retries`, `priority`, `done` and `kind` are kept; what people see is its `label`, or else its `xlabel`, or else, where
+//! the label is given and empty, that of the first edge that leaves it. All others are ignored, as are those of edges and
+//! graphs.
 
+mod label;
 mod lexer;
 mod read;
 mod spots;

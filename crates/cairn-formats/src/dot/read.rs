@@ -1,5 +1,6 @@
 //! Reads DOT: the grammar, with an explicit stack instead of recursion. Knows nothing of characters.
 
+use super::label;
 use super::lexer::{Lexer, Token, Wrong};
 use super::spots::{Lists, Sites, Written};
 use crate::draft::{Draft, mark_at};
@@ -34,10 +35,17 @@ pub(super) fn read_with_sites<'r>(
         members: Vec::new(),
         subgraphs: HashMap::new(),
         products: 0,
+        blank: HashMap::new(),
     };
     if let Err(wrong) = parser.graph() {
         let place = |source: &Source| source.place_at(wrong.at);
         parser.draft.unreadable(place, wrong.message, wrong.help);
+    }
+    for (node, edge) in std::mem::take(&mut parser.blank) {
+        if let Some(edge) = edge {
+            let label = label::text(edge, "", false);
+            parser.draft.build.set_label(node, &label);
+        }
     }
     parser.draft.finish()
 }
@@ -55,6 +63,8 @@ struct Parser<'s, 'r> {
     members: Vec<Symbol>,
     subgraphs: HashMap<Cow<'s, str>, Vec<Range>>,
     products: usize,
+    /// Nodes whose label is given and empty, as Nextflow's channels are, and the label of the first edge that leaves each.
+    blank: HashMap<Symbol, Option<&'s str>>,
 }
 
 /// An open brace.
@@ -66,6 +76,8 @@ struct Frame<'s> {
     left: Option<End>,
     /// Whether an endpoint must follow.
     after_arrow: bool,
+    /// Whether nodes are records here, unless they say otherwise.
+    records: bool,
 }
 
 type Range = (usize, usize);
@@ -171,11 +183,13 @@ impl<'s> Parser<'s, '_> {
 
     fn open(&mut self, name: Option<Cow<'s, str>>) {
         let start = self.members.len();
+        let records = self.frames.last().is_some_and(|frame| frame.records);
         self.frames.push(Frame {
             name,
             start,
             left: None,
             after_arrow: false,
+            records,
         });
     }
 
@@ -323,6 +337,9 @@ impl<'s> Parser<'s, '_> {
             }
             Token::Mark(b'[') => match (left, end) {
                 (None, End::Node(node)) => self.node_attributes(node),
+                (Some(End::Node(parent)), _) if self.blank.get(&parent) == Some(&None) => {
+                    self.edge_attributes(parent)
+                }
                 _ => self.attributes(|_, _, _, _, _| {}).map(drop),
             },
             _ => {
@@ -393,7 +410,11 @@ impl<'s> Parser<'s, '_> {
             return Ok(());
         }
         let of_nodes = is(of, "node");
-        let lists = self.attributes(|draft, key, _, at, _| {
+        let mut records = None;
+        let lists = self.attributes(|draft, key, value, at, _| {
+            if of_nodes && key == "shape" {
+                records = Some(is_record(value));
+            }
             if of_nodes && Attribute::of(key).is_some() {
                 draft.warning(
                     mark_at(at),
@@ -402,12 +423,37 @@ impl<'s> Parser<'s, '_> {
                 );
             }
         });
+        if let Some(records) = records {
+            self.frame().records = records;
+        }
         lists.map(drop)
+    }
+
+    /// The attributes of an edge that leaves a node without any text: its label says what the node is.
+    fn edge_attributes(&mut self, parent: Symbol) -> Step {
+        let text = self.draft.source().text();
+        let mut label = None;
+        self.attributes(|_, key, value, _, written| {
+            if key == "label" && !value.trim().is_empty() {
+                label = Some(&text[written.value]);
+            }
+        })?;
+        self.blank.insert(parent, label);
+        Ok(())
     }
 
     fn node_attributes(&mut self, node: Symbol) -> Step {
         let mut priorities = Vec::new();
+        let text = self.draft.source().text();
+        let (mut label, mut beside) = (None, None);
+        let mut records = self.frame().records;
         let lists = self.attributes(|draft, key, value, at, written| {
+            match key {
+                "label" => label = Some(&text[written.value.clone()]),
+                "xlabel" => beside = Some(&text[written.value.clone()]),
+                "shape" => records = is_record(value),
+                _ => {}
+            }
             let Some(attribute) = Attribute::of(key) else {
                 return;
             };
@@ -425,7 +471,26 @@ impl<'s> Parser<'s, '_> {
         if let Some(sites) = &mut self.sites {
             sites.attributes(node, &lists, priorities);
         }
+        self.label(node, label, beside, records);
         Ok(())
+    }
+
+    /// Sets the text that people see at a node: its label, or else the one beside it.
+    fn label(&mut self, node: Symbol, label: Option<&str>, beside: Option<&str>, is_record: bool) {
+        let build = &mut self.draft.build;
+        let given = [(label, is_record), (beside, false)];
+        for (raw, is_record) in given {
+            let Some(raw) = raw else { continue };
+            let text = label::text(raw, build.name(node), is_record);
+            if !text.trim().is_empty() {
+                build.set_label(node, &text);
+                self.blank.remove(&node);
+                return;
+            }
+        }
+        if label.is_some() {
+            self.blank.entry(node).or_default();
+        }
     }
 
     /// Any number of lists `[key = value, …]`.
@@ -466,6 +531,10 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
+fn is_record(shape: &str) -> bool {
+    is(shape, "record") || is(shape, "Mrecord")
+}
+
 /// The attributes of a node that we keep.
 #[derive(Clone, Copy)]
 enum Attribute {
@@ -475,6 +544,7 @@ enum Attribute {
     Retries,
     Priority,
     Done,
+    Kind,
 }
 
 impl Attribute {
@@ -486,6 +556,7 @@ impl Attribute {
             "retries" => Attribute::Retries,
             "priority" => Attribute::Priority,
             "done" => Attribute::Done,
+            "kind" => Attribute::Kind,
             _ => return None,
         })
     }
@@ -495,6 +566,7 @@ impl Attribute {
         let build = &mut draft.build;
         match self {
             Attribute::Command => build.set_command(node, value),
+            Attribute::Kind => build.set_kind(node, value),
             Attribute::Seconds => {
                 return value
                     .parse()
@@ -518,6 +590,7 @@ impl Attribute {
             Attribute::Seconds => "it should be a number, such as 41.5",
             Attribute::Done => "it should be true or false",
             Attribute::Command => "it should be a command line",
+            Attribute::Kind => "it should be a word for tasks alike",
             _ => "it should be a whole number",
         }
     }
@@ -626,6 +699,49 @@ mod tests {
                 "the default 'seconds' for nodes is ignored",
             ]
         );
+    }
+
+    #[test]
+    fn labels_of_snakemake_nextflow_ninja_and_records_are_what_people_see() {
+        let text = r#"digraph {
+            0[label = "all", color = "0.1 0.6 0.8", style="rounded"];
+            1[label = "align\nsample: A"]; 2[label = "align\nsample: B"];
+            p0 [shape=point,label="",fixedsize=true,xlabel="Channel.empty"];
+            p1 [shape=point,label="",fixedsize=true];
+            p2 [shape=point,label=""];
+            p3 [label="NF:BWA"]; p3 [label="NF:BWA"];
+            p1 -> p3 [label="samplesheet"]; p1 -> 0 [label="later"]; p2 -> p3;
+            "0x5562202ff720" [label="phony", shape=ellipse] "0x5562202ff721" [label="phony"]
+            r [shape=record, label="{<f0> sort|x}"]
+            subgraph { node [shape=Mrecord] s [label="{a|b}"] t [shape=box label="{c}"] }
+            h [label=<<b>bwa</b> mem<br/>x>] n [label="\N"] plain
+            k [kind=sort label=""]
+        }"#;
+        let (flow, report) = read_text(text);
+        assert_eq!(report.problems(), []);
+        let flow = flow.unwrap();
+        let shown: Vec<_> = flow.dag().tasks().map(|t| flow.shown(t)).collect();
+        let expected = [
+            "all",
+            "align sample: A",
+            "align sample: B",
+            "Channel.empty",
+            "samplesheet",
+            "p2",
+            "NF:BWA",
+            "phony #1",
+            "phony #2",
+            "sort x",
+            "a b",
+            "{c}",
+            "bwa mem x",
+            "n",
+            "plain",
+            "k",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(flow.kind(flow.find("1").unwrap()), "align");
+        assert_eq!(flow.given_kind(flow.find("k").unwrap()), Some("sort"));
     }
 
     #[test]

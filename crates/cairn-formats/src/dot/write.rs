@@ -45,6 +45,16 @@ fn push_attributes(text: &mut String, flow: &Flow, task: TaskId) {
     plain(text, "retries", flow.retries(task).map(|n| n.to_string()));
     plain(text, "priority", flow.priority(task).map(|n| n.to_string()));
     plain(text, "done", flow.is_done(task).then(|| "true".to_owned()));
+    if let Some(label) = flow.label(task) {
+        let mut quoted = String::new();
+        push_quoted(&mut quoted, label);
+        plain(text, "label", Some(quoted.replace('\n', "\\n")));
+    }
+    if let Some(kind) = flow.given_kind(task) {
+        let mut quoted = String::new();
+        push_quoted(&mut quoted, kind);
+        plain(text, "kind", Some(quoted));
+    }
     if let Some(command) = flow.command(task) {
         let mut quoted = String::new();
         push_quoted(&mut quoted, command);
@@ -81,10 +91,12 @@ mod tests {
         build.set_command(b, "echo \"hi\"");
         build.set_seconds(b, 1e-7).unwrap();
         build.set_priority(b, -1);
+        build.set_label(b, "two\n\"lines\"");
+        build.set_kind(b, "echo");
         let mut out = Vec::new();
         write(&build.finish().unwrap(), &mut out).unwrap();
         let expected = "digraph {\n  \"a\";\n  \"b \\\"x\\\" \\\\\" [seconds=\"1e-7\", priority=-1, \
-            command=\"echo \\\"hi\\\"\"];\n  \"a\" -> \"b \\\"x\\\" \\\\\";\n}\n";
+            label=\"two\\n\\\"lines\\\"\", kind=\"echo\", command=\"echo \\\"hi\\\"\"];\n  \"a\" -> \"b \\\"x\\\" \\\\\";\n}\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

@@ -67,6 +67,8 @@ pub(super) struct Task<'s> {
     pub(super) retries: Option<u32>,
     pub(super) priority: Option<i64>,
     pub(super) done: bool,
+    pub(super) kind: Option<Text<'s>>,
+    pub(super) label: Option<Text<'s>>,
 }
 
 impl<'s> Batch<'s> {
@@ -273,6 +275,12 @@ fn give_task(
     }
     if task.done {
         build.set_done(symbol);
+    }
+    if let Some(kind) = &task.kind {
+        build.set_kind(symbol, kind);
+    }
+    if let Some(label) = &task.label {
+        build.set_label(symbol, label);
     }
     for (path, bytes) in &batch.files[task.inputs.clone()] {
         build.add_input(symbol, path, *bytes);

@@ -13,6 +13,8 @@
 //! retries = 2
 //! priority = 10                             # larger goes first
 //! done = false                              # true: executed before
+//! kind = "align"                            # tasks alike; else the command's first word
+//! label = "align sample 7"                  # what people see instead of the name
 //! ```
 //!
 //! As JSON: `{"task": [{"name": "align-7", …}, …]}`, or the bare list; as JSON lines: one task object a line. A list

@@ -392,7 +392,7 @@ done = true
                 "1:14 unknown field 'afer' is ignored (did you mean 'after'?)",
                 "2:24 unknown field 'cmd' is ignored (did you mean 'run'?)",
                 "2:32 unknown field 'shape' is ignored (the fields of a task are: name, run, after, seconds, \
-                 inputs, outputs, cpus, retries, priority, done)",
+                 inputs, outputs, cpus, retries, priority, done, kind, label)",
             ]
         );
         let found = problems(read_toml, "title = 'x'\n[[task]]\nname = 'a'\nneeds = []\n");

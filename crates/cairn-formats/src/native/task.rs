@@ -7,14 +7,17 @@ use serde::de::{Unexpected, Visitor};
 use std::fmt;
 
 /// The fields of a task, in the order in which they are written.
-pub(crate) const FIELDS: [&str; 10] = [
+pub(crate) const FIELDS: [&str; 12] = [
     "name", "run", "after", "seconds", "inputs", "outputs", "cpus", "retries", "priority", "done",
+    "kind", "label",
 ];
 
 /// Words that other tools use for our fields.
-pub(super) const SYNONYMS: [(&str, &str); 14] = [
+pub(super) const SYNONYMS: [(&str, &str); 16] = [
     ("id", "name"),
-    ("label", "name"),
+    ("rule", "kind"),
+    ("category", "kind"),
+    ("title", "label"),
     ("command", "run"),
     ("cmd", "run"),
     ("script", "run"),
@@ -87,6 +90,8 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             "seconds" => task.seconds = map.next_value_seed(Seconds)?,
             "cpus" => task.cpus = map.next_value_seed(COUNT)?.map(|n| n as u32),
             "retries" => task.retries = map.next_value_seed(COUNT)?.map(|n| n as u32),
+            "kind" => task.kind = map.next_value()?,
+            "label" => task.label = map.next_value()?,
             "priority" => task.priority = map.next_value_seed(PRIORITY)?,
             field => unreachable!("{field} is one of FIELDS"),
         }

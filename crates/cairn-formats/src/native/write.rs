@@ -91,6 +91,14 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
         style.push_key(text, "done");
         text.push_str("true");
     }
+    if let Some(kind) = flow.given_kind(task) {
+        style.push_key(text, "kind");
+        style.push_string(text, kind);
+    }
+    if let Some(label) = flow.label(task) {
+        style.push_key(text, "label");
+        style.push_string(text, label);
+    }
 }
 
 fn push_files<'f>(
@@ -178,6 +186,8 @@ mod tests {
         build.add_output(a, "y", None);
         build.set_priority(b, -1);
         build.set_done(b);
+        build.set_kind(b, "echo");
+        build.set_label(b, "say\nx");
         let flow = build.finish().unwrap();
         let written = |write: fn(&Flow, &mut dyn Write) -> Result<()>| {
             let mut out = Vec::new();
@@ -186,10 +196,12 @@ mod tests {
         };
         let toml = "[[task]]\nname = \"a\"\nrun = \"echo hi > x\"\nseconds = 2.0\n\
             outputs = [{ path = \"x\", bytes = 3 }, \"y\"]\n\n\
-            [[task]]\nname = \"b \\\"x\\\"\\n\\u007f\"\nafter = [\"a\"]\npriority = -1\ndone = true\n";
+            [[task]]\nname = \"b \\\"x\\\"\\n\\u007f\"\nafter = [\"a\"]\npriority = -1\ndone = true\n\
+            kind = \"echo\"\nlabel = \"say\\nx\"\n";
         assert_eq!(written(write_toml), toml);
         let a = r#"{"name":"a","run":"echo hi > x","seconds":2.0,"outputs":[{"path":"x","bytes":3}, "y"]}"#;
-        let b = "{\"name\":\"b \\\"x\\\"\\n\x7f\",\"after\":[\"a\"],\"priority\":-1,\"done\":true}";
+        let b = "{\"name\":\"b \\\"x\\\"\\n\x7f\",\"after\":[\"a\"],\"priority\":-1,\"done\":true,\
+            \"kind\":\"echo\",\"label\":\"say\\nx\"}";
         assert_eq!(written(write_json_lines), format!("{a}\n{b}\n"));
         assert_eq!(
             written(write_json),

@@ -7,6 +7,8 @@
 //! | 1.4 | `workflow.tasks` | `runtimeInSeconds` | `files[].sizeInBytes` | name |
 //! | 1.5, 1.6 | `workflow.specification.tasks` | `workflow.execution.tasks` | `specification.files` | id |
 //!
+//! Where tasks are called by their ids, their names are labels: many tasks may share one.
+//!
 //! The old schemas say that `size` counts kilobytes; their instances, and the migration tool of WfCommons, take it
 //! for bytes, and so do we.
 
@@ -185,7 +187,13 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
             let key = self.keys(task).0;
             let mark = self.mark(key);
             let symbol = match key {
-                Some(key) => self.draft.declare(key, mark),
+                Some(key) => {
+                    let symbol = self.draft.declare(key, mark);
+                    if let (Some(symbol), Some(name), false) = (symbol, &task.name, self.by_name) {
+                        self.draft.build.set_label(symbol, name);
+                    }
+                    symbol
+                }
                 None => {
                     let help = "give every task an id";
                     self.draft

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 
-/// Writes a document that has every field the schema requires. Ids are the tasks' names, as they are: the schema
+/// Writes a document that has every field the schema requires. Names are the tasks' labels where they have one, ids the
+/// tasks' names, as they are: the schema
 /// wants letters, digits and `-_.#` in those that are mentioned as parents or children, and a flow may have others.
 ///
 /// Durations, commands, processors and priorities go to `execution`, which is left out when no task has any. The
@@ -37,7 +38,7 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> Result<()> {
 
 fn push_specification(text: &mut String, flow: &Flow, task: TaskId) {
     text.push_str("{\"name\": ");
-    push_string(text, flow.name(task));
+    push_string(text, flow.label(task).unwrap_or(flow.name(task)));
     text.push_str(", \"id\": ");
     push_string(text, flow.name(task));
     let name = |t: &TaskId| flow.name(*t);
