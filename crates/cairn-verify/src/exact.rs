@@ -1,35 +1,30 @@
-//! The best gain of one part, by enumerating its ideals or over a tree. Knows nothing of the rest of the dag.
+//! The best gain of one part, and whether one order attains it at every step. Knows nothing of the rest of the dag.
 
+use crate::closures::Closures;
+use crate::eliminate;
 use crate::parts::{Effort, Part};
-use crate::tree;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-/// The most steps for one enumeration.
-const ENUMERATION: u64 = 20_000_000;
+/// The most steps for a first look at a part.
+const LOOK: u64 = 20_000_000;
 
-/// What the enumeration of a part tells.
-#[derive(Clone, Debug)]
-pub(crate) struct Exact {
-    /// The most that `t` tasks can gain.
-    pub(crate) profile: Vec<u64>,
-    /// Whether one order attains it at every step.
-    pub(crate) admits: bool,
-}
+/// The most steps for another look, where the first did not do.
+const LONG_LOOK: u64 = 150_000_000;
 
 /// Answers about parts, equal ones looked at once. `None` says that a part is too large for this checker.
 #[derive(Debug)]
 pub(crate) struct Solver {
-    enumerated: HashMap<Part, Option<Exact>>,
     profiles: HashMap<Part, Option<Vec<u64>>>,
+    admits: HashMap<Part, Option<bool>>,
     pub(crate) effort: Effort,
 }
 
 impl Solver {
     pub(crate) fn new() -> Solver {
         Solver {
-            enumerated: HashMap::new(),
             profiles: HashMap::new(),
-            effort: Effort(1_500_000_000),
+            admits: HashMap::new(),
+            effort: Effort(2_000_000_000),
         }
     }
 
@@ -38,74 +33,25 @@ impl Solver {
         if let Some(known) = self.profiles.get(part) {
             return known.clone();
         }
-        let is_relaxed = part.before.iter().all(Vec::is_empty);
-        let over_tree = is_relaxed.then(|| tree::profile(part, &mut self.effort));
-        let found = over_tree
-            .flatten()
-            .or_else(|| Some(self.enumerate(part)?.profile));
+        let found = (self.effort.lend(LOOK, |e| eliminate::profile(part, e)))
+            .or_else(|| (self.effort).lend(LONG_LOOK, |e| Closures::new(part, e)?.profile(e)))
+            .or_else(|| (self.effort).lend(LONG_LOOK, |e| eliminate::profile(part, e)));
         self.profiles.insert(part.clone(), found.clone());
         found
     }
 
-    /// The part's profile, and whether it admits an IC-optimal order.
-    pub(crate) fn enumerate(&mut self, part: &Part) -> Option<Exact> {
-        if let Some(known) = self.enumerated.get(part) {
-            return known.clone();
+    /// Whether the part admits an IC-optimal order.
+    pub(crate) fn admits(&mut self, part: &Part) -> Option<bool> {
+        if let Some(&known) = self.admits.get(part) {
+            return known;
         }
-        let found = enumerate(part, &mut self.effort);
-        self.enumerated.insert(part.clone(), found.clone());
+        let profile = self.profile(part);
+        let found = profile.and_then(|best| {
+            (self.effort).lend(LONG_LOOK, |e| Closures::new(part, e)?.reaches(&best, e))
+        });
+        self.admits.insert(part.clone(), found);
         found
     }
-}
-
-/// All ideals of the part, size by size. Remembers of each whether a chain of best ideals leads to it.
-fn enumerate(part: &Part, effort: &mut Effort) -> Option<Exact> {
-    let tasks = part.before.len();
-    if tasks > 64 {
-        return None;
-    }
-    let mask = |list: &Vec<u32>| list.iter().fold(0u64, |set, &v| set | 1 << v);
-    let before: Vec<u64> = part.before.iter().map(mask).collect();
-    let mut weight: BTreeMap<u64, u64> = BTreeMap::new();
-    part.rewards
-        .iter()
-        .for_each(|r| *weight.entry(mask(r)).or_default() += 1);
-    let gain = |set: u64| -> u64 {
-        let gained = weight.iter().filter(|(need, _)| *need & !set == 0);
-        gained.map(|(_, weight)| weight).sum()
-    };
-    let mut own = Effort(ENUMERATION.min(effort.0));
-    let budget = own.0;
-    let mut profile = Vec::with_capacity(tasks + 1);
-    let mut layer: HashMap<u64, bool> = HashMap::from([(0, true)]);
-    let mut is_complete = true;
-    for t in 0..=tasks {
-        let gains: Vec<(u64, bool, u64)> = layer.iter().map(|(&s, &a)| (s, a, gain(s))).collect();
-        let best = gains.iter().map(|g| g.2).max()?;
-        profile.push(best);
-        layer = HashMap::new();
-        for (set, is_alive, gain) in gains {
-            is_complete &= own.spend((weight.len() + tasks) as u64 + 50);
-            if t == tasks || !is_complete {
-                let admits = is_alive && gain == best;
-                return finish(
-                    is_complete,
-                    budget - own.0,
-                    effort,
-                    Exact { profile, admits },
-                );
-            }
-            for v in (0..tasks).filter(|&v| set >> v & 1 == 0 && before[v] & !set == 0) {
-                *layer.entry(set | 1 << v).or_default() |= is_alive && gain == best;
-            }
-        }
-    }
-    None
-}
-
-fn finish(is_complete: bool, spent: u64, effort: &mut Effort, exact: Exact) -> Option<Exact> {
-    effort.spend(spent);
-    is_complete.then_some(exact)
 }
 
 #[cfg(test)]
@@ -116,18 +62,59 @@ mod tests {
     use cairn_oracle::{any_dag, best_profile};
     use proptest::prelude::*;
 
+    /// The profile of a part, and whether a chain of best sets leads through it, over all sets of its tasks.
+    fn brute(part: &Part) -> (Vec<u64>, bool) {
+        let tasks = part.before.len();
+        let has = |set: u32, list: &Vec<u32>| list.iter().all(|&v| set >> v & 1 == 1);
+        let is_ideal =
+            |set: u32| (0..tasks).all(|v| set >> v & 1 == 0 || has(set, &part.before[v]));
+        let gain = |set: u32| part.rewards.iter().filter(|r| has(set, r)).count() as u64;
+        let mut best = vec![0; tasks + 1];
+        for set in (0..1u32 << tasks).filter(|&s| is_ideal(s)) {
+            let t = set.count_ones() as usize;
+            best[t] = best[t].max(gain(set));
+        }
+        let mut chain = std::collections::BTreeSet::from([0u32]);
+        for t in 1..=tasks {
+            let more = chain
+                .iter()
+                .flat_map(|&s| (0..tasks).map(move |v| s | 1 << v));
+            let is_best =
+                |s: &u32| s.count_ones() as usize == t && is_ideal(*s) && gain(*s) == best[t];
+            chain = more.filter(is_best).collect();
+        }
+        (best, !chain.is_empty())
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
 
-        /// The program over trees and rings says what enumeration says.
+        /// Elimination and unions of closures say what brute force over all sets says, of ordered and relaxed parts.
         #[test]
-        fn trees_agree_with_enumeration(dag in any_dag(16)) {
-            for placed in parts(&dag, &vec![0; dag.len()], false) {
+        fn every_method_agrees_with_brute_force(dag in any_dag(13), ordered: bool) {
+            for placed in parts(&dag, &vec![0; dag.len()], ordered) {
                 let mut effort = Effort(u64::MAX);
-                let exact = enumerate(&placed.part, &mut effort).unwrap();
-                if let Some(profile) = tree::profile(&placed.part, &mut effort) {
-                    prop_assert_eq!(profile, exact.profile);
-                }
+                let (best, admits) = brute(&placed.part);
+                let closures = Closures::new(&placed.part, &mut effort).unwrap();
+                prop_assert_eq!(closures.profile(&mut effort).unwrap(), best.clone());
+                prop_assert_eq!(closures.reaches(&best, &mut effort), Some(admits));
+                prop_assert_eq!(eliminate::profile(&placed.part, &mut effort).unwrap(), best.clone());
+                prop_assert_eq!(Solver::new().admits(&placed.part), Some(admits));
+                // Below the truth, a no is a no.
+                let less: Vec<u64> = best.iter().map(|b| b.saturating_sub(1)).collect();
+                prop_assert!(closures.reaches(&less, &mut effort) == Some(true) || !admits);
+            }
+        }
+
+        /// Out of steps: no answer, or the right one.
+        #[test]
+        fn little_effort_is_never_wrong(dag in any_dag(13), steps in 0u64..3000) {
+            for placed in parts(&dag, &vec![0; dag.len()], true) {
+                let (best, admits) = brute(&placed.part);
+                let mut solver = Solver::new();
+                solver.effort = Effort(steps);
+                prop_assert!(solver.profile(&placed.part).is_none_or(|p| p == best));
+                prop_assert!(solver.admits(&placed.part).is_none_or(|a| a == admits));
             }
         }
 

@@ -10,18 +10,19 @@
 //!
 //! - `hull`: a flow proves a concave bound on the gain, and which sets are the only best ones of their size;
 //! - `parts`: relaxed and exact sub-problems, independent of each other, whose best gains add up to bounds;
-//! - `exact`: the best gain of one part, by enumeration or over a tree;
+//! - `exact`: the best gain of one part, by `eliminate` or over `closures`;
 //! - `refusal`: why no IC-optimal order exists;
 //! - `check`: puts them together.
 
 mod check;
+mod closures;
+mod eliminate;
 mod exact;
 mod fingerprint;
 mod format;
 mod hull;
 mod parts;
 mod refusal;
-mod tree;
 
 pub use check::{Accepted, Rejected, verify};
 pub use fingerprint::fingerprint;

@@ -114,6 +114,15 @@ impl Effort {
         self.0 -= if enough { steps } else { 0 };
         enough
     }
+
+    /// Spends at most so many steps of it on one look.
+    pub(crate) fn lend<T>(&mut self, most: u64, look: impl FnOnce(&mut Effort) -> T) -> T {
+        let lent = self.0.min(most);
+        let mut own = Effort(lent);
+        let seen = look(&mut own);
+        self.0 -= lent - own.0;
+        seen
+    }
 }
 
 /// The best sum for each total number of tasks: the (max,+) convolution of the profiles. `None` when it costs too

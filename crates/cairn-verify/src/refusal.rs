@@ -72,9 +72,9 @@ pub(crate) fn check(
     let whole: Vec<&Placed> = ground.whole.iter().collect();
     match (admits(&whole, solver), outcome) {
         (Some(true), _) => Err("the dag does admit an IC-optimal order".to_owned()),
-        (Some(false), Outcome::Asserted(what)) => {
-            Ok(Outcome::Proved(format!("{what} (all ideals enumerated)")))
-        }
+        (Some(false), Outcome::Asserted(what)) => Ok(Outcome::Proved(format!(
+            "{what} (the whole dag was looked at)"
+        ))),
         (_, outcome) => Ok(outcome),
     }
 }
@@ -161,11 +161,9 @@ fn component(
         "a component of {} tasks admits no IC-optimal order",
         set.len()
     );
-    match solver.enumerate(&placed.part) {
-        Some(exact) if exact.admits => {
-            Err("the component does admit an IC-optimal order".to_owned())
-        }
-        Some(_) => Ok(Outcome::Proved(claim)),
+    match solver.admits(&placed.part) {
+        Some(true) => Err("the component does admit an IC-optimal order".to_owned()),
+        Some(false) => Ok(Outcome::Proved(claim)),
         None => Ok(Outcome::Asserted(format!("{claim} ({how})"))),
     }
 }
@@ -238,11 +236,11 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
     let mut all_admit = true;
     let mut profiles = Vec::new();
     for placed in parts {
-        let exact = solver.enumerate(&placed.part);
-        if exact.as_ref().is_some_and(|e| !e.admits) {
-            return Some(false);
+        match solver.admits(&placed.part) {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => all_admit = false,
         }
-        all_admit &= exact.is_some();
         profiles.push(solver.profile(&placed.part));
     }
     let mut profiles: Vec<Vec<u64>> = profiles.into_iter().collect::<Option<_>>()?;

@@ -67,8 +67,8 @@ fn every_corpus_entry_of_2200_tasks_is_accepted() {
     }
     assert!(accepted >= 30, "{accepted}");
     assert!(
-        2 * proved >= accepted,
-        "most are proved throughout: {proved} of {accepted}"
+        accepted - proved <= 3,
+        "nearly all are proved throughout: {proved} of {accepted}"
     );
 }
 
