@@ -1,5 +1,6 @@
 //! Text that fits: widths, shortening, wrapping, escaping. Knows the bundled font, not where text is placed.
 
+use cairn_dag::is_plain;
 use std::sync::OnceLock;
 use ttf_parser::Face;
 
@@ -32,8 +33,7 @@ pub(crate) fn clean(text: &str) -> String {
     let mut out: String = (text.chars().take(LONGEST))
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
-            '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
-            _ if !is_xml(c) || c.is_control() => '\u{FFFD}',
+            _ if !is_xml(c) || !is_plain(c) => '\u{FFFD}',
             _ => c,
         })
         .collect();
@@ -48,7 +48,8 @@ fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Appends `text` so that XML and HTML read it back as text, in an element or in a quoted attribute.
+/// Appends `text` so that XML and HTML read it back as text, in an element or in a quoted attribute; what is no plain
+/// text is marked as missing.
 pub(crate) fn escape_into(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -57,7 +58,8 @@ pub(crate) fn escape_into(out: &mut String, text: &str) {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            _ if !is_xml(c) => out.push('\u{FFFD}'),
+            '\n' => out.push('\n'),
+            _ if !is_xml(c) || !is_plain(c) => out.push('\u{FFFD}'),
             _ => out.push(c),
         }
     }
@@ -170,8 +172,8 @@ mod tests {
     #[test]
     fn hostile_text_is_harmless() {
         assert_eq!(
-            escape("<a b='c\"&\0'>"),
-            "&lt;a b=&#39;c&quot;&amp;\u{FFFD}&#39;&gt;"
+            escape("<a b='c\"&\0\u{9b}\u{202e}'>"),
+            "&lt;a b=&#39;c&quot;&amp;\u{FFFD}\u{FFFD}\u{FFFD}&#39;&gt;"
         );
         assert_eq!(clean("a\nb\u{202E}c\u{1}"), "a b\u{FFFD}c\u{FFFD}");
         assert_eq!(clean(&"x".repeat(10_000)).chars().count(), LONGEST + 1);

@@ -2,11 +2,12 @@
 
 use crate::cli;
 use crate::failure::Failure;
-use cairn_dag::Flow;
+use cairn_dag::{Flow, plain};
 use cairn_formats::{Format, Limits, Report, Source};
 
 /// A flow that was read, and what there is to say about the reading.
 pub(crate) struct Read {
+    /// The file, as the user named it, fit to be printed.
     pub(crate) name: String,
     pub(crate) format: Format,
     pub(crate) flow: Flow,
@@ -33,5 +34,5 @@ pub(crate) fn try_read(input: &cli::Input, report: &mut Report) -> Option<(Strin
     let format = input.format.as_deref().and_then(Format::from_name);
     let source = Source::load(&input.file, &Limits::default(), report)?;
     let (format, flow) = cairn_formats::read(&source, format, report)?;
-    Some((source.name().to_owned(), format, flow))
+    Some((plain(source.name()).into_owned(), format, flow))
 }

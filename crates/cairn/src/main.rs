@@ -1,17 +1,23 @@
 //! The `cairn` command: hands the command line to [`cli`] and turns the result into an exit code.
 
+mod called;
 mod cli;
 mod commands;
 mod failure;
 mod input;
 mod limits;
 mod output;
+mod screen;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::try_parse().unwrap_or_else(|error| {
+        // What is quoted from the command line must not reach the terminal raw, and clap quotes it so.
+        let args = std::env::args().map(|arg| cairn_dag::plain(&arg).into_owned());
+        cli::Cli::try_parse_from(args).err().unwrap_or(error).exit()
+    });
     let out = output::Output::new(&cli.common);
     match commands::run(cli.command, &out) {
         // Some commands answer with the best so far.

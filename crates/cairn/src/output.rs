@@ -2,6 +2,8 @@
 
 use crate::cli::{Color, Common};
 use crate::failure::Failure;
+use crate::screen;
+use cairn_dag::plain;
 use cairn_formats::{Problem, Report, Severity};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
@@ -38,11 +40,9 @@ impl Output {
     pub(crate) fn answer(&self, value: &Value, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         let printed = if self.json {
-            serde_json::to_writer(&mut out, value)
-                .map_err(std::io::Error::from)
-                .and_then(|()| out.write_all(b"\n"))
+            screen::write_json(&mut out, value).and_then(|()| out.write_all(b"\n"))
         } else {
-            out.write_all(text.as_bytes())
+            out.write_all(screen::text(text).as_bytes())
         };
         printed
             .and_then(|()| out.flush())
@@ -94,14 +94,14 @@ impl Output {
                 };
                 let mut out = std::io::stdout().lock();
                 // Nothing is left to tell whoever closed the pipe.
-                let _ = writeln!(out, "{value}");
+                let _ = screen::write_json(&mut out, &value).and_then(|()| writeln!(out));
             }
             Failure::Input(report) => Output::say(self.problems_text(report).trim_end()),
             Failure::Interrupted(what) => Output::say(&format!("interrupted: {what}")),
             Failure::Usage { message, help } => {
-                let mut text = format!("{} {message}", self.paint("31;1", "error:"));
+                let mut text = format!("{} {}", self.paint("31;1", "error:"), plain(message));
                 if !help.is_empty() {
-                    text += &format!("\n  {} {help}", self.paint("36", "help:"));
+                    text += &format!("\n  {} {}", self.paint("36", "help:"), plain(help));
                 }
                 Output::say(&text);
             }
@@ -127,13 +127,16 @@ impl Output {
             Severity::Error => self.paint("31;1", "error:"),
             Severity::Warning => self.paint("33;1", "warning:"),
         };
-        let mut text = format!("{label} {}\n", problem.message);
-        text += &format!("  {} {}\n", self.paint("36", "-->"), problem.place);
+        let mut text = format!("{label} {}\n", plain(&problem.message));
+        let mut add = |mark: &str, said: &str| {
+            text += &format!("  {} {}\n", self.paint("36", mark), plain(said));
+        };
+        add("-->", &problem.place.to_string());
         if !problem.place.text.is_empty() {
-            text += &format!("   {} {}\n", self.paint("36", "|"), problem.place.text);
+            add(" |", &problem.place.text);
         }
         if !problem.help.is_empty() {
-            text += &format!("  {} {}\n", self.paint("36", "help:"), problem.help);
+            add("help:", &problem.help);
         }
         text
     }
@@ -149,7 +152,7 @@ impl Output {
     fn say(text: &str) {
         if !text.is_empty() {
             // A closed standard error leaves nobody to tell.
-            let _ = writeln!(std::io::stderr().lock(), "{text}");
+            let _ = writeln!(std::io::stderr().lock(), "{}", screen::text(text));
         }
     }
 }

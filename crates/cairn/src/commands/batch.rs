@@ -1,5 +1,6 @@
 //! `cairn batch`: the best r eligible tasks now.
 
+use crate::called;
 use crate::cli;
 use crate::failure::Failure;
 use crate::input;
@@ -39,10 +40,13 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
             Quality::Gap => "gap",
             Quality::Factor => "factor",
         };
-        let value = json!({
+        let mut value = json!({
             "chosen": names(&batch.chosen), "eligible_before": before, "eligible_after": after,
             "bound": bound, "quality": quality,
         });
+        if let Some(labels) = called::labels(flow, &batch.chosen) {
+            value["labels"] = labels;
+        }
         let words = match batch.quality {
             Quality::Exact => "no other choice does better".to_owned(),
             Quality::Gap => format!("no choice leaves more than {bound}"),
@@ -50,21 +54,25 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
                 format!("at least half of the best gain; no choice leaves more than {bound}")
             }
         };
-        let chosen = names(&batch.chosen).join("\n");
-        let text = format!("{chosen}\n");
+        let line = |&t: &TaskId| format!("{}\n", flow.shown(t));
+        let text: String = batch.chosen.iter().map(line).collect();
         out.remark(&format!(
             "{before} eligible before, {after} after ({words})"
         ));
-        return out.answer(&value, if batch.chosen.is_empty() { "" } else { &text });
+        return out.answer(&value, &text);
     }
     let ahead = look_ahead(&batcher, &settings.requests, &effort);
     let batches: Vec<_> = ahead.batches.iter().map(|b| names(b)).collect();
-    let value = json!({
+    let mut value = json!({
         "batches": batches, "eligible_before": before, "eligible_after": ahead.eligible, "quality": "heuristic",
     });
+    if let Some(labels) = called::labels(flow, &ahead.batches.concat()) {
+        value["labels"] = labels;
+    }
     let mut text = String::new();
-    for (i, (batch, after)) in batches.iter().zip(&ahead.eligible).enumerate() {
-        text += &format!("{}: {} ({after} eligible after)\n", i + 1, batch.join(", "));
+    for (i, (batch, after)) in ahead.batches.iter().zip(&ahead.eligible).enumerate() {
+        let shown = called::list(flow, batch, batch.len());
+        text += &format!("{}: {shown} ({after} eligible after)\n", i + 1);
     }
     out.answer(&value, &text)
 }
@@ -86,10 +94,10 @@ fn executed(list: &str, flow: &Flow) -> Result<Vec<TaskId>, Failure> {
     let names = names.iter().map(|n| n.trim()).filter(|n| !n.is_empty());
     names
         .map(|name| {
-            flow.find(name).ok_or_else(|| {
+            called::meant(flow, "--executed", name)?.ok_or_else(|| {
                 Failure::usage(
                     format!("--executed names '{name}', which is no task of the input"),
-                    "names are case-sensitive; a name with a comma in it goes into a file: --executed @FILE",
+                    "give names or labels, which are case-sensitive; one with a comma in it goes into a file: --executed @FILE",
                 )
             })
         })
@@ -101,8 +109,8 @@ fn not_closed(error: &StateError, flow: &Flow) -> Failure {
         StateError::NotClosed { task, parent } => Failure::usage(
             format!(
                 "'{}' is said to be executed, but its parent '{}' is not",
-                flow.name(*task),
-                flow.name(*parent)
+                flow.shown(*task),
+                flow.shown(*parent)
             ),
             "list every executed task: a set of executed tasks contains all parents of its tasks",
         ),

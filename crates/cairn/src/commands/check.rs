@@ -4,6 +4,7 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{Output, problems_json};
+use crate::screen;
 use cairn_dag::Flow;
 use cairn_formats::{Format, Report};
 use serde_json::json;
@@ -46,7 +47,7 @@ fn summary(
     commands: Option<usize>,
     report: &Report,
 ) -> String {
-    let file = input.file.display();
+    let file = screen::path(&input.file);
     let (Some(format), Some(flow), Some(commands)) = (format, flow, commands) else {
         return format!("{file}: not usable, {} error(s)\n", report.errors());
     };

@@ -52,15 +52,14 @@ impl Weighted {
 /// The duration of every task, or which tasks have none.
 fn all_seconds(flow: &Flow) -> Result<Vec<f64>, Failure> {
     const NAMED: usize = 3;
-    let without: Vec<&str> = (flow.dag().tasks())
+    let without: Vec<TaskId> = (flow.dag().tasks())
         .filter(|&t| flow.seconds(t).is_none())
-        .map(|t| flow.name(t))
         .collect();
     if without.is_empty() {
         return Ok(flow.dag().tasks().filter_map(|t| flow.seconds(t)).collect());
     }
     let named: Vec<String> = (without.iter().take(NAMED))
-        .map(|name| format!("'{name}'"))
+        .map(|&task| format!("'{}'", flow.shown(task)))
         .collect();
     let more = match without.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -80,7 +79,7 @@ fn all_seconds(flow: &Flow) -> Result<Vec<f64>, Failure> {
 fn refused(error: &WeightError, flow: &Flow) -> Failure {
     let message = match error {
         WeightError::BadSeconds { task, seconds } => {
-            let name = flow.name(TaskId::new(*task));
+            let name = flow.shown(TaskId::new(*task));
             format!("task '{name}' has the duration {seconds}")
         }
         other => other.to_string(),

@@ -1,6 +1,7 @@
 //! `cairn explain`: blocks, super-dag, ranks, and which theorem applied or failed.
 
 use super::plan::{proof_json, verdict_words};
+use crate::called;
 use crate::cli;
 use crate::failure::Failure;
 use crate::input;
@@ -98,9 +99,8 @@ fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
 }
 
 fn names(flow: &Flow, tasks: &[TaskId]) -> String {
-    let shown: Vec<&str> = tasks.iter().take(4).map(|&t| flow.name(t)).collect();
     let more = if tasks.len() > 4 { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
+    format!("{}{more}", called::list(flow, tasks, 4))
 }
 
 fn blocks_text(
@@ -272,7 +272,7 @@ fn obstacle_words(obstacle: &Obstacle, survey: &Survey<'_>, flow: &Flow) -> Stri
                 "{} must come before {} but has lower priority, by task {}",
                 block(from),
                 block(to),
-                flow.name(*by)
+                flow.shown(*by)
             )
         }
         Obstacle::AgainstMerge { from, to, by } => {
@@ -280,7 +280,7 @@ fn obstacle_words(obstacle: &Obstacle, survey: &Survey<'_>, flow: &Flow) -> Stri
                 "{} and {} would have to be merged, but task {} leads from one to the other",
                 block(from),
                 block(to),
-                flow.name(*by)
+                flow.shown(*by)
             )
         }
     }

@@ -4,6 +4,7 @@ use super::convert;
 use crate::cli;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::screen;
 use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
 use cairn_formats::Format;
 
@@ -34,7 +35,7 @@ pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
     if settings.out.as_os_str() != "-" {
         out.remark(&format!(
             "wrote {}: {tasks} tasks, {arcs} arcs",
-            settings.out.display()
+            screen::path(&settings.out)
         ));
     }
     Ok(())

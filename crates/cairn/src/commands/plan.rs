@@ -3,12 +3,14 @@
 use super::auto::{self, Choice};
 use super::durations::{OverTime, Weighted};
 use super::world;
+use crate::called;
 use crate::cli::{self, Policy, TieRule, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits::{self, Clock};
 use crate::output::{Output, write_file};
-use cairn_dag::{Dag, Flow, TaskId};
+use crate::screen;
+use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::cap::{self, Capped};
 use cairn_plan::decide::{Conflict, Refusal};
 use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
@@ -92,6 +94,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let peak = sizes.peak(dag, &reached.order);
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if settings.order {
+        check_lines(&read.flow)?;
         write_file(Path::new("-"), |out| {
             (reached.order.iter()).try_for_each(|&t| writeln!(out, "{}", read.flow.name(t)))
         })?;
@@ -174,7 +177,7 @@ impl Proof<'_> {
 fn said(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
     match proof {
         Some(proof) if !proof.is_written => {
-            let path = proof.path.display();
+            let path = screen::path(proof.path);
             if limits::is_interrupted() {
                 out.remark(&format!("interrupted: {path} was not written"));
                 return Ok(());
@@ -225,6 +228,22 @@ fn check_simulation(settings: &cli::Plan) -> Result<(), Failure> {
             "leave it out, or add --policy auto",
         )),
         _ => world::check(&settings.runs),
+    }
+}
+
+/// A list of one task a line is for machines, so it has names and no labels; a name that would make two lines of one
+/// cannot be in it.
+fn check_lines(flow: &Flow) -> Result<(), Failure> {
+    let is_odd = |&t: &TaskId| !flow.name(t).chars().all(is_plain);
+    match flow.dag().tasks().find(is_odd) {
+        None => Ok(()),
+        Some(task) => Err(Failure::usage(
+            format!(
+                "the name of task '{}' has characters that do not fit on a line",
+                plain(flow.name(task))
+            ),
+            "--json gives the order with every name as it is",
+        )),
     }
 }
 
@@ -462,6 +481,9 @@ impl Report<'_> {
                 .collect();
             value["order"] = json!(order);
             value["priority"] = Value::Object(priority);
+            if let Some(labels) = called::labels(flow, &self.reached.order) {
+                value["labels"] = labels;
+            }
             value["profile"] = json!(self.reached.profile);
             value["bound"] = json!(plan.bound);
         }
@@ -516,15 +538,13 @@ impl Report<'_> {
             false => format!("  beside    {}\n", others.join(", ")),
         };
         const SHOWN: usize = 12;
-        let first: Vec<&str> = (self.reached.order.iter().take(SHOWN))
-            .map(|&t| flow.name(t))
-            .collect();
+        let first = called::list(flow, &self.reached.order, SHOWN);
         let more = if dag.len() > SHOWN {
             ", … (--order prints all)"
         } else {
             ""
         };
-        text += &format!("  order     {}{more}\n", first.join(", "));
+        text += &format!("  order     {first}{more}\n");
         text
     }
 }
@@ -582,14 +602,14 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
 pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
     let list = |set: &[TaskId]| {
         const SHOWN: usize = 8;
-        let names: Vec<&str> = set.iter().take(SHOWN).map(|&t| flow.name(t)).collect();
+        let names = called::list(flow, set, SHOWN);
         let more = set.len().saturating_sub(SHOWN);
         let more = if more > 0 {
             format!(" and {more} more")
         } else {
             String::new()
         };
-        format!("{{{}{more}}}", names.join(", "))
+        format!("{{{names}{more}}}")
     };
     match (verdict, &plan.evidence) {
         ("optimal", Evidence::Linearization { ranks }) => {

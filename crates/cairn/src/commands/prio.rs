@@ -5,6 +5,7 @@ use crate::cli::{self, Policy};
 use crate::failure::Failure;
 use crate::limits;
 use crate::output::{Output, replace_files, write_file};
+use crate::screen;
 use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
     EditedFile, ExistingPriorities, Format, Limits, PriorityError, Report, Source, set_priorities,
@@ -66,7 +67,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     }
     let mut text = String::new();
     for (path, change) in &written {
-        text += &format!("{}: {}\n", path.display(), change.words());
+        text += &format!("{}: {}\n", screen::path(path), change.words());
     }
     text += &format!("{tasks} tasks; the order is {}\n", words(verdict));
     let listed: Vec<Value> = (written.iter())

@@ -3,6 +3,7 @@
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
+use crate::screen;
 use clap::CommandFactory;
 use std::path::Path;
 
@@ -21,6 +22,6 @@ pub(crate) fn manual(folder: &Path, out: &Output) -> Result<(), Failure> {
     }
     let shown = folder.display().to_string();
     clap_mangen::generate_to(Cli::command(), folder).map_err(|e| Failure::writing(&shown, &e))?;
-    out.remark(&format!("wrote the pages into {shown}"));
+    out.remark(&format!("wrote the pages into {}", screen::path(folder)));
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
 use crate::output::Output;
+use crate::screen;
 use cairn_dag::TaskId;
 use cairn_plan::{Plan, Word, cap};
 use cairn_show::{
@@ -48,7 +49,7 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
             _ => Drawing::Curves,
         });
         gallery.write(path, kind, what)?;
-        out.remark(&format!("wrote {}", path.display()));
+        out.remark(&format!("wrote {}", screen::path(path)));
     }
     let paths: Vec<String> = settings
         .out
@@ -266,7 +267,8 @@ impl<'a> Gallery<'a> {
             .collect();
         labels.push("single".to_owned());
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let names: Vec<&str> = dag.tasks().map(|t| flow.name(t)).collect();
+        let names: Vec<_> = dag.tasks().map(|t| flow.shown(t)).collect();
+        let names: Vec<&str> = names.iter().map(|n| &**n).collect();
         let order = self.shown.first().map_or(&[][..], |s| &s.order);
         DagDrawing {
             names: &names,

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
 use crate::output::Output;
+use crate::screen;
 use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
 use cairn_sim::{Interval, Measure, Study};
 use serde_json::{Map, Value, json};
@@ -47,7 +48,7 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     let value = report.json();
     for (path, &kind) in settings.out.iter().zip(&kinds) {
         report.write(path, kind, &value)?;
-        out.remark(&format!("wrote {}", path.display()));
+        out.remark(&format!("wrote {}", screen::path(path)));
     }
     out.answer(&value, &report.text())
 }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::limits;
 use crate::output::Output;
+use crate::screen;
 use cairn_dag::{Family, FamilyOptions, Flow};
 use cairn_show::{Figure, HeatAxis, HeatMap, HeatScale};
 use cairn_sim::{Breaks, Crew, Lease, Measure, Options, PoolSettings, Ratio, Spread, Study, World};
@@ -39,7 +40,7 @@ pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
     laboratory.write("study.md", text.as_bytes())?;
     out.remark(&format!(
         "wrote study.json and study.md into {}",
-        settings.out.display()
+        screen::path(&settings.out)
     ));
     out.answer(&value, &text)
 }

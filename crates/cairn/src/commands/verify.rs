@@ -4,6 +4,7 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
+use cairn_dag::plain;
 use cairn_formats::{Limits, Report, Source};
 use cairn_verify::{Accepted, parse, verify};
 use serde_json::json;
@@ -14,7 +15,7 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
     let mut report = Report::default();
     let source = Source::load(&settings.certificate, &Limits::default(), &mut report);
     let source = source.ok_or(Failure::Input(report))?;
-    let name = source.name();
+    let name = &*plain(source.name());
     let certificate = parse(source.text().as_bytes()).map_err(|e| {
         Failure::usage(
             format!("{name} is no certificate: {e}"),
@@ -37,7 +38,7 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
             let reason = rejected.to_string();
             let value =
                 json!({ "accepted": false, "proved": [], "asserted": [], "reason": reason });
-            out.answer(&value, &format!("{name}: rejected: {reason}\n"))?;
+            out.answer(&value, &format!("{name}: rejected: {}\n", plain(&reason)))?;
             Err(Failure::No)
         }
     }
@@ -49,11 +50,12 @@ fn text(name: &str, verdict: &str, accepted: &Accepted) -> String {
         0 => "all of it proved".to_owned(),
         count => format!("{count} claim(s) only asserted"),
     };
-    let mut text = format!("{name}: accepted, verdict {verdict}, {how}\n");
+    let mut text = format!("{name}: accepted, verdict {}, {how}\n", plain(verdict));
     let lines = (proved.iter().map(|line| ("proved", line)))
         .chain(asserted.iter().map(|line| ("asserted", line)));
     for (kind, line) in lines {
-        text += &format!("  {kind:<9} {line}\n");
+        // What a certificate says is quoted in these lines, and must not make any.
+        text += &format!("  {kind:<9} {}\n", plain(line));
     }
     text
 }

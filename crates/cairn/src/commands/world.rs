@@ -5,6 +5,7 @@ use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::limits;
 use crate::output::Output;
+use crate::screen;
 use cairn_dag::Flow;
 use cairn_sim::{
     Breaks, Crew, Lease, Link, Options, Policy, PoolSettings, SimulateError, Spread, Study, Tail,
@@ -121,7 +122,7 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
             has,
         } => format!(
             "task '{}' needs {needs} {of}, but a worker has {has}",
-            flow.name(*task)
+            flow.shown(*task)
         ),
         other => other.to_string(),
     };
@@ -300,7 +301,7 @@ fn trace(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
             "give --trace FILE, a CSV file with rows worker,start,end",
         ));
     };
-    let shown = path.display();
+    let shown = screen::path(path);
     let text = std::fs::read_to_string(path).map_err(|e| {
         Failure::usage(
             format!("cannot read the trace {shown}: {e}"),

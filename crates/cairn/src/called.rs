@@ -1,0 +1,37 @@
+//! What tasks are called in answers: labels for people, names for machines, and either in a question. Knows no command.
+
+use crate::failure::Failure;
+use cairn_dag::{Flow, Meant, TaskId, plain};
+use serde_json::{Map, Value};
+
+/// Tasks as people see them, the first few of them.
+pub(crate) fn list(flow: &Flow, tasks: &[TaskId], most: usize) -> String {
+    let shown: Vec<_> = tasks.iter().take(most).map(|&t| flow.shown(t)).collect();
+    shown.join(", ")
+}
+
+/// From names to what people see, where that differs.
+pub(crate) fn labels(flow: &Flow, tasks: &[TaskId]) -> Option<Value> {
+    if !flow.has_labels() {
+        return None;
+    }
+    let entry = |&t: &TaskId| (flow.name(t).to_owned(), Value::from(flow.shown(t)));
+    let all: Map<String, Value> = tasks.iter().map(entry).collect();
+    Some(Value::Object(all))
+}
+
+/// The task that a word on the command line means: a name, or a label that only one has. `None` where nobody has it.
+pub(crate) fn meant(flow: &Flow, flag: &str, word: &str) -> Result<Option<TaskId>, Failure> {
+    match flow.meant(word) {
+        Meant::Task(task) => Ok(Some(task)),
+        Meant::Nobody => Ok(None),
+        Meant::Several(tasks) => Err(Failure::usage(
+            format!(
+                "{flag} names '{}', and {} tasks are called so",
+                plain(word),
+                tasks.len()
+            ),
+            format!("say which, such as '{}'", flow.shown(tasks[0])),
+        )),
+    }
+}
