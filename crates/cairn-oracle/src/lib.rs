@@ -5,9 +5,11 @@
 
 mod composite;
 mod reach;
+mod reasons;
 
 pub use composite::{Shape, any_composite, any_sum, compose, random_shapes, sum};
 pub use reach::{reach, shortcuts};
+pub use reasons::{Among, gain, is_independent, mask, most_between, only_best};
 
 use cairn_dag::{Dag, TaskId};
 use proptest::prelude::*;
@@ -176,6 +178,33 @@ pub fn random_dag(n: usize, style: usize, seed: u64) -> Dag {
     let arcs = arcs.into_iter().filter(|(p, c)| p != c);
     let arcs = arcs.map(|(p, c)| (label[p], label[c])).collect();
     Dag::from_arcs(n, arcs).expect("arcs go from smaller to larger before relabelling")
+}
+
+/// A dag of at most `most` tasks that often admits no IC-optimal order: one to three tasks that have one to four
+/// children in common, several times over, and a few arcs more from one such part to another.
+pub fn random_tangle(most: usize, seed: u64) -> Dag {
+    let mut random = Random::new(seed);
+    let mut arcs = Vec::new();
+    let mut n = 0;
+    loop {
+        let (parents, children) = (1 + random.below(3), 1 + random.below(4));
+        if n + parents + children > most {
+            break;
+        }
+        let both = (n..n + parents).flat_map(|p| (0..children).map(move |c| (p, n + parents + c)));
+        arcs.extend(both);
+        n += parents + children;
+    }
+    for _ in 0..random.below(5) {
+        let (a, b) = (random.below(n), random.below(n));
+        if a != b {
+            arcs.push((a.min(b), a.max(b)));
+        }
+    }
+    let mut label: Vec<u32> = (0..n as u32).collect();
+    random.shuffle(&mut label);
+    let arcs = arcs.into_iter().map(|(p, c)| (label[p], label[c]));
+    Dag::from_arcs(n, arcs.collect()).expect("arcs go from smaller to larger before relabelling")
 }
 
 #[cfg(test)]

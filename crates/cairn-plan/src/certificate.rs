@@ -1,12 +1,12 @@
 //! A plan written down so that a checker can verify it without this crate. Knows not how the checker works.
 
-use crate::decide::Refusal;
+use crate::decide::{self, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
 use crate::plan::{Evidence, Plan, Word};
 use crate::{Budget, CertificateError, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_verify::{self as written, Blocks, Certificate, Piece, Search, VERSION, Witness};
+use cairn_verify::{self as written, Blocks, Certificate, Corner, Piece, Search, VERSION, Witness};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The certificate of a plan of this flow's dag.
@@ -193,21 +193,30 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
     let is_complete = plan.search.as_ref().is_some_and(|s| s.is_hull_complete);
     match &plan.evidence {
         Evidence::Refusal(Refusal::Crossing {
-            vertex,
-            vertex_set,
+            before,
+            after,
             step,
             gain,
             set,
             ..
-        }) if is_complete => written::Refusal::Crossing {
-            vertex: *vertex as u64,
-            vertex_set: names(flow, vertex_set),
-            step: *step as u64,
-            witness: set.as_ref().map(|set| Witness {
-                set: names(flow, set),
-                gain: u64::from(*gain),
-            }),
-        },
+        }) if is_complete => {
+            let corner = |c: &decide::Corner| Corner {
+                vertex: c.step as u64,
+                vertex_set: names(flow, &c.set),
+            };
+            let mut corners = [before, after].into_iter().flatten().map(corner);
+            let first = corners.next().expect("a vertex is in the way");
+            written::Refusal::Crossing {
+                vertex: first.vertex,
+                vertex_set: first.vertex_set,
+                other: corners.next(),
+                step: *step as u64,
+                witness: set.as_ref().map(|set| Witness {
+                    set: names(flow, set),
+                    gain: u64::from(*gain),
+                }),
+            }
+        }
         Evidence::Refusal(Refusal::Component {
             from,
             to,

@@ -3,8 +3,9 @@
 use crate::exact::Solver;
 use crate::fingerprint::fingerprint;
 use crate::format::{Blocks, Certificate, Search, VERSION};
-use crate::hull;
-use crate::parts::{Placed, parts, sum};
+use crate::hull::{self, Hull};
+use crate::parts::{Effort, Placed, parts, sum};
+use crate::real::Real;
 use crate::refusal::{self, Ground, Outcome, exact_sum, upper};
 use cairn_dag::{Dag, Flow, TaskId};
 
@@ -72,8 +73,97 @@ impl From<String> for Rejected {
 /// # Errors
 /// [`Rejected`], if any claim is false, or does not follow from the evidence as it must.
 pub fn verify(flow: &Flow, certificate: &Certificate) -> Result<Accepted, Rejected> {
+    verify_within(flow, certificate, Solver::new())
+}
+
+/// [`verify`] with so much effort for what is re-checked by brute force or convolution.
+pub(crate) fn verify_within(
+    flow: &Flow,
+    certificate: &Certificate,
+    mut solver: Solver,
+) -> Result<Accepted, Rejected> {
     let dag = flow.dag();
-    let n = dag.len();
+    let order = check_order(flow, certificate)?;
+    let hull = hull::check(dag, &order, &certificate.evidence.hull)?;
+    let count = Count::new(dag);
+    let by_hull: Vec<u64> = (0..=dag.len())
+        .map(|t| count.eligible(t, hull.at(t as u64)))
+        .collect();
+    check_bound_claimed(certificate, &by_hull)?;
+    let real = real_sets(flow, certificate, &order, &hull)?;
+    check_bound_against(certificate, &real, &count)?;
+    let mut proved = vec![
+        format!("the order and its profile: {} tasks", dag.len()),
+        format!(
+            "the bound by the hull: {} pieces with their flows, {} corners",
+            certificate.evidence.hull.len(),
+            hull.corners.len()
+        ),
+    ];
+    let mut asserted = Vec::new();
+    let mut best = by_hull;
+    if let Some(blocks) = &certificate.evidence.blocks {
+        let relaxed = without(dag, &order, &blocks.left_out)?;
+        let outcome = check_blocks(&relaxed, &order, blocks, &certificate.profile, &mut solver)?;
+        match outcome {
+            Outcome::Proved(what) => {
+                best.clone_from(&certificate.bound);
+                proved.push(what);
+            }
+            Outcome::Asserted(what) => asserted.push(what),
+        }
+    }
+    let ground = Ground {
+        flow,
+        inside: &parts(dag, &hull.interval, true),
+        whole: &parts(dag, &vec![0; dag.len()], true),
+        hull: &hull,
+    };
+    if best != certificate.bound {
+        lower_by_parts(&mut best, &ground, &count, &mut solver);
+        check_bound_exactly(certificate, &ground, &count, &mut solver)?;
+    }
+    let open = open_steps(certificate, &best);
+    proved.push(format!(
+        "the bound at {} of {} steps",
+        dag.len() + 1 - open.len(),
+        dag.len() + 1
+    ));
+    asserted.extend(asserted_bound(certificate, &open));
+    let is_bound_proved = open.is_empty();
+    let verdict = check_verdict(certificate, &ground, is_bound_proved, &mut solver)?;
+    if let (Some(_), [Outcome::Asserted(_)]) = (&certificate.refusal, &verdict[..]) {
+        check_that_none_exists(&mut best, &real, &ground, &count, &mut solver)?;
+    }
+    for outcome in verdict {
+        match outcome {
+            Outcome::Proved(what) => proved.push(what),
+            Outcome::Asserted(what) => asserted.push(what),
+        }
+    }
+    Ok(Accepted { proved, asserted })
+}
+
+/// Turns gains into eligible tasks.
+struct Count {
+    sources: u64,
+}
+
+impl Count {
+    fn new(dag: &Dag) -> Count {
+        Count {
+            sources: dag.sources().count() as u64,
+        }
+    }
+
+    /// What is eligible after t steps, when t steps gain so much.
+    fn eligible(&self, t: usize, gain: u64) -> u64 {
+        (self.sources + gain).saturating_sub(t as u64)
+    }
+}
+
+/// Version, dag, order and profile. Returns the order as tasks.
+fn check_order(flow: &Flow, certificate: &Certificate) -> Result<Vec<TaskId>, Rejected> {
     if certificate.version != VERSION {
         return fail(format!(
             "version {} is not {VERSION}, the only one known here",
@@ -84,139 +174,183 @@ pub fn verify(flow: &Flow, certificate: &Certificate) -> Result<Accepted, Reject
         return fail("it is about another dag: tasks, arcs or hash differ");
     }
     let order = tasks_of(flow, &certificate.order)?;
-    if certificate.profile != profile_of(dag, &order)? {
+    if certificate.profile != profile_of(flow.dag(), &order)? {
         return fail("the profile is not that of the order");
     }
-    let mut proved = vec![format!("the order and its profile: {n} tasks")];
-    let mut asserted = Vec::new();
-    let hull = hull::check(dag, &order, &certificate.evidence.hull)?;
-    proved.push(format!(
-        "the bound by the hull: {} pieces with their flows, {} corners",
-        certificate.evidence.hull.len(),
-        hull.corners.len()
-    ));
-    let sources = dag.sources().count() as u64;
-    // What may be eligible after t steps, when t steps gain so much.
-    let eligible = |t: usize, gain: u64| (sources + gain).saturating_sub(t as u64);
-    let by_hull: Vec<u64> = (0..=n).map(|t| eligible(t, hull.at(t as u64))).collect();
-    let mut claimed = by_hull.clone();
+    Ok(order)
+}
+
+/// The bound is what the evidence gives, and neither below the order nor above the hull.
+fn check_bound_claimed(certificate: &Certificate, by_hull: &[u64]) -> Result<(), Rejected> {
+    let mut claimed = by_hull.to_vec();
     if certificate.evidence.blocks.is_some() {
         claimed.clone_from(&certificate.profile);
     }
     if let Some(search) = &certificate.evidence.search {
         lower(&mut claimed, search)?;
     }
-    let step = |is_wrong: &dyn Fn(usize) -> bool| (0..=n).find(|&t| is_wrong(t));
     let bound = &certificate.bound;
     if *bound != claimed {
-        let t = step(&|t| bound.get(t) != Some(&claimed[t])).unwrap_or(n);
+        let wrong = (0..claimed.len()).find(|&t| bound.get(t) != Some(&claimed[t]));
+        let t = wrong.unwrap_or(claimed.len() - 1);
         return fail(format!(
             "the bound at step {t} is not what the evidence gives"
         ));
     }
-    if let Some(t) = step(&|t| bound[t] < certificate.profile[t] || bound[t] > by_hull[t]) {
-        return fail(format!(
+    let is_wrong = |&t: &usize| bound[t] < certificate.profile[t] || bound[t] > by_hull[t];
+    match (0..bound.len()).find(is_wrong) {
+        Some(t) => fail(format!(
             "the bound at step {t} contradicts the order or the hull"
-        ));
+        )),
+        None => Ok(()),
     }
-    let mut solver = Solver::new();
-    let mut best = by_hull;
-    if let Some(blocks) = &certificate.evidence.blocks {
-        let relaxed = without(dag, &order, &blocks.left_out)?;
-        let outcome = check_blocks(&relaxed, &order, blocks, &certificate.profile, &mut solver)?;
-        match outcome {
-            Outcome::Proved(what) => {
-                best.clone_from(bound);
-                proved.push(what);
-            }
-            Outcome::Asserted(what) => asserted.push(what),
-        }
+}
+
+/// Every set that the certificate shows, and some that lie near.
+fn real_sets(
+    flow: &Flow,
+    certificate: &Certificate,
+    order: &[TaskId],
+    hull: &Hull,
+) -> Result<Real, Rejected> {
+    let mut real = Real::new(flow.dag(), order, hull, &mut Effort(WALKS));
+    if let Some(refusal) = &certificate.refusal
+        && let Some((size, gain)) = refusal::set_shown(flow, refusal)?
+    {
+        real.note_set(size, gain);
     }
-    let inside = parts(dag, &hull.interval, true);
-    let whole = parts(dag, &vec![0; n], true);
-    if best != *bound {
-        // Each of these is a valid bound; the last is the truth itself where it can be had.
-        let improve = |best: &mut Vec<u64>, gains: &[u64]| {
-            gains
-                .iter()
-                .enumerate()
-                .for_each(|(t, &g)| best[t] = best[t].min(eligible(t, g)));
-        };
-        if let Some(gains) = exact_sum(&parts(dag, &vec![0; n], false), &mut solver) {
-            improve(&mut best, &gains);
-        }
-        let of_intervals: Vec<&Placed> = inside.iter().collect();
-        if let Some((gains, _)) = upper(&hull, &of_intervals, &mut solver) {
-            improve(&mut best, &gains);
-        }
-        if let Some(gains) = exact_sum(&whole, &mut solver) {
-            improve(&mut best, &gains);
-            let is_false = |t: usize| gains.get(t).is_some_and(|&g| bound[t] < eligible(t, g));
-            if let Some(t) = step(&is_false) {
-                return fail(format!(
-                    "the bound at step {t} is too low: some order has more"
-                ));
-            }
-        }
-    }
-    let open: Vec<usize> = (0..=n).filter(|&t| bound[t] < best[t]).collect();
-    proved.push(format!(
-        "the bound at {} of {} steps",
-        n + 1 - open.len(),
-        n + 1
-    ));
-    if let Some(first) = open.first() {
-        let how = certificate
-            .evidence
-            .search
-            .as_ref()
-            .map_or(String::new(), |s| {
-                let methods: Vec<String> =
-                    s.methods.iter().map(|(m, k)| format!("{m} {k}")).collect();
-                format!(
-                    ", from {} components ({})",
-                    s.components,
-                    methods.join(", ")
-                )
-            });
-        asserted.push(format!(
-            "the bound at {} steps, the first of them {first}{how}",
-            open.len()
-        ));
-    }
-    let meets = *bound == certificate.profile;
-    match (certificate.verdict.as_str(), &certificate.refusal) {
-        ("optimal", None) if meets => {
-            let what = "the order is IC-optimal: it meets the bound at every step";
-            let list = if open.is_empty() {
-                &mut proved
-            } else {
-                &mut asserted
-            };
-            list.push(what.to_owned());
-        }
-        ("none-exists", Some(refusal)) if !meets => {
-            let ground = Ground {
-                flow,
-                hull: &hull,
-                inside: &inside,
-                whole: &whole,
-            };
-            match refusal::check(&ground, refusal, &mut solver)? {
-                Outcome::Proved(what) => proved.push(format!("no IC-optimal order exists: {what}")),
-                Outcome::Asserted(what) => {
-                    asserted.push(format!("no IC-optimal order exists: {what}"))
-                }
-            }
-        }
-        ("open", None) if !meets => {}
-        (verdict, _) => {
+    Ok(real)
+}
+
+/// How many tasks and arcs may be read to find real sets.
+const WALKS: u64 = 300_000_000;
+
+/// No bound lies below a set that can be executed.
+fn check_bound_against(
+    certificate: &Certificate,
+    real: &Real,
+    count: &Count,
+) -> Result<(), Rejected> {
+    for (t, (&bound, &gain)) in certificate.bound.iter().zip(&real.gains).enumerate() {
+        let eligible = count.eligible(t, gain);
+        if bound < eligible {
             return fail(format!(
-                "the verdict '{verdict}' does not fit bound, profile and refusal"
+                "the bound at step {t} is too low: {bound}, and some order has {eligible}"
             ));
         }
     }
-    Ok(Accepted { proved, asserted })
+    Ok(())
+}
+
+/// Lowers a bound to what parts of the dag allow, relaxed ones and exact ones: the last is the truth itself, where it
+/// can be had.
+fn lower_by_parts(best: &mut [u64], ground: &Ground<'_>, count: &Count, solver: &mut Solver) {
+    let dag = ground.flow.dag();
+    let mut lower = |gains: &[u64]| {
+        for (t, (best, &gain)) in best.iter_mut().zip(gains).enumerate() {
+            *best = (*best).min(count.eligible(t, gain));
+        }
+    };
+    if let Some(gains) = exact_sum(&parts(dag, &vec![0; dag.len()], false), solver) {
+        lower(&gains);
+    }
+    let of_intervals: Vec<&Placed> = ground.inside.iter().collect();
+    if let Some((gains, _)) = upper(ground.hull, &of_intervals, solver) {
+        lower(&gains);
+    }
+    if let Some(gains) = exact_sum(ground.whole, solver) {
+        lower(&gains);
+    }
+}
+
+/// Where the whole dag can be enumerated, no bound lies below the truth.
+fn check_bound_exactly(
+    certificate: &Certificate,
+    ground: &Ground<'_>,
+    count: &Count,
+    solver: &mut Solver,
+) -> Result<(), Rejected> {
+    let Some(gains) = exact_sum(ground.whole, solver) else {
+        return Ok(());
+    };
+    let is_low = |&t: &usize| certificate.bound[t] < count.eligible(t, gains[t]);
+    match (0..gains.len()).find(is_low) {
+        Some(t) => fail(format!(
+            "the bound at step {t} is too low: some order has more"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The steps at which the bound claimed is lower than what is proved.
+fn open_steps(certificate: &Certificate, best: &[u64]) -> Vec<usize> {
+    let bound = &certificate.bound;
+    (0..best.len()).filter(|&t| bound[t] < best[t]).collect()
+}
+
+/// What is asserted of the bound, and by what.
+fn asserted_bound(certificate: &Certificate, open: &[usize]) -> Option<String> {
+    let first = open.first()?;
+    let how = |s: &Search| {
+        let methods: Vec<String> = s.methods.iter().map(|(m, k)| format!("{m} {k}")).collect();
+        format!(
+            ", from {} components ({})",
+            s.components,
+            methods.join(", ")
+        )
+    };
+    let search = certificate.evidence.search.as_ref();
+    Some(format!(
+        "the bound at {} steps, the first of them {first}{}",
+        open.len(),
+        search.map_or(String::new(), how)
+    ))
+}
+
+/// The verdict, with its refusal if it has one. An open verdict claims nothing.
+fn check_verdict(
+    certificate: &Certificate,
+    ground: &Ground<'_>,
+    is_bound_proved: bool,
+    solver: &mut Solver,
+) -> Result<Vec<Outcome>, Rejected> {
+    let meets = certificate.bound == certificate.profile;
+    match (certificate.verdict.as_str(), &certificate.refusal) {
+        ("optimal", None) if meets => {
+            let what = "the order is IC-optimal: it meets the bound at every step".to_owned();
+            Ok(vec![match is_bound_proved {
+                true => Outcome::Proved(what),
+                false => Outcome::Asserted(what),
+            }])
+        }
+        ("none-exists", Some(refusal)) if !meets => {
+            let (verdict, reason) = refusal::check(ground, refusal, solver)?;
+            Ok([verdict].into_iter().chain(reason).collect())
+        }
+        ("open", None) if !meets => Ok(Vec::new()),
+        (verdict, _) => fail(format!(
+            "the verdict '{verdict}' does not fit bound, profile and refusal"
+        )),
+    }
+}
+
+/// None of the orders seen meets what is proved of all orders: or it would be IC-optimal.
+fn check_that_none_exists(
+    best: &mut [u64],
+    real: &Real,
+    ground: &Ground<'_>,
+    count: &Count,
+    solver: &mut Solver,
+) -> Result<(), Rejected> {
+    lower_by_parts(best, ground, count, solver);
+    let meets = |gains: &Vec<u64>| {
+        let mut steps = gains.iter().zip(best.iter()).enumerate();
+        steps.all(|(t, (&gain, &best))| count.eligible(t, gain) == best)
+    };
+    match real.orders.iter().any(meets) {
+        true => fail("the dag does admit an IC-optimal order"),
+        false => Ok(()),
+    }
 }
 
 fn fail<T>(reason: impl Into<String>) -> Result<T, Rejected> {

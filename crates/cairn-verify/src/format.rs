@@ -99,13 +99,16 @@ pub struct Search {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Refusal {
-    /// A set is the only best one of its size; at another step some set gains more than any that is comparable
-    /// with the first.
+    /// A set is the only best one of its size; at another step some set gains more than any that contains the first,
+    /// if that is the smaller, or lies in it. Or it takes two such sets, one on either side of the step.
     Crossing {
         /// The size of the first set.
         vertex: u64,
         /// The first set, by name.
         vertex_set: Vec<String>,
+        /// The set on the other side of the step, where it takes both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        other: Option<Corner>,
         /// The other step.
         step: u64,
         /// The better set there, where it is known.
@@ -136,6 +139,16 @@ pub enum Refusal {
         /// For information: the reason in words.
         reason: String,
     },
+}
+
+/// A set that is the only best one of its size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Corner {
+    /// The size of the set.
+    pub vertex: u64,
+    /// The set, by name.
+    pub vertex_set: Vec<String>,
 }
 
 /// A set that can have been executed, and its gain.

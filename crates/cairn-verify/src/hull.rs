@@ -10,6 +10,9 @@ const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Hull {
     /// By task: the interval between strict vertices in which it is executed; undefined for sinks.
     pub(crate) interval: Vec<u32>,
+    /// By task: the piece in which it is executed; undefined for sinks. After each piece the executed tasks are an
+    /// ideal.
+    pub(crate) piece: Vec<u32>,
     /// The corners (executed, gained), from (0, 0) to (all tasks with children, all tasks with parents). The ideal
     /// at each corner is the only best one of its size.
     pub(crate) corners: Vec<(u64, u64)>,
@@ -102,6 +105,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
     let interval = |&p: &u32| interval_of_piece.get(p as usize).map_or(NOWHERE, |&j| j);
     Ok(Hull {
         interval: executed_in.iter().map(interval).collect(),
+        piece: executed_in,
         corners,
     })
 }

@@ -11,6 +11,7 @@
 //! - `hull`: a flow proves a concave bound on the gain, and which sets are the only best ones of their size;
 //! - `parts`: relaxed and exact sub-problems, independent of each other, whose best gains add up to bounds;
 //! - `exact`: the best gain of one part, by `eliminate` or over `closures`;
+//! - `real`: sets that can be executed, found quickly: no bound may lie below them;
 //! - `refusal`: why no IC-optimal order exists;
 //! - `check`: puts them together.
 
@@ -22,10 +23,16 @@ mod fingerprint;
 mod format;
 mod hull;
 mod parts;
+mod real;
 mod refusal;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use check::{Accepted, Rejected, verify};
 pub use fingerprint::fingerprint;
 pub use format::{
-    Blocks, Certificate, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Witness, parse,
+    Blocks, Certificate, Corner, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Witness,
+    parse,
 };

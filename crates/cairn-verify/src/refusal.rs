@@ -1,9 +1,9 @@
 //! Why no IC-optimal order exists: checks the reason. Knows nothing of how it was found.
 
 use crate::exact::Solver;
-use crate::format::{Refusal, Witness};
+use crate::format::{Corner, Refusal, Witness};
 use crate::hull::{Hull, along};
-use crate::parts::{Placed, sum};
+use crate::parts::{Placed, parts, sum};
 use cairn_dag::{Dag, Flow, TaskId};
 use std::collections::BTreeSet;
 
@@ -24,20 +24,27 @@ pub(crate) struct Ground<'a> {
     pub(crate) whole: &'a [Placed],
 }
 
-/// Checks the reason. Every IC-optimal order passes through all corners of the hull: each is the only best set of
-/// its size. So between two corners it solves the parts of that interval alone, and optimally.
+/// Checks that no IC-optimal order exists, and the reason given for it: the first outcome is about the verdict, a second
+/// about a reason that could be neither proved nor disproved where the verdict could.
+///
+/// Every IC-optimal order passes through all corners of the hull: each is the only best set of its size. So between two
+/// corners it solves the parts of that interval alone, and optimally.
 pub(crate) fn check(
     ground: &Ground<'_>,
     refusal: &Refusal,
     solver: &mut Solver,
-) -> Result<Outcome, String> {
+) -> Result<(Outcome, Option<Outcome>), String> {
     let outcome = match refusal {
         Refusal::Crossing {
             vertex,
             vertex_set,
+            other,
             step,
             witness,
-        } => crossing(ground, *vertex, vertex_set, *step, witness.as_ref(), solver)?,
+        } => {
+            let between = Between::new(ground, (*vertex, vertex_set), other.as_ref(), *step)?;
+            crossing(ground, &between, *step, witness.as_ref(), solver)?
+        }
         Refusal::Component {
             from,
             to,
@@ -70,13 +77,38 @@ pub(crate) fn check(
         Refusal::Asserted { reason } => Outcome::Asserted(reason.clone()),
     };
     let whole: Vec<&Placed> = ground.whole.iter().collect();
+    let none = |what: &str| format!("no IC-optimal order exists: {what}");
     match (admits(&whole, solver), outcome) {
         (Some(true), _) => Err("the dag does admit an IC-optimal order".to_owned()),
-        (Some(false), Outcome::Asserted(what)) => Ok(Outcome::Proved(format!(
-            "{what} (the whole dag was looked at)"
-        ))),
-        (_, outcome) => Ok(outcome),
+        (_, Outcome::Proved(what)) => Ok((Outcome::Proved(none(&what)), None)),
+        (None, Outcome::Asserted(what)) => Ok((Outcome::Asserted(none(&what)), None)),
+        (Some(false), Outcome::Asserted(what)) => {
+            // A reason in words claims nothing that could be checked.
+            let is_claim = !matches!(refusal, Refusal::Asserted { .. });
+            let reason = Outcome::Asserted(format!("the reason given for it: {what}"));
+            let seen = none("the whole dag was looked at");
+            Ok((Outcome::Proved(seen), is_claim.then_some(reason)))
+        }
     }
+}
+
+/// The size and the gain of the set that a reason shows beside those of the hull.
+pub(crate) fn set_shown(flow: &Flow, refusal: &Refusal) -> Result<Option<(usize, u64)>, String> {
+    let Refusal::Crossing {
+        step,
+        witness: Some(witness),
+        ..
+    } = refusal
+    else {
+        return Ok(None);
+    };
+    let set = named(flow, &witness.set)?;
+    let gain =
+        gain_of_ideal(flow.dag(), &set).ok_or("the witness is no set that can be executed")?;
+    if gain != witness.gain || set.len() as u64 != *step {
+        return Err("the witness has another size or gain than claimed".to_owned());
+    }
+    Ok(Some((set.len(), gain)))
 }
 
 /// The number of the interval between these two corners.
@@ -91,60 +123,131 @@ fn of_interval(parts: &[Placed], interval: u32) -> impl Iterator<Item = &Placed>
     parts.iter().filter(move |p| p.group == interval)
 }
 
+/// Two corners of the hull, by number. Where a reason names one, the other is the empty set or the full one.
+struct Between {
+    from: usize,
+    to: usize,
+    /// Which sets are meant, in words.
+    sets: String,
+}
+
+impl Between {
+    /// The corners that a crossing names: real ones with these sets, one before the step or one after it, or both.
+    fn new(
+        ground: &Ground<'_>,
+        (vertex, vertex_set): (u64, &[String]),
+        other: Option<&Corner>,
+        step: u64,
+    ) -> Result<Between, String> {
+        let corners = &ground.hull.corners;
+        let last = corners.len() - 1;
+        let (mut from, mut to) = (0, last);
+        let first = [(vertex, vertex_set)].into_iter();
+        for (vertex, set) in first.chain(other.map(|c| (c.vertex, c.vertex_set.as_slice()))) {
+            let at = corner(ground, vertex, set)?;
+            // The empty set and the full one are in nobody's way.
+            match (vertex < step && step <= corners[last].0, step < vertex) {
+                (true, _) if from == 0 && at > 0 => from = at,
+                (_, true) if to == last && at < last => to = at,
+                _ => {
+                    return Err(format!(
+                        "the corner at step {vertex} is not in the way of step {step}"
+                    ));
+                }
+            }
+        }
+        let (a, b) = (corners[from].0, corners[to].0);
+        Ok(Between {
+            sets: match (from, to) {
+                (0, _) => format!("that lies in the only best one of {b}"),
+                (_, to) if to == last => format!("that contains the only best one of {a}"),
+                _ => format!("between the only best ones of {a} and {b}"),
+            },
+            from,
+            to,
+        })
+    }
+}
+
+/// The number of the hull's corner of this size, if this is its set.
+fn corner(ground: &Ground<'_>, vertex: u64, set: &[String]) -> Result<usize, String> {
+    let at = (ground.hull.corners.iter().position(|c| c.0 == vertex))
+        .ok_or_else(|| format!("the hull has no corner at step {vertex}"))?;
+    match named(ground.flow, set)? == set_at(ground, at) {
+        true => Ok(at),
+        false => Err(format!(
+            "the set given is not the one at the hull's corner {vertex}"
+        )),
+    }
+}
+
+/// The set at a corner of the hull.
+fn set_at(ground: &Ground<'_>, corner: usize) -> BTreeSet<TaskId> {
+    let dag = ground.flow.dag();
+    let is_before = |t: &TaskId| (ground.hull.interval[t.index()] as usize) < corner;
+    (dag.tasks().filter(|&t| !dag.is_sink(t)))
+        .filter(is_before)
+        .collect()
+}
+
+/// Claimed: no set of `step` tasks between the corners gains as much as the witness does, or as the best set. Every
+/// IC-optimal order passes through the corners, and so through such a set.
 fn crossing(
     ground: &Ground<'_>,
-    vertex: u64,
-    vertex_set: &[String],
+    between: &Between,
     step: u64,
     witness: Option<&Witness>,
     solver: &mut Solver,
 ) -> Result<Outcome, String> {
-    let (dag, corners) = (ground.flow.dag(), &ground.hull.corners);
-    let at = (corners.iter().position(|c| c.0 == vertex))
-        .ok_or_else(|| format!("the hull has no corner at step {vertex}"))?;
-    let before = |t: &TaskId| !dag.is_sink(*t) && (ground.hull.interval[t.index()] as usize) < at;
-    if named(ground.flow, vertex_set)? != dag.tasks().filter(before).collect() {
-        return Err(format!(
-            "the set given is not the one at the hull's corner {vertex}"
-        ));
-    }
-    let j = corners.partition_point(|c| c.0 <= step) - 1;
-    let is_between = j + 1 < corners.len() && corners[j].0 < step;
-    if !is_between || (at != j && at != j + 1) {
-        return Err(format!(
-            "step {step} is not beside the hull's corner {vertex}"
-        ));
-    }
-    if let Some(witness) = witness {
-        let set = named(ground.flow, &witness.set)?;
-        let gain = gain_of_ideal(dag, &set).ok_or("the witness is no set that can be executed")?;
-        if gain != witness.gain || set.len() as u64 != step {
-            return Err("the witness has another size or gain than claimed".to_owned());
-        }
-    }
-    let parts: Vec<&Placed> = of_interval(ground.inside, j as u32).collect();
-    let from = corners[j];
-    let size: u64 = parts.iter().map(|p| p.tasks.len() as u64).sum();
-    let (most, is_exact) = match upper(ground.hull, &parts, solver) {
-        Some((bound, is_exact)) => (from.1 + bound[(step - from.0) as usize], is_exact),
-        None => (u64::MAX, false),
+    let is_full = between.to + 1 == ground.hull.corners.len();
+    let is_between = |set: BTreeSet<TaskId>| {
+        set.is_superset(&set_at(ground, between.from))
+            && (is_full || set.is_subset(&set_at(ground, between.to)))
     };
+    if let Some(witness) = witness
+        && is_between(named(ground.flow, &witness.set)?)
+    {
+        return Err(format!(
+            "the witness is itself a set {}: {PLAN_AGAIN}",
+            between.sets
+        ));
+    }
     let best = (witness.map(|w| w.gain))
         .or_else(|| exact_sum(ground.whole, solver).map(|best| best[step as usize]));
-    let claim = format!(
-        "at step {vertex} one set is the only best, and no set of {step} tasks on the way through it is best"
-    );
-    match best {
-        Some(best) if best > most => Ok(Outcome::Proved(claim)),
-        Some(_) if is_exact => Err(format!(
-            "a set of {step} tasks on the way through corner {vertex} gains as much as the witness"
+    let from = ground.hull.corners[between.from];
+    let left = (step - from.0) as usize;
+    let is_below = |gains: &[u64]| best.is_some_and(|best| best > from.1 + gains[left]);
+    let claim = format!("no set of {step} tasks {} is best", between.sets);
+    // First the intervals apart, which is quick; then as one, which is exact.
+    let within = between.from as u32..between.to as u32;
+    let apart: Vec<&Placed> = (ground.inside.iter())
+        .filter(|p| within.contains(&p.group))
+        .collect();
+    let size: usize = apart.iter().map(|p| p.tasks.len()).sum();
+    if let Some((gains, _)) = upper(ground.hull, &apart, solver)
+        && is_below(&gains)
+    {
+        return Ok(Outcome::Proved(claim));
+    }
+    let group = |&j: &u32| u32::from(j >= within.start) + u32::from(j >= within.end);
+    let groups: Vec<u32> = ground.hull.interval.iter().map(group).collect();
+    let together = parts(ground.flow.dag(), &groups, true);
+    let together: Vec<Placed> = together.into_iter().filter(|p| p.group == 1).collect();
+    match exact_sum(&together, solver) {
+        Some(gains) if is_below(&gains) => Ok(Outcome::Proved(claim)),
+        Some(_) if best.is_some() => Err(format!(
+            "a set of {step} tasks {} gains as much as the witness: {PLAN_AGAIN}",
+            between.sets
         )),
         _ => Ok(Outcome::Asserted(format!(
-            "{claim} (an interval of {size} tasks in {} parts)",
-            parts.len()
+            "{claim} ({size} tasks in {} parts)",
+            together.len()
         ))),
     }
 }
+
+/// What to do with a certificate that names the wrong corner: planners once did.
+const PLAN_AGAIN: &str = "the reason names the wrong corner, plan again";
 
 fn component(
     ground: &Ground<'_>,

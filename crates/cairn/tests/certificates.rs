@@ -197,6 +197,36 @@ fn false_certificates_are_rejected() {
     assert!(answer["reason"].as_str().unwrap().contains("another dag"));
 }
 
+/// Certificates that were made to deceive: each says something false that what it shows itself refutes.
+#[test]
+fn certificates_that_refute_themselves_are_rejected() {
+    let folder = root().join("crates/cairn/tests/data");
+    for (name, word) in [
+        // An order far from the best, "optimal" by a bound below sets of its own hull.
+        ("false-not-optimal", "too low"),
+        // Four tasks; the bound is false at a step where only tasks without children are left.
+        ("false-low-bound", "too low"),
+        // An FFT: "none exists", and nothing shown for it.
+        ("false-none-exists", "does admit"),
+        // A set that contains the corner's set, said to be out of its reach.
+        ("false-wrong-corner", "contains"),
+    ] {
+        let path = |end: &str| {
+            folder
+                .join(format!("{name}.{end}"))
+                .to_str()
+                .unwrap()
+                .to_owned()
+        };
+        let run = cairn(&["verify", &path("jsonl"), &path("json")]);
+        assert_eq!(run.code, 1, "{name}: {run:?}");
+        assert!(
+            run.stdout.contains("rejected") && run.stdout.contains(word),
+            "{name}: {run:?}"
+        );
+    }
+}
+
 #[test]
 fn an_order_that_breaks_a_dependency_is_rejected() {
     let (_folder, dag, proof) = prepared();

@@ -44,20 +44,21 @@ pub enum Refusal {
         /// Two numbers of tasks between the vertices whose best sets conflict.
         conflict: Conflict,
     },
-    /// The set executed at a vertex is the only optimal one of its size, and some set at another step gains more
-    /// than any set that could be executed on the way through the vertex.
+    /// The sets executed at one vertex, or at two, are the only best ones of their sizes, and some set at another step
+    /// gains more than any that contains the one `before` and lies in the one `after`. Both are there only where
+    /// neither was shown to be enough.
     Crossing {
-        /// The vertex: nonsinks executed there.
-        vertex: usize,
-        /// The tasks executed at the vertex.
-        vertex_set: Vec<TaskId>,
+        /// A vertex before the step.
+        before: Option<Corner>,
+        /// A vertex after the step.
+        after: Option<Corner>,
         /// The other step.
         step: usize,
         /// What the real set at that step gains.
         gain: u32,
         /// The set itself, where it was found as one.
         set: Option<Vec<TaskId>>,
-        /// The most that a set gains there on the way through the vertices.
+        /// No set of `step` tasks between the vertices gains more.
         inside: u32,
     },
 }
@@ -72,6 +73,15 @@ impl Refusal {
             Refusal::Crossing { set, .. } => set.is_some(),
         }
     }
+}
+
+/// A strict vertex of the hull.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Corner {
+    /// Nonsinks executed there.
+    pub step: usize,
+    /// These: the only best set of this size.
+    pub set: Vec<TaskId>,
 }
 
 /// Whether two steps alone show that no IC-optimal order exists.

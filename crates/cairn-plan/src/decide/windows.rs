@@ -94,6 +94,29 @@ impl<'a> Windows<'a> {
         }
     }
 
+    /// A bound on what `t` nonsinks gain that are all of those before interval `a` and none of those after `b`: first
+    /// from the components as they are, and if that is not below `goal`, from the intervals thrown together.
+    pub(super) fn most(
+        &self,
+        a: usize,
+        b: usize,
+        t: usize,
+        goal: u32,
+        work: &mut Work<'_>,
+    ) -> Option<u32> {
+        let left = t - self.start[a];
+        let base = self.gained_before(a as u32);
+        let here = (self.solved.placed.iter().zip(&self.solved.class))
+            .filter(|(p, _)| (a..=b).contains(&(p.interval as usize)));
+        let apart = sum_at(here.map(|(_, &class)| &self.upper[class]), left, work);
+        if let Some(gain) = apart.filter(|&gain| base + gain < goal) {
+            return Some(base + gain);
+        }
+        let together = self.window_parts(a as u32, b as u32, &mut HashMap::new(), work)?;
+        let gain = sum_at(together.iter().map(|part| &part.profile), left, work)?;
+        Some(base + gain)
+    }
+
     /// Windows of the given radius around each step with a gap.
     fn gaps(&self, upper: &[u32], found: &Witnesses, radius: usize) -> Vec<(usize, usize)> {
         let last = self.start.len() - 2;
@@ -235,6 +258,24 @@ impl<'a> Windows<'a> {
             }
         }
     }
+}
+
+/// The best sum of the profiles at `t`; `None` when the budget runs out.
+fn sum_at<'p>(
+    profiles: impl Iterator<Item = &'p Vec<i32>>,
+    t: usize,
+    work: &mut Work<'_>,
+) -> Option<u32> {
+    let mut sum = vec![0];
+    for profile in profiles {
+        let profile = &profile[..profile.len().min(t + 1)];
+        if !work.spend(1 + (sum.len() * profile.len()) as u64 / 8) {
+            return None;
+        }
+        sum = convolve(&sum, profile);
+        sum.truncate(t + 1);
+    }
+    sum.get(t).map(|&gain| gain as u32)
 }
 
 fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>> {

@@ -12,7 +12,7 @@ use crate::output::{Output, write_file};
 use crate::screen;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::cap::{self, Capped};
-use cairn_plan::decide::{Conflict, Refusal};
+use cairn_plan::decide::{Conflict, Corner, Refusal};
 use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
 use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
@@ -585,16 +585,24 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             json!({ "by": "merge", "from": from, "to": to, "step": step, "pair": pair(conflict) })
         }
         Evidence::Refusal(Refusal::Crossing {
-            vertex,
-            vertex_set,
+            before,
+            after,
             step,
             gain,
             set,
             inside,
-        }) => json!({
-            "by": "bound", "steps": [vertex, step], "sets": [names(vertex_set), set.as_deref().map(names)],
-            "gain": gain, "gain_through_first": inside,
-        }),
+        }) => {
+            let corner = |c: &Corner| json!({ "step": c.step, "set": names(&c.set) });
+            let first = before.as_ref().or(after.as_ref());
+            let takes_both = before.is_some() && after.is_some();
+            json!({
+                "by": "bound", "steps": [first.map(|c| c.step), Some(*step)],
+                "sets": [first.map(|c| names(&c.set)), set.as_deref().map(names)],
+                "before": before.as_ref().map(corner), "after": after.as_ref().map(corner),
+                "gain": gain, "gain_between": inside,
+                "gain_through_first": (!takes_both).then_some(inside),
+            })
+        }
     }
 }
 
@@ -633,26 +641,10 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
         ("open", _) => {
             "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
         }
-        (
-            _,
-            Evidence::Refusal(Refusal::Crossing {
-                vertex,
-                vertex_set,
-                step,
-                set,
-                gain,
-                inside,
-            }),
-        ) => {
-            let other = set
-                .as_deref()
-                .map_or(String::new(), |s| format!(" {}", list(s)));
-            format!(
-                "no IC-optimal order exists, proved:\n            the only best set of {vertex} tasks is {};\n            \
-                 the best set of {step}{other} makes {gain} tasks eligible, through the first at most {inside}",
-                list(vertex_set)
-            )
-        }
+        (_, Evidence::Refusal(crossing @ Refusal::Crossing { .. })) => format!(
+            "no IC-optimal order exists, proved:\n            {}",
+            crossing_words(crossing, list)
+        ),
         (
             _,
             Evidence::Refusal(Refusal::Component {
@@ -688,15 +680,63 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
     }
 }
 
+/// One or two sets that are in the way of another. Empty for other reasons.
+fn crossing_words(refusal: &Refusal, list: impl Fn(&[TaskId]) -> String) -> String {
+    let Refusal::Crossing {
+        before,
+        after,
+        step,
+        gain,
+        set,
+        inside,
+    } = refusal
+    else {
+        return String::new();
+    };
+    let witness = set.as_deref().unwrap_or_default();
+    let corner = |c: &Corner| list(&apart(&c.set, witness));
+    let (corners, which, seen) = match (before, after) {
+        (Some(a), Some(b)) => (
+            format!(
+                "the only best sets of {} and {} are {} and {}",
+                a.step,
+                b.step,
+                corner(a),
+                corner(b)
+            ),
+            "between the two",
+            &b.set,
+        ),
+        (Some(c), None) => (
+            format!("the only best set of {} is {}", c.step, corner(c)),
+            "that contain the first",
+            &c.set,
+        ),
+        (None, Some(c)) => (
+            format!("the only best set of {} is {}", c.step, corner(c)),
+            "that lie in the first",
+            &c.set,
+        ),
+        (None, None) => return String::new(),
+    };
+    let other = match set {
+        Some(set) => format!("the set of {step} {}", list(&apart(set, seen))),
+        None => format!("some set of {step}"),
+    };
+    format!("{corners};\n            {other} makes {gain} eligible, those {which} at most {inside}")
+}
+
+/// Long lists are cut short: what the other set does not have comes first.
+fn apart(set: &[TaskId], other: &[TaskId]) -> Vec<TaskId> {
+    let other: HashSet<TaskId> = other.iter().copied().collect();
+    let mut set = set.to_vec();
+    set.sort_by_key(|task| other.contains(task));
+    set
+}
+
 /// The two steps that conflict among `these` tasks; empty where it is not known whether two do.
 fn conflict_words(conflict: &Conflict, these: &str, list: impl Fn(&[TaskId]) -> String) -> String {
-    // Long lists are cut short: what the sets do not share comes first.
-    let apart = |set: &[TaskId], other: &[TaskId]| {
-        let other: HashSet<TaskId> = other.iter().copied().collect();
-        let mut set = set.to_vec();
-        set.sort_by_key(|task| other.contains(task));
-        list(&set)
-    };
+    let apart = |set: &[TaskId], other: &[TaskId]| list(&apart(set, other));
     match conflict {
         Conflict::Pair(pair) => {
             let [s, t] = pair.steps;
@@ -721,3 +761,6 @@ fn conflict_words(conflict: &Conflict, these: &str, list: impl Fn(&[TaskId]) -> 
         Conflict::Unknown => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

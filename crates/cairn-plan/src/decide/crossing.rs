@@ -1,0 +1,70 @@
+//! Which vertices of the hull are in the way of a set that no order through all of them reaches. Knows bounds, not how
+//! they are found.
+
+use super::verdict::Refusal;
+use super::windows::Windows;
+use crate::work::Work;
+use cairn_dag::TaskId;
+use std::collections::HashSet;
+
+/// Leaves out one of the two vertices of a crossing where the other alone is in the way. Of two that are the nearer one
+/// stays. `start` tells the nonsinks before each interval. Other refusals stay as they are.
+pub(super) fn narrow(
+    refusal: Refusal,
+    windows: &Windows<'_>,
+    start: &[usize],
+    work: &mut Work<'_>,
+) -> Refusal {
+    let Refusal::Crossing {
+        before: Some(before),
+        after: Some(after),
+        step,
+        gain,
+        set,
+        inside,
+    } = refusal
+    else {
+        return refusal;
+    };
+    let last = start.len() - 2;
+    let interval = start.partition_point(|&s| s <= step) - 1;
+    let is_after_nearer = after.step - step < step - before.step;
+    for is_after in [is_after_nearer, !is_after_nearer] {
+        let (from, to) = if is_after {
+            (0, interval)
+        } else {
+            (interval, last)
+        };
+        let is_in_the_way = match (&set, is_after) {
+            (Some(set), true) => !contains(&after.set, set),
+            (Some(set), false) => !contains(set, &before.set),
+            (None, _) => true,
+        };
+        let most = is_in_the_way
+            .then(|| windows.most(from, to, step, gain, work))
+            .flatten();
+        if let Some(inside) = most.filter(|&most| most < gain) {
+            return Refusal::Crossing {
+                before: Some(before).filter(|_| !is_after),
+                after: Some(after).filter(|_| is_after),
+                step,
+                gain,
+                set,
+                inside,
+            };
+        }
+    }
+    Refusal::Crossing {
+        before: Some(before),
+        after: Some(after),
+        step,
+        gain,
+        set,
+        inside,
+    }
+}
+
+fn contains(large: &[TaskId], small: &[TaskId]) -> bool {
+    let large: HashSet<TaskId> = large.iter().copied().collect();
+    small.iter().all(|task| large.contains(task))
+}
