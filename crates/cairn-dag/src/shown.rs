@@ -146,15 +146,15 @@ fn one_line(label: &str) -> String {
 }
 
 /// What a label says of the kind of job: its first line, without the numbers at its end; of a file in a folder its
-/// extension.
+/// extension, or else the first folder.
 fn kind_of_label(label: &str) -> Option<&str> {
     let line = label.lines().map(str::trim).find(|line| !line.is_empty())?;
-    if let Some((_, file)) = line.rsplit_once('/')
-        && !line.contains(' ')
-        && let Some(dot) = file.rfind('.').filter(|&dot| dot > 0)
-        && file[dot + 1..].starts_with(|c: char| c.is_alphabetic())
-    {
-        return Some(&file[dot..]);
+    if let Some((_, file)) = line.rsplit_once('/').filter(|_| !line.contains(' ')) {
+        let dot = file.rfind('.').filter(|&dot| dot > 0);
+        let dot = dot.filter(|&dot| file[dot + 1..].starts_with(|c: char| c.is_alphabetic()));
+        let mut slashes = line.match_indices('/').filter(|&(at, _)| at > 0);
+        let folder = slashes.next().map_or(line.len(), |(at, _)| at + 1);
+        return Some(dot.map_or(&line[..folder], |dot| &file[dot..]));
     }
     // As CMake names the rules and targets it gives to ninja.
     let is_rule =
@@ -203,7 +203,8 @@ fn numberless(word: &str, joined: bool) -> &str {
     let mut stem = &word[..without_joint(word)];
     loop {
         let mut shorter = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-        let before_id = shorter.strip_suffix("ID").or(shorter.strip_suffix("id"));
+        let ids = ["PID", "ID", "id"]; // as Pegasus and others join numbers to names
+        let before_id = ids.iter().find_map(|id| shorter.strip_suffix(id));
         let before_id = before_id.filter(|b| b.ends_with(['_', '-', '.', ':']));
         if shorter.len() == stem.len() {
             return stem;
@@ -322,7 +323,11 @@ mod tests {
             ("a1", "sort", "x", "y", "sort"),
             ("0", "", "deepvariant\ndvchrm: 1", "bwa", "deepvariant"),
             ("1", "", "lib/IR/Core.cpp.o", "", ".o"),
-            ("2", "", "bin/clang-15", "", "bin/clang"),
+            ("2", "", "bin/clang-15", "", "bin/"),
+            ("q", "", "/build/lib.so.15", "", "/build/"),
+            ("o", "", "/", "", "/"),
+            ("e", "", "/é", "", "/é"),
+            ("u", "", "é/x", "", "é/"),
             ("3", "", "NF:ALIGN:BWA (17)", "", "NF:ALIGN:BWA"),
             ("n", "", "NF.BOWTIE2", "", "NF.BOWTIE2"),
             ("m", "", "42", "x", "42"),
@@ -340,6 +345,7 @@ mod tests {
             ("7", "", "", "'my tool' x", "my"),
             ("mDiffFit_ID0000012", "", "", "", "mDiffFit"),
             ("align-7_3", "", "", "", "align"),
+            ("merge_mAdd-3.0_PID1_ID2", "", "", "", "merge_mAdd"),
             ("fastqc", "", "", "", "fastqc"),
             ("17", "", "", "", "task"),
             ("--", "", "", "&&", "task"),

@@ -1,6 +1,7 @@
 //! Reads real workflows and compares their counts with a manifest that an independent reader made.
 
 use cairn_formats::{Format, Limits, Report, Source};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,35 @@ const FORMATS: [(&str, Format); 6] = [
     ("DOT", Format::Dot),
     ("GalaxyGA", Format::Galaxy),
     ("TaskclusterJSON", Format::Taskcluster),
+];
+
+/// How many kinds of job there are at the most, and the one with most tasks.
+const KINDS: [(&str, usize, &str); 13] = [
+    ("dot-snakemake-daylily.dot", 29, "deepvariant"),
+    ("dot-nextflow-chipseq.dot", 89, "channel"),
+    ("dot-ninja-llvm15.dot.zst", 1302, ".o"),
+    ("galaxy-hic-map.ga.zst", 28, "Input parameter"),
+    ("dax-montage-8deg.dax.gz", 9, "mDiffFit"),
+    ("dax-rseqflow_qc.dax", 33, "gene_pred_to_bed"),
+    ("wf16-synth-montage-50000.json.zst", 8, "mDiffFit"),
+    ("wf15-montage-chameleon-dss-15d-001.json.zst", 8, "mDiffFit"),
+    (
+        "wf15-mag-dirt02-001.json.zst",
+        36,
+        "NFCORE_MAG.MAG.BUSCO_QC.BUSCO",
+    ),
+    (
+        "wf15-epigenomics-chameleon-ilmn-6seq-50k-001.json.zst",
+        8,
+        "fast2bfq",
+    ),
+    (
+        "taskcluster-translations-full-task-graph.json.zst",
+        42,
+        "dataset",
+    ),
+    ("taskedge-GENOME.n.1000.0.dag", 8, "fastq2bfq_chr21"),
+    ("dagman-montage.dag", 14, "merge_mAdd"),
 ];
 
 fn corpus() -> PathBuf {
@@ -84,4 +114,28 @@ fn counts_equal_the_manifest() {
         compared += 1;
     }
     assert_eq!(compared, 29);
+}
+
+/// The tasks of real workflows fall into kinds that a person can take in: at most so many, the largest first.
+#[test]
+fn kinds_of_real_workflows_are_few_and_have_names() {
+    if !corpus().exists() {
+        let mut err = std::io::stderr();
+        writeln!(err, "SKIPPED: no corpus at {}", corpus().display()).unwrap();
+        return;
+    }
+    for (file, most, largest) in KINDS {
+        let path = corpus().join(file);
+        let mut report = Report::default();
+        let source = Source::load(&path, &Limits::default(), &mut report).unwrap();
+        let (_, flow) = cairn_formats::read(&source, None, &mut report).unwrap();
+        let mut count: HashMap<&str, usize> = HashMap::new();
+        for task in flow.dag().tasks() {
+            *count.entry(flow.kind(task)).or_default() += 1;
+        }
+        let mut kinds: Vec<(&str, usize)> = count.into_iter().collect();
+        kinds.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
+        assert!(kinds.len() <= most, "{file}: {} kinds", kinds.len());
+        assert_eq!(kinds[0].0, largest, "{file}");
+    }
 }

@@ -41,8 +41,8 @@ pub(super) fn read_with_sites<'r>(
         let place = |source: &Source| source.place_at(wrong.at);
         parser.draft.unreadable(place, wrong.message, wrong.help);
     }
-    for (node, edge) in std::mem::take(&mut parser.blank) {
-        if let Some(edge) = edge {
+    for (node, Blank { leaving, entering }) in std::mem::take(&mut parser.blank) {
+        if let Some(edge) = leaving.or(entering) {
             let label = label::text(edge, "", false);
             parser.draft.build.set_label(node, &label);
         }
@@ -63,8 +63,15 @@ struct Parser<'s, 'r> {
     members: Vec<Symbol>,
     subgraphs: HashMap<Cow<'s, str>, Vec<Range>>,
     products: usize,
-    /// Nodes whose label is given and empty, as Nextflow's channels are, and the label of the first edge that leaves each.
-    blank: HashMap<Symbol, Option<&'s str>>,
+    /// Nodes whose label is given and empty, as Nextflow's channels are.
+    blank: HashMap<Symbol, Blank<'s>>,
+}
+
+/// A node without text: the label of the first edge that leaves it, and of the first that enters it.
+#[derive(Default)]
+struct Blank<'s> {
+    leaving: Option<&'s str>,
+    entering: Option<&'s str>,
 }
 
 /// An open brace.
@@ -337,9 +344,7 @@ impl<'s> Parser<'s, '_> {
             }
             Token::Mark(b'[') => match (left, end) {
                 (None, End::Node(node)) => self.node_attributes(node),
-                (Some(End::Node(parent)), _) if self.blank.get(&parent) == Some(&None) => {
-                    self.edge_attributes(parent)
-                }
+                (Some(End::Node(parent)), End::Node(child)) => self.edge_attributes(parent, child),
                 _ => self.attributes(|_, _, _, _, _| {}).map(drop),
             },
             _ => {
@@ -429,8 +434,8 @@ impl<'s> Parser<'s, '_> {
         lists.map(drop)
     }
 
-    /// The attributes of an edge that leaves a node without any text: its label says what the node is.
-    fn edge_attributes(&mut self, parent: Symbol) -> Step {
+    /// The attributes of an edge: its label says what nodes without any text are.
+    fn edge_attributes(&mut self, parent: Symbol, child: Symbol) -> Step {
         let text = self.draft.source().text();
         let mut label = None;
         self.attributes(|_, key, value, _, written| {
@@ -438,7 +443,12 @@ impl<'s> Parser<'s, '_> {
                 label = Some(&text[written.value]);
             }
         })?;
-        self.blank.insert(parent, label);
+        if let Some(blank) = self.blank.get_mut(&parent) {
+            blank.leaving = blank.leaving.or(label);
+        }
+        if let Some(blank) = self.blank.get_mut(&child) {
+            blank.entering = blank.entering.or(label);
+        }
         Ok(())
     }
 
@@ -447,11 +457,13 @@ impl<'s> Parser<'s, '_> {
         let text = self.draft.source().text();
         let (mut label, mut beside) = (None, None);
         let mut records = self.frame().records;
+        let (mut is_point, mut has_kind) = (false, false);
         let lists = self.attributes(|draft, key, value, at, written| {
             match key {
                 "label" => label = Some(&text[written.value.clone()]),
                 "xlabel" => beside = Some(&text[written.value.clone()]),
-                "shape" => records = is_record(value),
+                "shape" => (records, is_point) = (is_record(value), is(value, "point")),
+                "kind" => has_kind = true,
                 _ => {}
             }
             let Some(attribute) = Attribute::of(key) else {
@@ -471,7 +483,13 @@ impl<'s> Parser<'s, '_> {
         if let Some(sites) = &mut self.sites {
             sites.attributes(node, &lists, priorities);
         }
+        // A point has no room for a label; Nextflow draws its channels so.
+        let is_bare = label.is_none_or(|raw| raw.trim_matches('"').trim().is_empty());
+        let label = if is_point { label.or(Some("")) } else { label };
         self.label(node, label, beside, records);
+        if is_point && is_bare && !has_kind {
+            self.draft.build.set_kind(node, "channel");
+        }
         Ok(())
     }
 
@@ -708,9 +726,9 @@ mod tests {
             1[label = "align\nsample: A"]; 2[label = "align\nsample: B"];
             p0 [shape=point,label="",fixedsize=true,xlabel="Channel.empty"];
             p1 [shape=point,label="",fixedsize=true];
-            p2 [shape=point,label=""];
+            p2 [shape=point,label=""]; p4 [shape=point];
             p3 [label="NF:BWA"]; p3 [label="NF:BWA"];
-            p1 -> p3 [label="samplesheet"]; p1 -> 0 [label="later"]; p2 -> p3;
+            p1 -> p3 [label="samplesheet"]; p1 -> 0 [label="later"]; p2 -> p3; p3 -> p4 [label="out"];
             "0x5562202ff720" [label="phony", shape=ellipse] "0x5562202ff721" [label="phony"]
             r [shape=record, label="{<f0> sort|x}"]
             subgraph { node [shape=Mrecord] s [label="{a|b}"] t [shape=box label="{c}"] }
@@ -728,6 +746,7 @@ mod tests {
             "Channel.empty",
             "samplesheet",
             "p2",
+            "out",
             "NF:BWA",
             "phony #1",
             "phony #2",
@@ -742,6 +761,8 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(flow.kind(flow.find("1").unwrap()), "align");
         assert_eq!(flow.given_kind(flow.find("k").unwrap()), Some("sort"));
+        assert_eq!(flow.kind(flow.find("p0").unwrap()), "channel");
+        assert_eq!(flow.kind(flow.find("p3").unwrap()), "NF:BWA");
     }
 
     #[test]
