@@ -237,7 +237,7 @@ pub(crate) struct Plan {
     /// Leave order, priority, profile and bound out of the JSON
     #[arg(long)]
     pub(crate) no_arrays: bool,
-    /// Print only the order, one task a line
+    /// Print only the order, one task a line, for machines: ids, not labels
     #[arg(long, conflicts_with = "json")]
     pub(crate) order: bool,
     /// Plan by the durations in the input: as many tasks made eligible as possible after every executed second

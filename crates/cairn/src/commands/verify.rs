@@ -54,8 +54,10 @@ fn text(name: &str, verdict: &str, accepted: &Accepted) -> String {
     let lines = (proved.iter().map(|line| ("proved", line)))
         .chain(asserted.iter().map(|line| ("asserted", line)));
     for (kind, line) in lines {
-        // What a certificate says is quoted in these lines, and must not make any.
-        text += &format!("  {kind:<9} {}\n", plain(line));
+        // What a certificate says is quoted in these lines, and must not make any: neither by a line end, nor by blanks
+        // that fill the terminal's row.
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        text += &format!("  {kind:<9} {}\n", plain(&words.join(" ")));
     }
     text
 }
