@@ -5,6 +5,7 @@
 //! `node-label`.
 
 use crate::draft::{Draft, mark_at};
+use crate::loss::Tally;
 use crate::{Report, Source, shell};
 use cairn_dag::{Flow, Mark, Symbol};
 use quick_xml::events::{BytesStart, Event};
@@ -257,15 +258,7 @@ impl Dax<'_, '_> {
         let Some(&Job { symbol, mark, .. }) = self.job.as_ref() else {
             return;
         };
-        let key = key.to_ascii_lowercase();
-        let what = match &*key {
-            "pegasus.runtime" => "runtime",
-            "pegasus.cores" | "condor.request_cpus" | "globus.count" => "cores",
-            "condor.priority" => "priority",
-            "dagman.retry" => "retry",
-            _ => return,
-        };
-        if let Some(symbol) = symbol {
+        if let (Some(symbol), Some(what)) = (symbol, held_profile(key)) {
             self.number(symbol, what, value, mark);
         }
     }
@@ -300,6 +293,91 @@ impl Dax<'_, '_> {
             line.push_str(&job.arguments);
         }
         self.draft.build.set_command(symbol, &line);
+    }
+}
+
+/// What a profile of a job says that a flow holds.
+fn held_profile(key: &str) -> Option<&'static str> {
+    Some(match &*key.to_ascii_lowercase() {
+        "pegasus.runtime" => "runtime",
+        "pegasus.cores" | "condor.request_cpus" | "globus.count" => "cores",
+        "condor.priority" => "priority",
+        "dagman.retry" => "retry",
+        _ => return None,
+    })
+}
+
+/// Counts the elements and attributes that a flow does not hold.
+pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
+    let mut xml = Reader::from_str(source.text());
+    xml.config_mut().expand_empty_elements = true;
+    let mut depth = 0;
+    // Inside of what is lost as a whole, and inside of a job.
+    let (mut lost, mut job) = (None, None);
+    loop {
+        let at = xml.buffer_position() as usize;
+        let place = || {
+            let place = source.place_at(at);
+            format!("{}:{}", place.file, place.line)
+        };
+        match xml.read_event() {
+            Ok(Event::Start(element)) => {
+                depth += 1;
+                if lost.is_some() {
+                    continue;
+                }
+                let name = element.local_name();
+                let name = name.as_ref();
+                let held: &[&str] = match (name, job) {
+                    ("adag", _) => &[
+                        "version",
+                        "count",
+                        "index",
+                        "jobCount",
+                        "fileCount",
+                        "childCount",
+                    ],
+                    ("job" | "dag" | "dax", None) => {
+                        job = Some(depth);
+                        &["id", "name", "file", "runtime", "node-label"]
+                    }
+                    ("argument", Some(_)) => &[],
+                    ("filename" | "file", Some(_)) => &["name", "file", "link"],
+                    ("uses", Some(_)) => &["name", "file", "link", "size"],
+                    ("child" | "parent", None) => &["ref"],
+                    ("profile", Some(_)) => {
+                        let text =
+                            |key| attribute(&element, key).ok().flatten().unwrap_or_default();
+                        let key = format!("{}.{}", text("namespace"), text("key"));
+                        if held_profile(&key).is_none() {
+                            tally.add(&format!("<profile> {key}"), "field", place);
+                        }
+                        &["namespace", "key", "value"]
+                    }
+                    _ => {
+                        let around = if job.is_some() { " in a job" } else { "" };
+                        tally.add(&format!("<{name}>{around}"), "field", place);
+                        lost = Some(depth);
+                        continue;
+                    }
+                };
+                for found in element.attributes().flatten() {
+                    let key = found.key.as_ref();
+                    let foreign = key.starts_with("xmlns") || key.contains(':');
+                    if !foreign && !held.contains(&key) && !found.value.is_empty() {
+                        tally.add(&format!("<{name} {key}=…>"), "field", place);
+                    }
+                }
+            }
+            Ok(Event::End(_)) => {
+                lost = lost.filter(|&d| d < depth);
+                job = job.filter(|&d| d < depth);
+                depth -= 1;
+            }
+            Ok(Event::Comment(_)) => tally.add("comments", "line", place),
+            Ok(Event::Eof) | Err(_) => return,
+            Ok(_) => {}
+        }
     }
 }
 

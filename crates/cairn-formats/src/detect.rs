@@ -1,5 +1,6 @@
 //! Tells the format of a source by its content and its name. Knows the signs of each format, not their syntax.
 
+use crate::elsewhere::{self, Kind};
 use crate::native::FIELDS;
 use crate::text::Text;
 use crate::{Format, Source};
@@ -8,15 +9,34 @@ use std::fmt;
 use std::path::Path;
 
 /// No format fits.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot tell the format of this input")]
-pub struct Unrecognized;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrecognized {
+    kind: Option<Kind>,
+}
+
+impl std::error::Error for Unrecognized {}
+
+impl fmt::Display for Unrecognized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Some(kind) => write!(f, "this looks like {}", kind.what),
+            None => f.write_str("cannot tell the format of this input"),
+        }
+    }
+}
 
 impl Unrecognized {
     /// What to do about it.
     pub fn help(&self) -> String {
         let names = Format::names(|_| true);
-        format!("name the format with --format, which takes one of: {names}")
+        let general = format!("name the format with --format, which takes one of: {names}");
+        match self.kind {
+            Some(kind) if kind.cure.is_empty() => {
+                format!("name a workflow file; if it is one, {general}")
+            }
+            Some(kind) => kind.cure.to_owned(),
+            None => general,
+        }
     }
 }
 
@@ -37,8 +57,8 @@ impl Unrecognized {
 pub fn detect(source: &Source) -> Result<Format, Unrecognized> {
     let promised = Format::from_extension(Path::new(source.name()));
     let text = source.text();
-    if let Some(format) = by_structure(text, promised) {
-        return Ok(format);
+    if let Some(found) = by_structure(text, promised) {
+        return found;
     }
     match promised {
         // A .dag may be a list of TASK and EDGE lines; what is called .json but is none shows by its lines.
@@ -46,24 +66,39 @@ pub fn detect(source: &Source) -> Result<Format, Unrecognized> {
         Some(format) => return Ok(format),
         None => {}
     }
-    by_lines(text).or(promised).ok_or(Unrecognized)
+    if let Some(format) = by_lines(text) {
+        return Ok(format);
+    }
+    match elsewhere::of_text(text) {
+        Some(kind) => Err(Unrecognized { kind: Some(kind) }),
+        None => promised.ok_or(Unrecognized { kind: None }),
+    }
 }
 
 /// Formats whose text has an unmistakable beginning.
-fn by_structure(text: &str, promised: Option<Format>) -> Option<Format> {
+fn by_structure(text: &str, promised: Option<Format>) -> Option<Result<Format, Unrecognized>> {
     let text = text.trim_ascii_start();
-    match text.as_bytes() {
+    let format = match text.as_bytes() {
         // A flow mapping is YAML, too, and a TOML document may begin with a table.
         [b'{' | b'[', ..] if matches!(promised, Some(Format::PegasusYaml | Format::FlowToml)) => {
-            promised
+            promised?
         }
-        [b'[', ..] if is_toml_header(text) => Some(Format::FlowToml),
-        [b'[', ..] => Some(Format::FlowJson),
-        [b'{', ..] => Some(by_json_keys(text, promised)),
-        [b'<', ..] => Some(Format::Dax),
-        _ if is_dot(text) => Some(Format::Dot),
-        _ => None,
-    }
+        [b'[', ..] if is_toml_header(text) => Format::FlowToml,
+        [b'[', rest @ ..] if is_json_list(rest) => Format::FlowJson,
+        [b'{', ..] => return Some(by_json_keys(text, promised)),
+        [b'<', ..] => Format::Dax,
+        _ if is_dot(text) => Format::Dot,
+        _ => return None,
+    };
+    Some(Ok(format))
+}
+
+/// Whether a list goes on so, and no section of an INI file.
+fn is_json_list(rest: &[u8]) -> bool {
+    matches!(
+        rest.trim_ascii_start(),
+        [] | [b'{' | b'[' | b']' | b'"' | b'-' | b'0'..=b'9', ..]
+    )
 }
 
 /// Whether the text begins with `[[task]]`.
@@ -87,34 +122,60 @@ fn is_dot(mut text: &str) -> bool {
             None => return false,
         }
     }
-    let end = text.find(|c: char| !c.is_ascii_alphabetic());
-    let (word, rest) = text.split_at(end.unwrap_or(text.len()));
-    let is_keyword = |k: &&str| word.eq_ignore_ascii_case(k);
-    let names_or_opens = |c: char| c.is_alphanumeric() || "{\"<_".contains(c);
-    ["digraph", "graph", "strict"].iter().any(is_keyword)
-        && rest.trim_start().starts_with(names_or_opens)
-        && rest.contains('{')
+    /// Cuts off a word and the blanks behind it.
+    fn word(rest: &mut &str) -> String {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
+        let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        *rest = behind.trim_start();
+        word.to_ascii_lowercase()
+    }
+    let rest = &mut &*text;
+    let mut keyword = word(rest);
+    if keyword == "strict" {
+        keyword = word(rest);
+    }
+    if !matches!(&keyword[..], "digraph" | "graph") {
+        return false;
+    }
+    // A name may stand between the keyword and the brace: `graph TD` alone is Mermaid.
+    if !rest.starts_with(['{', '"', '<']) && word(rest).is_empty() {
+        return false;
+    }
+    match rest.as_bytes() {
+        [b'"' | b'<', ..] => rest.contains('{'),
+        _ => rest.starts_with('{'),
+    }
 }
 
 /// Which JSON format has these keys. Broken JSON is left to the native reader to complain of.
-fn by_json_keys(text: &str, promised: Option<Format>) -> Format {
+fn by_json_keys(text: &str, promised: Option<Format>) -> Result<Format, Unrecognized> {
     let mut keys = Keys::default();
+    let mut input = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let whole = matches!(input.next(), Some(Ok(_)));
+    let one_line = whole && !text[..input.byte_offset()].contains('\n');
     let mut input = serde_json::Deserializer::from_str(text);
-    let whole = KeysSeed(&mut keys).deserialize(&mut input).is_ok();
+    // The seed stops with an error as soon as it knows.
+    let _ = KeysSeed(&mut keys).deserialize(&mut input);
     if let Some(format) = keys.found {
-        return format;
+        return Ok(format);
     }
     // The first object is whole and said nothing else: it may be one task, the first of several lines.
-    if promised == Some(Format::FlowJsonLines) || (whole && keys.is_task) {
-        return Format::FlowJsonLines;
+    if promised == Some(Format::FlowJsonLines) || (one_line && keys.is_task) {
+        return Ok(Format::FlowJsonLines);
     }
-    Format::FlowJson
+    if whole {
+        let kind = Some(elsewhere::of_json_keys(&keys.others));
+        return Err(Unrecognized { kind });
+    }
+    Ok(Format::FlowJson)
 }
 
 #[derive(Default)]
 struct Keys {
     found: Option<Format>,
     is_task: bool,
+    /// Keys of no format, the first few.
+    others: Vec<String>,
 }
 
 /// Looks at the keys of an object, and stops (by an error) as soon as they tell.
@@ -145,6 +206,9 @@ impl<'de> Visitor<'de> for KeysSeed<'_> {
             };
             if self.0.found.is_some() {
                 return Err(A::Error::custom("found"));
+            }
+            if !FIELDS.contains(&&*key) && self.0.others.len() < 50 {
+                self.0.others.push(key.to_string());
             }
             if FIELDS.contains(&&*key) {
                 self.0.is_task = true;
@@ -215,41 +279,6 @@ impl<'de> Visitor<'de> for IsTaskclusterTask {
     }
 }
 
-/// Keywords of DAGMan that begin a line, `-` written as `_`.
-const DAGMAN: [&str; 31] = [
-    "JOB",
-    "NODE",
-    "DATA",
-    "SUBDAG",
-    "SPLICE",
-    "FINAL",
-    "SERVICE",
-    "PROVISIONER",
-    "PARENT",
-    "SCRIPT",
-    "PRE_SKIP",
-    "RETRY",
-    "ABORT_DAG_ON",
-    "VARS",
-    "PRIORITY",
-    "CATEGORY",
-    "MAXJOBS",
-    "CONFIG",
-    "ENV",
-    "SET_JOB_ATTR",
-    "DOT",
-    "NODE_STATUS_FILE",
-    "JOBSTATE_LOG",
-    "INCLUDE",
-    "REJECT",
-    "PIN_IN",
-    "PIN_OUT",
-    "CONNECT",
-    "DONE",
-    "SAVE_POINT_FILE",
-    "SUBMIT_DESCRIPTION",
-];
-
 /// Formats of lines, by the first lines that are no comments.
 fn by_lines(text: &str) -> Option<Format> {
     let comment = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -257,30 +286,31 @@ fn by_lines(text: &str) -> Option<Format> {
     let first = *lines.first()?;
     let word = |line: &str| {
         let word = line.split_whitespace().next().unwrap_or("");
-        word.to_ascii_uppercase().replace('-', "_")
+        word.to_ascii_uppercase()
     };
     let words: Vec<String> = lines.iter().map(|line| word(line)).collect();
     let all = |test: fn(&str) -> bool| lines.iter().all(|line| test(line));
     if is_toml_header(first.trim()) || lines.iter().any(|l| is_toml_header(l.trim())) {
         return Some(Format::FlowToml);
     }
-    if ["pegasus:", "x-pegasus:", "jobs:", "jobDependencies:"]
-        .iter()
-        .any(|k| lines.iter().any(|l| l.starts_with(k)))
+    let begins = |key: &str| lines.iter().any(|line| line.starts_with(key));
+    let lists_jobs = (lines.windows(2))
+        .any(|pair| pair[0].trim_end() == "jobs:" && pair[1].trim_start().starts_with('-'));
+    if ["pegasus:", "x-pegasus:", "jobDependencies:"]
+        .into_iter()
+        .any(begins)
+        || lists_jobs
     {
         return Some(Format::PegasusYaml);
     }
-    if words
-        .iter()
-        .all(|w| matches!(&w[..], "TASK" | "EDGE" | "FILE" | "INPUTS" | "OUTPUTS"))
+    let of_task_edge =
+        |w: &&String| matches!(&w[..], "TASK" | "EDGE" | "FILE" | "INPUTS" | "OUTPUTS");
+    if words.iter().filter(of_task_edge).count() * 10 >= words.len() * 9
         && words.iter().any(|w| matches!(&w[..], "TASK" | "FILE"))
     {
         return Some(Format::TaskEdge);
     }
-    let is_dagman = |(line, word): (&&str, &String)| {
-        DAGMAN.contains(&&word[..]) && line.split_whitespace().nth(1).is_some()
-    };
-    if is_dagman((&first, &words[0])) {
+    if crate::dagman::looks_like(text) {
         return Some(Format::Dagman);
     }
     let count = |line: &str| line.split_whitespace().count();
@@ -288,10 +318,7 @@ fn by_lines(text: &str) -> Option<Format> {
     if count(first) == 1 && lines.len() > 1 && count(lines[1]) >= 3 && all(numbers) {
         return Some(Format::Stg);
     }
-    if lines
-        .windows(2)
-        .any(|pair| pair[0].contains(':') && pair[1].starts_with('\t'))
-    {
+    if crate::makeflow::looks_like(text) {
         return Some(Format::Makeflow);
     }
     // Without a telling name, prose must not pass for a list of arcs.
@@ -299,15 +326,20 @@ fn by_lines(text: &str) -> Option<Format> {
         let mut fields = line.split(separator);
         let is_name =
             |f: &str| !f.is_empty() && (separator == '\t' || !f.contains(char::is_whitespace));
-        fields.clone().count() >= 2 && fields.all(is_name)
+        match fields.clone().all(is_name) {
+            true => fields.by_ref().count(),
+            false => 0,
+        }
     };
-    if lines.iter().all(|line| fields(line, '\t')) {
-        return Some(Format::Tsv);
+    let is_list = |separator: char| {
+        let columns = fields(first, separator);
+        columns >= 2 && lines.iter().all(|line| fields(line, separator) == columns)
+    };
+    match () {
+        () if is_list('\t') => Some(Format::Tsv),
+        () if is_list(',') || is_list(';') => Some(Format::Csv),
+        () => None,
     }
-    if lines.iter().all(|line| fields(line, ',')) {
-        return Some(Format::Csv);
-    }
-    None
 }
 
 #[cfg(test)]
@@ -366,11 +398,15 @@ mod tests {
         ] {
             assert_eq!(
                 detect(&Source::from_text("-", text)),
-                Err(Unrecognized),
+                Err(Unrecognized { kind: None }),
                 "{text}"
             );
         }
-        assert!(Unrecognized.help().contains("dagman, wfformat"));
+        assert!(
+            Unrecognized { kind: None }
+                .help()
+                .contains("dagman, wfformat")
+        );
     }
 
     #[test]

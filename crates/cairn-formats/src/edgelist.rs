@@ -5,9 +5,13 @@
 //! field declares a task without an arc. The first line is a header if it names both columns (`parent`/`child`,
 //! `source`/`target` or `from`/`to`, in any case and order, perhaps among others); else the first two columns count,
 //! and any more are left out with a warning. Tasks are numbered in the order in which they appear.
+//!
+//! Spreadsheets in much of Europe put semicolons where others put commas: where the expected separator stands in no
+//! line, and another in every line, the other is taken.
 
 use crate::lines::{finish, is_full, lines_fit, place_of_mark};
-use crate::{Report, Source};
+use crate::loss::Tally;
+use crate::{Format, Report, Source};
 use cairn_dag::{Flow, FlowBuilder, Mark, Symbol, TaskId};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -17,6 +21,8 @@ use std::io::{self, Write};
 pub(crate) enum Separator {
     Comma,
     Tab,
+    /// Only read.
+    Semicolon,
 }
 
 impl Separator {
@@ -24,7 +30,29 @@ impl Separator {
         match self {
             Separator::Comma => ',',
             Separator::Tab => '\t',
+            Separator::Semicolon => ';',
         }
+    }
+
+    /// What really stands between the columns of this text, where `self` is expected.
+    fn found_in(self, text: &str) -> Separator {
+        let is_record = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        let records = || text.lines().map(str::trim).filter(is_record).take(200);
+        let mut quoted = false;
+        let mut has = |line: &str, separator: Separator| {
+            quoted = false;
+            line.chars().any(|c| {
+                quoted ^= c == '"';
+                !quoted && c == separator.character()
+            })
+        };
+        if records().any(|line| has(line, self)) {
+            return self;
+        }
+        [Separator::Comma, Separator::Semicolon, Separator::Tab]
+            .into_iter()
+            .find(|&other| records().next().is_some() && records().all(|line| has(line, other)))
+            .unwrap_or(self)
     }
 }
 
@@ -36,15 +64,13 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
     if !lines_fit(source, report) {
         return None;
     }
-    let mut records = Records {
-        rest: source.text(),
-        line: 1,
-        separator: separator.character(),
-        fields: Vec::new(),
-    };
+    let separator = separator.found_in(source.text());
+    let mut records = Records::of(source.text(), separator);
     let mut build = FlowBuilder::new();
     let mut columns = None;
     let mut warned = false;
+    // Whether some line has two fields, as a list of arcs must have.
+    let (mut any, mut first_line, mut pairs) = (false, 0, false);
     while let Some((line, record)) = records.next_record() {
         let error = |message: String, help: &str, report: &mut Report| {
             let place = place_of_mark(source, line, is_full(report));
@@ -59,6 +85,10 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
             continue;
         }
         let fields = &records.fields;
+        if !any {
+            (any, first_line) = (true, line);
+        }
+        pairs |= fields.len() > 1;
         let header = columns.is_none().then(|| header(fields)).flatten();
         if columns.is_none() {
             columns = Some(header.unwrap_or((0, 1)));
@@ -93,7 +123,58 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
             _ => {}
         }
     }
+    if any && !pairs && report.errors() == 0 {
+        let message = "no line has two fields: there is no arc in this list";
+        let help = format!(
+            "put '{}' between parent and child; if all tasks really stand alone, say so with a first line 'parent{}child'",
+            shown(separator),
+            shown(separator)
+        );
+        let place = place_of_mark(source, first_line, false);
+        report.error(place, message, help);
+    }
     finish(build, source, report)
+}
+
+fn shown(separator: Separator) -> &'static str {
+    match separator {
+        Separator::Comma => ",",
+        Separator::Tab => "<tab>",
+        Separator::Semicolon => ";",
+    }
+}
+
+/// Counts what a flow does not hold: columns beside parent and child, and comments.
+pub(crate) fn unheld(source: &Source, format: Format, tally: &mut Tally) {
+    let expected = match format {
+        Format::Tsv => Separator::Tab,
+        _ => Separator::Comma,
+    };
+    let mut records = Records::of(source.text(), expected.found_in(source.text()));
+    let mut columns: Option<((usize, usize), Vec<String>)> = None;
+    while let Some((line, record)) = records.next_record() {
+        if record.is_err() {
+            continue;
+        }
+        let fields = &records.fields;
+        if columns.is_none()
+            && let Some(held) = header(fields)
+        {
+            columns = Some((held, fields.iter().map(|f| f.to_string()).collect()));
+            continue;
+        }
+        let (held, names) = columns.get_or_insert(((0, 1), Vec::new()));
+        for (column, field) in fields.iter().enumerate() {
+            if column != held.0 && column != held.1 && !field.is_empty() {
+                let what = match names.get(column).filter(|name| !name.is_empty()) {
+                    Some(name) => format!("column {name}"),
+                    None => format!("column {}", column + 1),
+                };
+                tally.add(&what, "field", || crate::unheld::at(source, line));
+            }
+        }
+    }
+    crate::unheld::comments(source, "#", tally);
 }
 
 /// The columns of parents and children, if the fields are a header.
@@ -126,6 +207,15 @@ struct Records<'t> {
 }
 
 impl<'t> Records<'t> {
+    fn of(text: &'t str, separator: Separator) -> Records<'t> {
+        Records {
+            rest: text,
+            line: 1,
+            separator: separator.character(),
+            fields: Vec::new(),
+        }
+    }
+
     /// Cuts off the next record that is neither blank nor a comment: its line, and what is wrong with its quotes.
     fn next_record(&mut self) -> Option<(Mark, Result<(), &'static str>)> {
         loop {
@@ -317,6 +407,35 @@ mod tests {
         );
         assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
         assert_eq!(report.warnings(), 1);
+    }
+
+    #[test]
+    fn semicolons_and_tabs_where_commas_are_expected() {
+        for text in [
+            "a;b\nb;c\n",
+            "parent;child\na;b\nb;c\n",
+            "a\tb\nb\tc\n",
+            "\"a\";b\n# x,y\n\nb;c\n",
+        ] {
+            assert_eq!(shown(&read_clean(text)), "a\na -> b\nb -> c\n", "{text}");
+        }
+        let (flow, _) = try_read("a,b\nb,c\n", Separator::Tab);
+        assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
+        // One comma outside of quotes is enough: semicolons then belong to names.
+        assert_eq!(
+            shown(&read_clean("a;b,c;d\nx;y\n")),
+            "a;b\na;b -> c;d\nx;y\n"
+        );
+    }
+
+    #[test]
+    fn a_list_without_a_single_arc_says_so_in_its_header_or_is_refused() {
+        assert_eq!(shown(&read_clean("parent,child\na\nb\n")), "a\nb\n");
+        let said = refused("# x\nDear all\nhow are you\n");
+        assert!(
+            said.starts_with("t.csv:2: no line has two fields"),
+            "{said}"
+        );
     }
 
     #[test]

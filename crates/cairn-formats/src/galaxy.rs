@@ -4,6 +4,7 @@
 //! tool's name, as in `3: Cutadapt`. Its kind is the tool's name.
 
 use crate::draft::{Draft, mark_at};
+use crate::fields::Held;
 use crate::text::Text;
 use crate::{Report, Source, json};
 use cairn_dag::{Flow, Mark, Symbol};
@@ -57,6 +58,24 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     }
     draft.finish()
 }
+
+/// Fields of a document that a flow holds.
+pub(crate) const HELD: Held = Held::Of(&[
+    ("a_galaxy_workflow", Held::All),
+    ("format-version", Held::All),
+    ("steps", Held::Each(&HELD_OF_STEP)),
+]);
+
+/// Fields of a step that a flow holds.
+const HELD_OF_STEP: Held = Held::Of(&[
+    ("id", Held::All),
+    ("label", Held::All),
+    ("name", Held::All),
+    (
+        "input_connections",
+        Held::Each(&Held::Of(&[("id", Held::All)])),
+    ),
+]);
 
 #[derive(Deserialize)]
 struct Document<'a> {

@@ -2,7 +2,7 @@
 //!
 //! [`Source::load`] brings a file or standard input into memory, unpacked and checked; [`read()`] detects its format
 //! and makes a [`cairn_dag::Flow`], or fills a [`Report`] with what is wrong, where, and what to do; [`write()`]
-//! writes a flow again.
+//! writes a flow again, and [`convert()`] does so and tells everything that is lost.
 //!
 //! ```
 //! use cairn_formats::{Format, Report, Source};
@@ -16,16 +16,20 @@
 //! # Ok::<(), cairn_formats::WriteError>(())
 //! ```
 
+mod convert;
 mod dagman;
 mod dax;
 mod detect;
 mod dot;
 mod draft;
 mod edgelist;
+mod elsewhere;
+mod fields;
 mod format;
 mod galaxy;
 mod json;
 mod lines;
+mod loss;
 mod makeflow;
 mod native;
 mod pegasus;
@@ -41,14 +45,17 @@ mod taskedge;
 mod text;
 #[cfg(test)]
 mod text_tests;
+mod unheld;
 mod wfformat;
 mod write;
 
+pub use convert::{Converted, convert};
 pub use dagman::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub use detect::{Unrecognized, detect};
 pub use format::Format;
+pub use loss::{Loss, LossKind};
 pub use priority::{PriorityError, set_priorities};
 pub use problem::{Place, Problem, Report, Severity};
-pub use read::read;
+pub use read::{files_of, read};
 pub use source::{Limits, Source};
-pub use write::{WriteError, lost, write};
+pub use write::{WriteError, write};

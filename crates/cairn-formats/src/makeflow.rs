@@ -8,6 +8,7 @@
 //! latter leaving the command `makeflow …`. `CORES` gives the processors of a task, `.SIZE` the size of a file.
 
 use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::loss::Tally;
 use crate::{Report, Source, suggest};
 use cairn_dag::{Flow, FlowBuilder};
 use hashbrown::{HashMap, HashSet};
@@ -553,6 +554,148 @@ impl Words {
         self.end();
         self.done.push(None);
     }
+}
+
+/// Whether the text begins as a Makeflow file does: rules with one command each, variables, directives, and hardly
+/// anything else. Programs and prose have colons and tabs, too.
+pub(crate) fn looks_like(text: &str) -> bool {
+    let mut scan = Scan {
+        rest: text,
+        line: 1,
+    };
+    let (mut rules, mut good, mut bad) = (0, 0, 0);
+    let mut open = false;
+    for _ in 0..200 {
+        let Some((Logical { text, .. }, open_quote)) = scan.next_logical() else {
+            break;
+        };
+        if text.trim().is_empty() {
+            continue;
+        }
+        let statement = text.strip_prefix('@').unwrap_or(&text);
+        if open_quote.is_some() {
+            bad += 1;
+        } else if text.starts_with([' ', '\t']) {
+            match std::mem::take(&mut open) {
+                true => rules += 1,
+                false => bad += 1,
+            }
+        } else if is_rule(statement) {
+            bad += usize::from(std::mem::replace(&mut open, true));
+        } else if is_setting(statement) {
+            good += 1;
+        } else {
+            bad += 1;
+        }
+    }
+    rules > 0 && bad * 5 <= rules + good
+}
+
+/// Whether the line can be the head of a rule: files, a colon, files.
+fn is_rule(line: &str) -> bool {
+    let Some(colon) = unquoted(line, b':') else {
+        return false;
+    };
+    if unquoted(line, b'=').is_some_and(|equals| equals < colon) {
+        return false;
+    }
+    let is_word = |word: &str| {
+        let plain = word.replace("$(", "").replace("${", "");
+        let brackets = plain.len() < word.len();
+        !plain.contains(['(', '[', ';', '<', '|', '*', ',', '!', '?', '`'])
+            && (brackets || !plain.contains([')', '{', '}']))
+    };
+    let first = line.split_whitespace().next().unwrap_or("");
+    let keywords = [
+        "def",
+        "class",
+        "if",
+        "for",
+        "while",
+        "else",
+        "elif",
+        "try",
+        "with",
+        "case",
+        "rule",
+        "build",
+        "checkpoint",
+        "else:",
+        "try:",
+        "default:",
+        "public:",
+        "private:",
+    ];
+    let behind = &line[colon + 1..];
+    (behind.is_empty() || behind.starts_with([' ', '\t']))
+        && line[..colon].split_whitespace().all(is_word)
+        && behind
+            .split_whitespace()
+            .all(|word| is_word(word) || word.contains("->"))
+        && !keywords.contains(&first)
+}
+
+/// Whether the line sets a variable, exports one or is a directive.
+fn is_setting(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    if let Some("export" | ".MAKEFLOW" | ".SIZE" | ".UMBRELLA") = words.next() {
+        return words.next().is_some();
+    }
+    line.split_once('=').is_some_and(|(name, value)| {
+        let name = name.trim().trim_end_matches('+').trim();
+        is_name(name) && !value.starts_with('=')
+    })
+}
+
+/// Counts what a flow does not hold: exported and unused variables, categories, directives, modifiers, renames,
+/// comments.
+pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
+    let text = source.text();
+    let is_used = |name: &str| {
+        [
+            format!("${name}"),
+            format!("$({name})"),
+            format!("${{{name}}}"),
+        ]
+        .iter()
+        .any(|form| text.contains(&form[..]))
+    };
+    let mut scan = Scan {
+        rest: text,
+        line: 1,
+    };
+    while let Some((Logical { text, line }, _)) = scan.next_logical() {
+        let mut add = |what: &str| tally.add(what, "line", || crate::unheld::at(source, line));
+        if text.starts_with([' ', '\t']) {
+            match text.split_whitespace().next() {
+                Some("LOCAL") => add("LOCAL before a command"),
+                Some("MAKEFLOW") => add("MAKEFLOW before a command"),
+                _ => {}
+            }
+            continue;
+        }
+        let text = text.strip_prefix('@').unwrap_or(&text).trim();
+        let (colon, equals) = (unquoted(text, b':'), unquoted(text, b'='));
+        if colon.is_some_and(|colon| equals.is_none_or(|equals| colon < equals)) {
+            if text.contains("->") {
+                add("names of files elsewhere (->)");
+            }
+        } else if text.split_whitespace().next() == Some("export") {
+            add("export");
+        } else if let Some(equals) = equals {
+            let name = text[..equals].trim().trim_end_matches('+').trim();
+            if matches!(name, "CATEGORY" | "SYMBOL") || (name != "CORES" && !is_used(name)) {
+                add(&format!("variable {name}"));
+            }
+        } else if text.starts_with('.') && !text.starts_with(".SIZE") {
+            let mut words = text.split_whitespace();
+            let (directive, key) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+            if key != "CORES" {
+                add(&format!("{directive} {key}"));
+            }
+        }
+    }
+    crate::unheld::comments(source, "#", tally);
 }
 
 /// Physical lines, joined into logical ones.

@@ -4,10 +4,12 @@
 //! transformation's name and its arguments; people see the job by that name, or by its `nodeLabel`.
 
 use crate::draft::Draft;
+use crate::fields::Held;
 use crate::text::Text;
 use crate::{Report, Source, shell};
 use cairn_dag::{Flow, Symbol};
 use serde::Deserialize;
+use serde::de::DeserializeSeed;
 
 /// Reads a workflow. Time and space linear; aliases may repeat only so much.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
@@ -51,8 +53,21 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     draft.finish()
 }
 
-/// Parses with limits that follow the length of the text: no alias can make much of little.
 fn parse(text: &str) -> Result<Document<'_>, serde_saphyr::Error> {
+    serde_saphyr::from_str_with_options(text, options(text))
+}
+
+/// Hands the document to `seed`.
+pub(crate) fn with_document<'t, S: DeserializeSeed<'t>>(
+    text: &'t str,
+    seed: S,
+) -> Result<S::Value, serde_saphyr::Error> {
+    let take = |input: serde_saphyr::Deserializer<'t, '_>| seed.deserialize(input);
+    serde_saphyr::with_deserializer_from_str_with_options(text, options(text), take)
+}
+
+/// Limits that follow the length of the text: no alias can make much of little.
+fn options(text: &str) -> serde_saphyr::Options {
     let most = text.len().saturating_mul(4).saturating_add(1000);
     let budget = serde_saphyr::budget! {
         max_events: most,
@@ -60,9 +75,57 @@ fn parse(text: &str) -> Result<Document<'_>, serde_saphyr::Error> {
         max_total_scalar_bytes: most,
         max_documents: 1,
     };
-    let options = serde_saphyr::options! { budget: budget };
-    serde_saphyr::from_str_with_options(text, options)
+    serde_saphyr::options! { budget: budget }
 }
+
+/// Fields of a document that a flow holds.
+pub(crate) const HELD: Held = Held::Of(&[
+    ("pegasus", Held::All),
+    (
+        "jobs",
+        Held::Of(&[
+            ("id", Held::All),
+            ("name", Held::All),
+            ("file", Held::All),
+            ("nodeLabel", Held::All),
+            ("arguments", Held::All),
+            (
+                "uses",
+                Held::Of(&[
+                    ("lfn", Held::All),
+                    ("type", Held::All),
+                    ("size", Held::All),
+                    ("metadata", Held::Of(&[("size", Held::All)])),
+                ]),
+            ),
+            (
+                "profiles",
+                Held::Of(&[
+                    (
+                        "pegasus",
+                        Held::Of(&[("runtime", Held::All), ("cores", Held::All)]),
+                    ),
+                    (
+                        "condor",
+                        Held::Of(&[("priority", Held::All), ("request_cpus", Held::All)]),
+                    ),
+                    (
+                        "dagman",
+                        Held::Of(&[
+                            ("retry", Held::All),
+                            ("RETRY", Held::All),
+                            ("Retry", Held::All),
+                        ]),
+                    ),
+                ]),
+            ),
+        ]),
+    ),
+    (
+        "jobDependencies",
+        Held::Of(&[("id", Held::All), ("children", Held::All)]),
+    ),
+]);
 
 fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     let program = job.name.as_deref().or(job.file.as_deref()).unwrap_or("");

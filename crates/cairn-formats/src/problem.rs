@@ -89,6 +89,17 @@ impl Report {
         }
     }
 
+    /// Keeps the first `keep` of all errors, and forgets the others as if they had never been met. Warnings stay.
+    pub(crate) fn keep_errors(&mut self, keep: usize) {
+        let mut kept = 0;
+        self.problems.retain(|problem| {
+            let is_error = problem.severity == Severity::Error;
+            kept += usize::from(is_error);
+            !is_error || kept <= keep
+        });
+        self.errors = self.errors.min(keep);
+    }
+
     /// Adds what a [`cairn_dag::FlowBuilder`] found; `place` turns the reader's marks into places.
     pub fn build_error(&mut self, error: &BuildError, place: impl Fn(Mark) -> Place) {
         let (mark, help) = match error {

@@ -3,12 +3,13 @@
 use crate::edgelist::Separator;
 use crate::{Format, Limits, Report, Source, detect};
 use cairn_dag::Flow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads a flow: in `format`, or else in the format that [`detect()`] finds.
 ///
 /// `None` when the report holds an error; readers go on past an error where they can, so there may be several.
-/// Warnings tell what was ignored. Files that a DAGMan file includes are loaded, too.
+/// Warnings tell what was ignored. Files that a DAGMan file includes are loaded, too. A flow without a task is an error:
+/// there is nothing to order, and nothing to prove of it.
 ///
 /// Time and space are linear in the input (subgraphs in DOT may multiply arcs, up to a limit).
 pub fn read(
@@ -16,6 +17,15 @@ pub fn read(
     format: Option<Format>,
     report: &mut Report,
 ) -> Option<(Format, Flow)> {
+    let errors_before = report.errors();
+    if let Some(message) = blank(source.text()) {
+        report.error(
+            source.place(),
+            message,
+            "name a file that holds a workflow; run cairn with --help for the formats",
+        );
+        return None;
+    }
     let format = match format.map_or_else(|| detect(source), Ok) {
         Ok(format) => format,
         Err(unrecognized) => {
@@ -27,7 +37,68 @@ pub fn read(
             return None;
         }
     };
-    let flow = match format {
+    let flow = read_as(source, format, report);
+    let Some(flow) = flow else {
+        cut_short(source, format, errors_before, report);
+        return None;
+    };
+    if flow.dag().is_empty() {
+        report.error(
+            source.place(),
+            "there is no task in this file",
+            format!(
+                "write one into it; if it is not a {} file, say so with --format",
+                format.name()
+            ),
+        );
+        return None;
+    }
+    Some((format, flow))
+}
+
+/// What to say of a text in which nothing is said.
+fn blank(text: &str) -> Option<&'static str> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_comment = |line: &str| line.starts_with('#') || line.starts_with("//");
+    match lines.next() {
+        None => Some("this input is blank: it holds nothing but white space"),
+        Some(first) if is_comment(first) && lines.all(is_comment) => {
+            Some("there is nothing but comments in this file")
+        }
+        Some(_) => None,
+    }
+}
+
+/// A file in which every other line is wrong is no workflow with many mistakes: three of them will do.
+fn cut_short(source: &Source, format: Format, before: usize, report: &mut Report) {
+    const MANY: usize = 8;
+    const SHOWN: usize = 3;
+    let lines = source.text().lines().filter(|l| !l.trim().is_empty());
+    let errors = report.errors() - before;
+    if errors <= MANY || errors * 2 < lines.clone().count() {
+        return;
+    }
+    report.keep_errors(before + SHOWN);
+    let message = format!(
+        "this does not look like a {} file: {errors} errors in {} lines, of which the first are shown",
+        format.name(),
+        lines.count()
+    );
+    let help =
+        "if it is of another format, say so with --format; run cairn with --help for the formats";
+    report.error(source.place(), message, help);
+}
+
+/// The files that a source, which can be read in `format`, includes or splices.
+pub fn files_of(source: &Source, format: Format) -> Vec<PathBuf> {
+    match format {
+        Format::Dagman => crate::dagman::files_of(source),
+        _ => Vec::new(),
+    }
+}
+
+fn read_as(source: &Source, format: Format, report: &mut Report) -> Option<Flow> {
+    match format {
         Format::Dagman => {
             let mut limits = Limits::default();
             let mut load = |path: &Path, report: &mut Report| {
@@ -51,16 +122,5 @@ pub fn read(
         Format::FlowToml => crate::native::read_toml(source, report),
         Format::FlowJson => crate::native::read_json(source, report),
         Format::FlowJsonLines => crate::native::read_json_lines(source, report),
-    }?;
-    if flow.dag().is_empty() {
-        report.warning(
-            source.place(),
-            "there is no task in this file",
-            format!(
-                "if it is not a {} file, say so with --format",
-                format.name()
-            ),
-        );
     }
-    Some((format, flow))
 }

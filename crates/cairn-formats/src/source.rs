@@ -54,6 +54,18 @@ impl Source {
         }
     }
 
+    /// A source made of bytes in memory, with the checks that [`Source::load`] makes.
+    pub(crate) fn from_bytes(
+        name: &str,
+        bytes: Vec<u8>,
+        limits: &Limits,
+        report: &mut Report,
+    ) -> Option<Source> {
+        let size = bytes.len();
+        let text = read_limited(io::Cursor::new(bytes), size, limits, None).and_then(to_text);
+        Source::loaded(Some(Path::new(name)), text, report)
+    }
+
     /// Reads a file, or standard input when `path` is `-`. Packed input (`.gz`, `.zst`) is known by its first
     /// bytes and unpacked. `None` when that fails: the report then says why and what to do.
     ///
@@ -114,6 +126,19 @@ impl Source {
             path: self.path.clone(),
             text,
         }
+    }
+
+    /// The same text in another place.
+    pub(crate) fn moved_to(&self, path: &Path) -> Source {
+        Source {
+            name: path.display().to_string(),
+            path: Some(path.to_owned()),
+            text: self.text.clone(),
+        }
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
     }
 
     /// What errors call this input.

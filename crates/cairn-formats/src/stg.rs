@@ -9,6 +9,7 @@
 //! the prototype set the first line has the number of processors too.
 
 use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::loss::Tally;
 use crate::{Report, Source};
 use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
 
@@ -55,6 +56,30 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     }
     let build = reader.build;
     finish(build, source, report)
+}
+
+/// Counts what a flow does not hold: communication costs, the number of processors, comments.
+pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
+    let is_text = |line: &str| !line.is_empty() && !line.starts_with('#');
+    let lines = (1u32..).zip(source.text().lines().map(str::trim));
+    let mut lines = lines.filter(|(_, line)| is_text(line));
+    if let Some((number, header)) = lines.next()
+        && header.split_whitespace().nth(1).is_some()
+    {
+        let place = || crate::unheld::at(source, number);
+        tally.add("number of processors", "line", place);
+    }
+    for (number, line) in lines {
+        let words = line.split_whitespace().count();
+        let count = line.split_whitespace().nth(2);
+        let count = count.and_then(|word| word.parse::<usize>().ok());
+        // A predecessor in a line of its own, or several with their costs in the task's line.
+        if words == 2 || count.is_some_and(|n| n > 0 && n.saturating_mul(2) == words - 3) {
+            let place = || crate::unheld::at(source, number);
+            tally.add("communication costs", "line", place);
+        }
+    }
+    crate::unheld::comments(source, "#", tally);
 }
 
 struct Reader<'a> {

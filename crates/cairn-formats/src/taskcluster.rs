@@ -6,6 +6,7 @@
 //! warning. Soft dependencies are none.
 
 use crate::draft::Draft;
+use crate::fields::Held;
 use crate::text::Text;
 use crate::{Report, Source, json, shell};
 use cairn_dag::{Flow, Symbol};
@@ -60,6 +61,17 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     }
     draft.finish()
 }
+
+/// Fields of a document that a flow holds.
+pub(crate) const HELD: Held = Held::Each(&Held::Of(&[
+    ("label", Held::SameAs("")),
+    ("kind", Held::All),
+    ("dependencies", Held::All),
+    (
+        "task",
+        Held::Of(&[("payload", Held::Of(&[("command", Held::All)]))]),
+    ),
+]));
 
 /// Whether every task has a label of its own.
 fn labels_are_unique(tasks: &[(Text<'_>, Task<'_>)]) -> bool {

@@ -1,11 +1,19 @@
-//! Reads the TASK/EDGE lists of workflow simulators. Knows no other format.
+//! Reads lists of TASK and EDGE lines: those of workflow simulators, and the dags of Pegasus' MPI cluster. Knows no
+//! other format.
 //!
-//! One record a line, words between white space, the keyword in any case: `TASK id type seconds`,
-//! `EDGE parent child`, `FILE name bytes`, `INPUTS id file …`, `OUTPUTS id file …`; `#` begins a comment. Records may
-//! come in any order. A task is called by its id; its type, which many tasks share, is its label: `map` of `Genome::map:1.0`.
+//! One record a line, words between white space, the keyword in any case; `#` begins a comment. Records may come in
+//! any order. A task is called by its id.
+//!
+//! Simulators write `TASK id type seconds`, `EDGE parent child`, `FILE name bytes`, `INPUTS id file …` and
+//! `OUTPUTS id file …`; the type, which many tasks share, is the label: `map` of `Genome::map:1.0`.
+//!
+//! pegasus-mpi-cluster has `EDGE parent child` and `TASK id [options] executable arguments …`, in quotes where they have
+//! blanks. Of the options, `-c` (processors), `-t` (tries) and `-p` (priority, larger first) are kept; `-m`, `-f` and `-F`
+//! have no place in a flow.
 
 use crate::lines::{finish, is_full, lines_fit, place_of_mark};
-use crate::{Report, Source, suggest};
+use crate::loss::Tally;
+use crate::{Report, Source, shell, suggest};
 use cairn_dag::{BuildError, Flow, FlowBuilder, Mark};
 use hashbrown::HashMap;
 
@@ -17,6 +25,10 @@ const KEYWORDS: [(&str, &str); 5] = [
     ("OUTPUTS", "OUTPUTS <task> <file> …"),
 ];
 
+/// The form of a task with a command.
+const COMMAND_FORM: &str =
+    "TASK <id> [-c <cpus>] [-m <megabytes>] [-t <tries>] [-p <priority>] <executable> <argument> …";
+
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     if !lines_fit(source, report) {
@@ -27,6 +39,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         report,
         build: FlowBuilder::new(),
         sizes: HashMap::new(),
+        has_commands: has_commands(source.text()),
     };
     reader.records(Reader::size);
     reader.records(Reader::record);
@@ -34,14 +47,135 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     finish(build, source, report)
 }
 
+/// Whether tasks have commands, rather than a type and a duration.
+///
+/// Both forms may be three words, `TASK a sleep 5`: so all lines together decide. Files, and types such as `ns::type`,
+/// tell a simulator; an option or a path tells a command; and so does what is no duration, unless it is one in many.
+fn has_commands(text: &str) -> bool {
+    let (mut durations, mut others) = (0, 0);
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let keyword = words.next().unwrap_or("").to_ascii_uppercase();
+        match &keyword[..] {
+            "FILE" | "INPUTS" | "OUTPUTS" => return false,
+            "TASK" => {}
+            _ => continue,
+        }
+        let words: Vec<&str> = words.take(5).collect();
+        match words[..] {
+            [_, kind, ..] if kind.contains("::") => return false,
+            [_, option, ..] if option.starts_with('-') && option.len() > 1 => return true,
+            [_, program, ..] if program.contains('/') => return true,
+            [_, "sleep" | "echo", _] => others += 1,
+            [_, _, seconds] if seconds.parse::<f64>().is_ok() => durations += 1,
+            [_, _, ..] => others += 1,
+            _ => {}
+        }
+    }
+    others > durations / 10
+}
+
+/// The words of a command as pegasus-mpi-cluster cuts them, and where each begins: blanks part them outside of quotes,
+/// a closing quote ends one, a backslash takes the next character as it is.
+fn command_words(text: &str) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let mut in_quotes = false;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\'' | '"' => {
+                if in_quotes {
+                    words.push(std::mem::take(&mut word));
+                }
+                in_quotes = !in_quotes;
+            }
+            '\\' => word.push(rest.next().unwrap_or(c)),
+            c if c.is_ascii_whitespace() && !in_quotes => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            c => word.push(c),
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// What an option of a task is for; `None` for one that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TaskOption {
+    Memory,
+    Cpus,
+    Tries,
+    Priority,
+    PipeForward,
+    FileForward,
+}
+
+impl TaskOption {
+    fn of(word: &str) -> Option<TaskOption> {
+        Some(match word {
+            "-m" | "--request-memory" => TaskOption::Memory,
+            "-c" | "--request-cpus" => TaskOption::Cpus,
+            "-t" | "--tries" => TaskOption::Tries,
+            "-p" | "--priority" => TaskOption::Priority,
+            "-f" | "--pipe-forward" => TaskOption::PipeForward,
+            "-F" | "--file-forward" => TaskOption::FileForward,
+            _ => return None,
+        })
+    }
+}
+
+/// What follows the keyword and the id in a line.
+fn behind_id(line: &str) -> &str {
+    let behind = |text: &str| -> usize { text.find(char::is_whitespace).unwrap_or(text.len()) };
+    let line = line.trim();
+    let rest = line[behind(line)..].trim_start();
+    rest[behind(rest)..].trim_start()
+}
+
+/// Counts what a flow does not hold: namespaces of types, options of commands, comments.
+pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
+    let has_commands = has_commands(source.text());
+    for (number, line) in (1u32..).zip(source.text().lines()) {
+        let keyword = line.split_whitespace().next().unwrap_or("");
+        if !keyword.eq_ignore_ascii_case("TASK") {
+            continue;
+        }
+        let mut add = |what: &str| tally.add(what, "line", || crate::unheld::at(source, number));
+        if !has_commands {
+            let kind = line.split_whitespace().nth(2).unwrap_or("");
+            if transformation(kind) != kind {
+                add("namespaces and versions of types");
+            }
+            continue;
+        }
+        let words = command_words(behind_id(line));
+        let options = words.chunks(2).map_while(|pair| TaskOption::of(&pair[0]));
+        for option in options {
+            match option {
+                TaskOption::Memory => add("-m (memory)"),
+                TaskOption::PipeForward => add("-f (pipe forwarding)"),
+                TaskOption::FileForward => add("-F (file forwarding)"),
+                TaskOption::Cpus | TaskOption::Tries | TaskOption::Priority => {}
+            }
+        }
+    }
+    crate::unheld::comments(source, "#", tally);
+}
+
 struct Reader<'a> {
     source: &'a Source,
     report: &'a mut Report,
     build: FlowBuilder,
     sizes: HashMap<&'a str, u64>,
+    has_commands: bool,
 }
 
-type Visit<'a> = fn(&mut Reader<'a>, Mark, &str, &[&'a str]);
+type Visit<'a> = fn(&mut Reader<'a>, Mark, &'a str, &[&'a str]);
 
 impl<'a> Reader<'a> {
     fn error(&mut self, line: Mark, message: impl Into<String>, help: impl Into<String>) {
@@ -57,7 +191,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Visits every record, with its keyword and the words behind it.
+    /// Visits every record: its line, whole and in words.
     fn records(&mut self, visit: Visit<'a>) {
         let mut words = Vec::new();
         for (line, text) in (1..).zip(self.source.text().lines()) {
@@ -67,12 +201,13 @@ impl<'a> Reader<'a> {
             }
             words.clear();
             words.extend(text.split_whitespace());
-            visit(self, line, words[0], &words[1..]);
+            visit(self, line, text, &words);
         }
     }
 
     /// First pass: the sizes of files.
-    fn size(&mut self, line: Mark, keyword: &str, words: &[&'a str]) {
+    fn size(&mut self, line: Mark, _: &'a str, words: &[&'a str]) {
+        let (keyword, words) = (words[0], &words[1..]);
         if !keyword.eq_ignore_ascii_case("FILE") {
             return;
         }
@@ -89,9 +224,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Second pass: all else.
-    fn record(&mut self, line: Mark, keyword: &str, words: &[&'a str]) {
+    fn record(&mut self, line: Mark, text: &'a str, words: &[&'a str]) {
+        let (keyword, words) = (words[0], &words[1..]);
         let is = |name: &str| keyword.eq_ignore_ascii_case(name);
         match words {
+            [id, _, ..] if is("TASK") && self.has_commands => self.command(line, id, text),
             [id, kind, seconds] if is("TASK") => self.task(line, id, kind, seconds),
             [parent, child] if is("EDGE") => {
                 let (parent, child) = (
@@ -140,11 +277,65 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A task with a command, whose line must be cut anew for the quotes in it.
+    fn command(&mut self, line: Mark, id: &str, text: &str) {
+        let task = match self.build.declare(id, line) {
+            Ok(task) => task,
+            Err(error) => return self.build_error(&error, line),
+        };
+        let words = command_words(behind_id(text));
+        let mut words = words.iter().map(String::as_str);
+        let mut command = String::new();
+        while let Some(word) = words.next() {
+            if !word.starts_with('-') {
+                shell::push_word(&mut command, word);
+                words.for_each(|word| shell::push_word(&mut command, word));
+                break;
+            }
+            let (Some(option), Some(value)) = (TaskOption::of(word), words.next()) else {
+                let message = format!("'{}' is no option of a task with a value", shortened(word));
+                return self.error(line, message, format!("the form is: {COMMAND_FORM}"));
+            };
+            // As pegasus-mpi-cluster does it: processors are rounded up.
+            let number = value.parse::<f64>().ok().filter(|n| n.is_finite());
+            let counted = number.filter(|n| *n >= 0.0);
+            let understood = match option {
+                TaskOption::Memory => counted.is_some(),
+                TaskOption::Cpus => counted
+                    .map(|n| self.build.set_cpus(task, n.ceil() as u32))
+                    .is_some(),
+                TaskOption::Tries => (value.parse::<u32>())
+                    .map(|tries| self.build.set_retries(task, tries.saturating_sub(1)))
+                    .is_ok(),
+                TaskOption::Priority => (value.parse())
+                    .map(|priority| self.build.set_priority(task, priority))
+                    .is_ok(),
+                TaskOption::PipeForward | TaskOption::FileForward => value.contains('='),
+            };
+            if !understood {
+                let message = format!("'{}' is no value for {word}", shortened(value));
+                self.error(line, message, format!("the form is: {COMMAND_FORM}"));
+            }
+        }
+        match command.is_empty() {
+            true => self.error(
+                line,
+                "this task has no executable",
+                format!("the form is: {COMMAND_FORM}"),
+            ),
+            false => self.build.set_command(task, &command),
+        }
+    }
+
     fn malformed(&mut self, line: Mark, keyword: &str) {
         if let Some((_, form)) = KEYWORDS
             .iter()
             .find(|(name, _)| keyword.eq_ignore_ascii_case(name))
         {
+            let form = match self.has_commands && keyword.eq_ignore_ascii_case("TASK") {
+                true => COMMAND_FORM,
+                false => form,
+            };
             return self.error(
                 line,
                 format!("this {} record is malformed", shortened(keyword)),
@@ -195,6 +386,86 @@ mod tests {
         assert_eq!(flow.seconds(b), Some(2.5));
         let files: Vec<_> = flow.inputs(b).map(|file| (file.path, file.bytes)).collect();
         assert_eq!(files, [("f", Some(77)), ("g", None)]);
+    }
+
+    #[test]
+    fn commands_as_pegasus_mpi_cluster_writes_them() {
+        let text = "# x\n#@ 1 t ID1\nTASK A echo A\nTASK  B -c 2 --tries 3 -p -7 /bin/echo 'b \"c' d\\ e \"\"\n\
+            TASK C --request-cpus 1.1 -m 100 -f V=/p -F a=b x $HOME\nTASK D sleep 5\nEDGE A B\nEDGE A C\n";
+        let flow = support::clean(try_read(text));
+        assert_eq!(shown(&flow), "A\nA -> B\nA -> C\nD\n");
+        let [a, b, c, d] = ["A", "B", "C", "D"].map(|name| flow.find(name).unwrap());
+        assert_eq!(flow.command(a), Some("echo A"));
+        // Any quote closes any other: that is how pegasus-mpi-cluster cuts words.
+        assert_eq!(flow.command(b), Some("/bin/echo 'b ' 'c d e '"));
+        assert_eq!(flow.command(c), Some("x '$HOME'"));
+        assert_eq!(flow.command(d), Some("sleep 5"));
+        assert_eq!(
+            (flow.cpus(b), flow.cpus(c), flow.cpus(a)),
+            (Some(2), Some(2), None)
+        );
+        assert_eq!((flow.retries(b), flow.priority(b)), (Some(2), Some(-7)));
+        assert_eq!(flow.seconds(d), None);
+        let mut tally = Tally::default();
+        unheld(&Source::from_text("t.dag", text), &mut tally);
+        let said: Vec<String> = tally.done().iter().map(|l| l.to_string()).collect();
+        assert_eq!(
+            said,
+            [
+                "-m (memory) (1 line), t.dag:5",
+                "-f (pipe forwarding) (1 line), t.dag:5",
+                "-F (file forwarding) (1 line), t.dag:5",
+                "comments (2 lines), first: t.dag:1",
+            ]
+        );
+    }
+
+    #[test]
+    fn words_of_commands() {
+        for (text, words) in [
+            ("a 'b c' d", vec!["a", "b c", "d"]),
+            ("a\\ b \"x'", vec!["a b", "x"]),
+            ("  ''  x\\", vec!["", "x\\"]),
+            ("p'q r's", vec!["pq r", "s"]),
+        ] {
+            assert_eq!(command_words(text), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_and_commands_are_told_apart_by_the_whole_file() {
+        for (text, commands) in [
+            ("TASK a sleep 5\nTASK b t 6\n", true),
+            ("TASK a t 5\nTASK b t 6\n", false),
+            ("TASK a /bin/sleep 5\n", true),
+            ("TASK a t 5\nFILE x 1\nTASK b t one\n", false),
+            ("TASK a n::t 5 6\n", false),
+            ("TASK a -c 2 t 5\n", true),
+            ("TASK a t\n", true),
+        ] {
+            assert_eq!(has_commands(text), commands, "{text}");
+        }
+        let many: String = (0..20).map(|i| format!("TASK {i} t 1\n")).collect();
+        assert!(!has_commands(&(many + "TASK x t one\n")));
+    }
+
+    #[test]
+    fn what_is_wrong_with_commands() {
+        let said = support::refused(try_read(
+            "TASK a -c\nTASK b -z 3 x\nTASK c -p high x\nTASK d -c 1\nTASK e\nTASK f /x\n",
+        ));
+        let expected = [
+            "t.dag:1: '-c' is no option of a task with a value",
+            "t.dag:2: '-z' is no option of a task with a value",
+            "t.dag:3: 'high' is no value for -p",
+            "t.dag:4: this task has no executable",
+            "t.dag:5: this TASK record is malformed",
+        ];
+        for (line, expected) in said.lines().zip(expected) {
+            assert!(line.starts_with(expected), "{line}\n{expected}");
+            assert!(line.contains("the form is: TASK <id> [-c"), "{line}");
+        }
+        assert_eq!(said.lines().count(), expected.len(), "{said}");
     }
 
     #[test]

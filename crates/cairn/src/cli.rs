@@ -113,7 +113,7 @@ pub(crate) enum Command {
     Check(Input),
     /// Write a workflow in another format
     #[command(
-        after_help = "Commands, durations and sizes are kept where both formats have them; what is lost is said.\n\nExamples:\n  cairn convert in.dax out.dag\n  cairn convert in.json - --to dot | dot -Tsvg > out.svg"
+        after_help = "Where both formats are the same the text stays as it is, unpacked (--rewrite: made anew).\nElse everything that OUT cannot hold is listed; a file that could not be read back is not written.\n\nExamples:\n  cairn convert in.dax out.dag\n  cairn convert in.json - --to dot | dot -Tsvg > out.svg\n  cairn convert top.dag flat.dag --rewrite"
     )]
     Convert(Convert),
     /// Make a dag of a known family
@@ -179,6 +179,12 @@ pub(crate) struct Convert {
     /// The format to write, when the extension of OUT does not say
     #[arg(long, value_name = "FORMAT", value_parser = writable_names())]
     pub(crate) to: Option<String>,
+    /// Write the tasks anew even where both formats are the same: one flat file, in the newest version of the format
+    #[arg(long)]
+    pub(crate) rewrite: bool,
+    /// Let OUT replace a file that was read
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

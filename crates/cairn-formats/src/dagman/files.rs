@@ -80,6 +80,11 @@ impl<'l> Files<'l> {
             .to_owned()
     }
 
+    /// How many files there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
     pub(crate) fn source(&self, file: FileId) -> Rc<Source> {
         Rc::clone(&self.all[file].source)
     }

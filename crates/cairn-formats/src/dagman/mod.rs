@@ -25,8 +25,11 @@ mod statement;
 mod submit;
 #[cfg(test)]
 mod tests;
+mod unheld;
 mod write;
 
 pub use edit::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub(crate) use read::read;
+pub(crate) use statement::looks_like;
+pub(crate) use unheld::{files_of, unheld};
 pub(crate) use write::write;

@@ -125,6 +125,29 @@ pub(crate) fn statements(text: &str) -> Statements<'_> {
     }
 }
 
+/// Whether the text begins as a DAGMan file does: most of its first statements can be understood, and one of them makes
+/// or ties nodes.
+pub(crate) fn looks_like(text: &str) -> bool {
+    let (mut good, mut bad, mut telling) = (0, 0, false);
+    for (_, statement) in statements(text).take(100) {
+        match statement {
+            Ok(statement) => {
+                good += 1;
+                telling |= matches!(
+                    statement,
+                    Statement::Node { .. }
+                        | Statement::Splice { .. }
+                        | Statement::Include { .. }
+                        | Statement::SubmitDescription { .. }
+                        | Statement::Dependency { .. }
+                );
+            }
+            Err(_) => bad += 1,
+        }
+    }
+    telling && good > bad
+}
+
 /// See [`statements`].
 #[derive(Clone, Debug)]
 pub(crate) struct Statements<'t> {

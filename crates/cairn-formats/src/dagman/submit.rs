@@ -38,6 +38,11 @@ impl Submit {
         Submit { lines }
     }
 
+    /// The keys it sets, in lower case.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.lines.keys().map(String::as_str)
+    }
+
     fn get(&self, key: &str) -> Option<&str> {
         self.lines.get(key).map(String::as_str)
     }

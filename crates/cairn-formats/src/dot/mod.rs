@@ -9,8 +9,10 @@ mod label;
 mod lexer;
 mod read;
 mod spots;
+mod unheld;
 mod write;
 
 pub(crate) use read::read;
 pub(crate) use spots::spots;
+pub(crate) use unheld::unheld;
 pub(crate) use write::write;

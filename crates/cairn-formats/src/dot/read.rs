@@ -553,6 +553,11 @@ fn is_record(shape: &str) -> bool {
     is(shape, "record") || is(shape, "Mrecord")
 }
 
+/// Whether the attribute `key` of a node is kept.
+pub(super) fn is_held(key: &str) -> bool {
+    Attribute::of(key).is_some() || key == "label"
+}
+
 /// The attributes of a node that we keep.
 #[derive(Clone, Copy)]
 enum Attribute {

@@ -32,5 +32,5 @@ mod task;
 mod write;
 
 pub(crate) use read::{read_json, read_json_lines, read_toml};
-pub(crate) use task::FIELDS;
+pub(crate) use task::{FIELDS, HELD, HELD_OF_TASK};
 pub(crate) use write::{write_json, write_json_lines, write_toml};

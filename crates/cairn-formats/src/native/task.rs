@@ -1,6 +1,7 @@
 //! One task of a native flow file, from JSON or TOML alike, into a batch. Knows neither documents nor the draft.
 
 use super::batch::{Batch, FileEntry, Task};
+use crate::fields::Held;
 use crate::text::Text;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess};
 use serde::de::{Unexpected, Visitor};
@@ -11,6 +12,23 @@ pub(crate) const FIELDS: [&str; 12] = [
     "name", "run", "after", "seconds", "inputs", "outputs", "cpus", "retries", "priority", "done",
     "kind", "label",
 ];
+
+/// Fields of a task that a flow holds: all that we know.
+pub(crate) const HELD_OF_TASK: Held = {
+    const TABLE: [(&str, Held); FIELDS.len()] = {
+        let mut table = [const { ("", Held::All) }; FIELDS.len()];
+        let mut i = 0;
+        while i < FIELDS.len() {
+            table[i] = (FIELDS[i], Held::All);
+            i += 1;
+        }
+        table
+    };
+    Held::Of(&TABLE)
+};
+
+/// Fields of a document that a flow holds.
+pub(crate) const HELD: Held = Held::Of(&[("task", HELD_OF_TASK), ("tasks", HELD_OF_TASK)]);
 
 /// Words that other tools use for our fields.
 pub(super) const SYNONYMS: [(&str, &str); 16] = [

@@ -89,7 +89,7 @@ fn any_name() -> impl Strategy<Value = String> {
 
 /// A small flow with any names, in no topological order, with attributes here and there.
 pub(crate) fn any_flow() -> impl Strategy<Value = Flow> {
-    let names = prop::collection::hash_set(any_name(), 0..12);
+    let names = prop::collection::hash_set(any_name(), 1..12);
     let command = "[ -~\\t\\n]{1,20}";
     let attributes = (
         prop::option::of(command),

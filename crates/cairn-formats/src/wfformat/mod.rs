@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::read;
+pub(crate) use read::{HELD, read};
 pub(crate) use write::write;

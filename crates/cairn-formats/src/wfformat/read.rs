@@ -13,6 +13,7 @@
 //! for bytes, and so do we.
 
 use crate::draft::Draft;
+use crate::fields::Held;
 use crate::text::{Loose, Text};
 use crate::{Report, Source, json, shell};
 use cairn_dag::{Flow, Mark, Symbol};
@@ -67,6 +68,59 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     }
     reader.draft.finish()
 }
+
+/// Fields of a task that a flow holds, whatever the version. A task that is called by its id has its name for a label; of
+/// one that is called by its name the id may be lost.
+const HELD_OF_TASK: Held = Held::Of(&[
+    ("name", Held::All),
+    ("id", Held::SameAs("name")),
+    ("parents", Held::All),
+    ("children", Held::All),
+    ("inputFiles", Held::All),
+    ("outputFiles", Held::All),
+    (
+        "files",
+        Held::Of(&[
+            ("name", Held::All),
+            ("path", Held::All),
+            ("link", Held::All),
+            ("size", Held::All),
+            ("sizeInBytes", Held::All),
+        ]),
+    ),
+    ("runtime", Held::All),
+    ("runtimeInSeconds", Held::All),
+    (
+        "command",
+        Held::Of(&[("program", Held::All), ("arguments", Held::All)]),
+    ),
+    ("cores", Held::All),
+    ("coreCount", Held::All),
+    ("priority", Held::All),
+]);
+
+/// Fields of a document that a flow holds.
+pub(crate) const HELD: Held = Held::Of(&[
+    ("schemaVersion", Held::All),
+    (
+        "workflow",
+        Held::Of(&[
+            (
+                "specification",
+                Held::Of(&[
+                    ("tasks", HELD_OF_TASK),
+                    (
+                        "files",
+                        Held::Of(&[("id", Held::All), ("sizeInBytes", Held::All)]),
+                    ),
+                ]),
+            ),
+            ("execution", Held::Of(&[("tasks", HELD_OF_TASK)])),
+            ("tasks", HELD_OF_TASK),
+            ("jobs", HELD_OF_TASK),
+        ]),
+    ),
+]);
 
 #[derive(Deserialize)]
 struct Document<'a> {

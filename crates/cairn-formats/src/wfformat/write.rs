@@ -10,9 +10,9 @@ use std::io::{Result, Write};
 /// tasks' names, as they are: the schema
 /// wants letters, digits and `-_.#` in those that are mentioned as parents or children, and a flow may have others.
 ///
-/// Durations, commands, processors and priorities go to `execution`, which is left out when no task has any. The
-/// schema wants a duration for each task there; an unknown one is written as 0. Retries and what was executed
-/// before are not kept.
+/// Tasks with a duration go to `execution` with their commands, processors and priorities. The schema wants a duration
+/// for each task there, so the commands, processors and priorities of the others stand in their specification, where it
+/// allows what it does not name: no duration is made up. Retries and what was executed before are not kept.
 pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     out.write_all(b"{\n\"name\": \"workflow\",\n\"description\": \"Written by cairn\",\n")?;
     out.write_all(
@@ -46,6 +46,9 @@ fn push_specification(text: &mut String, flow: &Flow, task: TaskId) {
     push_list(text, "children", flow.dag().children(task).iter().map(name));
     push_list(text, "inputFiles", flow.inputs(task).map(|f| f.path));
     push_list(text, "outputFiles", flow.outputs(task).map(|f| f.path));
+    if !is_executed(flow, task) {
+        push_demands(text, flow, task);
+    }
     text.push('}');
 }
 
@@ -81,9 +84,21 @@ fn push_files(text: &mut String, flow: &Flow) {
 
 fn is_executed(flow: &Flow, task: TaskId) -> bool {
     flow.seconds(task).is_some()
-        || flow.command(task).is_some()
-        || flow.cpus(task).is_some()
-        || flow.priority(task).is_some()
+}
+
+/// Command, processors and priority.
+fn push_demands(text: &mut String, flow: &Flow, task: TaskId) {
+    if let Some(command) = flow.command(task) {
+        text.push_str(", \"command\": {\"program\": ");
+        push_string(text, command);
+        text.push_str(", \"arguments\": []}");
+    }
+    if let Some(cpus) = flow.cpus(task).filter(|&c| c > 0) {
+        push(text, format_args!(", \"coreCount\": {cpus}"));
+    }
+    if let Some(priority) = flow.priority(task) {
+        push(text, format_args!(", \"priority\": {priority}"));
+    }
 }
 
 fn write_execution(flow: &Flow, out: &mut dyn Write) -> Result<()> {
@@ -100,22 +115,13 @@ fn write_execution(flow: &Flow, out: &mut dyn Write) -> Result<()> {
         text.push_str(if i == 0 { "" } else { ",\n" });
         text.push_str("{\"id\": ");
         push_string(&mut text, flow.name(task));
-        let seconds = flow.seconds(task).unwrap_or(0.0);
-        push(
-            &mut text,
-            format_args!(", \"runtimeInSeconds\": {seconds:?}"),
-        );
-        if let Some(command) = flow.command(task) {
-            text.push_str(", \"command\": {\"program\": ");
-            push_string(&mut text, command);
-            text.push_str(", \"arguments\": []}");
+        if let Some(seconds) = flow.seconds(task) {
+            push(
+                &mut text,
+                format_args!(", \"runtimeInSeconds\": {seconds:?}"),
+            );
         }
-        if let Some(cpus) = flow.cpus(task).filter(|&c| c > 0) {
-            push(&mut text, format_args!(", \"coreCount\": {cpus}"));
-        }
-        if let Some(priority) = flow.priority(task) {
-            push(&mut text, format_args!(", \"priority\": {priority}"));
-        }
+        push_demands(&mut text, flow, task);
         text.push('}');
         out.write_all(text.as_bytes())?;
         text.clear();
@@ -208,5 +214,9 @@ mod tests {
             1
         );
         assert_eq!(value["workflow"]["execution"]["makespanInSeconds"], 2.5);
+        let executed = value["workflow"]["execution"]["tasks"].as_array().unwrap();
+        assert_eq!(executed.len(), 1, "no duration is made up for a");
+        let a = &value["workflow"]["specification"]["tasks"][0];
+        assert_eq!(a["command"]["program"], "echo \"hi\" > x");
     }
 }

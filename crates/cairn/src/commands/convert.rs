@@ -1,32 +1,110 @@
-//! `cairn convert`: the same flow in another format, and what that format cannot hold.
+//! `cairn convert`: the same flow in another format, and everything that is lost on the way.
 
 use crate::cli;
 use crate::failure::Failure;
-use crate::input;
 use crate::output::{Output, write_file};
 use cairn_dag::Flow;
-use cairn_formats::{Format, WriteError};
-use std::path::Path;
+use cairn_formats::{Format, Limits, Loss, LossKind, Report, Source, WriteError};
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(settings: &cli::Convert, out: &Output) -> Result<(), Failure> {
-    let format = output_format(&settings.out, settings.to.as_deref())?;
-    let format = format.ok_or_else(|| {
-        Failure::usage(
-            "standard output has no extension to tell the format",
-            "add --to FORMAT, for example --to dot",
-        )
-    })?;
-    let read = input::read(&settings.input)?;
-    out.warnings(&read.report);
-    write(&read.flow, format, &settings.out)?;
-    let lost = cairn_formats::lost(&read.flow, format);
-    if !lost.is_empty() {
-        let (name, lost) = (format.name(), lost.join(", "));
-        out.remark(&format!(
-            "note: the format {name} cannot hold {lost}: left out"
-        ));
+    let wanted = match &settings.to {
+        Some(name) => Format::from_name(name),
+        None => Format::from_extension(&settings.out),
+    };
+    let Some(format) = wanted else {
+        return Err(untold(&settings.out));
+    };
+    let mut report = Report::default();
+    let named = settings.input.format.as_deref().and_then(Format::from_name);
+    let source = Source::load(&settings.input.file, &Limits::default(), &mut report);
+    let read = source.and_then(|source| {
+        let (from, flow) = cairn_formats::read(&source, named, &mut report)?;
+        Some((source, from, flow))
+    });
+    let Some((source, from, flow)) = read else {
+        return Err(Failure::Input(report));
+    };
+    out.warnings(&report);
+    if !settings.force {
+        spare_the_input(&settings.input.file, &source, from, &settings.out)?;
+    }
+    let to_file = settings.out != Path::new("-");
+    let place = to_file.then_some(&*settings.out);
+    let made = cairn_formats::convert(&source, from, &flow, format, settings.rewrite, place);
+    let made = made.map_err(|error| refused(&error))?;
+    write_file(&settings.out, |out| out.write_all(&made.bytes))?;
+    if !made.losses.is_empty() {
+        out.remark(&losses_text(&made.losses, format));
     }
     Ok(())
+}
+
+/// All losses, one a line, by what happened to them.
+fn losses_text(losses: &[Loss], format: Format) -> String {
+    let name = format.name();
+    let mut parts = Vec::new();
+    for (kind, head) in [
+        (
+            LossKind::LeftOut,
+            format!("note: left out, as {name} has no place for it:"),
+        ),
+        (
+            LossKind::Changed,
+            format!("note: changed, as {name} cannot hold it as it was:"),
+        ),
+        (LossKind::Added, "note: added:".to_owned()),
+    ] {
+        let of_kind: Vec<_> = losses.iter().filter(|loss| loss.kind == kind).collect();
+        if !of_kind.is_empty() {
+            parts.push(head);
+            parts.extend(of_kind.iter().map(|loss| format!("  {loss}")));
+        }
+    }
+    parts.join("\n")
+}
+
+/// Refuses to write over a file that was read: the input, or one that it includes or splices.
+fn spare_the_input(
+    input: &Path,
+    source: &Source,
+    format: Format,
+    out: &Path,
+) -> Result<(), Failure> {
+    if out == Path::new("-") {
+        return Ok(());
+    }
+    let mut read: Vec<PathBuf> = match input == Path::new("-") {
+        true => vec![PathBuf::from("/dev/stdin")],
+        false => vec![input.to_owned()],
+    };
+    read.extend(cairn_formats::files_of(source, format));
+    match read.iter().find(|read| is_same_file(read, out)) {
+        None => Ok(()),
+        Some(same) => Err(Failure::usage(
+            format!(
+                "{} is {}, which was read: it would be overwritten",
+                out.display(),
+                same.display()
+            ),
+            "choose another name for the output, or say --force",
+        )),
+    }
+}
+
+/// Whether both paths lead to one file, by whatever links.
+#[cfg(unix)]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (a.metadata(), b.metadata()) {
+        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// The format to write: `--to`, or by the extension of `path`; `None` for standard output without `--to`.
@@ -39,34 +117,53 @@ pub(crate) fn output_format(path: &Path, to: Option<&str>) -> Result<Option<Form
     }
     match Format::from_extension(path) {
         Some(format) if format.can_write() => Ok(Some(format)),
-        _ => {
-            let writable = Format::ALL.into_iter().filter(|f| f.can_write());
-            let names: Vec<_> = writable.map(Format::name).collect();
-            Err(Failure::usage(
-                format!(
-                    "cannot tell a format to write from the name {}",
-                    path.display()
-                ),
-                format!("add --to with one of: {}", names.join(", ")),
-            ))
-        }
+        _ => Err(untold(path)),
     }
+}
+
+/// Nothing says which format to write.
+fn untold(path: &Path) -> Failure {
+    if path == Path::new("-") {
+        return Failure::usage(
+            "standard output has no extension to tell the format",
+            "add --to FORMAT, for example --to dot",
+        );
+    }
+    let writable = Format::ALL.into_iter().filter(|f| f.can_write());
+    let names: Vec<_> = writable.map(Format::name).collect();
+    Failure::usage(
+        format!(
+            "cannot tell a format to write from the name {}",
+            path.display()
+        ),
+        format!("add --to with one of: {}", names.join(", ")),
+    )
+}
+
+fn refused(error: &WriteError) -> Failure {
+    let help = match error {
+        WriteError::Unfaithful { .. } => {
+            "choose another format with --to (json can hold every name), another place for the output, or --rewrite"
+        }
+        _ => "choose another format with --to",
+    };
+    Failure::usage(error.to_string(), help)
 }
 
 /// Writes `flow` to `path`, whole or not at all.
 pub(crate) fn write(flow: &Flow, format: Format, path: &Path) -> Result<(), Failure> {
-    let mut refused = None;
+    let mut failed = None;
     let written = write_file(path, |out| {
         cairn_formats::write(flow, format, out).map_err(|error| match error {
             WriteError::Io(error) => error,
             other => {
-                refused = Some(other.to_string());
+                failed = Some(refused(&other));
                 std::io::Error::other("refused")
             }
         })
     });
-    match refused {
-        Some(message) => Err(Failure::usage(message, "choose another format with --to")),
+    match failed {
+        Some(failure) => Err(failure),
         None => written,
     }
 }

@@ -1,0 +1,209 @@
+//! What a DAGMan workflow says that a flow does not hold. Knows statements, in all files of the workflow.
+
+use super::lexer::{Quotes, Words};
+use super::read::{Site, Workflow};
+use super::statement::{Description, NodeKind, Statement, is_keyword};
+use super::submit::Submit;
+use crate::loss::Tally;
+use crate::{Report, Source};
+use cairn_dag::Flow;
+use hashbrown::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Keys of a submit description that make the command and its processors.
+const HELD_KEYS: [&str; 5] = ["executable", "arguments", "args", "request_cpus", "queue"];
+
+/// Counts the tasks whose submit files or descriptions are left behind, statements by keyword, options of statements,
+/// lines of submit descriptions, comments.
+pub(crate) fn unheld(source: &Source, flow: &Flow, tally: &mut Tally) {
+    for task in flow.dag().tasks() {
+        if flow.command(task).is_none() {
+            tally.add("submit files", "task", || flow.name(task).to_owned());
+        }
+    }
+    let report = &mut Report::default();
+    let load = &mut load;
+    let Some(mut workflow) = Workflow::open(source, load, report) else {
+        return;
+    };
+    let mut seen_files = HashSet::new();
+    for root in workflow.roots.clone() {
+        let mut bodies = Bodies::default();
+        let mut visit = |workflow: &mut Workflow<'_>, site: Site, statement: Statement<'_>| {
+            bodies.take(workflow, site, &statement);
+        };
+        walk(&mut workflow, root.file, &root.directory, &mut visit);
+        let mut visit = |workflow: &mut Workflow<'_>, site: Site, statement: Statement<'_>| {
+            // An included file may be read several times: what it says is said once.
+            if seen_files.insert((site.file, site.span.start)) {
+                count(workflow, site, &statement, &bodies, tally);
+            }
+        };
+        walk(&mut workflow, root.file, &root.directory, &mut visit);
+    }
+    for file in 0..workflow.files.count() {
+        crate::unheld::comments(&workflow.files.source(file), "#", tally);
+        crate::unheld::comments(&workflow.files.source(file), "//", tally);
+    }
+}
+
+fn load(path: &Path, report: &mut Report) -> Option<Source> {
+    Source::load_named_by_file(path, &crate::Limits::default(), report)
+}
+
+/// The files that the source includes and splices.
+pub(crate) fn files_of(source: &Source) -> Vec<PathBuf> {
+    let load = &mut load;
+    let workflow = Workflow::open(source, load, &mut Report::default());
+    workflow.map_or(Vec::new(), |workflow| {
+        let others = 1..workflow.files.count();
+        others
+            .map(|file| workflow.files.path(file).to_owned())
+            .collect()
+    })
+}
+
+fn walk(
+    workflow: &mut Workflow<'_>,
+    file: usize,
+    directory: &Path,
+    visit: &mut dyn FnMut(&mut Workflow<'_>, Site, Statement<'_>),
+) {
+    let report = &mut Report::default();
+    workflow.files.enter(file, file, 0, report);
+    workflow.walk(
+        file,
+        directory,
+        false,
+        report,
+        &mut |workflow, site, statement, _| visit(workflow, site, statement),
+    );
+    workflow.files.leave();
+}
+
+/// The submit descriptions in a scope: by node, and by their own names.
+#[derive(Default)]
+struct Bodies {
+    of_nodes: HashMap<String, String>,
+    named: HashMap<String, String>,
+}
+
+impl Bodies {
+    fn take(&mut self, _: &Workflow<'_>, _: Site, statement: &Statement<'_>) {
+        match statement {
+            Statement::Node {
+                name, description, ..
+            } => {
+                let body = match description {
+                    Description::Inline(body) => (*body).to_owned(),
+                    Description::Named(file) => format!("\0{file}"),
+                };
+                self.of_nodes.insert(name.to_string(), body);
+            }
+            Statement::SubmitDescription { name, body } => {
+                self.named.insert(name.to_string(), (*body).to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// The description of a node, where the scope has it.
+    fn of(&self, node: &str) -> Option<&str> {
+        let body = self.of_nodes.get(node)?;
+        match body.strip_prefix('\0') {
+            Some(name) => self.named.get(name).map(String::as_str),
+            None => Some(body),
+        }
+    }
+
+    /// Whether the command of the node is made with this variable.
+    fn uses(&self, node: &str, key: &str) -> bool {
+        let key = key.to_ascii_lowercase();
+        let uses = |body: &str| {
+            let body = body.to_ascii_lowercase();
+            body.contains(&format!("$({key})")) || body.contains(&format!("$({key}:"))
+        };
+        match node.eq_ignore_ascii_case("ALL_NODES") {
+            true => self
+                .of_nodes
+                .keys()
+                .all(|node| self.of(node).is_some_and(uses)),
+            false => self.of(node).is_some_and(uses),
+        }
+    }
+}
+
+fn count(
+    workflow: &Workflow<'_>,
+    site: Site,
+    statement: &Statement<'_>,
+    bodies: &Bodies,
+    tally: &mut Tally,
+) {
+    let source = workflow.files.source(site.file);
+    let text = &source.text()[site.span.start..site.span.end];
+    let place = || crate::unheld::at(&source, site.span.line);
+    let keyword = text.split_whitespace().next().unwrap_or("");
+    let keyword = keyword.to_ascii_uppercase().replace('-', "_");
+    match statement {
+        Statement::Node {
+            kind, description, ..
+        } => {
+            if *kind != NodeKind::Job {
+                tally.add(&keyword, "line", place);
+            }
+            // The options stand behind the name and the description; those of an inline one in its last line.
+            let (line, behind) = match description {
+                Description::Inline(_) => (text.lines().next_back().unwrap_or(""), 1),
+                Description::Named(_) if *kind == NodeKind::Subdag => (text, 4),
+                Description::Named(_) => (text, 3),
+            };
+            let mut words = Words::of(line);
+            let mut skip = behind;
+            while let Ok(Some(word)) = words.next_word(Quotes::Drop) {
+                if skip > 0 {
+                    skip -= 1;
+                } else if is_keyword(&word.text, "NOOP") || is_keyword(&word.text, "DIR") {
+                    let what = format!("{} of a node", word.text.to_ascii_uppercase());
+                    tally.add(&what, "line", place);
+                    // A directory may have the name of an option.
+                    skip = usize::from(is_keyword(&word.text, "DIR"));
+                }
+            }
+            if let Description::Inline(body) = description {
+                description_lines(body, tally, &place);
+            }
+        }
+        Statement::SubmitDescription { body, .. } => description_lines(body, tally, &place),
+        Statement::Dependency { .. } if keyword == "WEAK" => tally.add("WEAK", "line", place),
+        Statement::Retry { .. }
+            if text
+                .to_ascii_uppercase()
+                .replace('-', "_")
+                .contains("UNLESS_EXIT") =>
+        {
+            tally.add("UNLESS-EXIT", "line", place);
+        }
+        Statement::Vars { node, pairs } if !pairs.iter().all(|(key, _)| bodies.uses(node, key)) => {
+            tally.add("VARS", "line", place);
+        }
+        Statement::OfNode { .. } | Statement::OfRun | Statement::Reject => {
+            tally.add(&keyword, "line", place);
+        }
+        _ => {}
+    }
+}
+
+/// The lines of a submit description that no command is made of.
+fn description_lines(body: &str, tally: &mut Tally, place: &dyn Fn() -> String) {
+    let submit = Submit::parse(body);
+    let mut keys: Vec<&str> = submit.keys().collect();
+    keys.sort_unstable();
+    let lower = body.to_ascii_lowercase();
+    for key in keys {
+        let is_macro = lower.contains(&format!("$({key})")) || lower.contains(&format!("$({key}:"));
+        if !HELD_KEYS.contains(&key) && !is_macro {
+            tally.add(&format!("{key} in submit descriptions"), "line", place);
+        }
+    }
+}
