@@ -4,7 +4,8 @@
 //! their cost and [`upper_bound`] what follows for every schedule, and [`decide`] settles what lies between them.
 //! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), orders of tasks that take
 //! different times ([`weighted_order`]), the best tasks for a batch of requests ([`batch`]), and which of equally good
-//! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate.
+//! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate;
+//! [`foresee`] tells what that checker will prove.
 
 pub mod batch;
 pub mod cap;
@@ -24,7 +25,7 @@ mod weighted;
 mod weights;
 mod work;
 
-pub use certificate::certificate;
+pub use certificate::{certificate, foresee};
 pub use closure::{Budget, Unlimited};
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
@@ -35,3 +36,5 @@ pub use ties::{Ties, break_ties};
 pub use weighted::{OverWork, weighted_order};
 pub use weights::{WeightError, Weights};
 pub use work::Work;
+
+pub use cairn_verify::Foreseen;

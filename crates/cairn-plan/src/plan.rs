@@ -7,6 +7,7 @@ use crate::{Weights, chain_order, policy};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::{Failure, Linearization, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
+use cairn_verify::Foreseen;
 
 /// What proves a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub struct Plan {
     pub search: Option<Search>,
     /// The hull, when it was needed and found completely.
     pub hull: Option<Hull>,
+    /// What the checker will prove of it, once [`foresee`](crate::foresee) was asked; nothing until then.
+    pub checked: Foreseen,
 }
 
 /// How the hull's components were decided.
@@ -171,6 +174,7 @@ pub fn plan_after(
                 obstacle: None,
                 search: None,
                 hull: None,
+                checked: Foreseen::default(),
             }
         }
         Err(failure) => plan_by_hull(dag, failure, limits, stop),
@@ -219,6 +223,7 @@ fn plan_by_hull(
         obstacle: Some(failure.obstacle.clone()),
         search,
         hull: hull.filter(Hull::is_complete),
+        checked: Foreseen::default(),
     }
 }
 

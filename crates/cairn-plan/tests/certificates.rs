@@ -2,7 +2,7 @@
 
 use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
-use cairn_plan::{CertificateError, Limits, certificate, plan};
+use cairn_plan::{CertificateError, Limits, certificate, foresee, plan};
 use cairn_verify::{Accepted, Certificate, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -25,9 +25,28 @@ fn certify(flow: &Flow) -> Certificate {
     certificate(flow, &plan, &|| false).unwrap()
 }
 
+/// The certificate of a plan and what is proved of it: no less than was foreseen.
 fn accept(flow: &Flow) -> (Certificate, Accepted) {
-    let certificate = certify(flow);
+    let plan = plan(flow.dag(), &Limits::default(), &|| false);
+    let certificate = certificate(flow, &plan, &|| false).unwrap();
     let accepted = verify(flow, &certificate).unwrap_or_else(|e| panic!("{e}\n{certificate:?}"));
+    let foreseen = foresee(flow, &plan);
+    let is_about_verdict = |claim: &String| claim.contains("IC-optimal");
+    let is_verdict_proved =
+        certificate.verdict != "open" && !accepted.asserted.iter().any(is_about_verdict);
+    assert!(is_verdict_proved || !foreseen.verdict, "{accepted:?}");
+    let proved = accepted.proved.iter().find_map(|claim| {
+        let steps = claim.strip_prefix("the bound at ")?;
+        steps.split(' ').next()?.parse::<usize>().ok()
+    });
+    let steps = foreseen.steps.iter().filter(|&&is| is).count();
+    assert_eq!(foreseen.steps.len(), certificate.bound.len());
+    assert!(steps <= proved.unwrap(), "{steps}: {accepted:?}");
+    if accepted.asserted.is_empty() && flow.dag().len() < 1000 {
+        // Where everything is proved in little time, that is foreseen.
+        assert!(foreseen.verdict || certificate.verdict == "open");
+        assert_eq!(steps, certificate.bound.len());
+    }
     (certificate, accepted)
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn verify_within(
         hull: &hull,
     };
     if best != certificate.bound {
-        lower_by_parts(&mut best, &ground, &count, &mut solver);
+        lower_by_parts(&mut best, &certificate.bound, &ground, &count, &mut solver);
         check_bound_exactly(certificate, &ground, &count, &mut solver)?;
     }
     let open = open_steps(certificate, &best);
@@ -145,19 +145,19 @@ pub(crate) fn verify_within(
 }
 
 /// Turns gains into eligible tasks.
-struct Count {
+pub(crate) struct Count {
     sources: u64,
 }
 
 impl Count {
-    fn new(dag: &Dag) -> Count {
+    pub(crate) fn new(dag: &Dag) -> Count {
         Count {
             sources: dag.sources().count() as u64,
         }
     }
 
     /// What is eligible after t steps, when t steps gain so much.
-    fn eligible(&self, t: usize, gain: u64) -> u64 {
+    pub(crate) fn eligible(&self, t: usize, gain: u64) -> u64 {
         (self.sources + gain).saturating_sub(t as u64)
     }
 }
@@ -243,24 +243,27 @@ fn check_bound_against(
 }
 
 /// Lowers a bound to what parts of the dag allow, relaxed ones and exact ones: the last is the truth itself, where it
-/// can be had.
-fn lower_by_parts(best: &mut [u64], ground: &Ground<'_>, count: &Count, solver: &mut Solver) {
+/// can be had. Stops where it comes down to `goal`.
+pub(crate) fn lower_by_parts(
+    best: &mut [u64],
+    goal: &[u64],
+    ground: &Ground<'_>,
+    count: &Count,
+    solver: &mut Solver,
+) {
     let dag = ground.flow.dag();
-    let mut lower = |gains: &[u64]| {
-        for (t, (best, &gain)) in best.iter_mut().zip(gains).enumerate() {
-            *best = (*best).min(count.eligible(t, gain));
+    // Whether it is there.
+    let mut lower = |gains: Option<Vec<u64>>| {
+        for (t, gain) in gains.into_iter().flatten().enumerate() {
+            best[t] = best[t].min(count.eligible(t, gain));
         }
+        best.iter().zip(goal).all(|(best, goal)| best <= goal)
     };
-    if let Some(gains) = exact_sum(&parts(dag, &vec![0; dag.len()], false), solver) {
-        lower(&gains);
-    }
     let of_intervals: Vec<&Placed> = ground.inside.iter().collect();
-    if let Some((gains, _)) = upper(ground.hull, &of_intervals, solver) {
-        lower(&gains);
-    }
-    if let Some(gains) = exact_sum(ground.whole, solver) {
-        lower(&gains);
-    }
+    let inside = |solver: &mut Solver| upper(ground.hull, &of_intervals, solver);
+    let _ = lower(exact_sum(&parts(dag, &vec![0; dag.len()], false), solver))
+        || lower(inside(solver).map(|(gains, _)| gains))
+        || lower(exact_sum(ground.whole, solver));
 }
 
 /// Where the whole dag can be enumerated, no bound lies below the truth.
@@ -324,6 +327,7 @@ fn check_verdict(
             }])
         }
         ("none-exists", Some(refusal)) if !meets => {
+            solver.next_question();
             let (verdict, reason) = refusal::check(ground, refusal, solver)?;
             Ok([verdict].into_iter().chain(reason).collect())
         }
@@ -342,7 +346,8 @@ fn check_that_none_exists(
     count: &Count,
     solver: &mut Solver,
 ) -> Result<(), Rejected> {
-    lower_by_parts(best, ground, count, solver);
+    let lowest = vec![0; best.len()];
+    lower_by_parts(best, &lowest, ground, count, solver);
     let meets = |gains: &Vec<u64>| {
         let mut steps = gains.iter().zip(best.iter()).enumerate();
         steps.all(|(t, (&gain, &best))| count.eligible(t, gain) == best)
@@ -420,7 +425,7 @@ fn lower(claimed: &mut [u64], search: &Search) -> Result<(), String> {
 }
 
 /// The dag without some arcs. Less is asked for, so bounds for it are bounds for the dag.
-fn without(dag: &Dag, order: &[TaskId], left_out: &[(u32, u32)]) -> Result<Dag, String> {
+pub(crate) fn without(dag: &Dag, order: &[TaskId], left_out: &[(u32, u32)]) -> Result<Dag, String> {
     let mut gone = Vec::new();
     for &(parent, child) in left_out {
         let task = |number: u32| order.get(number as usize).copied();
@@ -448,7 +453,7 @@ fn without(dag: &Dag, order: &[TaskId], left_out: &[(u32, u32)]) -> Result<Dag, 
 /// The blocks are what is left when no task waits for its parents: a reward asks for the parents it has, no more.
 /// The order must execute each block as well as the block alone allows; and no sum of such blocks may gain more, at
 /// any step, than the order does. Then the order is as good as any order of the relaxed problem.
-fn check_blocks(
+pub(crate) fn check_blocks(
     relaxed: &Dag,
     order: &[TaskId],
     blocks: &Blocks,

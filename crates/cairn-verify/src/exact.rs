@@ -9,23 +9,54 @@ use std::collections::HashMap;
 const LOOK: u64 = 20_000_000;
 
 /// The most steps for another look, where the first did not do.
-const LONG_LOOK: u64 = 150_000_000;
+const LONG_LOOK: u64 = 100_000_000;
+
+/// The most steps that are spent on anything at once.
+pub(crate) const LONGEST_LOOK: u64 = 300_000_000;
+
+/// All steps for one question: is the bound true, is the verdict?
+const ALL: u64 = 2_000_000_000;
 
 /// Answers about parts, equal ones looked at once. `None` says that a part is too large for this checker.
 #[derive(Debug)]
 pub(crate) struct Solver {
     profiles: HashMap<Part, Option<Vec<u64>>>,
     admits: HashMap<Part, Option<bool>>,
+    /// The steps for one question, and how many must be left for a look to be worth it.
+    all: u64,
+    least: u64,
     pub(crate) effort: Effort,
 }
 
 impl Solver {
     pub(crate) fn new() -> Solver {
+        Solver::with(ALL, 0)
+    }
+
+    /// With less effort than the checker's own, for answers that it will give too.
+    pub(crate) fn for_foresight() -> Solver {
+        Solver::with(LONGEST_LOOK + 150_000_000, LONGEST_LOOK)
+    }
+
+    /// So many steps for each question; none of them spent when fewer than `least` are left.
+    pub(crate) fn with(all: u64, least: u64) -> Solver {
         Solver {
             profiles: HashMap::new(),
             admits: HashMap::new(),
-            effort: Effort(2_000_000_000),
+            effort: Effort(all),
+            all,
+            least,
         }
+    }
+
+    /// The next question gets all steps again, whatever the last one took: so answers do not depend on each other.
+    pub(crate) fn next_question(&mut self) {
+        self.effort = Effort(self.all);
+    }
+
+    /// Whether with more effort this question would have gone the same way: enough was left for every look.
+    pub(crate) fn is_as_with_all_effort(&self) -> bool {
+        self.effort.0 >= LONGEST_LOOK
     }
 
     /// The most that `t` tasks of the part can gain.
@@ -33,10 +64,16 @@ impl Solver {
         if let Some(known) = self.profiles.get(part) {
             return known.clone();
         }
+        if self.effort.0 < self.least {
+            return None;
+        }
         let found = (self.effort.lend(LOOK, |e| eliminate::profile(part, e)))
             .or_else(|| (self.effort).lend(LONG_LOOK, |e| Closures::new(part, e)?.profile(e)))
             .or_else(|| (self.effort).lend(LONG_LOOK, |e| eliminate::profile(part, e)));
-        self.profiles.insert(part.clone(), found.clone());
+        // With few steps left the next question may know better.
+        if found.is_some() || self.is_as_with_all_effort() {
+            self.profiles.insert(part.clone(), found.clone());
+        }
         found
     }
 
@@ -45,11 +82,12 @@ impl Solver {
         if let Some(&known) = self.admits.get(part) {
             return known;
         }
-        let profile = self.profile(part);
-        let found = profile.and_then(|best| {
-            (self.effort).lend(LONG_LOOK, |e| Closures::new(part, e)?.reaches(&best, e))
-        });
-        self.admits.insert(part.clone(), found);
+        let best = self.profile(part)?;
+        let look = |e: &mut Effort| Closures::new(part, e)?.reaches(&best, e);
+        let found = self.effort.lend(LONG_LOOK, look);
+        if found.is_some() || self.is_as_with_all_effort() {
+            self.admits.insert(part.clone(), found);
+        }
         found
     }
 }
@@ -111,8 +149,7 @@ mod tests {
         fn little_effort_is_never_wrong(dag in any_dag(13), steps in 0u64..3000) {
             for placed in parts(&dag, &vec![0; dag.len()], true) {
                 let (best, admits) = brute(&placed.part);
-                let mut solver = Solver::new();
-                solver.effort = Effort(steps);
+                let mut solver = Solver::with(steps, 0);
                 prop_assert!(solver.profile(&placed.part).is_none_or(|p| p == best));
                 prop_assert!(solver.admits(&placed.part).is_none_or(|a| a == admits));
             }

@@ -13,13 +13,15 @@
 //! - `exact`: the best gain of one part, by `eliminate` or over `closures`;
 //! - `real`: sets that can be executed, found quickly: no bound may lie below them;
 //! - `refusal`: why no IC-optimal order exists;
-//! - `check`: puts them together.
+//! - `check`: puts them together;
+//! - `foresee`: tells a planner beforehand what will be proved.
 
 mod check;
 mod closures;
 mod eliminate;
 mod exact;
 mod fingerprint;
+mod foresee;
 mod format;
 mod hull;
 mod parts;
@@ -32,6 +34,7 @@ mod tests;
 
 pub use check::{Accepted, Rejected, verify};
 pub use fingerprint::fingerprint;
+pub use foresee::{Corners, Foreseen, foresee};
 pub use format::{
     Blocks, Certificate, Corner, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Witness,
     parse,

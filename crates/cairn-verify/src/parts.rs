@@ -1,5 +1,6 @@
 //! Parts: independent sub-problems of a dag, exact or relaxed, and how their best gains add up. Knows no flow.
 
+use crate::exact::LONGEST_LOOK;
 use cairn_dag::{Dag, TaskId};
 
 /// Tasks of which some can be executed, and what that gains.
@@ -146,13 +147,18 @@ pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> 
         total.push(height);
     }
     others.sort_by_key(|p| p.len());
+    effort.lend(LONGEST_LOOK, |effort| add_up(total, &others, effort))
+}
+
+/// The sum of profiles one by one.
+fn add_up(mut total: Vec<u64>, others: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> {
     for profile in others {
         if !effort.spend(total.len() as u64 * profile.len() as u64) {
             return None;
         }
         let mut next = vec![0; total.len() + profile.len() - 1];
         for (i, a) in total.iter().enumerate() {
-            for (best, b) in next[i..].iter_mut().zip(profile) {
+            for (best, b) in next[i..].iter_mut().zip(*profile) {
                 *best = (*best).max(a + b);
             }
         }

@@ -1,9 +1,9 @@
 //! Why no IC-optimal order exists: checks the reason. Knows nothing of how it was found.
 
-use crate::exact::Solver;
+use crate::exact::{LONGEST_LOOK, Solver};
 use crate::format::{Corner, Refusal, Witness};
 use crate::hull::{Hull, along};
-use crate::parts::{Placed, parts, sum};
+use crate::parts::{Effort, Placed, parts, sum};
 use cairn_dag::{Dag, Flow, TaskId};
 use std::collections::BTreeSet;
 
@@ -34,7 +34,30 @@ pub(crate) fn check(
     refusal: &Refusal,
     solver: &mut Solver,
 ) -> Result<(Outcome, Option<Outcome>), String> {
-    let outcome = match refusal {
+    let outcome = reason(ground, refusal, solver)?;
+    let whole: Vec<&Placed> = ground.whole.iter().collect();
+    let none = |what: &str| format!("no IC-optimal order exists: {what}");
+    match (admits(&whole, solver), outcome) {
+        (Some(true), _) => Err("the dag does admit an IC-optimal order".to_owned()),
+        (_, Outcome::Proved(what)) => Ok((Outcome::Proved(none(&what)), None)),
+        (None, Outcome::Asserted(what)) => Ok((Outcome::Asserted(none(&what)), None)),
+        (Some(false), Outcome::Asserted(what)) => {
+            // A reason in words claims nothing that could be checked.
+            let is_claim = !matches!(refusal, Refusal::Asserted { .. });
+            let reason = Outcome::Asserted(format!("the reason given for it: {what}"));
+            let seen = none("the whole dag was looked at");
+            Ok((Outcome::Proved(seen), is_claim.then_some(reason)))
+        }
+    }
+}
+
+/// The reason alone: where it is proved, so is the verdict.
+pub(crate) fn reason(
+    ground: &Ground<'_>,
+    refusal: &Refusal,
+    solver: &mut Solver,
+) -> Result<Outcome, String> {
+    Ok(match refusal {
         Refusal::Crossing {
             vertex,
             vertex_set,
@@ -75,21 +98,7 @@ pub(crate) fn check(
             }
         }
         Refusal::Asserted { reason } => Outcome::Asserted(reason.clone()),
-    };
-    let whole: Vec<&Placed> = ground.whole.iter().collect();
-    let none = |what: &str| format!("no IC-optimal order exists: {what}");
-    match (admits(&whole, solver), outcome) {
-        (Some(true), _) => Err("the dag does admit an IC-optimal order".to_owned()),
-        (_, Outcome::Proved(what)) => Ok((Outcome::Proved(none(&what)), None)),
-        (None, Outcome::Asserted(what)) => Ok((Outcome::Asserted(none(&what)), None)),
-        (Some(false), Outcome::Asserted(what)) => {
-            // A reason in words claims nothing that could be checked.
-            let is_claim = !matches!(refusal, Refusal::Asserted { .. });
-            let reason = Outcome::Asserted(format!("the reason given for it: {what}"));
-            let seen = none("the whole dag was looked at");
-            Ok((Outcome::Proved(seen), is_claim.then_some(reason)))
-        }
-    }
+    })
 }
 
 /// The size and the gain of the set that a reason shows beside those of the hull.
@@ -350,15 +359,24 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
     profiles.sort();
     let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
     let best = sum(&lists, &mut solver.effort)?;
+    match solver
+        .effort
+        .lend(LONGEST_LOOK, |e| has_chain(&profiles, &best, e))?
+    {
+        false => Some(false),
+        true => all_admit.then_some(true),
+    }
+}
+
+/// Whether there is a chain of shares, each larger by one in one part, that reaches `best` at every step; `None` if that
+/// is too much to find out. The profiles are sorted.
+fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option<bool> {
     // Parts with equal profiles can stand for each other: their numbers are kept in falling order.
     let mut layer = BTreeSet::from([vec![0usize; profiles.len()]]);
     for t in 1..best.len() {
         let mut next = BTreeSet::new();
         for given in &layer {
-            if !solver
-                .effort
-                .spend(1000 + (given.len() * given.len()) as u64)
-            {
+            if !effort.spend(1000 + (given.len() * given.len()) as u64) {
                 return None;
             }
             for i in 0..given.len() {
@@ -369,7 +387,7 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
                 }
                 let mut more = given.clone();
                 more[i] += 1;
-                let gained: u64 = more.iter().zip(&profiles).map(|(&x, p)| p[x]).sum();
+                let gained: u64 = more.iter().zip(profiles).map(|(&x, p)| p[x]).sum();
                 if gained == best[t] {
                     next.insert(more);
                 }
@@ -380,5 +398,5 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
         }
         layer = next;
     }
-    all_admit.then_some(true)
+    Some(true)
 }

@@ -4,7 +4,7 @@
 use crate::check::verify_within;
 use crate::exact::Solver;
 use crate::format::{Blocks, Certificate, Refusal};
-use crate::parts::{Effort, parts};
+use crate::parts::parts;
 use crate::testing::Known;
 use crate::{Accepted, Rejected};
 use cairn_dag::{Dag, TaskId};
@@ -13,9 +13,7 @@ use std::collections::BTreeMap;
 
 /// The answer of a checker that may do so many steps of its own.
 fn answer(known: &Known, certificate: &Certificate, steps: u64) -> Result<Accepted, Rejected> {
-    let mut solver = Solver::new();
-    solver.effort = Effort(steps);
-    verify_within(&known.flow, certificate, solver)
+    verify_within(&known.flow, certificate, Solver::with(steps, 0))
 }
 
 /// How lies and truths fared.

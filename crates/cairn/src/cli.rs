@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Gen(Gen),
     /// Find an order that keeps as many tasks eligible as possible, and prove how good it is
     #[command(
-        after_help = "Verdicts: optimal (proved: no order is better at any step), none-exists (proved: every order falls short\nsomewhere), open (the gap to a certified bound is given). With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
+        after_help = "Verdicts: optimal (no order is better at any step), none-exists (every order falls short somewhere), open (the gap to\na certified bound is given). \"proved\" is said where `cairn verify` proves it, else \"by exhausted search\". With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
     )]
     Plan(Plan),
     /// Accept or reject a certificate: a small checker that trusts no planner

@@ -27,6 +27,21 @@ fn certify(file: &str) -> Value {
     assert!(!answer["proved"].as_array().unwrap().is_empty());
     let is_proved = answer["asserted"] == Value::Array(Vec::new());
     assert_eq!(run.code, if is_proved { 0 } else { 3 }, "{file}: {run:?}");
+    // The plan called nothing proved that is not.
+    let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
+    let is_said_of = |list: &str, words: &str| {
+        let claims = answer[list].as_array().unwrap().iter();
+        let mut claims = claims.map(|c| c.as_str().unwrap().to_owned());
+        claims.find(|c| c.contains(words))
+    };
+    if planned["proof"]["checked"] == "proved" {
+        assert_eq!(is_said_of("asserted", "IC-optimal"), None, "{file}");
+    }
+    let steps = is_said_of("proved", " steps").expect("of the bound");
+    let steps = steps.strip_prefix("the bound at ").unwrap();
+    let steps: u64 = steps.split(' ').next().unwrap().parse().unwrap();
+    let foreseen = planned["bound_checked"]["proved"].as_u64().unwrap();
+    assert!(foreseen <= steps, "{file}: {foreseen} {steps}");
     answer
 }
 

@@ -149,7 +149,7 @@ impl OverTime {
         let seconds = |work: u128| round(self.seconds(work));
         match self.verdict() {
             "optimal" => {
-                "optimal, proved: no order has made more tasks eligible after any number of executed seconds".to_owned()
+                "optimal, by the hull over seconds: no order has made more tasks eligible after any number of executed seconds".to_owned()
             }
             _ => format!(
                 "open: area {} of at most {} task-seconds ({:.2} %), largest gap {gap} after {} s",

@@ -31,7 +31,11 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         ..limits::effort(&settings.limits)
     };
     let linearized = linearize(dag, &plan_limits.theory);
-    let plan = cairn_plan::plan_after(dag, &linearized, &plan_limits, &clock.stop_planning(dag));
+    let mut plan =
+        cairn_plan::plan_after(dag, &linearized, &plan_limits, &clock.stop_planning(dag));
+    if !clock.stop()() {
+        plan.checked = cairn_plan::foresee(flow, &plan);
+    }
     drop(progress);
     let verdict = match plan.word {
         Word::Optimal => "optimal",

@@ -13,7 +13,9 @@ use crate::screen;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::cap::{self, Capped};
 use cairn_plan::decide::{Conflict, Corner, Refusal};
-use cairn_plan::{CertificateError, Evidence, Plan, Ties, Weights, Word, break_ties, policy};
+use cairn_plan::{
+    CertificateError, Evidence, Plan, Search, Ties, Weights, Word, break_ties, foresee, policy,
+};
 use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
 use rayon::prelude::*;
@@ -64,7 +66,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         )?),
         false => None,
     };
-    let plan = make(&read.flow, settings.choices, &settings.limits, &clock);
+    let mut plan = make(&read.flow, settings.choices, &settings.limits, &clock);
     drop(progress);
     let proof = match &settings.certificate {
         Some(path) => Some(write_certificate(path, &read.flow, &plan, settings, out)?),
@@ -99,6 +101,9 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             (reached.order.iter()).try_for_each(|&t| writeln!(out, "{}", read.flow.name(t)))
         })?;
         return said(&proof, out);
+    }
+    if !clock.stop()() {
+        plan.checked = foresee(&read.flow, &plan);
     }
     let report = Report {
         read: &read,
@@ -456,6 +461,7 @@ impl Report<'_> {
             "sources": dag.sources().count(), "sinks": dag.sinks().count(),
             "area": reached, "area_bound": area(&plan.bound), "area_ratio": self.ratio(reached),
             "verdict": self.verdict(), "proof": proof_json(plan, flow),
+            "bound_checked": { "proved": steps_proved(plan), "steps": plan.bound.len() },
             "largest_gap": { "step": step, "gap": gap },
             "memory": { "peak": self.peak, "unit": self.sizes.unit },
             "composite": plan.is_composite, "blocks": plan.blocks,
@@ -523,6 +529,13 @@ impl Report<'_> {
             0 => ", the bound is met at every step\n".to_owned(),
             _ => format!(", largest gap {gap} at step {step}\n"),
         };
+        let searched = plan.checked.steps.len() - steps_proved(plan);
+        if searched > 0 && self.verdict() != "optimal" {
+            let steps = plan.bound.len();
+            text += &format!(
+                "            (at {searched} of {steps} steps the bound rests on a search that `verify` does not repeat)\n"
+            );
+        }
         text += &format!(
             "  memory    {} open {} at the most\n",
             self.peak, self.sizes.unit
@@ -559,7 +572,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         }),
         Conflict::NoPair | Conflict::Unknown => Value::Null,
     };
-    match &plan.evidence {
+    let mut value = match &plan.evidence {
         Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
         Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
         Evidence::Bound => json!({ "by": "bound" }),
@@ -603,7 +616,31 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
                 "gain_through_first": (!takes_both).then_some(inside),
             })
         }
+    };
+    if !value.is_null() {
+        let is_proved = plan.checked.verdict;
+        value["checked"] = json!(if is_proved { "proved" } else { "search" });
     }
+    value
+}
+
+/// At how many steps `verify` proves the bound.
+fn steps_proved(plan: &Plan) -> usize {
+    plan.checked.steps.iter().filter(|&&is| is).count()
+}
+
+/// Whether `verify` proves such a verdict on an order of this plan's dag.
+pub(crate) fn is_proved(verdict: &str, plan: &Plan) -> bool {
+    match verdict {
+        "optimal" => steps_proved(plan) == plan.bound.len(),
+        _ => plan.checked.verdict,
+    }
+}
+
+/// What a search looked at.
+fn search_words(search: &Search) -> String {
+    let (components, different) = search.components;
+    format!("exhausted search of {components} components, {different} of them different")
 }
 
 /// The verdict in words, with the proof.
@@ -619,21 +656,32 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
         };
         format!("{{{names}{more}}}")
     };
+    let searched = plan.search.as_ref();
+    let searched = searched.map_or("exhausted search".to_owned(), search_words);
+    let how = match (is_proved(verdict, plan), &plan.evidence) {
+        (true, _) => "proved".to_owned(),
+        (false, Evidence::Linearization { .. } | Evidence::Merge { .. }) => {
+            "by theory, too large for `cairn verify`".to_owned()
+        }
+        // It says itself what was searched.
+        (false, Evidence::Refusal(Refusal::Component { .. })) => "by exhausted search".to_owned(),
+        (false, _) => format!("by {searched}"),
+    };
     match (verdict, &plan.evidence) {
         ("optimal", Evidence::Linearization { ranks }) => {
             format!(
-                "IC-optimal, proved: {} blocks in {ranks} ranks under ▷ (Theorem 7)",
+                "IC-optimal, {how}: {} blocks in {ranks} ranks under ▷ (Theorem 7)",
                 plan.blocks
             )
         }
         ("optimal", Evidence::Merge { ranks }) => {
             format!(
-                "IC-optimal, proved: {} blocks merged into {ranks} ranks",
+                "IC-optimal, {how}: {} blocks merged into {ranks} ranks",
                 plan.blocks
             )
         }
         ("optimal", _) => {
-            "IC-optimal, proved: the order meets the certified bound at every step".to_owned()
+            format!("IC-optimal, {how}: the order meets the certified bound at every step")
         }
         ("suboptimal", _) => {
             "an IC-optimal order exists, and this is not one (--policy ic)".to_owned()
@@ -642,7 +690,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
             "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
         }
         (_, Evidence::Refusal(crossing @ Refusal::Crossing { .. })) => format!(
-            "no IC-optimal order exists, proved:\n            {}",
+            "no IC-optimal order exists, {how}:\n            {}",
             crossing_words(crossing, list)
         ),
         (
@@ -656,7 +704,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
                 ..
             }),
         ) => format!(
-            "no IC-optimal order exists, proved: between steps {from} and {to} the tasks {} admit none\n            \
+            "no IC-optimal order exists, {how}: between steps {from} and {to} the tasks {} admit none\n            \
              (search over {states} states exhausted){}",
             list(tasks),
             conflict_words(conflict, "these tasks", list)
@@ -670,13 +718,13 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
                 conflict,
             }),
         ) => format!(
-            "no IC-optimal order exists, proved: between steps {from} and {to} independent parts pull apart at step {step}{}",
+            "no IC-optimal order exists, {how}: between steps {from} and {to} independent parts pull apart at step {step}{}",
             conflict_words(conflict, "the tasks in between", list)
         ),
         (_, Evidence::Blocks(obstacle)) => {
-            format!("no IC-optimal order exists, proved: {obstacle}")
+            format!("no IC-optimal order exists, {how}: {obstacle}")
         }
-        (_, _) => "no IC-optimal order exists, proved".to_owned(),
+        (_, _) => format!("no IC-optimal order exists, {how}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `cairn prio`: priorities written into the user's own file, everything else byte for byte.
 
-use super::plan::{make, order_of, verdict};
+use super::plan::{is_proved, make, order_of, verdict};
 use crate::cli::{self, Policy};
 use crate::failure::Failure;
 use crate::limits;
@@ -10,6 +10,7 @@ use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
     EditedFile, ExistingPriorities, Format, Limits, PriorityError, Report, Source, set_priorities,
 };
+use cairn_plan::foresee;
 use cairn_theory::profile::profile;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
     }
     let progress = out.progress("planning");
-    let plan = make(&flow, settings.choices, &settings.limits, &clock);
+    let mut plan = make(&flow, settings.choices, &settings.limits, &clock);
     drop(progress);
     if limits::is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
@@ -58,10 +59,11 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     };
     let tasks = flow.dag().len();
     let verdict = verdict(&plan, &reached);
+    plan.checked = foresee(&flow, &plan);
     if to_standard_output(settings) {
         out.remark(&format!(
             "priorities of {tasks} tasks; the order is {}",
-            words(verdict)
+            words(verdict, is_proved(verdict, &plan))
         ));
         return Ok(());
     }
@@ -69,7 +71,10 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     for (path, change) in &written {
         text += &format!("{}: {}\n", screen::path(path), change.words());
     }
-    text += &format!("{tasks} tasks; the order is {}\n", words(verdict));
+    text += &format!(
+        "{tasks} tasks; the order is {}\n",
+        words(verdict, is_proved(verdict, &plan))
+    );
     let listed: Vec<Value> = (written.iter())
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();
@@ -80,10 +85,12 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
 }
 
 /// A verdict in a sentence.
-fn words(verdict: &str) -> &str {
+fn words(verdict: &str, is_proved: bool) -> &str {
     match verdict {
-        "optimal" => "IC-optimal, proved",
-        "none-exists" => "as good as found (proved: no IC-optimal one exists)",
+        "optimal" if is_proved => "IC-optimal, proved",
+        "optimal" => "IC-optimal, by exhausted search",
+        "none-exists" if is_proved => "as good as found (proved: no IC-optimal one exists)",
+        "none-exists" => "as good as found (by exhausted search: no IC-optimal one exists)",
         "suboptimal" => "not the best: an IC-optimal one exists (--policy ic)",
         _ => "not proved optimal",
     }

@@ -37,7 +37,8 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
     let read = input::read(&settings.input)?;
     out.warnings(&read.report);
     let progress = out.progress("planning");
-    let plan = make(&read.flow, settings.choices, &settings.limits, &clock);
+    let mut plan = make(&read.flow, settings.choices, &settings.limits, &clock);
+    plan.checked = cairn_plan::foresee(&read.flow, &plan);
     let gallery = Gallery::new(&read, &plan, &settings.policies);
     drop(progress);
     if limits::is_interrupted() {
@@ -166,12 +167,13 @@ impl<'a> Gallery<'a> {
         )
     }
 
-    /// Steps at which a profile is the bound itself, so that no order has more.
+    /// Steps at which a profile is the bound itself and that is proved: no order has more.
     fn optimal_steps(&self, profile: &[u32]) -> Vec<u32> {
-        let meets = (profile.iter().zip(&self.plan.bound)).enumerate();
-        meets
-            .filter(|(_, (p, b))| p == b)
-            .map(|(t, _)| t as u32)
+        let is_proved = |t: &usize| self.plan.checked.steps.get(*t) == Some(&true);
+        (0..profile.len())
+            .filter(|&t| profile[t] == self.plan.bound[t])
+            .filter(is_proved)
+            .map(|t| t as u32)
             .collect()
     }
 

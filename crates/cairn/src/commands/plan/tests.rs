@@ -3,7 +3,7 @@
 use super::{proof_json, verdict_words};
 use cairn_dag::{Flow, FlowBuilder};
 use cairn_oracle::{Among, gain, ideals, is_independent, most_between, only_best, random_tangle};
-use cairn_plan::{Limits, Plan, Word, plan};
+use cairn_plan::{Limits, Plan, Word, foresee, plan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ fn conflict(text: &str, these: &str, among: &Among, flow: &Flow) -> Option<(bool
 #[test]
 fn every_printed_reason_is_literally_true() {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-    let (mut none, mut cut) = (0, 0);
+    let (mut none, mut cut, mut proved) = (0, 0, 0);
     for seed in 0..4000 {
         let flow = flow_of(seed);
         let mut limits = Limits::default();
@@ -186,7 +186,8 @@ fn every_printed_reason_is_literally_true() {
             let component = &mut limits.decide.component;
             (component.enumerate, component.beam, component.steps) = (false, 1, 2_000);
         }
-        let plan = plan(flow.dag(), &limits, &|| false);
+        let mut plan = plan(flow.dag(), &limits, &|| false);
+        plan.checked = foresee(&flow, &plan);
         if plan.word != Word::NoneExists {
             continue;
         }
@@ -196,8 +197,15 @@ fn every_printed_reason_is_literally_true() {
             cut += 1;
             continue;
         }
-        let start = "no IC-optimal order exists, proved: ";
-        let reason = text.strip_prefix(start).unwrap_or_else(|| panic!("{text}"));
+        let start = "no IC-optimal order exists, ";
+        let rest = text.strip_prefix(start).unwrap_or_else(|| panic!("{text}"));
+        let (how, reason) = rest.split_once(": ").unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(how == "proved", plan.checked.verdict, "{text}");
+        assert!(
+            how == "proved" || how.starts_with("by exhausted search"),
+            "{text}"
+        );
+        proved += u32::from(how == "proved");
         let read = crossing(reason, &flow).or_else(|| between(reason, &flow));
         let (is_true, kind) = read.unwrap_or_else(|| panic!("cannot be read: {text}"));
         assert!(is_true, "{text}\n{:?}", flow.dag());
@@ -205,6 +213,7 @@ fn every_printed_reason_is_literally_true() {
         *seen.entry(kind).or_default() += 1;
     }
     assert!(none > 500 && cut * 20 < none, "{none} {cut}");
+    assert!(proved * 10 > none * 9, "{proved} of {none}");
     assert!(
         seen.len() == 7 && seen.values().all(|&count| count >= 3),
         "{seen:?}"

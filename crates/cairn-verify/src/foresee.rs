@@ -1,0 +1,104 @@
+//! What [`verify`](crate::verify) will prove of a plan, told before a certificate is written. Knows the planner's hull from
+//! the planner, who can prove it by flows whenever asked; all else is looked at just as a certificate would be.
+
+use crate::check::{Count, check_blocks, lower_by_parts, without};
+use crate::exact::Solver;
+use crate::format::{Certificate, Refusal};
+use crate::hull::Hull;
+use crate::parts::parts;
+use crate::refusal::{self, Ground, Outcome};
+use cairn_dag::{Flow, TaskId};
+
+/// The hull of a dag, as [`Certificate`]s prove it.
+#[derive(Clone, Debug)]
+pub struct Corners {
+    /// By task: the number of the interval between corners in which it is executed; anything for sinks.
+    pub interval: Vec<u32>,
+    /// (executed, gained) at each corner, from (0, 0) to all.
+    pub corners: Vec<(u64, u64)>,
+}
+
+/// What will be proved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    /// Whether the verdict will.
+    pub verdict: bool,
+    /// By step: whether the bound there will.
+    pub steps: Vec<bool>,
+}
+
+/// What [`verify`](crate::verify) will prove of these claims. Never says yes where it will not; may say no where it will,
+/// because it takes less time. `claims` need no names in `order`, no fingerprint and no hull: `order` and `hull` have them.
+/// Without a hull only blocks can prove anything.
+///
+/// At most some tenths of a second beside what is linear.
+pub fn foresee(
+    flow: &Flow,
+    order: &[TaskId],
+    claims: &Certificate,
+    hull: Option<Corners>,
+) -> Foreseen {
+    let dag = flow.dag();
+    let bound = &claims.bound;
+    let mut solver = Solver::for_foresight();
+    let by_blocks = claims.evidence.blocks.as_ref().is_some_and(|blocks| {
+        let relaxed = without(dag, order, &blocks.left_out);
+        let checked = relaxed.and_then(|relaxed| {
+            check_blocks(&relaxed, order, blocks, &claims.profile, &mut solver)
+        });
+        matches!(checked, Ok(Outcome::Proved(_)))
+    });
+    if by_blocks && solver.is_as_with_all_effort() {
+        return Foreseen {
+            verdict: *bound == claims.profile,
+            steps: vec![true; bound.len()],
+        };
+    }
+    let Some(Corners { interval, corners }) = hull else {
+        return Foreseen {
+            verdict: false,
+            steps: vec![false; bound.len()],
+        };
+    };
+    let hull = Hull {
+        interval,
+        corners,
+        // Needed to find real sets, which refute: not asked here.
+        piece: Vec::new(),
+    };
+    let count = Count::new(dag);
+    let mut best: Vec<u64> = (0..bound.len())
+        .map(|t| count.eligible(t, hull.at(t as u64)))
+        .collect();
+    let reached = |best: &[u64]| best.iter().zip(bound).map(|(a, b)| a <= b).collect();
+    let by_hull: Vec<bool> = reached(&best);
+    let ground = Ground {
+        flow,
+        inside: &parts(dag, &hull.interval, true),
+        whole: &parts(dag, &vec![0; dag.len()], true),
+        hull: &hull,
+    };
+    if best != *bound {
+        solver.next_question();
+        lower_by_parts(&mut best, bound, &ground, &count, &mut solver);
+    }
+    let steps = match solver.is_as_with_all_effort() {
+        true => reached(&best),
+        false => by_hull,
+    };
+    let verdict = match &claims.refusal {
+        Some(refusal) => {
+            solver.next_question();
+            let outcome = match refusal {
+                // Nothing to check but the whole dag.
+                Refusal::Asserted { .. } => {
+                    refusal::check(&ground, refusal, &mut solver).map(|(verdict, _)| verdict)
+                }
+                _ => refusal::reason(&ground, refusal, &mut solver),
+            };
+            matches!(outcome, Ok(Outcome::Proved(_))) && solver.is_as_with_all_effort()
+        }
+        None => claims.verdict == "optimal" && steps.iter().all(|&is| is),
+    };
+    Foreseen { verdict, steps }
+}
