@@ -74,66 +74,17 @@ impl Random {
     }
 }
 
-/// The blocks: components of the split graph, for the tasks that are executed for them.
-fn blocks(dag: &Dag) -> (Vec<u32>, Vec<String>) {
-    let n = dag.len();
-    let mut leader: Vec<usize> = (0..2 * n).collect();
-    fn find(leader: &mut [usize], mut x: usize) -> usize {
-        while leader[x] != x {
-            leader[x] = leader[leader[x]];
-            x = leader[x];
-        }
-        x
-    }
-    for (u, v) in dag.arcs() {
-        let (a, b) = (
-            find(&mut leader, u.index()),
-            find(&mut leader, n + v.index()),
-        );
-        leader[a.max(b)] = a.min(b);
-    }
-    let mut number = vec![u32::MAX; 2 * n];
-    let mut sides: Vec<(usize, usize)> = Vec::new();
-    let mut group = vec![0; n];
-    let mut count = |root: usize, sides: &mut Vec<(usize, usize)>| {
-        if number[root] == u32::MAX {
-            number[root] = sides.len() as u32;
-            sides.push((0, 0));
-        }
-        number[root]
-    };
-    for v in dag.tasks() {
-        let i = v.index();
-        let (out, inn) = (find(&mut leader, i), find(&mut leader, n + i));
-        if !dag.is_source(v) {
-            let g = count(inn, &mut sides);
-            sides[g as usize].1 += 1;
-            group[i] = g;
-        }
-        if !dag.is_sink(v) || dag.is_source(v) {
-            let g = count(out, &mut sides);
-            sides[g as usize].0 += 1;
-            group[i] = g;
-        }
-    }
-    let label = |&(s, t): &(usize, usize)| match (s, t) {
-        (s, 0) => format!("single ×{s}"),
-        (1, t) => format!("W(1,{t})"),
-        (s, 1) => format!("M(1,{s})"),
-        (s, t) => format!("B({s}→{t})"),
-    };
-    (group, sides.iter().map(label).collect())
-}
-
 fn draw(title: &str, dag: &Dag, names: &[String], order: &[TaskId]) -> Result<Figure> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let (groups, labels) = blocks(dag);
-    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let stem = |name: &&'_ str| {
+        name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_')
+            .len()
+    };
+    let kinds: Vec<&str> = names.iter().map(|name| &name[..stem(name)]).collect();
     let drawing = DagDrawing {
         names: &names,
         order,
-        groups: &groups,
-        group_labels: &labels,
+        kinds: &kinds,
         ..DagDrawing::new(title, dag)
     };
     Ok(drawing.draw()?)

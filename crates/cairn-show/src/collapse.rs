@@ -1,347 +1,390 @@
-//! Makes a large dag small enough to look at: tasks become super-nodes. Knows nothing of drawing.
+//! Makes a large dag small enough to look at: tasks of one kind become groups. Knows nothing of drawing.
 
+use crate::absorb::absorb;
+use crate::fewer::{Enough, fewer};
+use crate::inside;
+use crate::kinds::Kinds;
+use crate::knots::untangle;
 use crate::layout::{depths, levels};
-use crate::text;
+use crate::partition::Parts;
+use crate::phases::phases;
+use crate::ties::ties;
 use cairn_dag::{Dag, TaskId};
+use std::collections::BTreeMap;
 
-/// What a node of the drawing stands for, from fine to coarse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// One task.
-    Tasks,
-    /// Tasks of one group with the same parents and the same children.
-    Twins,
-    /// One group, or a level of a group where groups wait for each other in a circle.
-    Groups,
-    /// The tasks of one group that lie on one level.
-    GroupLevels,
-    /// Groups (or tasks, when there are no groups) of one kind, on one level, with like surroundings.
-    Alike,
-    /// One level.
-    Levels,
-    /// Several successive levels.
-    Bands,
-}
-
-/// The tasks of the whole dag, ready to be collapsed.
-pub(crate) struct Whole<'a> {
-    pub(crate) dag: &'a Dag,
-    /// Group of each task, dense.
-    pub(crate) group: Vec<u32>,
-    /// Number of groups; 0 when the caller gave none.
-    pub(crate) groups: usize,
-    /// Kind of each group: equal kinds look alike and may be merged.
-    pub(crate) kind: Vec<u32>,
-}
+/// A kind cut into more phases than this says little about where a task stands.
+const LOOSE: usize = 4;
+/// Circles of kinds are cut into waves where there are at least so many tasks for each kind.
+const PER_KIND: usize = 20;
+/// How much more a task weighs than one of a kind that says little, when groups are merged.
+const SOLID: usize = 8;
+/// So many groups are merged one by one; more are cut down by kinds and levels first.
+const MERGEABLE: usize = 1200;
+/// Dags up to this size are drawn in full, whatever their groups.
+const TINY: usize = 24;
 
 /// How much one drawing may hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    pub(crate) nodes: usize,
-    /// Nodes on one level.
-    pub(crate) row: usize,
-    /// Tasks on one level, when every node is one task.
-    pub(crate) task_row: usize,
-    /// Nodes that are whole levels or bands of levels: they stand in one long column.
-    pub(crate) column: usize,
+    /// Groups.
+    pub(crate) groups: usize,
+    /// Tasks, where each is a box of its own.
+    pub(crate) tasks: usize,
 }
 
 /// The collapsed dag.
 pub(crate) struct Collapsed {
-    pub(crate) detail: Detail,
-    /// One node for each part.
+    /// Whether each node is a task.
+    pub(crate) in_full: bool,
+    /// One node for each group.
     pub(crate) dag: Dag,
     /// The level of each node in the drawing.
     pub(crate) level: Vec<u32>,
-    /// The tasks of each node, sorted.
-    pub(crate) members: Vec<Vec<TaskId>>,
+    /// What each node stands for.
+    pub(crate) groups: Vec<Group>,
+    /// For each arc of `dag`, in its order, the arcs of the whole dag between the two groups.
+    pub(crate) arcs: Vec<usize>,
+    /// Kinds as the groups are named by.
+    pub(crate) kinds: Kinds,
 }
 
-/// A partition of the tasks: a part for each task, and the number of parts.
-type Parts = (Vec<u32>, usize);
+/// The tasks that one node stands for.
+pub(crate) struct Group {
+    /// Sorted.
+    pub(crate) members: Vec<TaskId>,
+    /// Stages that follow each other one to one, such as 500 times align and then sort; mostly there is just one.
+    pub(crate) stages: Vec<Stage>,
+}
 
-/// The finest collapse that fits the limits.
+/// One stage of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stage {
+    /// Kinds with their numbers of tasks, the most telling first.
+    pub(crate) kinds: Vec<(u32, usize)>,
+    /// How many of the kinds, the first ones, say much.
+    pub(crate) telling: usize,
+    /// The same kinds, those of tasks on upper levels first.
+    pub(crate) line: Vec<u32>,
+    /// Items: a chain of tasks of one kind counts once.
+    pub(crate) items: usize,
+    /// All tasks.
+    pub(crate) tasks: usize,
+    /// Arcs inside the items' stage, those within chains left out.
+    pub(crate) inside: usize,
+}
+
+/// The whole dag where it is small, else groups of tasks of one kind.
 ///
-/// Every candidate's quotient is acyclic: twins lie on one level; groups that wait for each other in a circle are cut
-/// by levels first; the others only merge what lies on one level, or on successive ones. Time
-/// O((tasks + arcs) · candidates), of which there are about a dozen.
-pub(crate) fn collapse(whole: &Whole<'_>, limits: Limits) -> Collapsed {
-    let tasks = whole.dag.len();
-    let fits = |c: &Collapsed| c.dag.len() <= limits.nodes && widest(&c.level) <= limits.row;
-    let identity: Parts = ((0..tasks as u32).collect(), tasks);
-    let small = tasks <= limits.nodes;
-    if small && widest(&levels(whole.dag)) <= limits.task_row {
-        return quotient(whole.dag, Detail::Tasks, identity);
+/// Groups wait for each other in no circle (`phases`). Where a kind hides most of the dag it is opened up (`inside`).
+/// Where there are too many groups, tasks that always come together are tied (`ties`) and circles of kinds are cut into
+/// waves (`knots`); or else tasks that only pass things on go to their neighbours (`absorb`). Then the least groups are
+/// merged (`fewer`). At last groups that follow each other one to one become stages of one node.
+pub(crate) fn collapse(dag: &Dag, kinds: &Kinds, limits: Limits) -> Collapsed {
+    if dag.len() <= limits.tasks.min(TINY) {
+        return in_full(dag, kinds);
     }
-    let twins = twins(whole);
-    if twins.1 <= limits.nodes && twins.1 < tasks {
-        let collapsed = quotient(whole.dag, Detail::Twins, twins);
-        if fits(&collapsed) {
-            return collapsed;
-        }
+    let general = kinds.fewer(limits.groups);
+    let (units, parts, loose) = grouped(dag, &general, limits.groups);
+    let collapsed = staged(dag, &general, &units, &parts, &loose);
+    // Where groups are hardly fewer than tasks, the tasks themselves tell more.
+    if dag.len() <= limits.tasks && 3 * collapsed.dag.len() > dag.len() {
+        return in_full(dag, kinds);
     }
-    let depth = depths(whole.dag);
-    let mut coarse = Vec::new();
-    let units = if whole.groups > 0 {
-        acyclic_groups(whole, &depth)
-    } else {
-        identity.clone()
+    collapsed
+}
+
+/// Each task by itself.
+pub(crate) fn in_full(dag: &Dag, kinds: &Kinds) -> Collapsed {
+    let group = |task: TaskId| Group {
+        members: vec![task],
+        stages: vec![Stage {
+            kinds: vec![(kinds.of[task.index()], 1)],
+            telling: 1,
+            line: vec![kinds.of[task.index()]],
+            items: 1,
+            tasks: 1,
+            inside: 0,
+        }],
     };
-    if whole.groups > 0 && units.1 <= limits.nodes {
-        coarse.push((Detail::Groups, units.clone()));
-        // A handful of huge groups says little: show their levels.
-        if units.1 < 4 {
-            let by_level =
-                renumber((0..tasks).map(|t| (u64::from(units.0[t]) << 32) | u64::from(depth[t])));
-            coarse.insert(0, (Detail::GroupLevels, by_level));
-        }
-    }
-    coarse.extend(alike(whole, &units, limits).map(|parts| (Detail::Alike, parts)));
-    let level_count = depth.iter().max().map_or(0, |&d| d as usize + 1);
-    let column = limits.column.min(limits.nodes).max(1);
-    if level_count <= column {
-        coarse.push((Detail::Levels, (depth.clone(), level_count)));
-    }
-    for (detail, parts) in coarse {
-        // Fewer than four nodes are no picture of a dag that would fit as a whole.
-        if parts.1 <= limits.nodes && !(small && parts.1 < 4) {
-            let collapsed = quotient(whole.dag, detail, parts);
-            if fits(&collapsed) {
-                return collapsed;
-            }
-        }
-    }
-    if small {
-        return quotient(whole.dag, Detail::Tasks, identity);
-    }
-    let per_band = level_count.div_ceil(column).max(1) as u32;
-    let bands = renumber(depth.iter().map(|d| u64::from(d / per_band)));
-    quotient(whole.dag, Detail::Bands, bands)
-}
-
-/// The number of nodes on the fullest level.
-fn widest(level: &[u32]) -> usize {
-    let mut counts = vec![0usize; level.iter().max().map_or(0, |&l| l as usize + 1)];
-    for &l in level {
-        counts[l as usize] += 1;
-    }
-    counts.into_iter().max().unwrap_or(0)
-}
-
-/// One node for each part, an arc wherever tasks of two parts have one.
-fn quotient(dag: &Dag, detail: Detail, (part, count): Parts) -> Collapsed {
-    let mut members = vec![Vec::new(); count];
-    for task in dag.tasks() {
-        members[part[task.index()] as usize].push(task);
-    }
-    let arcs = (dag.arcs())
-        .map(|(u, v)| (part[u.index()], part[v.index()]))
-        .filter(|(a, b)| a != b)
-        .collect();
-    let dag =
-        Dag::from_arcs(count, arcs).expect("the parts do not wait for each other in a circle");
-    let level = levels(&dag);
     Collapsed {
-        detail,
-        dag,
-        level,
-        members,
+        in_full: true,
+        dag: dag.clone(),
+        level: levels(dag),
+        groups: dag.tasks().map(group).collect(),
+        arcs: vec![1; dag.arc_count()],
+        kinds: kinds.clone(),
     }
 }
 
-/// Numbers equal keys alike, in order of first appearance.
-fn renumber(keys: impl ExactSizeIterator<Item = u64>) -> Parts {
-    let mut sorted: Vec<(u64, u32)> = keys.enumerate().map(|(i, key)| (key, i as u32)).collect();
-    let tasks = sorted.len();
-    sorted.sort_unstable();
-    // First the least index among equal keys for each index, then dense numbers.
-    let mut first = vec![0u32; tasks];
-    let mut leader = 0;
-    for (i, &(key, index)) in sorted.iter().enumerate() {
-        if i == 0 || sorted[i - 1].0 != key {
-            leader = index;
+/// Items (tasks, or a few tasks that belong together), the parts that the items are in, and the kinds that say little.
+fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, Vec<bool>) {
+    let mut units = Parts::singles(dag.len());
+    let mut now = dag.clone();
+    let mut kind = kinds.of.clone();
+    let mut parts = phases(&now, &kind, kinds.names.len());
+    let mut loose = loose_kinds(&parts, &kind, kinds.names.len());
+    if parts.count > most {
+        units = ties(&now, &kind, kinds.names.len());
+        now = units.quotient(dag).expect("ties close no circle");
+        // The last task of a unit is what the others are for.
+        let mut of_unit = vec![0u32; units.count];
+        for &task in dag.topological_order() {
+            of_unit[units.of[task.index()] as usize] = kind[task.index()];
         }
-        first[index as usize] = leader;
-    }
-    let mut part = vec![0u32; tasks];
-    let mut count = 0;
-    for i in 0..tasks {
-        part[i] = if first[i] as usize == i {
-            count
-        } else {
-            part[first[i] as usize]
-        };
-        count += u32::from(first[i] as usize == i);
-    }
-    (part, count as usize)
-}
-
-/// A well-mixed 64-bit number (the finaliser of SplitMix64).
-fn mix(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// Tasks of one group with equal parents and children. Equality is checked, not only hashed.
-fn twins(whole: &Whole<'_>) -> Parts {
-    let dag = whole.dag;
-    let hash =
-        |tasks: &[TaskId], seed: u64| tasks.iter().fold(seed, |h, t| mix(h ^ u64::from(t.0)));
-    let same = |a: TaskId, b: TaskId| {
-        whole.group[a.index()] == whole.group[b.index()]
-            && dag.parents(a) == dag.parents(b)
-            && dag.children(a) == dag.children(b)
-    };
-    let signature = |t: TaskId| {
-        let seed = mix(u64::from(whole.group[t.index()]));
-        hash(dag.children(t), mix(hash(dag.parents(t), seed)))
-    };
-    let (mut part, count) = renumber(dag.tasks().map(signature));
-    let mut leader = vec![None; count];
-    let mut total = count;
-    for t in dag.tasks() {
-        let first = *leader[part[t.index()] as usize].get_or_insert(t);
-        if !same(first, t) {
-            part[t.index()] = total as u32;
-            total += 1;
+        kind = of_unit;
+        parts = phases(&now, &kind, kinds.names.len());
+        // A kind that was mostly tied away stays what it was.
+        let now_loose = loose_kinds(&parts, &kind, kinds.names.len());
+        let (tasks, left) = (kinds.counts(), kinds.counts_in(&kind));
+        for k in (0..kinds.names.len()).filter(|&k| 2 * left[k] > tasks[k]) {
+            loose[k] = now_loose[k];
         }
     }
-    (part, total)
-}
-
-/// The groups, those on or between circles of groups cut by levels.
-fn acyclic_groups(whole: &Whole<'_>, depth: &[u32]) -> Parts {
-    let mut arcs: Vec<(u32, u32)> = (whole.dag.arcs())
-        .map(|(u, v)| (whole.group[u.index()], whole.group[v.index()]))
-        .filter(|(a, b)| a != b)
-        .collect();
-    arcs.sort_unstable();
-    arcs.dedup();
-    let mut alive = vec![true; whole.groups];
-    peel(&arcs, &mut alive);
-    for arc in &mut arcs {
-        *arc = (arc.1, arc.0);
+    let mut enough = Enough {
+        most,
+        least: 0,
+        few: most / 2,
+    };
+    // Where there are hardly more tasks than kinds, kinds are too telling to be taken apart.
+    if parts.count > most && dag.len() >= PER_KIND * kinds.names.len() {
+        let waves = untangle(&now, &kind, most);
+        if 2 * largest_mixture(&waves, &kind) <= now.len() {
+            loose.fill(false);
+            parts = waves;
+            // Many kinds in circles leave crumbs, which tell nothing.
+            enough.least = SOLID * dag.len() / 400;
+        }
     }
-    arcs.sort_unstable();
-    peel(&arcs, &mut alive);
-    renumber((0..whole.dag.len()).map(|t| {
-        let group = whole.group[t];
-        let level = if alive[group as usize] {
-            depth[t] + 1
-        } else {
-            0
-        };
-        (u64::from(group) << 32) | u64::from(level)
-    }))
-}
-
-/// Takes away, again and again, whatever nothing alive points to. `arcs` are sorted.
-fn peel(arcs: &[(u32, u32)], alive: &mut [bool]) {
-    let mut waiting = vec![0u32; alive.len()];
-    for &(a, b) in arcs {
-        waiting[b as usize] += u32::from(alive[a as usize] && alive[b as usize]);
-    }
-    let mut free: Vec<u32> = (0..alive.len() as u32)
-        .filter(|&g| alive[g as usize] && waiting[g as usize] == 0)
-        .collect();
-    while let Some(group) = free.pop() {
-        alive[group as usize] = false;
-        let from = arcs.partition_point(|arc| arc.0 < group);
-        for &(_, b) in arcs[from..].iter().take_while(|arc| arc.0 == group) {
-            if alive[b as usize] {
-                waiting[b as usize] -= 1;
-                if waiting[b as usize] == 0 {
-                    free.push(b);
-                }
+    if parts.count > most && loose.contains(&true) && loose.contains(&false) {
+        let is_loose: Vec<bool> = kind.iter().map(|&k| loose[k as usize]).collect();
+        let hosts = absorb(&now, &is_loose);
+        // The kind of a unit is that of its one item that is not loose, if there is one.
+        let mut of_unit = vec![None; hosts.count];
+        for (item, &unit) in hosts.of.iter().enumerate() {
+            let slot = &mut of_unit[unit as usize];
+            if slot.is_none() || !is_loose[item] {
+                *slot = Some(kind[item]);
             }
         }
+        now = hosts
+            .quotient(&now)
+            .expect("only arcs that close no circle are contracted");
+        units = units.then(&hosts);
+        kind = of_unit
+            .into_iter()
+            .map(|k| k.expect("no item is empty"))
+            .collect();
+        parts = phases(&now, &kind, kinds.names.len());
     }
+    let hiding = inside::hiding(&now, &parts);
+    if parts.count < most && hiding.contains(&true) {
+        let chains = inside::chains(&now, &parts, &hiding);
+        parts = on_parts(&chains, &parts);
+        now = chains.quotient(&now).expect("chains close no circle");
+        units = units.then(&chains);
+        parts = inside::open(&now, &parts, &hiding, most);
+        kind = firsts(&chains, &kind);
+    }
+    if parts.count > MERGEABLE {
+        let few = kinds.commonest(most / 2);
+        let depth = depths(&now);
+        let kind = firsts(&units, &few.of);
+        let all = depth.iter().max().map_or(1, |&d| d as usize + 1);
+        let per_band = all.div_ceil(2 * most) as u32;
+        parts = Parts::by_key((0..now.len()).map(|u| {
+            let band = depth[u] / per_band.max(1);
+            // Within a band only tasks of one depth have no arcs between them.
+            let kind = if per_band > 1 { 0 } else { kind[u] };
+            (u64::from(band) << 32) | u64::from(kind)
+        }));
+    }
+    if parts.count > most || enough.least > 0 {
+        let small = parts
+            .quotient(&now)
+            .expect("parts wait for each other in no circle");
+        let mut weight = vec![0usize; parts.count];
+        for (&unit, &kind) in units.of.iter().zip(&kinds.of) {
+            // Tasks of loose kinds are merged before others.
+            weight[parts.of[unit as usize] as usize] +=
+                if loose[kind as usize] { 1 } else { SOLID };
+        }
+        // Of one kind, or of several.
+        let mut kind_of = vec![None; parts.count];
+        let mut seen = vec![false; parts.count];
+        for (&part, &kind) in parts.of.iter().zip(&kind) {
+            let slot = &mut kind_of[part as usize];
+            let is_first = !std::mem::replace(&mut seen[part as usize], true);
+            *slot = (is_first || *slot == Some(kind)).then_some(kind);
+        }
+        let arcs = arcs_between(&now, &parts);
+        let merged = fewer(&small, &weight, &kind_of, &arcs, enough);
+        parts = parts.then(&merged);
+    }
+    (units, parts, loose)
 }
 
-/// Merges units of one kind on one level, told apart by their surroundings as far as the limits allow.
-///
-/// Colour refinement: start with (level, kind); in each round split by the colours of parents and children; keep the
-/// last round that fits. `None` if even the first does not.
-fn alike(whole: &Whole<'_>, units: &Parts, limits: Limits) -> Option<Parts> {
-    let unit = quotient(whole.dag, Detail::Groups, units.clone());
-    let level = depths(&unit.dag);
-    let kind = |u: usize| match unit.members[u].first() {
-        Some(first) if whole.groups > 0 => whole.kind[whole.group[first.index()] as usize],
-        _ => 0,
-    };
-    let fits = |colour: &Parts| {
-        let mut seen = vec![false; colour.1];
-        let mut of_level: Vec<u32> = Vec::new();
-        for (u, &c) in colour.0.iter().enumerate() {
-            if !std::mem::replace(&mut seen[c as usize], true) {
-                of_level.push(level[u]);
-            }
-        }
-        colour.1 <= limits.nodes && widest(&of_level) <= limits.row
-    };
-    let mut colour =
-        renumber((0..unit.dag.len()).map(|u| (u64::from(level[u]) << 32) | u64::from(kind(u))));
-    if !fits(&colour) {
-        return None;
+/// The size of the largest part of several kinds.
+fn largest_mixture(parts: &Parts, kind: &[u32]) -> usize {
+    let mut sizes: Vec<(usize, Option<u32>, bool)> = vec![(0, None, false); parts.count];
+    for (&part, &kind) in parts.of.iter().zip(kind) {
+        let (size, first, mixed) = &mut sizes[part as usize];
+        *size += 1;
+        *mixed |= *first.get_or_insert(kind) != kind;
     }
-    for _ in 0..12 {
-        let sum = |tasks: &[TaskId], salt: u64| {
-            let mixed = tasks
+    let mixed = sizes.iter().filter(|(_, _, mixed)| *mixed);
+    mixed.map(|&(size, _, _)| size).max().unwrap_or(0)
+}
+
+/// Kinds whose tasks are spread over many phases.
+fn loose_kinds(parts: &Parts, kind: &[u32], kinds: usize) -> Vec<bool> {
+    let mut seen = vec![false; parts.count];
+    let mut phases = vec![0; kinds];
+    for (&part, &kind) in parts.of.iter().zip(kind) {
+        phases[kind as usize] += usize::from(!std::mem::replace(&mut seen[part as usize], true));
+    }
+    phases.iter().map(|&p| p > LOOSE).collect()
+}
+
+/// The parts of `units` when each of them lies in one part of `parts`.
+fn on_parts(units: &Parts, parts: &Parts) -> Parts {
+    Parts::by_key(firsts(units, &parts.of).iter().map(|&p| u64::from(p)))
+}
+
+/// What stands at the first item of each unit.
+fn firsts(units: &Parts, of: &[u32]) -> Vec<u32> {
+    let mut first = vec![None; units.count];
+    for (&unit, &what) in units.of.iter().zip(of) {
+        first[unit as usize].get_or_insert(what);
+    }
+    first
+        .into_iter()
+        .map(|what| what.expect("no unit is empty"))
+        .collect()
+}
+
+/// Numbers of arcs between different parts.
+fn arcs_between(dag: &Dag, parts: &Parts) -> BTreeMap<(u32, u32), usize> {
+    let mut arcs = BTreeMap::new();
+    for (u, v) in dag.arcs() {
+        let ends = (parts.of[u.index()], parts.of[v.index()]);
+        if ends.0 != ends.1 {
+            *arcs.entry(ends).or_default() += 1;
+        }
+    }
+    arcs
+}
+
+/// Joins parts that follow each other one to one.
+fn staged(whole: &Dag, kinds: &Kinds, units: &Parts, parts: &Parts, loose: &[bool]) -> Collapsed {
+    let dag = units
+        .quotient(whole)
+        .expect("units wait for each other in no circle");
+    let small = parts
+        .quotient(&dag)
+        .expect("parts wait for each other in no circle");
+    let mut items = vec![0usize; parts.count];
+    // Whether each item of the part has exactly one parent, one child.
+    let (mut one_in, mut one_out) = (vec![true; parts.count], vec![true; parts.count]);
+    for task in dag.tasks() {
+        let part = parts.of[task.index()] as usize;
+        items[part] += 1;
+        one_in[part] &= dag.parents(task).len() == 1;
+        one_out[part] &= dag.children(task).len() == 1;
+    }
+    let mut leader: Vec<u32> = (0..small.len() as u32).collect();
+    let mut stages: Vec<Vec<u32>> = (0..small.len() as u32).map(|p| vec![p]).collect();
+    for &part in small.topological_order() {
+        if let [above] = *small.parents(part)
+            && small.children(above).len() == 1
+            && items[above.index()] == items[part.index()]
+            && one_out[above.index()]
+            && one_in[part.index()]
+        {
+            let first = leader[above.index()];
+            leader[part.index()] = first;
+            stages[part.index()].clear();
+            stages[first as usize].push(part.0);
+        }
+    }
+    let joined = Parts::by_key(leader.iter().map(|&l| u64::from(l)));
+    let part_of_task: Vec<u32> = units.of.iter().map(|&u| parts.of[u as usize]).collect();
+    // Of each part the tasks of each kind, and the sum of their depths.
+    let mut counts: Vec<BTreeMap<u32, (usize, u64)>> = vec![BTreeMap::new(); parts.count];
+    let depth = depths(whole);
+    let mut inside = vec![0usize; parts.count];
+    let mut members = vec![Vec::new(); joined.count];
+    for task in whole.tasks() {
+        let part = part_of_task[task.index()] as usize;
+        let (count, sum) = counts[part].entry(kinds.of[task.index()]).or_default();
+        *count += 1;
+        *sum += u64::from(depth[task.index()]);
+        members[joined.of[part] as usize].push(task);
+    }
+    for (u, v) in dag.arcs() {
+        let part = parts.of[u.index()];
+        inside[part as usize] += usize::from(part == parts.of[v.index()]);
+    }
+    let stage = |part: u32| {
+        let of_part = &counts[part as usize];
+        let mut by_count: Vec<(u32, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
+        let mean = |kind: &u32| of_part[kind].1 as f64 / of_part[kind].0 as f64;
+        let mut line: Vec<u32> = of_part.keys().copied().collect();
+        line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
+        let general = |kind: u32| kinds.names[kind as usize].contains('…');
+        by_count.sort_by_key(|&(kind, count)| {
+            (
+                loose[kind as usize],
+                general(kind),
+                std::cmp::Reverse(count),
+                kind,
+            )
+        });
+        Stage {
+            tasks: by_count.iter().map(|(_, count)| count).sum(),
+            telling: by_count
                 .iter()
-                .map(|t| mix(u64::from(colour.0[t.index()]) ^ salt));
-            mixed.fold(0u64, u64::wrapping_add)
-        };
-        let signature = |t: TaskId| {
-            let (up, down) = (
-                sum(unit.dag.parents(t), 1 << 40),
-                sum(unit.dag.children(t), 1 << 41),
-            );
-            mix(up ^ mix(down ^ mix(u64::from(colour.0[t.index()]))))
-        };
-        let finer = renumber(unit.dag.tasks().map(signature));
-        if finer.1 == colour.1 || !fits(&finer) {
-            break;
+                .filter(|(kind, _)| !loose[*kind as usize])
+                .count(),
+            kinds: by_count,
+            line,
+            items: items[part as usize],
+            inside: inside[part as usize],
         }
-        colour = finer;
-    }
-    let part = (0..whole.dag.len())
-        .map(|t| colour.0[units.0[t] as usize])
-        .collect();
-    Some((part, colour.1))
-}
-
-/// What the names have in common, for a node of several tasks: "align_…", or the first name and an ellipsis.
-pub(crate) fn common_name<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
-    let Some(first) = names.next() else {
-        return String::new();
     };
-    let mut common: Vec<char> = first.chars().take(40).collect();
-    let mut alone = true;
-    for name in names {
-        alone = false;
-        let same = common
-            .iter()
-            .zip(name.chars())
-            .take_while(|(a, b)| **a == *b)
-            .count();
-        common.truncate(same);
+    let mut groups: Vec<Group> = members
+        .into_iter()
+        .map(|members| Group {
+            members,
+            stages: Vec::new(),
+        })
+        .collect();
+    for (first, parts) in stages
+        .iter()
+        .enumerate()
+        .filter(|(_, parts)| !parts.is_empty())
+    {
+        groups[joined.of[first] as usize].stages = parts.iter().map(|&p| stage(p)).collect();
     }
-    if alone {
-        return text::clean(first);
+    let node_of_task: Vec<u32> = part_of_task
+        .iter()
+        .map(|&p| joined.of[p as usize])
+        .collect();
+    let nodes = Parts {
+        of: node_of_task,
+        count: joined.count,
+    };
+    let between = arcs_between(whole, &nodes);
+    let dag = joined
+        .quotient(&small)
+        .expect("what follows one to one closes no circle");
+    Collapsed {
+        in_full: false,
+        level: levels(&dag),
+        groups,
+        arcs: dag.arcs().map(|(u, v)| between[&(u.0, v.0)]).collect(),
+        kinds: kinds.clone(),
+        dag,
     }
-    // A number cut in the middle would read like another number.
-    while common.last().is_some_and(char::is_ascii_digit) {
-        common.pop();
-    }
-    let kept: String = common.into_iter().collect();
-    let kept = text::clean(if kept.chars().count() < 2 {
-        first
-    } else {
-        &kept
-    });
-    format!("{kept}…")
 }
 
 #[cfg(test)]
@@ -349,93 +392,248 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(dag: &Dag, group: Vec<u32>, groups: usize) -> Whole<'_> {
-        Whole {
-            dag,
-            group,
+    fn limits(groups: usize) -> Limits {
+        Limits {
             groups,
-            kind: (0..groups as u32).map(|g| g % 2).collect(),
+            tasks: 2 * groups,
         }
+    }
+
+    fn kinds_of(words: &[&str]) -> Kinds {
+        Kinds::new(words.len(), words)
+    }
+
+    /// What every collapse must keep, seen from the tasks one by one.
+    fn check(dag: &Dag, collapsed: &Collapsed, most: usize) {
+        let mut all: Vec<TaskId> = collapsed
+            .groups
+            .iter()
+            .flat_map(|g| g.members.clone())
+            .collect();
+        all.sort_unstable();
+        assert_eq!(
+            all,
+            dag.tasks().collect::<Vec<_>>(),
+            "each task is in one node"
+        );
+        assert!(collapsed.in_full || collapsed.dag.len() <= most.max(1));
+        let mut node = vec![0u32; dag.len()];
+        for (i, group) in collapsed.groups.iter().enumerate() {
+            assert!(!group.members.is_empty());
+            group
+                .members
+                .iter()
+                .for_each(|t| node[t.index()] = i as u32);
+            let tasks: usize = group.stages.iter().map(|s| s.tasks).sum();
+            assert_eq!(
+                tasks,
+                group.members.len(),
+                "stages hold all tasks of the node"
+            );
+            let by_kind = group
+                .stages
+                .iter()
+                .flat_map(|s| &s.kinds)
+                .map(|(_, count)| count);
+            assert_eq!(by_kind.sum::<usize>(), group.members.len());
+        }
+        // Each arc lies inside a node or is counted on exactly one line, and lines go down.
+        let mut counted = vec![0usize; collapsed.arcs.len()];
+        for (u, v) in dag.arcs() {
+            let ends = (TaskId(node[u.index()]), TaskId(node[v.index()]));
+            if ends.0 != ends.1 {
+                let line = collapsed.dag.arcs().position(|arc| arc == ends);
+                counted[line.expect("there is a line")] += 1;
+            }
+        }
+        assert_eq!(counted, collapsed.arcs);
+        let level = &collapsed.level;
+        assert!(
+            collapsed
+                .dag
+                .arcs()
+                .all(|(u, v)| level[u.index()] < level[v.index()])
+        );
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(600))]
+        #![proptest_config(ProptestConfig::with_cases(3000))]
 
-        /// Whatever the groups, even circular ones: every task is in one node, limits hold, arcs go down.
         #[test]
-        fn every_task_lands_in_one_node(
-            n in 1usize..40,
-            raw in prop::collection::vec((0u32..99, 0u32..99), 0..90),
-            groups in 0usize..9,
-            picks in prop::collection::vec(0u32..99, 40),
-            nodes in 1usize..20,
-            row in 1usize..8,
+        fn every_task_and_every_arc_is_accounted_for(
+            n in 1usize..60,
+            raw in prop::collection::vec((0u32..999, 0u32..999), 0..120),
+            picks in prop::collection::vec(0usize..12, 60),
+            kinds in 1usize..12,
+            most in 1usize..12,
         ) {
-            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a != b);
-            let dag = Dag::from_arcs(n, arcs.map(|(a, b)| (a.min(b), a.max(b))).collect()).unwrap();
-            let group = picks[..n].iter().map(|p| p % groups.max(1) as u32).collect();
-            let limits = Limits { nodes, row, task_row: row + 2, column: nodes };
-            let collapsed = collapse(&whole(&dag, group, groups), limits);
-            let mut all: Vec<TaskId> = collapsed.members.concat();
-            all.sort_unstable();
-            prop_assert_eq!(all, dag.tasks().collect::<Vec<_>>());
-            prop_assert!(collapsed.members.iter().all(|m| !m.is_empty()));
-            prop_assert!(collapsed.dag.len() <= nodes);
-            let level = &collapsed.level;
-            prop_assert!(collapsed.dag.arcs().all(|(u, v)| level[u.index()] < level[v.index()]));
-            // An arc of the dag joins two nodes of the drawing, or lies inside one.
-            let mut part = vec![0u32; n];
-            for (i, members) in collapsed.members.iter().enumerate() {
-                members.iter().for_each(|t| part[t.index()] = i as u32);
-            }
-            for (u, v) in dag.arcs() {
-                let (a, b) = (TaskId(part[u.index()]), TaskId(part[v.index()]));
-                prop_assert!(a == b || collapsed.dag.has_arc(a, b));
-            }
+            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
+            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let words = ["a", "b", "c", "x/d", "x/e", "y:f:g", "y:f:h", "y:i", "z", "0x1f", "", "x/k"];
+            let given: Vec<&str> = picks[..n].iter().map(|p| words[p % kinds]).collect();
+            let collapsed = collapse(&dag, &kinds_of(&given), limits(most));
+            check(&dag, &collapsed, most);
         }
     }
 
+    fn labels(collapsed: &Collapsed) -> Vec<(String, usize)> {
+        let name = |stage: &Stage| collapsed.kinds.names[stage.kinds[0].0 as usize].clone();
+        let mut all: Vec<(String, usize)> = (collapsed.groups.iter())
+            .map(|g| {
+                (
+                    g.stages.iter().map(name).collect::<Vec<_>>().join(" → "),
+                    g.stages[0].items,
+                )
+            })
+            .collect();
+        all.sort();
+        all
+    }
+
+    /// Three bands of Montage: by kinds, although the bands are not connected until the end.
     #[test]
-    fn parallel_pipelines_of_one_kind_merge() {
-        // A fork, 300 pipelines of three tasks each, a join.
+    fn equal_pipelines_are_one_row_of_kinds() {
+        let (mut arcs, mut words) = (Vec::new(), Vec::new());
+        for band in 0..3u32 {
+            let first = band * 34;
+            words.extend(
+                [
+                    &["project"; 10][..],
+                    &["diff"; 20],
+                    &["concat", "model"],
+                    &["add"; 2],
+                ]
+                .concat(),
+            );
+            for i in 0..20 {
+                arcs.extend([
+                    (first + i % 10, first + 10 + i),
+                    (first + (i + 1) % 10, first + 10 + i),
+                ]);
+                arcs.push((first + 10 + i, first + 30));
+            }
+            arcs.extend([
+                (first + 30, first + 31),
+                (first + 31, first + 32),
+                (first + 31, first + 33),
+            ]);
+        }
+        let dag = Dag::from_arcs(102, arcs).unwrap();
+        let collapsed = collapse(&dag, &kinds_of(&words), limits(48));
+        check(&dag, &collapsed, 48);
+        let expected = [
+            ("add", 6),
+            ("concat → model", 3),
+            ("diff", 60),
+            ("project", 30),
+        ];
+        assert_eq!(
+            labels(&collapsed),
+            expected.map(|(name, count)| (name.to_owned(), count))
+        );
+    }
+
+    /// AIRSN: a handle, a fringe, two forks and joins, and no kinds to tell them apart.
+    #[test]
+    fn without_kinds_tasks_in_like_places_are_together() {
+        let width = 50u32;
+        let (handle, join) = (20u32, 121u32);
+        let mut arcs: Vec<(u32, u32)> = (0..handle).map(|v| (v, v + 1)).collect();
+        for i in 0..width {
+            let (fringe, fork, second) = (21 + i, 71 + i, 122 + i);
+            arcs.extend([
+                (handle, fork),
+                (fringe, fork),
+                (fork, join),
+                (join, second),
+                (second, 172),
+            ]);
+        }
+        let dag = Dag::from_arcs(173, arcs).unwrap();
+        let collapsed = collapse(&dag, &Kinds::new(173, &[]), limits(48));
+        check(&dag, &collapsed, 48);
+        let mut sizes: Vec<usize> = collapsed.groups.iter().map(|g| g.members.len()).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, [1, 1, 21, 50, 50, 50]);
+    }
+
+    #[test]
+    fn parallel_chains_are_one_node() {
+        // A fork, 300 chains of three tasks each, a join.
         let mut arcs = Vec::new();
         for i in 0..300u32 {
             let a = 2 + 3 * i;
             arcs.extend([(0, a), (a, a + 1), (a + 1, a + 2), (a + 2, 1)]);
         }
         let dag = Dag::from_arcs(902, arcs).unwrap();
-        let limits = Limits {
-            nodes: 200,
-            row: 40,
-            task_row: 60,
-            column: 50,
-        };
-        let collapsed = collapse(&whole(&dag, vec![0; 902], 0), limits);
-        assert_eq!(collapsed.detail, Detail::Alike);
-        let mut sizes: Vec<usize> = collapsed.members.iter().map(Vec::len).collect();
-        sizes.sort_unstable();
-        assert_eq!(sizes, [1, 1, 300, 300, 300]);
+        let collapsed = collapse(&dag, &Kinds::new(902, &[]), limits(48));
+        check(&dag, &collapsed, 48);
+        let mut shape: Vec<(usize, usize)> = collapsed
+            .groups
+            .iter()
+            .map(|g| (g.stages[0].items, g.members.len()))
+            .collect();
+        shape.sort_unstable();
+        assert_eq!(shape, [(1, 1), (1, 1), (300, 900)]);
+    }
+
+    /// A build in two waves: a tool is compiled first and writes headers for all other objects.
+    #[test]
+    fn a_build_is_drawn_in_waves() {
+        let mut words = vec![".cpp"; 60];
+        words.extend(vec![".o"; 60]);
+        words.extend(["bin/tool", ".inc", "bin/all"]);
+        let mut arcs: Vec<(u32, u32)> = (0..60).map(|i| (i, 60 + i)).collect();
+        arcs.extend((60..70).map(|o| (o, 120)));
+        arcs.push((120, 121));
+        arcs.extend((70..120).flat_map(|o| [(121, o), (o, 122)]));
+        let dag = Dag::from_arcs(123, arcs).unwrap();
+        let collapsed = collapse(&dag, &kinds_of(&words), limits(48));
+        check(&dag, &collapsed, 48);
+        let objects: Vec<usize> = (labels(&collapsed).iter())
+            .filter(|(name, _)| name == ".o")
+            .map(|&(_, count)| count)
+            .collect();
+        assert_eq!(objects, [10, 50]);
+    }
+
+    /// Operators between processes, as in Nextflow's dags: the boxes go by the processes.
+    #[test]
+    fn plumbing_goes_to_what_it_serves() {
+        let (mut words, mut arcs) = (Vec::new(), Vec::new());
+        let process: Vec<String> = (0..40)
+            .map(|i| format!("NF:PART{}:STEP{i}", i / 4))
+            .collect();
+        for i in 0..40u32 {
+            words.extend(["map", &process[i as usize], "mix", "collect"]);
+            arcs.extend([
+                (4 * i, 4 * i + 1),
+                (4 * i + 1, 4 * i + 2),
+                (4 * i + 1, 4 * i + 3),
+            ]);
+            if i > 0 {
+                arcs.push((4 * i - 2, 4 * i));
+            }
+        }
+        let dag = Dag::from_arcs(160, arcs).unwrap();
+        let collapsed = collapse(&dag, &kinds_of(&words), limits(12));
+        check(&dag, &collapsed, 12);
+        // What is collected goes nowhere, so it is no plumbing: a kind of its own.
+        let others = labels(&collapsed)
+            .into_iter()
+            .filter(|(name, _)| !name.starts_with("PART"));
+        assert_eq!(others.collect::<Vec<_>>(), [("collect".to_owned(), 40)]);
     }
 
     #[test]
-    fn long_chains_become_bands() {
-        let dag = Dag::from_arcs(10_000, (1..10_000).map(|v| (v - 1, v)).collect()).unwrap();
-        let limits = Limits {
-            nodes: 200,
-            row: 40,
-            task_row: 60,
-            column: 50,
-        };
-        let collapsed = collapse(&whole(&dag, vec![0; 10_000], 0), limits);
-        assert_eq!((collapsed.detail, collapsed.dag.len()), (Detail::Bands, 50));
-    }
-
-    #[test]
-    fn names_share_their_head() {
-        let common = |names: &[&str]| common_name(names.iter().copied());
-        assert_eq!(common(&["align_10", "align_11"]), "align_…");
-        assert_eq!(common(&["a", "b"]), "a…");
-        assert_eq!(common(&["one"]), "one");
-        assert_eq!(common(&[]), "");
+    fn a_small_dag_is_drawn_in_full_unless_groups_are_much_fewer() {
+        let chain = Dag::from_arcs(80, (1..80).map(|v| (v - 1, v)).collect()).unwrap();
+        let names: Vec<String> = (0..80).map(|i| format!("tool{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let star = Dag::from_arcs(80, (1..80).map(|v| (0, v)).collect()).unwrap();
+        assert!(!collapse(&star, &kinds_of(&["a"; 80]), limits(48)).in_full);
+        let mixed = Dag::from_arcs(80, (1..80).map(|v| (v / 2, v)).collect()).unwrap();
+        assert!(collapse(&mixed, &kinds_of(&names), limits(48)).in_full);
+        assert!(!collapse(&chain, &kinds_of(&["a"; 80]), limits(48)).in_full);
     }
 }

@@ -1,5 +1,4 @@
-//! The dag drawn by levels, coloured by block and numbered by order; large dags in super-nodes. Knows blocks only as
-//! the caller's groups.
+//! The dag drawn by levels: small ones task by task, large ones by kinds of job. Knows kinds only as the caller's words.
 
 use crate::ShowError;
 use crate::collapse::{self, Limits};
@@ -24,7 +23,7 @@ pub enum Direction {
 /// How much a drawing may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nodes {
-    /// So many nodes, and on each level no more than can be taken in: larger dags are collapsed.
+    /// So many groups, or twice as many single tasks where groups would be hardly fewer.
     AtMost(usize),
     /// Each task by itself, however many there are. The picture may be huge.
     EveryTask,
@@ -32,35 +31,29 @@ pub enum Nodes {
 
 impl Default for Nodes {
     fn default() -> Nodes {
-        Nodes::AtMost(200)
+        Nodes::AtMost(48)
     }
 }
 
 impl Nodes {
-    fn limits(self) -> Limits {
+    fn limits(self) -> Option<Limits> {
         match self {
-            Nodes::AtMost(nodes) => Limits {
-                nodes: nodes.max(1),
-                row: 36,
-                task_row: 60,
-                column: 40,
-            },
-            Nodes::EveryTask => Limits {
-                nodes: usize::MAX,
-                row: usize::MAX,
-                task_row: usize::MAX,
-                column: usize::MAX,
-            },
+            Nodes::AtMost(groups) => Some(Limits {
+                groups: groups.max(1),
+                tasks: 2 * groups.max(1),
+            }),
+            Nodes::EveryTask => None,
         }
     }
 }
 
 /// The figure "the dag by levels".
 ///
-/// While there are few enough tasks for [`nodes`](DagDrawing::nodes), each task is a box with its number in the order and, where it
-/// fits, its name. Larger dags are collapsed, as little as possible: tasks with the same parents and children, else
-/// groups, else groups of one kind with like surroundings, else levels. Nothing is left out: each task is in exactly
-/// one node, and the subtitle says what a node stands for.
+/// A small dag is drawn task by task: each a box with its number in the order and its name. Of a larger one the tasks of
+/// one kind become a box, "align × 500", with a bar that shows when in the order they are executed. A kind is cut where
+/// kinds would wait for each other in a circle, and where it hides most of the dag; kinds that follow each other one to
+/// one share a box. Nothing is left out: each task is in exactly one box, the wider the more tasks, and each arc lies
+/// inside a box or is counted in the thickness of a line.
 ///
 /// ```
 /// use cairn_dag::{Dag, TaskId};
@@ -70,8 +63,7 @@ impl Nodes {
 /// let figure = DagDrawing {
 ///     names: &["fetch", "align", "sort", "report"],
 ///     order: &order,
-///     groups: &[0, 1, 1, 1],
-///     group_labels: &["W(1,2)", "M(1,2)"],
+///     kinds: &["curl", "bwa", "samtools", "multiqc"],
 ///     ..DagDrawing::new("diamond", &diamond)
 /// }
 /// .draw()?;
@@ -88,13 +80,10 @@ pub struct DagDrawing<'a> {
     pub names: &'a [&'a str],
     /// All tasks in the order of the schedule; or empty: nodes then carry no numbers.
     pub order: &'a [TaskId],
-    /// The group (block) of each task; or empty. A block's tasks are best those that are executed *for* it: the tasks
-    /// whose children lie in it, and its sinks that are sinks of the dag.
-    pub groups: &'a [u32],
-    /// The kind of each group, as in "M(3,2)", by group number; may be shorter than the groups are many.
-    pub group_labels: &'a [&'a str],
-    /// What one group is called.
-    pub group_word: &'a str,
+    /// The kind of job of each task, in words; or empty.
+    pub kinds: &'a [&'a str],
+    /// What one kind is called, and what several are.
+    pub kind_words: (&'a str, &'a str),
     /// How much the drawing may hold.
     pub nodes: Nodes,
     /// Which way the arcs run.
@@ -102,16 +91,15 @@ pub struct DagDrawing<'a> {
 }
 
 impl<'a> DagDrawing<'a> {
-    /// A drawing without names, numbers and groups, to be filled in.
+    /// A drawing without names, numbers and kinds, to be filled in.
     pub fn new(title: &'a str, dag: &'a Dag) -> DagDrawing<'a> {
         DagDrawing {
             title,
             dag,
             names: &[],
             order: &[],
-            groups: &[],
-            group_labels: &[],
-            group_word: "block",
+            kinds: &[],
+            kind_words: ("kind of job", "kinds of job"),
             nodes: Nodes::default(),
             direction: Direction::Auto,
         }
@@ -123,21 +111,18 @@ impl<'a> DagDrawing<'a> {
     /// [`ShowError::WrongLength`], [`ShowError::NotAnOrder`] if the lists do not fit the dag.
     pub fn draw(&self) -> Result<Figure, ShowError> {
         let facts = Facts::new(self)?;
-        let collapsed = collapse::collapse(&facts.whole, self.nodes.limits());
+        let collapsed = match self.nodes.limits() {
+            Some(limits) => collapse::collapse(self.dag, &facts.kinds, limits),
+            None => collapse::in_full(self.dag, &facts.kinds),
+        };
         let ordered = Ordered::new(&collapsed.dag, &collapsed.level);
         let nodes = facts.nodes(&collapsed);
         let colours = facts.colours(&collapsed, &nodes);
         let sheet = Sheet::best(self.direction, &ordered, &nodes);
-        let subtitle = facts.subtitle(&collapsed, &colours);
-        let legend = facts.legend(&nodes, &colours);
-        Ok(sheet.draw(
-            self.title,
-            &subtitle,
-            &legend,
-            &collapsed.dag,
-            &nodes,
-            &colours,
-        ))
+        let subtitle = facts.subtitle(&collapsed);
+        let legend = facts.legend(&collapsed, &nodes, &colours);
+        let figure = sheet.draw(self.title, &subtitle, &legend, &collapsed, &nodes, &colours);
+        Ok(figure.with_index(facts.index(&collapsed), !self.order.is_empty()))
     }
 }
 

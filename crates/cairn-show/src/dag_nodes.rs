@@ -1,21 +1,23 @@
 //! What each box of a dag drawing says and how it is coloured. Knows nothing of places on the page.
 
-use crate::collapse::{Collapsed, Detail, Whole, common_name};
+use crate::collapse::{Collapsed, Group, Stage};
 use crate::dag_drawing::DagDrawing;
+use crate::kinds::Kinds;
 use crate::layout::depths;
 use crate::legend::Sample;
 use crate::palette::{FILLS, PAPER, Rgb};
 use crate::{ShowError, text};
 use cairn_dag::TaskId;
 
+/// Into how many stretches of the order the strip of a box is divided.
+pub(crate) const STRETCHES: usize = 40;
+/// Colours of kinds are explained while they are no more than this.
+const EXPLAINED: usize = 8;
+
 /// What is known of the tasks, checked.
 pub(crate) struct Facts<'a> {
     input: &'a DagDrawing<'a>,
-    pub(crate) whole: Whole<'a>,
-    /// The caller's number of each dense group.
-    group_id: Vec<u32>,
-    /// The dense group of tasks without parents and children, which are in no block, if there are several.
-    loose: Option<u32>,
+    pub(crate) kinds: Kinds,
     /// Step of each task, from 1; empty without an order.
     step: Vec<u32>,
     /// Longest path from a source.
@@ -24,18 +26,18 @@ pub(crate) struct Facts<'a> {
 
 /// A node as it will be drawn.
 pub(crate) struct Node {
-    /// Number in the order; empty for none or for several tasks.
+    /// Number in the order; empty for none or for groups.
     pub(crate) number: String,
-    /// First line: name or kind.
-    pub(crate) label: String,
-    /// Second line, for several tasks.
-    pub(crate) detail: String,
+    /// What the box says, line by line.
+    pub(crate) lines: Vec<String>,
     /// What hovering tells.
     pub(crate) tip: String,
-    /// Drawn as a stack: stands for several like things.
+    /// Drawn as a stack: stands for several tasks.
     pub(crate) stacked: bool,
     /// Its tasks as a share of the largest node's, if the width is to show that.
     pub(crate) bulk: Option<f64>,
+    /// For each stretch of the order the share of its steps that belong to this node; empty for single tasks.
+    pub(crate) strip: Vec<f64>,
     /// What decides the colour.
     pub(crate) colour_key: u32,
     first_step: u32,
@@ -45,17 +47,10 @@ impl<'a> Facts<'a> {
     /// Checks that the lists fit together.
     pub(crate) fn new(input: &'a DagDrawing<'a>) -> Result<Facts<'a>, ShowError> {
         check_lengths(input)?;
-        let step = steps(input.order)?;
-        let mut group_id = input.groups.to_vec();
-        group_id.sort_unstable();
-        group_id.dedup();
-        let (whole, loose) = grouped(input, &group_id);
         Ok(Facts {
             input,
-            whole,
-            group_id,
-            loose,
-            step,
+            kinds: Kinds::new(input.dag.len(), input.kinds),
+            step: steps(input.order)?,
             depth: depths(input.dag),
         })
     }
@@ -67,162 +62,86 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The kind the caller gave a group; empty if none.
-    fn kind_of(&self, group: u32) -> String {
-        match self.group_id.get(group as usize) {
-            Some(&id) => text::clean(label_of(self.input, id)),
-            None => "isolated tasks".to_owned(),
+    /// The names of all tasks with the node each is in, in the order of the schedule.
+    pub(crate) fn index(&self, collapsed: &Collapsed) -> Vec<(u32, String)> {
+        let mut node = vec![0u32; self.input.dag.len()];
+        for (group, i) in collapsed.groups.iter().zip(0..) {
+            group.members.iter().for_each(|t| node[t.index()] = i);
         }
-    }
-
-    /// "block 7"; empty for the isolated tasks.
-    fn number_of(&self, group: u32) -> String {
-        let word = text::clean(self.input.group_word);
-        let id = self.group_id.get(group as usize);
-        id.map_or(String::new(), |&id| format!("{word} {}", u64::from(id) + 1))
-    }
-
-    /// "M(3,2)", or "block 7" if the caller gave no kind.
-    fn group_label(&self, group: u32) -> String {
-        let kind = self.kind_of(group);
-        if kind.is_empty() {
-            self.number_of(group)
-        } else {
-            kind
+        let entry = |task: TaskId| (node[task.index()], self.name(task));
+        match self.input.order {
+            [] => self.input.dag.tasks().map(entry).collect(),
+            order => order.iter().map(|&task| entry(task)).collect(),
         }
-    }
-
-    /// "M(3,2)", or "block" if the caller gave no kind.
-    fn kind_label(&self, group: u32) -> String {
-        let kind = self.kind_of(group);
-        if kind.is_empty() {
-            text::clean(self.input.group_word)
-        } else {
-            kind
-        }
-    }
-
-    /// "M(3,2), block 7".
-    fn unique_group_label(&self, group: u32) -> String {
-        let parts = [self.kind_of(group), self.number_of(group)];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join(", ")
-    }
-
-    fn group_count(&self, members: &[TaskId]) -> usize {
-        let mut groups: Vec<u32> = members
-            .iter()
-            .map(|t| self.whole.group[t.index()])
-            .collect();
-        groups.sort_unstable();
-        groups.dedup();
-        groups.len()
     }
 
     /// The boxes of a collapsed dag.
     pub(crate) fn nodes(&self, collapsed: &Collapsed) -> Vec<Node> {
-        let mut nodes: Vec<Node> = (0..collapsed.dag.len())
-            .map(|i| self.node(collapsed, i))
+        let most = collapsed
+            .groups
+            .iter()
+            .map(|g| g.members.len())
+            .max()
+            .unwrap_or(1) as f64;
+        let mut nodes: Vec<Node> = (collapsed.groups.iter().enumerate())
+            .map(|(i, group)| match collapsed.in_full {
+                true => self.task(group.members[0]),
+                false => {
+                    let mut node = self.group(collapsed, group);
+                    node.bulk = Some((group.members.len() as f64 / most).sqrt());
+                    if self.kinds.names.len() == 1 {
+                        node.colour_key = i as u32;
+                    }
+                    node
+                }
+            })
             .collect();
-        if matches!(collapsed.detail, Detail::Levels | Detail::Bands) {
-            let most = collapsed.members.iter().map(Vec::len).max().unwrap_or(1) as f64;
-            for (node, members) in nodes.iter_mut().zip(&collapsed.members) {
-                node.bulk = Some(members.len() as f64 / most);
+        let first_lines: Vec<String> = nodes.iter().map(|n| n.lines.join(" ")).collect();
+        if !collapsed.in_full {
+            for (i, node) in nodes.iter_mut().enumerate() {
+                node.tip += &neighbours(collapsed, i as u32, &first_lines);
             }
         }
         nodes
     }
 
-    fn node(&self, collapsed: &Collapsed, index: usize) -> Node {
-        let members = &collapsed.members[index];
-        let steps = || {
-            members
-                .iter()
-                .filter_map(|t| self.step.get(t.index()).copied())
+    fn task(&self, task: TaskId) -> Node {
+        let step = self.step.get(task.index()).copied().unwrap_or(0);
+        let number = if step > 0 {
+            text::grouped(step.into())
+        } else {
+            String::new()
         };
-        let (first_step, last_step) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
-        let group = self.whole.group[members[0].index()];
-        let mut node = Node {
-            number: String::new(),
-            label: String::new(),
-            detail: String::new(),
-            tip: String::new(),
+        let colour_key = match self.kinds.names.len() {
+            1 => self.depth[task.index()],
+            _ => self.kinds.of[task.index()],
+        };
+        Node {
+            number,
+            lines: vec![self.name(task)],
+            tip: self.task_tip(task),
             stacked: false,
             bulk: None,
-            colour_key: self.colour_key(collapsed.detail, group),
-            first_step,
-        };
-        if let [task] = members[..] {
-            node.number = if first_step > 0 {
-                text::grouped(first_step.into())
-            } else {
-                String::new()
-            };
-            node.label = self.name(task);
-            node.tip = self.task_tip(task);
-            return node;
-        }
-        let groups = if self.whole.groups > 0 {
-            self.group_count(members)
-        } else {
-            0
-        };
-        let names = || {
-            members
-                .iter()
-                .map(|t| self.input.names.get(t.index()).copied().unwrap_or("task"))
-        };
-        let several =
-            |count: usize, what: String| format!("{} × {what}", text::grouped(count as u64));
-        (node.label, node.stacked) = match collapsed.detail {
-            Detail::Tasks | Detail::Twins => (several(members.len(), common_name(names())), true),
-            Detail::Alike if groups == 0 => (several(members.len(), common_name(names())), true),
-            Detail::Groups | Detail::GroupLevels => {
-                (self.group_label(group), self.loose == Some(group))
-            }
-            Detail::Alike if groups == 1 => (self.group_label(group), self.loose == Some(group)),
-            Detail::Alike => (several(groups, self.kind_label(group)), true),
-            Detail::Levels | Detail::Bands => (self.level_label(members), false),
-        };
-        node.detail = text::counted(members.len(), "task", "tasks");
-        if first_step > 0 {
-            let closed = (last_step - first_step) as usize + 1 == members.len();
-            let dash = if closed { "–" } else { "…" };
-            node.detail += &format!(
-                ", {}{dash}{}",
-                text::grouped(first_step.into()),
-                text::grouped(last_step.into())
-            );
-        }
-        node.tip = self.super_tip(&node, members, groups, (first_step, last_step));
-        node
-    }
-
-    fn level_label(&self, members: &[TaskId]) -> String {
-        let depths = || members.iter().map(|t| self.depth[t.index()] + 1);
-        let (low, high) = (depths().min().unwrap_or(0), depths().max().unwrap_or(0));
-        let [low_text, high_text] = [low, high].map(|l| text::grouped(l.into()));
-        if low == high {
-            format!("level {low_text}")
-        } else {
-            format!("levels {low_text}–{high_text}")
+            strip: Vec::new(),
+            colour_key,
+            first_step: step,
         }
     }
 
     fn task_tip(&self, task: TaskId) -> String {
         let mut lines = vec![self.name(task)];
+        let kind = &self.kinds.names[self.kinds.of[task.index()] as usize];
+        if self.kinds.names.len() > 1 && *kind != lines[0] {
+            lines.push(format!("kind: {kind}"));
+        }
         if let Some(&step) = self.step.get(task.index()) {
             let of = text::grouped(self.step.len() as u64);
             lines.push(format!(
-                "executed as number {} of {of}",
+                "number {} of {of} in the order",
                 text::grouped(step.into())
             ));
         }
-        if self.whole.groups > 0 {
-            let group = self.whole.group[task.index()];
-            lines.push(self.unique_group_label(group));
-        }
-        let dag = self.whole.dag;
+        let dag = self.input.dag;
         lines.push(format!(
             "level {}, {}, {}",
             text::grouped(u64::from(self.depth[task.index()]) + 1),
@@ -232,33 +151,170 @@ impl<'a> Facts<'a> {
         lines.join("\n")
     }
 
-    fn super_tip(
-        &self,
-        node: &Node,
-        members: &[TaskId],
-        groups: usize,
-        steps: (u32, u32),
-    ) -> String {
-        let mut lines = vec![
-            node.label.clone(),
-            text::counted(members.len(), "task", "tasks"),
-        ];
-        if groups > 1 {
-            lines.push(format!(
-                "{} {}s",
-                text::grouped(groups as u64),
-                text::clean(self.input.group_word)
-            ));
-        } else if groups == 1 {
-            lines.push(self.unique_group_label(self.whole.group[members[0].index()]));
+    fn group(&self, collapsed: &Collapsed, group: &Group) -> Node {
+        let lines = self.label(collapsed, group);
+        let steps = || {
+            group
+                .members
+                .iter()
+                .filter_map(|t| self.step.get(t.index()).copied())
+        };
+        Node {
+            number: String::new(),
+            tip: self.group_tip(collapsed, group, &lines),
+            lines,
+            stacked: group.members.len() > 1,
+            bulk: None,
+            strip: self.strip(group),
+            colour_key: group.stages[0].kinds[0].0,
+            first_step: steps().min().unwrap_or(0),
         }
-        if steps.0 > 0 {
-            let [first, last] = [steps.0, steps.1].map(|s| text::grouped(s.into()));
-            lines.push(format!(
-                "the first is executed as number {first}, the last as number {last}"
-            ));
+    }
+
+    /// "mDiffFit × 16,058", "align → sort × 500", the name of a single task.
+    fn label(&self, collapsed: &Collapsed, group: &Group) -> Vec<String> {
+        let one_kind = collapsed.kinds.names.len() == 1;
+        if group.members.len() == 1 {
+            return vec![self.single(collapsed, group.members[0], &group.stages[0])];
         }
-        let shown: Vec<String> = members.iter().take(4).map(|&t| self.name(t)).collect();
+        let first = &group.stages[0];
+        let mut lines: Vec<String> = Vec::new();
+        for (i, stage) in group.stages.iter().enumerate() {
+            if stage.items == 1 && stage.tasks == 1 && one_kind {
+                lines.push(self.name(group.members[i.min(group.members.len() - 1)]));
+            } else {
+                lines.extend(main_kinds(stage).map(|k| collapsed.kinds.names[k as usize].clone()));
+            }
+        }
+        for line in lines.iter_mut().skip(1) {
+            line.insert_str(0, "→ ");
+        }
+        const MOST_LINES: usize = 4;
+        if lines.len() > MOST_LINES {
+            let left_out = lines.len() - MOST_LINES + 1;
+            lines.splice(
+                MOST_LINES - 2..lines.len() - 1,
+                [format!("→ … {left_out} more")],
+            );
+        }
+        let last = lines.last_mut().expect("there is a stage");
+        let times = if group.stages.len() > 1 {
+            first.items
+        } else {
+            first.kinds[0].1
+        };
+        if times > 1 {
+            *last += &format!(" × {}", text::grouped(times as u64));
+        }
+        if let [stage] = &group.stages[..]
+            && stage.kinds.len() == 1
+            && stage.items < stage.tasks
+        {
+            lines.push(match stage.items {
+                1 => "in one chain".to_owned(),
+                many => format!("in {} chains", text::grouped(many as u64)),
+            });
+        }
+        // Of a mixture the next two telling kinds are named, if they are any considerable part of it.
+        let (mut named, mut rest) = (0, 0);
+        for stage in &group.stages {
+            let main: Vec<u32> = main_kinds(stage).collect();
+            for (i, &(kind, count)) in stage.kinds.iter().enumerate() {
+                if main.contains(&kind) {
+                    continue;
+                }
+                if i < stage.telling && named < 2 && 2 * count > times && count > 4 {
+                    let name = &collapsed.kinds.names[kind as usize];
+                    lines.push(format!("{name} × {}", text::grouped(count as u64)));
+                    named += 1;
+                } else {
+                    rest += count;
+                }
+            }
+        }
+        if rest > 0 {
+            lines.push(format!("+ {}", text::counted(rest, "other", "others")));
+        }
+        lines
+    }
+
+    /// A single task goes by its kind if no other task is of that kind, else by its name.
+    fn single(&self, collapsed: &Collapsed, task: TaskId, stage: &Stage) -> String {
+        let kind = stage.kinds[0].0;
+        let alone = collapsed
+            .kinds
+            .of
+            .iter()
+            .filter(|&&k| k == kind)
+            .nth(1)
+            .is_none();
+        if alone && (self.input.names.is_empty() || !self.input.kinds.is_empty()) {
+            return collapsed.kinds.names[kind as usize].clone();
+        }
+        // Of NF:ALIGN:BWA the last word tells the most.
+        let name = self.name(task);
+        match name.rsplit_once(':') {
+            Some((_, last)) if !last.is_empty() && !name.contains(' ') => last.to_owned(),
+            _ => name,
+        }
+    }
+
+    /// The share of each stretch of the order that belongs to the group.
+    fn strip(&self, group: &Group) -> Vec<f64> {
+        if self.step.is_empty() {
+            return Vec::new();
+        }
+        let all = self.step.len();
+        let stretch = |step: usize| step * STRETCHES / all;
+        let (mut own, mut total) = (vec![0.0; STRETCHES], vec![0.0; STRETCHES]);
+        (0..all).for_each(|step| total[stretch(step)] += 1.0);
+        for task in &group.members {
+            own[stretch(self.step[task.index()] as usize - 1)] += 1.0;
+        }
+        own.iter()
+            .zip(&total)
+            .map(|(own, all): (&f64, &f64)| own / all.max(1.0))
+            .collect()
+    }
+
+    fn group_tip(&self, collapsed: &Collapsed, group: &Group, label: &[String]) -> String {
+        let mut lines = vec![label.join(" ")];
+        let members = &group.members;
+        let levels = || members.iter().map(|t| u64::from(self.depth[t.index()]) + 1);
+        let (low, high) = (levels().min().unwrap_or(0), levels().max().unwrap_or(0));
+        let level = match low == high {
+            true => format!("level {}", text::grouped(low)),
+            false => format!("levels {}–{}", text::grouped(low), text::grouped(high)),
+        };
+        lines.push(format!(
+            "{}, {level}",
+            text::counted(members.len(), "task", "tasks")
+        ));
+        let mut kinds: Vec<(u32, usize)> =
+            group.stages.iter().flat_map(|s| s.kinds.clone()).collect();
+        if kinds.len() > 1 {
+            kinds.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
+            let shown = kinds.iter().take(6).map(|&(kind, count)| {
+                format!(
+                    "{} × {}",
+                    collapsed.kinds.names[kind as usize],
+                    text::grouped(count as u64)
+                )
+            });
+            let shown: Vec<String> = shown.collect();
+            let more = if kinds.len() > 6 { ", …" } else { "" };
+            lines.push(format!("{}{more}", shown.join(", ")));
+        }
+        let steps = || members.iter().filter_map(|t| self.step.get(t.index()));
+        if let (Some(&first), Some(&last)) = (steps().min(), steps().max()) {
+            let [first, last, all] =
+                [first.into(), last.into(), self.step.len() as u64].map(text::grouped);
+            lines.push(match first == last {
+                true => format!("number {first} of {all} in the order"),
+                false => format!("numbers {first} to {last} of {all} in the order"),
+            });
+        }
+        let shown: Vec<String> = members.iter().take(3).map(|&t| self.name(t)).collect();
         let more = if members.len() > shown.len() {
             ", …"
         } else {
@@ -266,16 +322,6 @@ impl<'a> Facts<'a> {
         };
         lines.push(format!("{}{more}", shown.join(", ")));
         lines.join("\n")
-    }
-
-    /// Groups have colours of their own until groups are merged; then kinds have.
-    fn colour_key(&self, detail: Detail, group: u32) -> u32 {
-        match detail {
-            _ if self.whole.groups == 0 => 0,
-            Detail::Tasks | Detail::Twins | Detail::Groups | Detail::GroupLevels => group,
-            Detail::Alike => self.whole.kind[group as usize],
-            Detail::Levels | Detail::Bands => 0,
-        }
     }
 
     /// A colour for each key: all different if there are enough, else neighbours differ where possible.
@@ -322,78 +368,49 @@ impl<'a> Facts<'a> {
         }
         Colours {
             fill: fill.into_iter().map(|c| FILLS[c.unwrap_or(0)]).collect(),
-            repeated: distinct > FILLS.len(),
-            by_kind: collapsed.detail == Detail::Alike,
-            shown: self.whole.groups > 0
-                && !matches!(collapsed.detail, Detail::Levels | Detail::Bands),
+            distinct,
         }
     }
 
-    /// Counts, and what a box stands for.
-    pub(crate) fn subtitle(&self, collapsed: &Collapsed, colours: &Colours) -> String {
-        let dag = self.whole.dag;
-        let word = text::clean(self.input.group_word);
+    /// Counts, and how to read the boxes.
+    pub(crate) fn subtitle(&self, collapsed: &Collapsed) -> String {
+        let dag = self.input.dag;
         let mut counts = vec![
             text::counted(dag.len(), "task", "tasks"),
             text::counted(dag.arc_count(), "arc", "arcs"),
         ];
-        if self.whole.groups > 0 {
-            let in_groups: Vec<TaskId> = dag
-                .tasks()
-                .filter(|t| Some(self.whole.group[t.index()]) != self.loose)
-                .collect();
-            counts.push(text::counted(
-                self.group_count(&in_groups),
-                &word,
-                &format!("{word}s"),
-            ));
+        if self.kinds.names.len() > 1 {
+            let (one, many) = self.input.kind_words;
+            let (one, many) = (text::clean(one), text::clean(many));
+            counts.push(text::counted(self.kinds.names.len(), &one, &many));
         }
         let mut notes = vec![counts.join(", ")];
-        notes.extend(self.box_note(collapsed, &word));
-        if !self.step.is_empty() {
-            notes.push("numbers: place in the order".to_owned());
-        }
-        if colours.shown && colours.repeated {
-            let what = if colours.by_kind {
-                "kinds"
-            } else {
-                &format!("{word}s")
+        if collapsed.in_full {
+            if !self.step.is_empty() {
+                notes.push("numbers: place in the order".to_owned());
+            }
+        } else {
+            let what = match self.kinds.names.len() {
+                1 => "group of tasks in like places".to_owned(),
+                _ => text::clean(self.input.kind_words.0),
             };
-            notes.push(format!(
-                "colours repeat, but differ between neighbouring {what} where possible"
-            ));
+            notes.push(format!("each box is a {what}, the wider the more tasks"));
+            if !self.step.is_empty() {
+                notes.push("the bar in a box shows when in the order its tasks are executed, from left to right".to_owned());
+            }
         }
         notes.join("; ")
     }
 
-    /// What a box stands for, unless it is a task.
-    fn box_note(&self, collapsed: &Collapsed, word: &str) -> Option<String> {
-        let all: Vec<TaskId> = self.whole.dag.tasks().collect();
-        let note = match collapsed.detail {
-            Detail::Tasks => return None,
-            Detail::Twins => "tasks with the same parents and children are one box".to_owned(),
-            Detail::Groups if collapsed.dag.len() > self.group_count(&all) => {
-                format!(
-                    "each box is one {word}, or one level of it where {word}s wait for each other"
-                )
-            }
-            Detail::Groups => format!("each box is one {word}"),
-            Detail::GroupLevels => format!("each box is one level of a {word}"),
-            Detail::Alike if self.whole.groups > 0 => {
-                format!("each box is all {word}s of one kind and level with like neighbours")
-            }
-            Detail::Alike => "each box is all tasks of one level with like neighbours".to_owned(),
-            Detail::Levels => "each box is one level, the wider the more tasks".to_owned(),
-            Detail::Bands => {
-                "each box is a band of successive levels, the wider the more tasks".to_owned()
-            }
-        };
-        Some(note)
-    }
-
-    /// What the colours mean, unless they repeat.
-    pub(crate) fn legend(&self, nodes: &[Node], colours: &Colours) -> Vec<(Sample, String)> {
-        if !colours.shown || colours.repeated {
+    /// What the colours mean, where the boxes do not say it and there are few.
+    pub(crate) fn legend(
+        &self,
+        collapsed: &Collapsed,
+        nodes: &[Node],
+        colours: &Colours,
+    ) -> Vec<(Sample, String)> {
+        let kinds = self.kinds.names.len();
+        if !collapsed.in_full || kinds < 2 || kinds == nodes.len() || colours.distinct > EXPLAINED {
             return Vec::new();
         }
         let mut first: Vec<(u32, u32)> =
@@ -401,19 +418,64 @@ impl<'a> Facts<'a> {
         first.sort_unstable();
         let mut seen = vec![false; colours.fill.len()];
         first.retain(|&(_, key)| !std::mem::replace(&mut seen[key as usize], true));
-        (first.iter())
-            .map(|&(_, key)| {
-                let name = if colours.by_kind {
-                    let group = self.whole.kind.iter().position(|&k| k == key).unwrap_or(0);
-                    self.kind_label(group as u32)
-                } else {
-                    self.unique_group_label(key)
-                };
-                let fill = colours.fill[key as usize];
-                (Sample::Area(tint(fill), fill), name)
-            })
-            .collect()
+        let entry = |&(_, key): &(u32, u32)| {
+            let fill = colours.fill[key as usize];
+            (
+                Sample::Area(tint(fill), fill),
+                self.kinds.names[key as usize].clone(),
+            )
+        };
+        first.iter().map(entry).collect()
     }
+}
+
+/// The kinds that a stage is called by, in the order in which its tasks follow each other: the most telling, and those
+/// of which there are about as many.
+fn main_kinds(stage: &Stage) -> impl Iterator<Item = u32> + '_ {
+    const MOST: usize = 3;
+    let most = stage.kinds[0].1;
+    let near = |count: usize| 10 * count >= 9 * most && 9 * count <= 10 * most;
+    let mut main: Vec<u32> = Vec::new();
+    for (i, &(kind, count)) in stage.kinds.iter().enumerate() {
+        let telling = i == 0 || i < stage.telling;
+        if telling && near(count) && main.len() < MOST {
+            main.push(kind);
+        }
+    }
+    stage
+        .line
+        .iter()
+        .copied()
+        .filter(move |kind| main.contains(kind))
+}
+
+/// The groups before and behind a node, with the arcs to them.
+fn neighbours(collapsed: &Collapsed, node: u32, names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut out = String::new();
+    for before in [true, false] {
+        let arcs = collapsed.dag.arcs().zip(&collapsed.arcs);
+        let mut near: Vec<(usize, u32)> = arcs
+            .filter(|((u, v), _)| if before { v.0 == node } else { u.0 == node })
+            .map(|((u, v), &count)| (count, if before { u.0 } else { v.0 }))
+            .collect();
+        near.sort_by_key(|&(count, other)| (std::cmp::Reverse(count), other));
+        let shown: Vec<String> = (near.iter().take(SHOWN))
+            .map(|&(count, other)| {
+                format!(
+                    "{} ({})",
+                    names[other as usize],
+                    text::counted(count, "arc", "arcs")
+                )
+            })
+            .collect();
+        if !shown.is_empty() {
+            let more = if near.len() > SHOWN { ", …" } else { "" };
+            let word = if before { "after" } else { "before" };
+            out += &format!("\n{word} {}{more}", shown.join(", "));
+        }
+    }
+    out
 }
 
 /// Whether every list is empty or has one entry a task.
@@ -422,7 +484,7 @@ fn check_lengths(input: &DagDrawing<'_>) -> Result<(), ShowError> {
     let lists = [
         ("names of tasks", input.names.len()),
         ("tasks in the order", input.order.len()),
-        ("groups of tasks", input.groups.len()),
+        ("kinds of tasks", input.kinds.len()),
     ];
     match lists
         .into_iter()
@@ -449,49 +511,11 @@ fn steps(order: &[TaskId]) -> Result<Vec<u32>, ShowError> {
     Ok(step)
 }
 
-/// Numbers groups and kinds densely; `group_id` are the caller's groups, sorted. Isolated tasks, if there are several,
-/// become one group of their own, whose number comes second.
-fn grouped<'a>(input: &DagDrawing<'a>, group_id: &[u32]) -> (Whole<'a>, Option<u32>) {
-    let dense = |id: &u32| group_id.binary_search(id).expect("it is in the list") as u32;
-    let mut group: Vec<u32> = input.groups.iter().map(dense).collect();
-    group.resize(input.dag.len(), 0);
-    let labels = || group_id.iter().map(|&id| label_of(input, id));
-    let mut kinds: Vec<&str> = labels().collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let mut kind: Vec<u32> = labels()
-        .map(|label| kinds.binary_search(&label).expect("it is in the list") as u32)
-        .collect();
-    let is_loose = |t: &TaskId| input.dag.is_source(*t) && input.dag.is_sink(*t);
-    let several = input.dag.tasks().filter(is_loose).nth(1).is_some();
-    let loose = (several && !input.groups.is_empty()).then_some(group_id.len() as u32);
-    if let Some(loose) = loose {
-        kind.push(kinds.len() as u32);
-        for task in input.dag.tasks().filter(is_loose) {
-            group[task.index()] = loose;
-        }
-    }
-    let whole = Whole {
-        dag: input.dag,
-        group,
-        groups: kind.len(),
-        kind,
-    };
-    (whole, loose)
-}
-
-/// The kind the caller gave a group, or nothing.
-fn label_of<'a>(input: &DagDrawing<'a>, id: u32) -> &'a str {
-    input.group_labels.get(id as usize).copied().unwrap_or("")
-}
-
 /// The colours of the boxes.
 pub(crate) struct Colours {
     /// By colour key.
     pub(crate) fill: Vec<Rgb>,
-    repeated: bool,
-    by_kind: bool,
-    shown: bool,
+    distinct: usize,
 }
 
 /// A pale ground for text, with the colour itself as border.

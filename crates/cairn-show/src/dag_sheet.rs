@@ -1,11 +1,12 @@
 //! Where the boxes and arcs of a dag drawing lie on the page, and their drawing. Knows not what they stand for.
 
+use crate::collapse::Collapsed;
 use crate::dag_drawing::Direction;
 use crate::dag_nodes::{Colours, Node, tint};
 use crate::figure::{Anchor, Canvas, Figure, Ink, Path, Place, heading};
 use crate::layout::{Gaps, Ordered};
 use crate::legend::{self, Sample};
-use crate::palette::{RULE, Rgb};
+use crate::palette::{INK, PAPER, RULE, Rgb};
 use crate::text;
 use cairn_dag::{Dag, TaskId};
 
@@ -21,47 +22,33 @@ const GAPS: Gaps = Gaps {
 /// Up to this many arcs each is its own path, so that hovering can light it up.
 const SINGLE_ARCS: usize = 3000;
 
-/// How the boxes look: which way the arcs run and whether names are shown.
+/// Which way the arcs run, and how large the boxes are.
 pub(crate) struct Sheet<'a> {
     ordered: &'a Ordered,
     down: bool,
-    named: bool,
     /// Width and height of each box.
     size: Vec<(f64, f64)>,
 }
 
 impl<'a> Sheet<'a> {
-    /// The first shape that is handy, or else the handiest.
+    /// The handier of the directions allowed.
     pub(crate) fn best(direction: Direction, ordered: &'a Ordered, nodes: &[Node]) -> Sheet<'a> {
-        let mut best: Option<(f64, Sheet<'a>)> = None;
-        let numbered = nodes.iter().all(|n| !n.number.is_empty());
-        for named in [true, false] {
-            for down in [true, false] {
-                let turned = (direction == Direction::Down && !down)
-                    || (direction == Direction::Right && down);
-                if turned || (!named && !numbered) {
-                    continue;
-                }
-                let size = nodes.iter().map(|node| box_size(node, named)).collect();
-                let sheet = Sheet {
-                    ordered,
-                    down,
-                    named,
-                    size,
-                };
-                let (width, height) = sheet.estimate();
-                let excess = (width / HANDY.0).max(height / HANDY.1);
-                let cost = if excess <= 1.0 {
-                    1.0
-                } else {
-                    excess * if named { 1.0 } else { 1.4 }
-                };
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, sheet));
-                }
-            }
+        let sheet = |down: bool| Sheet {
+            ordered,
+            down,
+            size: nodes.iter().map(box_size).collect(),
+        };
+        let excess = |sheet: &Sheet<'_>| {
+            let (width, height) = sheet.estimate();
+            (width / HANDY.0).max(height / HANDY.1).max(1.0)
+        };
+        let (down, right) = (sheet(true), sheet(false));
+        match direction {
+            Direction::Down => down,
+            Direction::Right => right,
+            Direction::Auto if excess(&down) <= excess(&right) => down,
+            Direction::Auto => right,
         }
-        best.expect("names are always tried").1
     }
 
     fn breadths(&self) -> Vec<f64> {
@@ -106,10 +93,11 @@ impl<'a> Sheet<'a> {
         title: &str,
         subtitle: &str,
         entries: &[(Sample, String)],
-        dag: &Dag,
+        collapsed: &Collapsed,
         nodes: &[Node],
         colours: &Colours,
     ) -> Figure {
+        let dag = &collapsed.dag;
         let (centre, extent) = self.ordered.place(&self.breadths(), GAPS);
         let thick = self.thickness();
         let gap = self.level_gaps(dag, &centre);
@@ -130,7 +118,7 @@ impl<'a> Sheet<'a> {
             start: start.iter().map(|s| s + ahead).collect(),
             thick,
         };
-        self.draw_arcs(&mut canvas, dag, &plan);
+        self.draw_arcs(&mut canvas, collapsed, &plan);
         for (i, node) in nodes.iter().enumerate() {
             let colour = colours.fill[node.colour_key as usize];
             self.draw_node(&mut canvas, i, node, &plan, colour);
@@ -157,7 +145,8 @@ impl<'a> Sheet<'a> {
             .collect()
     }
 
-    fn draw_arcs(&self, canvas: &mut Canvas, dag: &Dag, plan: &Plan) {
+    fn draw_arcs(&self, canvas: &mut Canvas, collapsed: &Collapsed, plan: &Plan) {
+        let dag = &collapsed.dag;
         let arcs = dag.arc_count();
         let opacity = [(120, 0.9), (600, 0.65), (3000, 0.45)]
             .iter()
@@ -180,17 +169,20 @@ impl<'a> Sheet<'a> {
             tail = Some(u);
             self.arc_path(&mut path, (i, u, v), plan);
             if single {
-                canvas.path(
-                    &std::mem::take(&mut path),
-                    &format!("data-a=\"{}\" data-b=\"{}\"", u.0, v.0),
-                );
+                let count = collapsed.arcs[i];
+                let thick = match count {
+                    0 | 1 => String::new(),
+                    _ => format!(" stroke-width=\"{:.1}\"", thickness(count)),
+                };
+                let ends = format!("data-a=\"{}\" data-b=\"{}\"{thick}", u.0, v.0);
+                canvas.path(&std::mem::take(&mut path), &ends);
             }
         }
         if !path.is_empty() {
             canvas.path(&path, "");
         }
         canvas.close_group();
-        self.draw_heads(canvas, dag, plan);
+        self.draw_heads(canvas, collapsed, plan);
     }
 
     /// From box to box, straight through the levels it passes and curved between them.
@@ -235,12 +227,18 @@ impl<'a> Sheet<'a> {
     }
 
     /// One arrow head for each box that has arcs coming in: they all end at its middle.
-    fn draw_heads(&self, canvas: &mut Canvas, dag: &Dag, plan: &Plan) {
+    fn draw_heads(&self, canvas: &mut Canvas, collapsed: &Collapsed, plan: &Plan) {
+        let dag = &collapsed.dag;
+        let mut most = vec![1usize; dag.len()];
+        for ((_, v), &count) in dag.arcs().zip(&collapsed.arcs) {
+            most[v.index()] = most[v.index()].max(count);
+        }
         let mut path = Path::default();
         for node in dag.tasks().filter(|&node| !dag.is_source(node)) {
             let tip = plan.start[self.ordered.level(node)] + self.inset(node, plan);
             let across = plan.centre[node.index()];
-            for (i, (side, back)) in [(0.0, 0.0), (-3.5, -7.0), (3.5, -7.0)]
+            let half = 2.7 + 0.8 * thickness(most[node.index()]);
+            for (i, (side, back)) in [(0.0, 0.0), (-half, -2.0 * half), (half, -2.0 * half)]
                 .into_iter()
                 .enumerate()
             {
@@ -267,7 +265,6 @@ impl<'a> Sheet<'a> {
             plan.start[level] + plan.thick[level] / 2.0,
         );
         let (left, top) = (x - w / 2.0, y - h / 2.0);
-        let baseline = y + 0.36 * SIZE;
         canvas.open_group(&format!("class=\"node\" data-n=\"{index}\""), &node.tip);
         let pale = tint(colour);
         let outline = |fill: Rgb| {
@@ -294,49 +291,74 @@ impl<'a> Sheet<'a> {
             };
             (place, Ink::Fixed(ground.ink()), content.to_owned())
         };
-        let mut texts = Vec::new();
-        if !node.detail.is_empty() {
-            canvas.rect(inner, &outline(pale));
-            let middle = inner[0] + inner[2] / 2.0;
-            let room = inner[2] - 8.0;
-            let rise = inner[1] + inner[3] / 2.0;
-            texts.push(text(
-                middle,
-                rise - 4.0,
-                pale,
-                &text::shorten(&node.label, SIZE, room),
-            ));
-            texts.push(text(
-                middle,
-                rise + 11.0,
-                pale,
-                &text::shorten(&node.detail, SIZE, room),
-            ));
-        } else if !self.named {
-            canvas.rect(inner, &outline(colour));
-            texts.push(text(x, baseline, colour, &node.number));
-        } else {
-            canvas.rect(inner, &outline(pale));
-            let badge = badge_width(node);
-            if badge > 0.0 {
-                canvas.rect(
-                    [left, top, badge, h],
-                    &format!("rx=\"4\" fill=\"{}\"", colour.hex()),
-                );
-                texts.push(text(left + badge / 2.0, baseline, colour, &node.number));
-            }
-            let room = w - badge - 8.0;
-            texts.push(text(
-                left + badge + (w - badge) / 2.0,
-                baseline,
-                pale,
-                &text::shorten(&node.label, SIZE, room),
-            ));
+        canvas.rect(inner, &outline(pale));
+        let badge = badge_width(node);
+        if badge > 0.0 {
+            canvas.rect(
+                [left, top, badge, h],
+                &format!("rx=\"4\" fill=\"{}\"", colour.hex()),
+            );
         }
-        for (place, ink, content) in texts {
+        draw_strip(canvas, &node.strip, inner, colour);
+        let room = inner[2] - badge - 8.0;
+        let middle = inner[0] + badge + (inner[2] - badge) / 2.0;
+        let text_height = inner[3] - strip_height(node);
+        let first = inner[1] + text_height / 2.0 - LINE * (node.lines.len() as f64 - 1.0) / 2.0
+            + 0.36 * SIZE;
+        for (i, line) in node.lines.iter().enumerate() {
+            let line = text::shorten(line, SIZE, room);
+            let (place, ink, content) = text(middle, first + LINE * i as f64, pale, &line);
+            canvas.text(place, ink, &content);
+        }
+        if badge > 0.0 {
+            let (place, ink, content) =
+                text(left + badge / 2.0, y + 0.36 * SIZE, colour, &node.number);
             canvas.text(place, ink, &content);
         }
         canvas.close_group();
+    }
+}
+
+/// When in the order the tasks of a box are executed: bars at its foot, the higher the more of the steps are its own.
+fn draw_strip(
+    canvas: &mut Canvas,
+    strip: &[f64],
+    [left, top, width, height]: [f64; 4],
+    colour: Rgb,
+) {
+    if strip.is_empty() {
+        return;
+    }
+    let (x, y, long) = (left + 5.0, top + height - STRIP - 3.0, width - 10.0);
+    canvas.rect(
+        [x, y, long, STRIP],
+        &format!("fill=\"{}\" fill-opacity=\"0.7\"", PAPER.hex()),
+    );
+    let dark = colour.towards(INK, 0.35);
+    let step = long / strip.len() as f64;
+    // Neighbouring bars of the same height, in eighths, are one.
+    let high = |share: f64| {
+        if share > 0.0 {
+            ((share * 8.0).round() / 8.0 * STRIP).max(2.0)
+        } else {
+            0.0
+        }
+    };
+    let mut from = 0;
+    for to in 1..=strip.len() {
+        if to == strip.len() || high(strip[to]) != high(strip[from]) {
+            let h = high(strip[from]);
+            if h > 0.0 {
+                let bar = [
+                    x + step * from as f64,
+                    y + STRIP - h,
+                    step * (to - from) as f64,
+                    h,
+                ];
+                canvas.rect(bar, &format!("fill=\"{}\"", dark.hex()));
+            }
+            from = to;
+        }
     }
 }
 
@@ -349,10 +371,17 @@ struct Plan {
     thick: Vec<f64>,
 }
 
-/// Width of the box with the most tasks, where width shows that.
-const BULK: f64 = 600.0;
-const LONGEST_NAME: f64 = 128.0;
-const LONGEST_LABEL: f64 = 190.0;
+/// How thick a line is that stands for so many arcs.
+fn thickness(arcs: usize) -> f64 {
+    1.1 + 0.8 * (arcs.max(1) as f64).log10()
+}
+
+/// How much wider the box with the most tasks is than its text needs.
+const BULK: f64 = 260.0;
+const LONGEST_NAME: f64 = 150.0;
+const LONGEST_LABEL: f64 = 210.0;
+const LINE: f64 = 15.0;
+const STRIP: f64 = 8.0;
 
 fn badge_width(node: &Node) -> f64 {
     if node.number.is_empty() {
@@ -362,19 +391,27 @@ fn badge_width(node: &Node) -> f64 {
     }
 }
 
-fn box_size(node: &Node, named: bool) -> (f64, f64) {
-    if !node.detail.is_empty() {
-        let label = text::width(&node.label, SIZE).max(text::width(&node.detail, SIZE));
-        let stack = if node.stacked { 3.0 } else { 0.0 };
-        let bulk = node.bulk.map_or(0.0, |share| share * BULK);
-        (
-            (label.min(LONGEST_LABEL) + 16.0 + stack).max(bulk),
-            36.0 + stack,
-        )
-    } else if named {
-        let name = text::width(&node.label, SIZE).min(LONGEST_NAME);
-        (badge_width(node) + name.max(10.0) + 12.0, 22.0)
+fn strip_height(node: &Node) -> f64 {
+    if node.strip.is_empty() {
+        0.0
     } else {
-        (text::width(&node.number, SIZE).max(10.0) + 10.0, 20.0)
+        STRIP + 3.0
     }
+}
+
+fn box_size(node: &Node) -> (f64, f64) {
+    let longest = if node.bulk.is_some() {
+        LONGEST_LABEL
+    } else {
+        LONGEST_NAME
+    };
+    let text = (node.lines.iter())
+        .map(|line| text::width(line, SIZE).min(longest))
+        .fold(10.0, f64::max);
+    let stack = if node.stacked { 3.0 } else { 0.0 };
+    let bulk = node.bulk.map_or(0.0, |share| share * BULK);
+    (
+        (badge_width(node) + text + 12.0 + stack).max(bulk + stack),
+        LINE * node.lines.len() as f64 + 7.0 + strip_height(node) + stack,
+    )
 }

@@ -15,9 +15,31 @@ pub struct Figure {
     height: f64,
     svg: String,
     labels: Vec<LabelBox>,
+    index: Vec<(u32, String)>,
+    index_is_order: bool,
 }
 
 impl Figure {
+    /// The same figure, where names can be looked for: each with the node it is in, in an order that means something.
+    pub(crate) fn with_index(self, index: Vec<(u32, String)>, index_is_order: bool) -> Figure {
+        Figure {
+            index,
+            index_is_order,
+            ..self
+        }
+    }
+
+    /// The names that can be looked for, each with the number of its node (`data-n` in the picture); empty for figures
+    /// other than dags.
+    pub fn index(&self) -> &[(u32, String)] {
+        &self.index
+    }
+
+    /// Whether the index is in the order of a schedule.
+    pub fn index_is_order(&self) -> bool {
+        self.index_is_order
+    }
+
     /// The figure's title, as given.
     pub fn title(&self) -> &str {
         &self.title
@@ -249,6 +271,8 @@ impl Canvas {
             height,
             svg,
             labels: self.labels,
+            index: Vec::new(),
+            index_is_order: false,
         }
     }
 

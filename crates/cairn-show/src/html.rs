@@ -1,8 +1,8 @@
-//! One HTML file that stands alone: figures with hover, captions, tables. Knows no file and asks the network for
+//! One HTML file that stands alone: figures with hover, zoom and search, captions, tables. Knows no file and asks the network for
 //! nothing.
 
 use crate::Figure;
-use crate::text::{clean, escape};
+use crate::text::{clean, escape, escape_into};
 use std::fmt::Write;
 
 /// A figure with the text below it.
@@ -27,8 +27,8 @@ pub struct Table<'a> {
 
 /// A page. All text is the caller's plain text and is escaped here.
 ///
-/// The page reads well without script; with it, hovering or the arrow keys tell the values of each part, and wide
-/// figures can be fitted to the window. Colours follow the reader's light or dark setting.
+/// The page reads well without script; with it, hovering or the arrow keys tell the values of each part, dags can be
+/// zoomed, moved and searched by name, and other wide figures can be fitted to the window. Colours follow the reader's light or dark setting.
 ///
 /// ```
 /// use cairn_dag::Dag;
@@ -51,7 +51,7 @@ pub struct Page<'a> {
     pub title: &'a str,
     /// First paragraph; may be empty.
     pub lead: &'a str,
-    /// Tables, shown before the figures.
+    /// Tables, shown behind the first figure.
     pub tables: &'a [Table<'a>],
     /// Figures, from top to bottom.
     pub figures: &'a [Captioned<'a>],
@@ -83,12 +83,16 @@ impl Page<'_> {
             include_str!("page.css")
         );
         if !self.lead.is_empty() {
-            let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(self.lead));
+            push_lead(&mut out, self.lead);
+        }
+        let (first, others) = self.figures.split_at(self.figures.len().min(1));
+        for captioned in first {
+            push_figure(&mut out, captioned);
         }
         for table in self.tables {
             push_table(&mut out, table);
         }
-        for captioned in self.figures {
+        for captioned in others {
             push_figure(&mut out, captioned);
         }
         if !self.footer.is_empty() {
@@ -101,6 +105,48 @@ impl Page<'_> {
         );
         out
     }
+}
+
+/// The lead, folded away where it is long: the page is to open on its first figure.
+fn push_lead(out: &mut String, lead: &str) {
+    const LONGEST: usize = 300;
+    let _ = match lead.char_indices().nth(LONGEST) {
+        None => writeln!(out, "<p class=\"lead\">{}</p>", escape(lead)),
+        Some((end, _)) => writeln!(
+            out,
+            "<details class=\"lead\"><summary>{}…</summary><p>{}</p></details>",
+            escape(&lead[..end]),
+            escape(lead)
+        ),
+    };
+}
+
+/// The names that can be looked for, and the tools to do so. The names are text of a template: nothing is drawn of it.
+fn push_index(out: &mut String, figure: &Figure) {
+    out.push_str(
+        "<div class=\"tools\" hidden><label>find <input type=\"search\" placeholder=\"name of a task or kind of job\"></label>\n\
+         <button type=\"button\" data-zoom=\"in\" aria-label=\"zoom in\">+</button>\n\
+         <button type=\"button\" data-zoom=\"out\" aria-label=\"zoom out\">−</button>\n\
+         <button type=\"button\" data-zoom=\"fit\">whole picture</button>\n\
+         <output></output><span class=\"keys\">wheel or + − 0 to zoom, drag to move, arrow keys to read, / to find</span></div>\n",
+    );
+    let ordered = if figure.index_is_order() {
+        " data-ordered"
+    } else {
+        ""
+    };
+    let _ = write!(out, "<template{ordered}>");
+    let mut last = None;
+    for (node, name) in figure.index() {
+        if last != Some(node) {
+            let _ = write!(out, "{node}");
+            last = Some(node);
+        }
+        out.push(' ');
+        escape_into(out, &name.replace('\n', " "));
+        out.push('\n');
+    }
+    out.push_str("</template>\n");
 }
 
 fn push_table(out: &mut String, table: &Table<'_>) {
@@ -159,7 +205,10 @@ fn is_number(cell: &str) -> bool {
 fn push_figure(out: &mut String, captioned: &Captioned<'_>) {
     let fitted = captioned.figure.width() <= FITTED;
     out.push_str("<figure>\n");
-    if !fitted {
+    let found = !captioned.figure.index().is_empty();
+    if found {
+        push_index(out, captioned.figure);
+    } else if !fitted {
         out.push_str("<button type=\"button\" data-fit aria-pressed=\"false\" hidden>fit to width</button>\n");
     }
     let _ = write!(
@@ -168,6 +217,9 @@ fn push_figure(out: &mut String, captioned: &Captioned<'_>) {
         if fitted { " fit" } else { "" },
         captioned.figure.svg()
     );
+    if found {
+        out.push_str("<ol class=\"found\" hidden></ol>\n");
+    }
     if !captioned.caption.is_empty() {
         let _ = writeln!(
             out,

@@ -4,22 +4,31 @@
 //! Every figure is a struct of borrowed data with a `draw` method that gives a [`Figure`]; [`Page`] binds figures and
 //! tables into one HTML file. All output is deterministic.
 
+mod absorb;
 mod axis;
+mod circles;
 mod collapse;
 mod curves;
 mod dag_drawing;
 mod dag_nodes;
 mod dag_sheet;
 mod error;
+mod fewer;
 mod figure;
 mod heat_map;
 mod html;
+mod inside;
 mod intervals;
+mod kinds;
+mod knots;
 mod layout;
 mod legend;
 mod palette;
+mod partition;
+mod phases;
 mod png;
 mod text;
+mod ties;
 mod tradeoff;
 
 pub use curves::{EligibilityCurves, Series};

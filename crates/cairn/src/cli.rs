@@ -18,7 +18,7 @@ Examples:
   cairn convert in.dax out.dag       from one format to another
   cairn gen airsn 250 -o airsn.dag   a dag from the literature
   cairn simulate workflow.dag        what the order is worth on workers that come and go
-  cairn show workflow.dag -o x.html  pictures: eligible tasks under the bound, the dag by blocks
+  cairn show workflow.dag -o x.html  pictures: the dag by kinds of job, eligible tasks under the bound
 
 A file named '-' is standard input; .gz and .zst are read directly.
 Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 3 `verify` could not prove everything, 130 interrupted.";
@@ -614,8 +614,10 @@ pub(crate) struct Show {
 pub(crate) enum Drawing {
     /// Eligible tasks after each executed task, under the certified bound
     Curves,
-    /// The dag by levels, coloured by block, numbered by order
+    /// The dag by levels: small ones task by task, large ones by kinds of job
     Dag,
+    /// The same by the blocks of the theory
+    Blocks,
     /// Area against peak memory
     Tradeoff,
     /// Everything; HTML only

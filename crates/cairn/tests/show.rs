@@ -31,7 +31,8 @@ fn every_figure_in_every_form() {
         let file = made(folder.path(), family);
         for (what, words) in [
             ("curves", "tasks executed"),
-            ("dag", "block"),
+            ("dag", "arcs"),
+            ("blocks", "arcs"),
             ("tradeoff", "peak memory (open results)"),
         ] {
             let [svg, png, html] =

@@ -9,7 +9,7 @@ use crate::input::{self, Read};
 use crate::limits;
 use crate::output::Output;
 use crate::screen;
-use cairn_dag::TaskId;
+use cairn_dag::{Dag, TaskId};
 use cairn_plan::{Plan, Word, cap};
 use cairn_show::{
     Captioned, DagDrawing, EligibilityCurves, Figure, Page, Series, ShowError, Table, Tradeoff,
@@ -31,7 +31,7 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
     if one_figure && settings.what == Some(Drawing::All) {
         return Err(Failure::usage(
             "SVG and PNG hold one figure, not all",
-            "write .html, or choose --what curves, dag or tradeoff",
+            "write .html, or choose --what dag, blocks, curves or tradeoff",
         ));
     }
     let read = input::read(&settings.input)?;
@@ -135,15 +135,20 @@ impl<'a> Gallery<'a> {
     /// The figures asked for, with what to see in each.
     fn figures(&self, what: Drawing) -> Result<Vec<(Figure, &'static str)>, ShowError> {
         let mut figures = Vec::new();
+        if matches!(what, Drawing::Dag | Drawing::All) {
+            let caption = "The dag by levels. Large ones are drawn by kinds of job: a box stands for all its tasks, and a line \
+                           is the thicker the more arcs it stands for.";
+            figures.push((self.dag(false)?, caption));
+        }
+        if what == Drawing::Blocks {
+            let caption =
+                "The dag by levels, each task under the kind of the block that it is executed for.";
+            figures.push((self.dag(true)?, caption));
+        }
         if matches!(what, Drawing::Curves | Drawing::All) {
             let caption = "Eligible tasks after each executed task. No order reaches above the bound; where the \
                            first order meets it, no order has more eligible tasks at that step.";
             figures.push((self.curves()?, caption));
-        }
-        if matches!(what, Drawing::Dag | Drawing::All) {
-            let caption = "The dag by levels. A task has the colour of the block that it is executed for, \
-                           and its number in the order.";
-            figures.push((self.dag()?, caption));
         }
         if matches!(what, Drawing::Tradeoff | Drawing::All) {
             let caption = "What holding more results open buys: the plan under ever tighter caps, and the other orders.";
@@ -252,31 +257,31 @@ impl<'a> Gallery<'a> {
         .draw()
     }
 
-    fn dag(&self) -> Result<Figure, ShowError> {
+    /// The dag by the kinds of its jobs, or of the blocks that its tasks are executed for.
+    fn dag(&self, by_block: bool) -> Result<Figure, ShowError> {
         let flow = &self.read.flow;
         let dag = flow.dag();
-        let survey = Survey::new(dag, &Limits::default());
-        let blocks = survey.blocks();
-        // A task is executed for the block below it; a sink belongs to the block above, if it has parents.
-        let no_block = blocks.len() as u32;
-        let group = |t: TaskId| {
-            let block = blocks.block_below(t).or_else(|| blocks.block_above(t));
-            block.map_or(no_block, |b| b.0)
+        let blocks: Vec<String> = if by_block {
+            block_kinds(dag)
+        } else {
+            Vec::new()
         };
-        let groups: Vec<u32> = dag.tasks().map(group).collect();
-        let mut labels: Vec<String> = (blocks.blocks())
-            .map(|b| survey.kind(b).to_string())
-            .collect();
-        labels.push("single".to_owned());
-        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let kinds: Vec<&str> = match by_block {
+            true => blocks.iter().map(String::as_str).collect(),
+            false => dag.tasks().map(|t| flow.kind(t)).collect(),
+        };
         let names: Vec<_> = dag.tasks().map(|t| flow.shown(t)).collect();
-        let names: Vec<&str> = names.iter().map(|n| &**n).collect();
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         let order = self.shown.first().map_or(&[][..], |s| &s.order);
         DagDrawing {
             names: &names,
             order,
-            groups: &groups,
-            group_labels: &labels,
+            kinds: &kinds,
+            kind_words: if by_block {
+                ("kind of block", "kinds of block")
+            } else {
+                ("kind of job", "kinds of job")
+            },
             ..DagDrawing::new(self.title(), dag)
         }
         .draw()
@@ -312,4 +317,17 @@ impl<'a> Gallery<'a> {
         }
         .draw()
     }
+}
+
+/// The kind of the block that each task is executed for: the one below it, or for a sink the one above.
+fn block_kinds(dag: &Dag) -> Vec<String> {
+    let survey = Survey::new(dag, &Limits::default());
+    let blocks = survey.blocks();
+    let kind = |task: TaskId| {
+        let block = blocks
+            .block_below(task)
+            .or_else(|| blocks.block_above(task));
+        block.map_or("isolated".to_owned(), |b| survey.kind(b).to_string())
+    };
+    dag.tasks().map(kind).collect()
 }

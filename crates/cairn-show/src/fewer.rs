@@ -1,0 +1,193 @@
+//! Merges the nodes of a small dag until there are few enough, the least ones first. Knows nodes by weight and kind.
+
+use crate::partition::Parts;
+use cairn_dag::{Dag, TaskId};
+use std::collections::BTreeMap;
+
+/// When to stop merging.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Enough {
+    /// No more nodes than this.
+    pub(crate) most: usize,
+    /// Nodes lighter than this are merged, too,
+    pub(crate) least: usize,
+    /// as long as there are more than so many.
+    pub(crate) few: usize,
+}
+
+/// Merges until there are few enough.
+///
+/// The lightest node goes to a partner: one of its own kind before any other, then the lightest, then the one with the
+/// most arcs between. Two nodes may be merged if no path leads from one to the other through a third; a node's first child in
+/// a topological order is always such a partner. Time O(nodes · (nodes + arcs)).
+pub(crate) fn fewer(
+    dag: &Dag,
+    weight: &[usize],
+    kind: &[Option<u32>],
+    arcs: &BTreeMap<(u32, u32), usize>,
+    enough: Enough,
+) -> Parts {
+    let mut graph = Graph::new(dag, weight, kind, arcs);
+    while graph.alive > 1 {
+        let nodes = 0..graph.weight.len() as u32;
+        let lightest = nodes
+            .filter(|&v| graph.is_alive(v))
+            .min_by_key(|&v| (graph.weight[v as usize], v));
+        let lightest = lightest.expect("more than one node is alive");
+        let is_light = graph.weight[lightest as usize] < enough.least;
+        if graph.alive <= enough.most && !(is_light && graph.alive > enough.few) {
+            break;
+        }
+        let partner = graph.partner(lightest);
+        graph.merge(lightest, partner);
+    }
+    Parts::by_key((0..graph.host.len() as u32).map(|v| u64::from(graph.root(v))))
+}
+
+struct Graph {
+    host: Vec<u32>,
+    weight: Vec<usize>,
+    /// Kind of a node; `None` when it has several.
+    kind: Vec<Option<u32>>,
+    below: Vec<BTreeMap<u32, usize>>,
+    above: Vec<BTreeMap<u32, usize>>,
+    alive: usize,
+}
+
+impl Graph {
+    fn new(
+        dag: &Dag,
+        weight: &[usize],
+        kind: &[Option<u32>],
+        arcs: &BTreeMap<(u32, u32), usize>,
+    ) -> Graph {
+        let count = |u: TaskId, v: TaskId| arcs.get(&(u.0, v.0)).copied().unwrap_or(1);
+        let (mut below, mut above) = (
+            vec![BTreeMap::new(); dag.len()],
+            vec![BTreeMap::new(); dag.len()],
+        );
+        for (u, v) in dag.arcs() {
+            below[u.index()].insert(v.0, count(u, v));
+            above[v.index()].insert(u.0, count(u, v));
+        }
+        Graph {
+            host: (0..dag.len() as u32).collect(),
+            weight: weight.to_vec(),
+            kind: kind.to_vec(),
+            below,
+            above,
+            alive: dag.len(),
+        }
+    }
+
+    fn is_alive(&self, node: u32) -> bool {
+        self.host[node as usize] == node
+    }
+
+    fn root(&self, mut node: u32) -> u32 {
+        while self.host[node as usize] != node {
+            node = self.host[node as usize];
+        }
+        node
+    }
+
+    /// Nodes at the end of a path of at least two arcs from `node`.
+    fn far(arcs: &[BTreeMap<u32, usize>], node: u32) -> Vec<bool> {
+        let mut far = vec![false; arcs.len()];
+        let mut stack: Vec<u32> = arcs[node as usize].keys().copied().collect();
+        while let Some(at) = stack.pop() {
+            for &next in arcs[at as usize].keys() {
+                if !std::mem::replace(&mut far[next as usize], true) {
+                    stack.push(next);
+                }
+            }
+        }
+        far
+    }
+
+    fn partner(&self, node: u32) -> u32 {
+        let (down, up) = (Graph::far(&self.below, node), Graph::far(&self.above, node));
+        let (below, above) = (&self.below[node as usize], &self.above[node as usize]);
+        let lonely = below.is_empty() && above.is_empty();
+        let own = self.kind[node as usize];
+        let rank = |other: u32| {
+            let arcs = below.get(&other).or(above.get(&other)).copied();
+            let same = own.is_some() && self.kind[other as usize] == own;
+            let safe = other != node
+                && self.is_alive(other)
+                && !down[other as usize]
+                && !up[other as usize];
+            (safe && (same || arcs.is_some() || lonely)).then(|| {
+                let weight = self.weight[other as usize];
+                (
+                    !same,
+                    weight.ilog2(),
+                    std::cmp::Reverse(arcs),
+                    weight,
+                    other,
+                )
+            })
+        };
+        let best = (0..self.host.len() as u32).filter_map(rank).min();
+        best.expect("the first child, the last parent or anybody will do")
+            .4
+    }
+
+    fn merge(&mut self, gone: u32, kept: u32) {
+        let (from, to) = (gone as usize, kept as usize);
+        self.host[from] = kept;
+        self.alive -= 1;
+        self.weight[to] += self.weight[from];
+        if self.kind[from] != self.kind[to] {
+            self.kind[to] = None;
+        }
+        for down in [true, false] {
+            let (ahead, back) = if down {
+                (&mut self.below, &mut self.above)
+            } else {
+                (&mut self.above, &mut self.below)
+            };
+            for (other, count) in std::mem::take(&mut ahead[from]) {
+                back[other as usize].remove(&gone);
+                if other != kept {
+                    *ahead[to].entry(other).or_default() += count;
+                    *back[other as usize].entry(kept).or_default() += count;
+                }
+            }
+        }
+        // What was between the two is inside now.
+        self.below[to].remove(&gone);
+        self.above[to].remove(&gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn merging_keeps_the_number_asked_for_and_makes_no_circle(
+            n in 1usize..20,
+            raw in prop::collection::vec((0u32..99, 0u32..99), 0..50),
+            weight in prop::collection::vec(1usize..50, 20),
+            kind in prop::collection::vec(prop::option::of(0u32..5), 20),
+            least in 0usize..30,
+            most in 1usize..20,
+        ) {
+            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
+            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let enough = Enough { most, least, few: most / 2 };
+            let parts = fewer(&dag, &weight[..n], &kind[..n], &BTreeMap::new(), enough);
+            let mut left = vec![0; parts.count];
+            parts.of.iter().zip(&weight).for_each(|(&part, w)| left[part as usize] += w);
+            prop_assert!(parts.count <= most && parts.count >= n.min((most / 2).max(1)));
+            prop_assert!(parts.count <= (most / 2).max(1) || left.iter().all(|&w| w >= least));
+            prop_assert!(parts.count == n.min(most) || weight[..n].iter().any(|&w| w < least));
+            prop_assert!(parts.quotient(&dag).is_ok());
+        }
+    }
+}

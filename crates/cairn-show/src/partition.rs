@@ -1,0 +1,72 @@
+//! Partitions of the tasks of a dag, and the dag of their parts. Knows neither kinds nor drawing.
+
+use cairn_dag::{Dag, DagError};
+
+/// Which part each item lies in. Parts are numbered densely, in order of first appearance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) of: Vec<u32>,
+    pub(crate) count: usize,
+}
+
+impl Parts {
+    /// Each item by itself.
+    pub(crate) fn singles(items: usize) -> Parts {
+        Parts {
+            of: (0..items as u32).collect(),
+            count: items,
+        }
+    }
+
+    /// Items with equal keys together.
+    pub(crate) fn by_key(keys: impl ExactSizeIterator<Item = u64>) -> Parts {
+        let mut sorted: Vec<(u64, u32)> = keys.zip(0..).collect();
+        sorted.sort_unstable();
+        let mut first: Vec<u32> = (0..sorted.len() as u32).collect();
+        let mut leader = 0;
+        for (i, &(key, index)) in sorted.iter().enumerate() {
+            if i == 0 || sorted[i - 1].0 != key {
+                leader = index;
+            }
+            first[index as usize] = leader;
+        }
+        Parts::by_leader(&first)
+    }
+
+    /// Items with the same leader together; the leader of a part is its first item.
+    pub(crate) fn by_leader(leader: &[u32]) -> Parts {
+        let mut of = vec![0u32; leader.len()];
+        let mut count = 0;
+        for i in 0..leader.len() {
+            let first = leader[i] as usize;
+            of[i] = if first == i { count } else { of[first] };
+            count += u32::from(first == i);
+        }
+        Parts {
+            of,
+            count: count as usize,
+        }
+    }
+
+    /// The parts of parts: `coarser` divides the parts of `self`.
+    pub(crate) fn then(&self, coarser: &Parts) -> Parts {
+        Parts::by_key((self.of.iter()).map(|&part| u64::from(coarser.of[part as usize])))
+    }
+
+    /// One node for each part, an arc wherever items of two parts have one. An error if parts wait for each other in a
+    /// circle.
+    pub(crate) fn quotient(&self, dag: &Dag) -> Result<Dag, DagError> {
+        let arcs = (dag.arcs())
+            .map(|(u, v)| (self.of[u.index()], self.of[v.index()]))
+            .filter(|(a, b)| a != b);
+        Dag::from_arcs(self.count, arcs.collect())
+    }
+}
+
+/// A well-mixed 64-bit number (the finaliser of SplitMix64).
+pub(crate) fn mix(x: u64) -> u64 {
+    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
