@@ -24,6 +24,7 @@ mod names;
 mod ops;
 mod plain;
 mod reach;
+mod rest;
 mod shown;
 mod skeleton;
 

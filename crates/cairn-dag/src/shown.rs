@@ -71,7 +71,7 @@ impl Flow {
         })
     }
 
-    fn shown_names(&self) -> Option<&Names> {
+    pub(crate) fn shown_names(&self) -> Option<&Names> {
         let table = self.shown.get_or_init(|| {
             let plain = |t: TaskId| first_unplain(self.name(t)).is_none();
             match !self.has_labels() && self.dag().tasks().all(plain) {

@@ -50,7 +50,9 @@ mod wfformat;
 mod write;
 
 pub use convert::{Converted, convert};
-pub use dagman::{EditedFile, ExistingPriorities, set_dagman_priorities};
+pub use dagman::{
+    EditedFile, ExistingPriorities, is_rescue, rescue_file, rescued, set_dagman_priorities,
+};
 pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use loss::{Loss, LossKind};
@@ -58,4 +60,5 @@ pub use priority::{PriorityError, set_priorities};
 pub use problem::{Place, Problem, Report, Severity};
 pub use read::{files_of, read};
 pub use source::{Limits, Source};
+pub use suggest::closest;
 pub use write::{WriteError, write};

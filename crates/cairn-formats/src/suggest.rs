@@ -5,10 +5,7 @@ const MOST_CANDIDATES: usize = 200_000;
 
 /// The candidate that differs least from `word`, if one is close: at most a third of the letters off, case aside.
 /// Time O(candidates × length).
-pub(crate) fn closest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters: Vec<char> = word.chars().map(fold).take(64).collect();
     let allowed = (letters.len() / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;

@@ -99,6 +99,24 @@ pub(crate) struct Input {
     pub(crate) format: Option<String>,
 }
 
+/// What was executed before.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Half-run workflows")]
+pub(crate) struct Executed {
+    /// Tasks executed so far, besides those that the input calls done: names with commas between them, or @FILE with
+    /// one name a line, or @FILE with a DAGMan rescue file
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) executed: String,
+    /// Do not look for the rescue file beside a DAGMan file
+    #[arg(long)]
+    pub(crate) no_rescue: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Count and describe: tasks, arcs, levels, shortcuts, blocks
@@ -259,6 +277,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
+    pub(crate) executed: Executed,
+    #[command(flatten)]
     pub(crate) limits: Limits,
 }
 
@@ -282,6 +302,8 @@ pub(crate) struct Verify {
     /// Exit code 0 instead of 3 when something is only asserted
     #[arg(long)]
     pub(crate) allow_asserted: bool,
+    #[command(flatten)]
+    pub(crate) executed: Executed,
 }
 
 #[derive(Debug, Args)]
@@ -306,6 +328,8 @@ pub(crate) struct Prio {
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
+    pub(crate) executed: Executed,
+    #[command(flatten)]
     pub(crate) limits: Limits,
 }
 
@@ -313,6 +337,8 @@ pub(crate) struct Prio {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) executed: Executed,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }
@@ -548,6 +574,8 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
+    pub(crate) executed: Executed,
+    #[command(flatten)]
     pub(crate) limits: Limits,
 }
 
@@ -607,6 +635,8 @@ pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
+    pub(crate) executed: Executed,
+    #[command(flatten)]
     pub(crate) limits: Limits,
 }
 
@@ -628,9 +658,8 @@ pub(crate) enum Drawing {
 pub(crate) struct Batch {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Tasks executed so far: names with commas between them, or @FILE with one name a line
-    #[arg(long, value_name = "LIST", default_value = "")]
-    pub(crate) executed: String,
+    #[command(flatten)]
+    pub(crate) executed: Executed,
     /// How many tasks are asked for; several numbers are served one after the other, with look-ahead
     #[arg(short, long, value_name = "N", value_delimiter = ',', required = true)]
     pub(crate) requests: Vec<usize>,

@@ -1,9 +1,14 @@
-//! From a file name to a flow: load, detect, read, report. Knows no format itself.
+//! From a file name to a flow: load, detect, read, report; and what is left of it when some of it is executed.
+//! Knows no format itself.
 
+use crate::called;
 use crate::cli;
 use crate::failure::Failure;
-use cairn_dag::{Flow, plain};
-use cairn_formats::{Format, Limits, Report, Source};
+use crate::output::Output;
+use cairn_dag::{Flow, TaskId, plain};
+use cairn_formats::{Format, Limits, Report, Source, closest, is_rescue, rescue_file, rescued};
+use serde_json::{Value, json};
+use std::path::Path;
 
 /// A flow that was read, and what there is to say about the reading.
 pub(crate) struct Read {
@@ -11,11 +16,13 @@ pub(crate) struct Read {
     pub(crate) name: String,
     pub(crate) format: Format,
     pub(crate) flow: Flow,
+    /// What the flow lacks because it is executed.
+    pub(crate) done: Done,
     /// Warnings only.
     pub(crate) report: Report,
 }
 
-/// Reads the input, or fails with every problem found.
+/// Reads the input, all of it, or fails with every problem found.
 pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
     let mut report = Report::default();
     match try_read(input, &mut report) {
@@ -23,6 +30,7 @@ pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
             name,
             format,
             flow,
+            done: Done::default(),
             report,
         }),
         None => Err(Failure::Input(report)),
@@ -31,8 +39,218 @@ pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
 
 /// Reads the input; problems, errors among them, go to `report`.
 pub(crate) fn try_read(input: &cli::Input, report: &mut Report) -> Option<(String, Format, Flow)> {
+    let (source, format, flow) = open(input, report)?;
+    Some((plain(source.name()).into_owned(), format, flow))
+}
+
+/// The same, with the text that was read.
+fn open(input: &cli::Input, report: &mut Report) -> Option<(Source, Format, Flow)> {
     let format = input.format.as_deref().and_then(Format::from_name);
     let source = Source::load(&input.file, &Limits::default(), report)?;
     let (format, flow) = cairn_formats::read(&source, format, report)?;
-    Some((plain(source.name()).into_owned(), format, flow))
+    Some((source, format, flow))
+}
+
+/// What was executed before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done {
+    /// How many tasks were executed, and how many there are in all.
+    executed: usize,
+    whole: usize,
+    /// The rescue file that was found beside the workflow.
+    rescue: Option<String>,
+}
+
+impl Done {
+    /// Adds what machines are told to an answer.
+    pub(crate) fn tell(&self, value: &mut Value) {
+        value["executed"] = json!(self.executed);
+        if let Some(rescue) = &self.rescue {
+            value["rescue"] = json!(rescue);
+        }
+    }
+
+    /// The same inside a sentence.
+    pub(crate) fn aside(&self) -> String {
+        match self.executed {
+            0 => String::new(),
+            done => format!(" ({done} of {} are executed)", self.whole),
+        }
+    }
+
+    /// A row for people; empty where nothing is executed.
+    pub(crate) fn row(&self) -> String {
+        match self.executed {
+            0 => String::new(),
+            done => format!(
+                "  executed  {done} of {} tasks; this is about the rest\n",
+                self.whole
+            ),
+        }
+    }
+}
+
+/// Reads the input and leaves out what is executed: by the input itself, by the rescue file beside it, by
+/// `--executed`. Prints the warnings, and which rescue file it took.
+pub(crate) fn read_rest(
+    input: &cli::Input,
+    executed: &cli::Executed,
+    out: &Output,
+) -> Result<Read, Failure> {
+    open_rest(input, executed, out).map(|(_, read)| read)
+}
+
+/// The same, with the text that was read.
+pub(crate) fn open_rest(
+    input: &cli::Input,
+    executed: &cli::Executed,
+    out: &Output,
+) -> Result<(Source, Read), Failure> {
+    let mut report = Report::default();
+    let Some((source, format, flow)) = open(input, &mut report) else {
+        return Err(Failure::Input(report));
+    };
+    let mut is_executed: Vec<bool> = flow.dag().tasks().map(|t| flow.is_done(t)).collect();
+    let rescue = match source.path() {
+        Some(path) if format == Format::Dagman && !executed.no_rescue => rescue_file(path),
+        _ => None,
+    };
+    let mut announced = None;
+    if let Some(path) = &rescue {
+        let Some(tasks) = load_rescue(path, &flow, &mut report) else {
+            return Err(Failure::Input(report));
+        };
+        tasks.iter().for_each(|t| is_executed[t.index()] = true);
+        announced = Some((path.display().to_string(), tasks.len()));
+    }
+    let listed = listed(executed, input, &flow, &mut report)?;
+    listed.iter().for_each(|t| is_executed[t.index()] = true);
+    if let Listed::Names(names) = &listed
+        && let Some((task, parent)) = flow.open_parent(names.iter().copied(), &is_executed)
+    {
+        return Err(not_closed(&flow, task, parent));
+    }
+    let said = flow.dag().tasks().filter(|t| is_executed[t.index()]);
+    if let Some((task, parent)) = flow.open_parent(said, &is_executed) {
+        let (task, parent) = (flow.shown(task), flow.shown(parent));
+        report.warning(
+            source.place(),
+            format!("'{task}' is done, but its parent '{parent}' is not"),
+            format!(
+                "'{parent}' is still to be executed, and nobody waits for '{task}': as in DAGMan"
+            ),
+        );
+    }
+    out.warnings(&report);
+    let whole = flow.dag().len();
+    let count = is_executed.iter().filter(|&&e| e).count();
+    if let Some((path, tasks)) = &announced {
+        out.remark(&format!(
+            "{path}: {tasks} of {whole} tasks are done (--no-rescue leaves this file out)"
+        ));
+    }
+    if count == whole && count > 0 {
+        out.remark("every task is executed: nothing is left");
+    }
+    let flow = match count {
+        0 => flow,
+        _ => (flow.rest(&is_executed)).map_err(|e| Failure::usage(e.to_string(), ""))?,
+    };
+    let read = Read {
+        name: plain(source.name()).into_owned(),
+        format,
+        flow,
+        done: Done {
+            executed: count,
+            whole,
+            rescue: announced.map(|(path, _)| path),
+        },
+        report,
+    };
+    Ok((source, read))
+}
+
+fn load_rescue(path: &Path, flow: &Flow, report: &mut Report) -> Option<Vec<TaskId>> {
+    let source = Source::load_named_by_file(path, &Limits::default(), report)?;
+    rescued(&source, flow, report)
+}
+
+/// What `--executed` says.
+enum Listed {
+    /// Names: whoever lists them lists all.
+    Names(Vec<TaskId>),
+    /// A rescue file: DAGMan's word counts.
+    Rescued(Vec<TaskId>),
+}
+
+impl Listed {
+    fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
+        let (Listed::Names(tasks) | Listed::Rescued(tasks)) = self;
+        tasks.iter().copied()
+    }
+}
+
+/// The tasks of `--executed`: names with commas, @FILE with one a line, or @FILE with a rescue file.
+fn listed(
+    executed: &cli::Executed,
+    input: &cli::Input,
+    flow: &Flow,
+    report: &mut Report,
+) -> Result<Listed, Failure> {
+    let Some(path) = executed.executed.strip_prefix('@') else {
+        let names = executed.executed.split(',');
+        return find_all(names, flow).map(Listed::Names);
+    };
+    if path == "-" && input.file == Path::new("-") {
+        return Err(Failure::usage(
+            "standard input cannot be both the workflow and the list of executed tasks",
+            "name a file for one of them",
+        ));
+    }
+    let mut trouble = Report::default();
+    let source = Source::load(Path::new(path), &Limits::default(), &mut trouble);
+    let source = source.ok_or(Failure::Input(trouble))?;
+    let is_list = || (source.text().lines()).all(|l| l.is_empty() || flow.find(l.trim()).is_some());
+    if is_rescue(source.text()) && !is_list() {
+        let tasks = rescued(&source, flow, report);
+        return match tasks {
+            Some(tasks) => Ok(Listed::Rescued(tasks)),
+            None => Err(Failure::Input(std::mem::take(report))),
+        };
+    }
+    find_all(source.text().lines(), flow).map(Listed::Names)
+}
+
+fn find_all<'a>(names: impl Iterator<Item = &'a str>, flow: &Flow) -> Result<Vec<TaskId>, Failure> {
+    let names = names.map(str::trim).filter(|name| !name.is_empty());
+    names
+        .map(|name| called::meant(flow, "--executed", name)?.ok_or_else(|| unknown(name, flow)))
+        .collect()
+}
+
+fn unknown(name: &str, flow: &Flow) -> Failure {
+    let names = flow.dag().tasks().map(|t| flow.name(t));
+    let help = match closest(name, names) {
+        Some(near) => format!("did you mean '{}'? names are case-sensitive", plain(near)),
+        None => {
+            "give names or labels, which are case-sensitive; one with a comma in it goes into a file: --executed @FILE"
+                .to_owned()
+        }
+    };
+    let message = format!(
+        "--executed names '{}', which is no task of the input",
+        plain(name)
+    );
+    Failure::usage(message, help)
+}
+
+fn not_closed(flow: &Flow, task: TaskId, parent: TaskId) -> Failure {
+    Failure::usage(
+        format!(
+            "'{}' is said to be executed, but its parent '{}' is not",
+            flow.shown(task),
+            flow.shown(parent)
+        ),
+        "list every executed task: a set of executed tasks contains all parents of its tasks",
+    )
 }

@@ -3,7 +3,7 @@
 //!
 //! From the bottom: the `lexer` cuts logical lines and words, `statement` makes typed statements of them (with their
 //! places, for edits that leave all else as it is), `files` loads what is included and spliced, `scope` holds one
-//! file's part, `read` puts it together, `edit` puts priorities into the files.
+//! file's part, `read` puts it together, `edit` puts priorities into the files, `rescue` says what is done already.
 //!
 //! What is read: `JOB`, `SUBDAG EXTERNAL`, `FINAL`, `PROVISIONER` and `SERVICE` make one task each; the last three
 //! stand alone, as DAGMan ties them to nothing. Tasks keep the order of the file, a splice's tasks standing where its
@@ -20,6 +20,7 @@ mod files;
 mod lexer;
 mod name;
 mod read;
+mod rescue;
 mod scope;
 mod statement;
 mod submit;
@@ -30,6 +31,7 @@ mod write;
 
 pub use edit::{EditedFile, ExistingPriorities, set_dagman_priorities};
 pub(crate) use read::read;
+pub use rescue::{is_rescue, rescue_file, rescued};
 pub(crate) use statement::looks_like;
 pub(crate) use unheld::{files_of, unheld};
 pub(crate) use write::write;

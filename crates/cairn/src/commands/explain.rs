@@ -21,8 +21,7 @@ const SHOWN: usize = 12;
 
 pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> {
     let clock = limits::clock(&settings.limits)?;
-    let read = input::read(&settings.input)?;
-    out.warnings(&read.report);
+    let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("explaining");
     // Every block is looked at, also where linearization cannot succeed any more.
@@ -63,6 +62,7 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         "search": search_json(&plan),
         "verdict": verdict, "proof": proof_json(&plan, flow),
     });
+    read.done.tell(&mut value);
     if limits::is_interrupted() {
         value["interrupted"] = json!(true);
         out.remark("interrupted: this is what was found so far");
@@ -73,6 +73,7 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         dag.len(),
         dag.arc_count()
     );
+    text += &read.done.row();
     text += &blocks_text(survey, &kinds, super_arcs, flow);
     if let Some(found) = proof {
         text += &ranks_text(found);

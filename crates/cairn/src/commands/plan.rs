@@ -52,8 +52,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let clock = limits::clock(&settings.limits)?;
     check_simulation(settings)?;
     let started = Instant::now();
-    let read = input::read(&settings.input)?;
-    out.warnings(&read.report);
+    let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
     let dag = read.flow.dag();
@@ -468,6 +467,7 @@ impl Report<'_> {
             "skeleton_removed": plan.skeleton_removed,
             "baselines": baselines, "policy": super::contender::name(&self.policy),
         });
+        self.read.done.tell(&mut value);
         if let Some(choice) = self.choice {
             value["auto"] = choice.json();
         }
@@ -507,6 +507,7 @@ impl Report<'_> {
             dag.sources().count(),
             dag.sinks().count()
         );
+        text += &self.read.done.row();
         let reached = area(&self.reached.profile);
         let percent = |a: u64| 100.0 * self.ratio(a);
         let (step, gap) = self.largest_gap();

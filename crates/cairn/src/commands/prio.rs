@@ -3,6 +3,7 @@
 use super::plan::{is_proved, make, order_of, verdict};
 use crate::cli::{self, Policy};
 use crate::failure::Failure;
+use crate::input;
 use crate::limits;
 use crate::output::{Output, replace_files, write_file};
 use crate::screen;
@@ -21,12 +22,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     check_usage(settings, out)?;
     let clock = limits::clock(&settings.limits)?;
-    let mut report = Report::default();
-    let (source, format, flow) = match read(&settings.input, &mut report) {
-        Some(read) => read,
-        None => return Err(Failure::Input(report)),
-    };
-    out.warnings(&report);
+    let (source, read) = input::open_rest(&settings.input, &settings.executed, out)?;
+    let (format, flow) = (read.format, &read.flow);
     if !format.holds_priorities() {
         return Err(refused(&PriorityError::NoPlace(format)));
     }
@@ -34,23 +31,23 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
     }
     let progress = out.progress("planning");
-    let mut plan = make(&flow, settings.choices, &settings.limits, &clock);
+    let mut plan = make(flow, settings.choices, &settings.limits, &clock);
     drop(progress);
     if limits::is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
     }
     let order = match settings.policy {
         Policy::Ic => plan.order.clone(),
-        other => order_of(other, &flow),
+        other => order_of(other, flow),
     };
     let reached = profile(flow.dag(), &order).expect("policies give topological orders");
     let files = edit(
         &source,
         format,
-        &flow,
+        flow,
         &order,
         settings.keep,
-        (out, &report),
+        (out, &read.report),
     )?;
     let written = if settings.in_place {
         replace(&files, settings.backup.as_deref())?
@@ -59,7 +56,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     };
     let tasks = flow.dag().len();
     let verdict = verdict(&plan, &reached);
-    plan.checked = foresee(&flow, &plan);
+    plan.checked = foresee(flow, &plan);
     if to_standard_output(settings) {
         out.remark(&format!(
             "priorities of {tasks} tasks; the order is {}",
@@ -78,10 +75,9 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     let listed: Vec<Value> = (written.iter())
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();
-    out.answer(
-        &json!({ "files": listed, "tasks": tasks, "verdict": verdict }),
-        &text,
-    )
+    let mut value = json!({ "files": listed, "tasks": tasks, "verdict": verdict });
+    read.done.tell(&mut value);
+    out.answer(&value, &text)
 }
 
 /// A verdict in a sentence.
@@ -121,13 +117,6 @@ fn check_usage(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
-}
-
-fn read(input: &cli::Input, report: &mut Report) -> Option<(Source, Format, Flow)> {
-    let format = input.format.as_deref().and_then(Format::from_name);
-    let source = Source::load(&input.file, &Limits::default(), report)?;
-    let (format, flow) = cairn_formats::read(&source, format, report)?;
-    Some((source, format, flow))
 }
 
 /// One file of the workflow.

@@ -34,8 +34,7 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
             "write .html, or choose --what dag, blocks, curves or tradeoff",
         ));
     }
-    let read = input::read(&settings.input)?;
-    out.warnings(&read.report);
+    let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let progress = out.progress("planning");
     let mut plan = make(&read.flow, settings.choices, &settings.limits, &clock);
     plan.checked = cairn_plan::foresee(&read.flow, &plan);
@@ -57,7 +56,8 @@ pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
         .iter()
         .map(|p| p.display().to_string())
         .collect();
-    let value = json!({ "file": read.name, "tasks": read.flow.dag().len(), "wrote": paths });
+    let mut value = json!({ "file": read.name, "tasks": read.flow.dag().len(), "wrote": paths });
+    read.done.tell(&mut value);
     out.answer(&value, "")
 }
 
@@ -165,8 +165,9 @@ impl<'a> Gallery<'a> {
             Word::Open => "open",
         };
         format!(
-            "{} tasks, {} arcs. Verdict on the ic order: {}",
+            "{} tasks{}, {} arcs. Verdict on the ic order: {}",
             dag.len(),
+            self.read.done.aside(),
             dag.arc_count(),
             verdict_words(word, self.plan, &self.read.flow)
         )

@@ -21,8 +21,7 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     let kinds = (settings.out.iter())
         .map(|path| pictures::kind(path, &KINDS))
         .collect::<Result<Vec<Kind>, Failure>>()?;
-    let read = input::read(&settings.input)?;
-    out.warnings(&read.report);
+    let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let flags = cli::World {
         durations: settings.durations,
         ..settings.world.clone()
@@ -99,12 +98,14 @@ impl Report<'_> {
                 (self.pair(p), Value::Object(measures.collect()))
             })
             .collect();
-        json!({
+        let mut value = json!({
             "file": self.read.name, "format": self.read.format.name(), "tasks": self.read.flow.dag().len(),
             "world": self.scene.words, "durations": self.scene.durations,
             "runs": study.runs(), "seed": study.seed, "stopped_early": study.stopped_early,
             "policies": policies, "ratios": ratios,
-        })
+        });
+        self.read.done.tell(&mut value);
+        value
     }
 
     /// The first policy over another.
@@ -148,9 +149,10 @@ impl Report<'_> {
 
     fn text(&self) -> String {
         let mut text = format!(
-            "{}: {} tasks\n{}\n\n",
+            "{}: {} tasks\n{}{}\n\n",
             self.read.name,
             self.read.flow.dag().len(),
+            self.read.done.row(),
             self.setting()
         );
         let mut rows = vec![HEADER.map(str::to_owned).to_vec()];

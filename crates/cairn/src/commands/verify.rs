@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Read};
 use crate::output::Output;
 use cairn_dag::plain;
 use cairn_formats::{Limits, Report, Source};
@@ -10,8 +10,7 @@ use cairn_verify::{Accepted, parse, verify};
 use serde_json::json;
 
 pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
-    let read = input::read(&settings.input)?;
-    out.warnings(&read.report);
+    let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let mut report = Report::default();
     let source = Source::load(&settings.certificate, &Limits::default(), &mut report);
     let source = source.ok_or(Failure::Input(report))?;
@@ -22,11 +21,15 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
             "make one with `cairn plan FILE --certificate CERTIFICATE`",
         )
     })?;
+    if let Some(remark) = other_moment(&read, certificate.dag.tasks) {
+        out.remark(&remark);
+    }
     match verify(&read.flow, &certificate) {
         Ok(accepted) => {
             let Accepted { proved, asserted } = &accepted;
-            let value =
+            let mut value =
                 json!({ "accepted": true, "proved": proved, "asserted": asserted, "reason": null });
+            read.done.tell(&mut value);
             let verdict = &certificate.verdict;
             out.answer(&value, &text(name, verdict, &accepted))?;
             match asserted.is_empty() || settings.allow_asserted {
@@ -36,12 +39,25 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
         }
         Err(rejected) => {
             let reason = rejected.to_string();
-            let value =
+            let mut value =
                 json!({ "accepted": false, "proved": [], "asserted": [], "reason": reason });
+            read.done.tell(&mut value);
             out.answer(&value, &format!("{name}: rejected: {}\n", plain(&reason)))?;
             Err(Failure::No)
         }
     }
+}
+
+/// What to say where the certificate is about more or fewer tasks than are left of the workflow.
+fn other_moment(read: &Read, certified: u64) -> Option<String> {
+    let left = read.flow.dag().len();
+    (certified != left as u64).then(|| {
+        format!(
+            "the certificate is about {certified} tasks, and {left} are left here{}: a certificate of a half-run \
+             workflow is checked with the same tasks executed (--executed, --no-rescue)",
+            read.done.aside()
+        )
+    })
 }
 
 fn text(name: &str, verdict: &str, accepted: &Accepted) -> String {

@@ -1,0 +1,196 @@
+//! Rescue files: what DAGMan writes when a workflow stops half-way. Knows which nodes they call done, and which file
+//! DAGMan would take; not what is left of the workflow.
+//!
+//! Since HTCondor 7.7 a rescue file is a partial one: comments, `DONE` lines, and `RETRY` lines with the retries that
+//! are left. Older ones are whole DAGMan files whose `JOB` lines end in `DONE`. Nodes of splices have their full
+//! names, `splice+node`, in both.
+
+use super::name;
+use super::statement::{Statement, statements};
+use crate::lines::is_full;
+use crate::{Report, Source, suggest};
+use cairn_dag::{Flow, TaskId};
+use std::path::{Path, PathBuf};
+
+/// How the first line of every rescue file begins.
+const HEAD: &str = "# Rescue DAG file";
+
+/// Whether the text is a rescue file, new or old: it has the head of one, or all its lines are DAGMan statements and
+/// one of them says that a node is done.
+///
+/// ```
+/// assert!(cairn_formats::is_rescue("DONE a\nDONE b\n"));
+/// assert!(!cairn_formats::is_rescue("a\nb\n"));
+/// ```
+pub fn is_rescue(text: &str) -> bool {
+    if text.trim_start().starts_with(HEAD) {
+        return true;
+    }
+    let mut done = false;
+    for (_, statement) in statements(text) {
+        match statement {
+            Ok(statement) => done |= done_node(&statement).is_some(),
+            Err(_) => return false,
+        }
+    }
+    done
+}
+
+/// The tasks of `flow` that a rescue file calls done. `None` when there was an error: a line that is no statement, or
+/// a name that is no task.
+pub fn rescued(source: &Source, flow: &Flow, report: &mut Report) -> Option<Vec<TaskId>> {
+    let errors = report.errors();
+    let mut tasks = Vec::new();
+    for (span, statement) in statements(source.text()) {
+        let place = |report: &Report, at: usize| match is_full(report) {
+            true => source.place(),
+            false => source.place_at(at),
+        };
+        let statement = match statement {
+            Ok(statement) => statement,
+            Err(fault) => {
+                report.error(place(report, fault.at), fault.message, fault.help);
+                continue;
+            }
+        };
+        let Some(node) = done_node(&statement) else {
+            continue;
+        };
+        // A workflow with encoded names is rescued under its encoded names.
+        let found = (flow.find(node)).or_else(|| flow.find(&name::decode(node.into())));
+        match found {
+            Some(task) => tasks.push(task),
+            None => {
+                let names = flow.dag().tasks().map(|t| flow.name(t));
+                let near = (!is_full(report)).then(|| suggest::closest(node, names));
+                let help = match near.flatten() {
+                    Some(near) => format!("did you mean '{near}'? names are case-sensitive"),
+                    None => "was the workflow changed since? leave the file out with --no-rescue"
+                        .to_owned(),
+                };
+                let message = format!("'{node}' is DONE here, but is no task of the workflow");
+                report.error(place(report, span.start), message, help);
+            }
+        }
+    }
+    (report.errors() == errors).then_some(tasks)
+}
+
+fn done_node<'s>(statement: &'s Statement<'_>) -> Option<&'s str> {
+    match statement {
+        Statement::Done { node } => Some(node),
+        Statement::Node {
+            name, done: true, ..
+        } => Some(name),
+        _ => None,
+    }
+}
+
+/// The rescue file that DAGMan would take for the workflow at `path`: of `path.rescue001`, `path.rescue002` and so on,
+/// the one with the highest number. For a packed workflow also those of the name without `.gz` or `.zst`.
+pub fn rescue_file(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let bare = (name.strip_suffix(".gz")).or_else(|| name.strip_suffix(".zst"));
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let number = |file: &str| {
+        let names = [Some(name), bare].into_iter().flatten();
+        let digits = names.filter_map(|n| file.strip_prefix(n)?.strip_prefix(".rescue"));
+        let mut digits = digits.filter(|d| d.len() >= 3 && d.bytes().all(|b| b.is_ascii_digit()));
+        digits.next()?.parse::<u32>().ok()
+    };
+    let entries = std::fs::read_dir(folder).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let (_, best) = names.filter_map(|n| Some((number(&n)?, n))).max()?;
+    Some(path.with_file_name(best))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+
+    const DAG: &str = "JOB a a.sub\nSPLICE s s.dag\nJOB b-2 b.sub\n";
+
+    fn flow() -> Flow {
+        let top = Source::from_text("x.dag", DAG);
+        let mut load = |_: &Path, _: &mut Report| Some(Source::from_text("s.dag", "JOB in i\n"));
+        super::super::read(&top, &mut load, &mut Report::default()).unwrap()
+    }
+
+    fn names(text: &str) -> Result<Vec<String>, String> {
+        let flow = flow();
+        let mut report = Report::default();
+        let source = Source::from_text("x.dag.rescue001", text);
+        let tasks = rescued(&source, &flow, &mut report);
+        let problem = || {
+            let problem = &report.problems()[0];
+            format!("{}: {}: {}", problem.place, problem.message, problem.help)
+        };
+        let tasks = tasks.ok_or_else(problem)?;
+        Ok(tasks.iter().map(|&t| flow.name(t).to_owned()).collect())
+    }
+
+    #[test]
+    fn new_and_old_rescue_files_name_what_is_done() {
+        let new = "# Rescue DAG file, created after running\n#   the x.dag DAG file\n\nDONE a\nRETRY b-2 2\nDONE s+in\n";
+        let old = "# Rescue DAG file\nJOB a a.sub DONE\nJOB s+in i DONE\nJOB b-2 b.sub\nPARENT a CHILD b-2\n";
+        for text in [new, old] {
+            assert!(is_rescue(text));
+            assert_eq!(names(text), Ok(vec!["a".to_owned(), "s+in".to_owned()]));
+        }
+        assert_eq!(names("# Rescue DAG file\n# nothing is done\n"), Ok(vec![]));
+        for list in ["a\nb-2\n", "", "# DONE a\n", "DONE\n", "a\nDONE b\n"] {
+            assert!(!is_rescue(list), "{list}");
+        }
+    }
+
+    #[test]
+    fn what_a_rescue_file_names_must_be_there() {
+        let said = names("DONE a\nDONE b-3\n").unwrap_err();
+        assert!(said.starts_with("x.dag.rescue001:2"), "{said}");
+        assert!(
+            said.contains("'b-3' is DONE here, but is no task"),
+            "{said}"
+        );
+        assert!(said.contains("did you mean 'b-2'?"), "{said}");
+        let said = names("DONE elsewhere\n").unwrap_err();
+        assert!(said.contains("--no-rescue"), "{said}");
+        assert!(names("DONE a\nthis is no rescue file\n").is_err());
+    }
+
+    #[test]
+    fn encoded_names_are_found_without_the_head() {
+        let mut text = Vec::new();
+        let mut build = cairn_dag::FlowBuilder::new();
+        build.declare("a b", 0).unwrap();
+        let flow = build.finish().unwrap();
+        crate::write(&flow, Format::Dagman, &mut text).unwrap();
+        let source = Source::from_text("r", "DONE a%20b\n");
+        let tasks = rescued(&source, &flow, &mut Report::default());
+        assert_eq!(tasks, Some(vec![TaskId(0)]));
+    }
+
+    #[test]
+    fn the_highest_number_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let dag = folder.path().join("x.dag");
+        assert_eq!(rescue_file(&dag), None);
+        for name in [
+            "x.dag.rescue001",
+            "x.dag.rescue010",
+            "x.dag.rescue009",
+            "x.dag.rescue011.old",
+            "y.dag.rescue099",
+            "x.dag.rescue99",
+            "x.dag.rescue0x9",
+        ] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let best = Some(folder.path().join("x.dag.rescue010"));
+        assert_eq!(rescue_file(&dag), best);
+        assert_eq!(rescue_file(&folder.path().join("x.dag.gz")), best);
+    }
+}
