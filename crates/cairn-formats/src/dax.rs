@@ -80,6 +80,8 @@ struct Job {
     mark: Mark,
     program: String,
     arguments: String,
+    /// Whether a dagman profile gives a priority.
+    has_priority: bool,
 }
 
 type Step = Result<(), String>;
@@ -196,6 +198,7 @@ impl Dax<'_, '_> {
             mark: at,
             program,
             arguments: String::new(),
+            has_priority: false,
         });
         Ok(())
     }
@@ -255,10 +258,15 @@ impl Dax<'_, '_> {
     }
 
     fn close_profile(&mut self, key: &str, value: &str) {
-        let Some(&Job { symbol, mark, .. }) = self.job.as_ref() else {
+        let key = key.to_ascii_lowercase();
+        let Some(job) = self.job.as_mut() else {
             return;
         };
-        if let (Some(symbol), Some(what)) = (symbol, held_profile(key)) {
+        let (symbol, mark, has_priority) = (job.symbol, job.mark, job.has_priority);
+        job.has_priority |= key == "dagman.priority" && value.parse::<i64>().is_ok();
+        // DAGMan's own priority goes before Condor's: it is what decides which job is released.
+        let what = held_profile(&key).filter(|_| key != "condor.priority" || !has_priority);
+        if let (Some(symbol), Some(what)) = (symbol, what) {
             self.number(symbol, what, value, mark);
         }
     }
@@ -301,7 +309,7 @@ fn held_profile(key: &str) -> Option<&'static str> {
     Some(match &*key.to_ascii_lowercase() {
         "pegasus.runtime" => "runtime",
         "pegasus.cores" | "condor.request_cpus" | "globus.count" => "cores",
-        "condor.priority" => "priority",
+        "condor.priority" | "dagman.priority" => "priority",
         "dagman.retry" => "retry",
         _ => return None,
     })

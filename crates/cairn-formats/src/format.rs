@@ -127,11 +127,10 @@ impl Format {
     /// Whether files of this format can hold the priorities of tasks.
     pub fn holds_priorities(self) -> bool {
         match self {
-            Format::Dagman | Format::WfFormat | Format::Dot => true,
-            Format::FlowToml | Format::FlowJson | Format::FlowJsonLines => true,
-            Format::Dax | Format::PegasusYaml | Format::Makeflow | Format::Stg => false,
-            Format::Galaxy | Format::Taskcluster | Format::TaskEdge => false,
-            Format::Csv | Format::Tsv => false,
+            Format::Dagman | Format::WfFormat | Format::Dax | Format::PegasusYaml => true,
+            Format::Dot | Format::FlowToml | Format::FlowJson | Format::FlowJsonLines => true,
+            Format::Makeflow | Format::Stg | Format::Galaxy | Format::Taskcluster => false,
+            Format::TaskEdge | Format::Csv | Format::Tsv => false,
         }
     }
 

@@ -56,7 +56,7 @@ pub use dagman::{
 pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use loss::{Loss, LossKind};
-pub use priority::{PriorityError, set_priorities};
+pub use priority::{Prioritized, PriorityError, set_priorities};
 pub use problem::{Place, Problem, Report, Severity};
 pub use read::{files_of, read};
 pub use source::{Limits, Source};

@@ -115,6 +115,9 @@ pub(crate) const HELD: Held = Held::Of(&[
                             ("retry", Held::All),
                             ("RETRY", Held::All),
                             ("Retry", Held::All),
+                            ("priority", Held::All),
+                            ("PRIORITY", Held::All),
+                            ("Priority", Held::All),
                         ]),
                     ),
                 ]),
@@ -190,7 +193,10 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     });
     number(
         "priority",
-        condor.and_then(|c| c.priority.as_ref()),
+        // DAGMan's own goes before Condor's: it is what decides which job is released.
+        (profiles.dagman.as_ref())
+            .and_then(|d| d.priority.as_ref())
+            .or(condor.and_then(|c| c.priority.as_ref())),
         &|draft, value| {
             value
                 .parse()
@@ -292,6 +298,8 @@ struct CondorProfile<'a> {
 struct DagmanProfile<'a> {
     #[serde(borrow, alias = "RETRY", alias = "Retry")]
     retry: Option<Text<'a>>,
+    #[serde(borrow, alias = "PRIORITY", alias = "Priority")]
+    priority: Option<Text<'a>>,
 }
 
 #[cfg(test)]

@@ -74,6 +74,35 @@ pub fn outdegree(dag: &Dag) -> Vec<TaskId> {
     by_static_key(dag, |t| dag.children(t).len() as u64)
 }
 
+/// The eligible task with the highest number first; equal ones in the order in which they become eligible, then by id.
+/// What DAGMan makes of priorities, and any engine that has them. O(arcs + tasks·log tasks).
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// let dag = Dag::from_arcs(4, vec![(0, 3)]).unwrap();
+/// assert_eq!(cairn_plan::policy::by_priority(&dag, &[2, 1, 1, 9]), [0, 3, 1, 2].map(TaskId));
+/// ```
+///
+/// # Panics
+/// If there is not one number a task.
+pub fn by_priority(dag: &Dag, priority: &[i64]) -> Vec<TaskId> {
+    assert_eq!(priority.len(), dag.len(), "one priority a task");
+    let mut waiting = parents_left(dag);
+    let entry = |t: TaskId, since: usize| (priority[t.index()], Reverse((since, t)));
+    let mut heap: BinaryHeap<_> = dag.sources().map(|t| entry(t, 0)).collect();
+    let mut order = Vec::with_capacity(dag.len());
+    while let Some((_, Reverse((_, task)))) = heap.pop() {
+        order.push(task);
+        for &child in dag.children(task) {
+            waiting[child.index()] -= 1;
+            if waiting[child.index()] == 0 {
+                heap.push(entry(child, order.len()));
+            }
+        }
+    }
+    order
+}
+
 /// Fewest open results first: prefers the task that closes most results (it is the last child they wait for)
 /// and opens none; among equals the one that became eligible last. O((tasks + arcs)·log tasks).
 pub fn memory(dag: &Dag) -> Vec<TaskId> {
@@ -175,6 +204,18 @@ mod tests {
             prop_assert_eq!(fifo(&dag), obvious(&dag, |done, t| Reverse(since(&dag, done, t))));
             prop_assert_eq!(lifo(&dag), obvious(&dag, |done, t| (since(&dag, done, t), t)));
             prop_assert_eq!(outdegree(&dag), obvious(&dag, |_, t| dag.children(t).len()));
+            let numbers: Vec<i64> = dag.tasks().map(|t| i64::from(t.0 * 7 % 5) - 2).collect();
+            prop_assert_eq!(
+                by_priority(&dag, &numbers),
+                obvious(&dag, |done, t| (numbers[t.index()], Reverse(since(&dag, done, t))))
+            );
+            // Numbers that fall along an order give that order back.
+            let order = memory(&dag);
+            let mut falling = vec![0i64; dag.len()];
+            for (i, t) in order.iter().enumerate() {
+                falling[t.index()] = -(i as i64);
+            }
+            prop_assert_eq!(by_priority(&dag, &falling), order);
             let seconds: Vec<f64> = dag.tasks().map(|t| f64::from(t.0 % 4)).collect();
             for seconds in [None, Some(&seconds[..])] {
                 let level = bottom_levels(&dag, seconds);

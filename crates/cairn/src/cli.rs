@@ -149,7 +149,7 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Write priorities into the workflow's own file, everything else byte for byte
     #[command(
-        after_help = "Formats with a place for priorities: dagman, wfformat, dot, toml, json, jsonl. The task to execute first gets the\nnumber of tasks, the last one 1. Files are replaced whole or not at all; running it again changes nothing.\nA DAGMan workflow of several files (INCLUDE, SPLICE) is edited in all of them: with -o, name a folder.\n\nExamples:\n  cairn prio workflow.dag > with-priorities.dag\n  cairn prio workflow.dag --in-place --backup .orig\n  cairn prio workflow.json -o out.json --keep\n  cairn prio workflow.dag --ties memory -o out.dag\n  zcat flow.toml.gz | cairn prio - -o flow.toml"
+        after_help = "Formats with a place for priorities: dagman, wfformat, dax, pegasus-yaml, dot, toml, json, jsonl. The task to execute\nfirst gets the number of tasks, the last one 1. Files are replaced whole or not at all; running it again changes nothing.\nA DAGMan workflow of several files (INCLUDE, SPLICE) is edited in all of them: with -o, name a folder.\n\nExamples:\n  cairn prio workflow.dag > with-priorities.dag\n  cairn prio workflow.dag --in-place --backup .orig\n  cairn prio workflow.json -o out.json --keep\n  cairn prio workflow.dag --ties memory -o out.dag\n  cairn prio workflow.dag --policy auto --world pool --workers 40 -o out.dag\n  zcat flow.toml.gz | cairn prio - -o flow.toml"
     )]
     Prio(Prio),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
@@ -268,12 +268,7 @@ pub(crate) struct Plan {
     #[arg(long, conflicts_with = "certificate")]
     pub(crate) durations: bool,
     #[command(flatten)]
-    pub(crate) world: World,
-    /// Durations of simulated tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
-    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
-    pub(crate) world_durations: Option<Durations>,
-    #[command(flatten)]
-    pub(crate) runs: Runs,
+    pub(crate) contest: Contest,
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
@@ -282,8 +277,20 @@ pub(crate) struct Plan {
     pub(crate) limits: Limits,
 }
 
-impl Plan {
-    /// The simulated world of `--policy auto`, with its durations.
+/// Where `--policy auto` plays policies against each other.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Contest {
+    #[command(flatten)]
+    pub(crate) world: World,
+    /// Durations of simulated tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
+    pub(crate) world_durations: Option<Durations>,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
+}
+
+impl Contest {
+    /// The simulated world, with its durations.
     pub(crate) fn whole_world(&self) -> World {
         World {
             durations: self.world_durations,
@@ -324,7 +331,9 @@ pub(crate) struct Prio {
     pub(crate) backup: Option<String>,
     /// How to order the tasks
     #[arg(long, value_name = "POLICY", default_value = "ic")]
-    pub(crate) policy: Policy,
+    pub(crate) policy: Wanted,
+    #[command(flatten)]
+    pub(crate) contest: Contest,
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]

@@ -306,7 +306,7 @@ fn what_cannot_be_done_is_refused_with_a_cure() {
         ),
         (
             vec!["prio", &at(&folder, "x.csv")],
-            "dagman, wfformat, dot, toml, json, jsonl",
+            "dagman, wfformat, dax, pegasus-yaml, dot, toml, json, jsonl",
         ),
         (vec!["prio", &at(&folder, "bad.toml")], "no name"),
         (vec!["prio", &at(&folder, "none.dag")], "no such file"),
@@ -321,4 +321,135 @@ fn what_cannot_be_done_is_refused_with_a_cure() {
         assert!(all.contains(said), "{args:?}: {all}");
     }
     assert_eq!(names(folder.path()), ["bad.toml", "x.csv", "x.dag"]);
+}
+
+/// What is said of the order is said of the order that the engine makes of the numbers as they stand in the file.
+#[test]
+fn kept_priorities_that_break_the_order_are_not_called_optimal() {
+    let dag =
+        "JOB A a\nJOB B b\nJOB C c\nJOB X x\nPARENT A CHILD B C\nPRIORITY X 100\nPRIORITY A -5\n";
+    let folder = folder(&[("x.dag", dag)]);
+    let (file, out) = (at(&folder, "x.dag"), at(&folder, "y.dag"));
+    let run = cairn(&["prio", &file, "--keep"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(!run.stderr.contains("proved"), "{run:?}");
+    assert!(run.stderr.contains("not the one planned"), "{run:?}");
+    assert!(run.stderr.contains("leave out --keep"), "{run:?}");
+    let run = cairn(&["prio", &file, "--keep", "-o", &out, "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        (&value["verdict"], &value["as_planned"]),
+        (&"suboptimal".into(), &false.into())
+    );
+    assert!(
+        value["area"].as_u64() < value["area_planned"].as_u64(),
+        "{run:?}"
+    );
+    // Numbers that do no harm are no reason to doubt.
+    let harmless = dag.replace("A -5", "A 200");
+    let run = cairn_with_input(&["prio", "-", "--keep"], harmless.as_bytes());
+    assert!(
+        run.stderr.contains("the order is IC-optimal, proved"),
+        "{run:?}"
+    );
+    let run = cairn(&["prio", &file, "--policy", "fifo"]);
+    assert!(
+        run.stderr.contains("the order is IC-optimal, proved"),
+        "{run:?}"
+    );
+}
+
+/// Two splices of one file have one number for each of its nodes: here the second one goes before a better task.
+#[test]
+fn numbers_that_splices_share_are_judged_as_they_are() {
+    let top = "SPLICE P s.dag\nSPLICE Q s.dag\nJOB Y y\nJOB Y1 y\nJOB Y2 y\nJOB Y3 y\nJOB Y4 y\nJOB Y5 y\n\
+               PARENT P CHILD Q Y\nPARENT Y CHILD Y1 Y2 Y3 Y4 Y5\n";
+    let part = "JOB a a\nJOB b b\nJOB c c\nJOB d d\nPARENT a CHILD b c d\n";
+    let folder = folder(&[("top.dag", top), ("s.dag", part)]);
+    let run = cairn(&["prio", &at(&folder, "top.dag"), "--in-place"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.stderr.contains("several splices share this file"),
+        "{run:?}"
+    );
+    assert!(run.stdout.contains("not the one planned"), "{run:?}");
+    assert!(!run.stdout.contains("IC-optimal, proved"), "{run:?}");
+}
+
+#[test]
+fn hand_set_priorities_are_not_replaced_in_silence() {
+    let dag = "JOB a a\nPRIORITY a 50\nJOB b b\nJOB c c\nPRIORITY c 1\nPARENT a CHILD b c\n";
+    let run = cairn_with_input(&["prio", "-"], dag.as_bytes());
+    assert!(
+        run.stderr.contains("1 task had another priority"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("--keep"), "{run:?}");
+    let again = cairn_with_input(&["prio", "-"], run.stdout.as_bytes());
+    assert!(!again.stderr.contains("another priority"), "{again:?}");
+    let kept = cairn_with_input(&["prio", "-", "--keep"], dag.as_bytes());
+    assert!(!kept.stderr.contains("another priority"), "{kept:?}");
+    let toml = "[[task]]\nname = 'a'\npriority = 7\n[[task]]\nname = 'b'\npriority = 8\n";
+    let folder = folder(&[("f.toml", toml)]);
+    let run = cairn(&["prio", &at(&folder, "f.toml"), "--in-place", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(value["replaced"], 2, "{run:?}");
+}
+
+#[test]
+fn the_policy_that_wins_in_a_world_can_be_written() {
+    let folder = folder(&[("x.dag", DAG)]);
+    let (file, out) = (at(&folder, "x.dag"), at(&folder, "y.dag"));
+    let auto = ["prio", &file, "--policy", "auto", "--runs", "5", "-o", &out];
+    let run = cairn(&[&auto[..], &["--json"]].concat());
+    let value: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(value["auto"]["policy"], value["policy"], "{run:?}");
+    assert_eq!(value["auto"]["runs"], 5, "{run:?}");
+    assert!(text(&out).contains("PRIORITY"));
+    let run = cairn(&auto);
+    assert!(run.stderr.contains("5 runs"), "{run:?}");
+    let run = cairn(&["prio", &file, "--runs", "5"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(
+        run.stderr.contains("means nothing without --policy auto"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn pegasus_workflows_get_their_dagman_profile() {
+    let dax = "<adag>\n  <job id=\"a\" name=\"x\"/>\n  <job id=\"b\" name=\"y\">\n    <argument>-v</argument>\n  </job>\n  \
+               <child ref=\"b\"><parent ref=\"a\"/></child>\n</adag>\n";
+    let yaml = "jobs:\n- id: a\n  name: x\n- id: b\n  name: y\njobDependencies:\n- id: a\n  children: [b]\n";
+    let folder = folder(&[("x.dax", dax), ("x.yml", yaml)]);
+    for (name, priorities) in [
+        (
+            "x.dax",
+            [
+                "<profile namespace=\"dagman\" key=\"PRIORITY\">2</profile>",
+                "key=\"PRIORITY\">1<",
+            ],
+        ),
+        (
+            "x.yml",
+            [
+                "profiles:\n    dagman:\n      PRIORITY: 2\n",
+                "PRIORITY: 1\n",
+            ],
+        ),
+    ] {
+        let file = at(&folder, name);
+        let run = cairn(&["prio", &file, "--in-place"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        let new = text(&file);
+        for priority in priorities {
+            assert!(new.contains(priority), "{new}");
+        }
+        let run = cairn(&["prio", &file, "--in-place"]);
+        assert!(
+            run.stdout.contains("has these priorities already"),
+            "{run:?}"
+        );
+        assert_eq!(text(&file), new);
+    }
 }

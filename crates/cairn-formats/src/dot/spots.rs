@@ -19,9 +19,9 @@ pub(crate) fn spots(text: &str) -> Option<Vec<Spot>> {
     let spots = sites.nodes.into_iter().map(|site| match site.statement {
         Some((at, before, after)) => Spot {
             values: site.values,
-            at,
+            at: at..at,
             before: before.to_owned(),
-            after,
+            after: after.to_owned(),
         },
         None => added(text, &text[site.name], end, brace),
     });
@@ -45,9 +45,9 @@ fn added(text: &str, name: &str, end: usize, brace: usize) -> Spot {
     };
     Spot {
         values: Vec::new(),
-        at,
+        at: at..at,
         before,
-        after,
+        after: after.to_owned(),
     }
 }
 
@@ -119,6 +119,7 @@ impl Sites {
         site.values.extend(priorities.into_iter().map(|p| Value {
             span: p.value,
             before: if p.has_value { "" } else { "=" },
+            after: "",
             is_said: true,
         }));
     }

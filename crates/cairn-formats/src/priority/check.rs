@@ -1,5 +1,5 @@
 //! Reads edited text again and compares: the same tasks, arcs and attributes, and the priorities that were meant.
-//! Knows no syntax.
+//! Knows no syntax. Gives the flow that was read again.
 
 use super::{Load, PriorityError};
 use crate::{EditedFile, ExistingPriorities, Format, Report, Source};
@@ -13,7 +13,7 @@ pub(super) fn single(
     edited: &Source,
     format: Format,
     numbers: &[Option<i64>],
-) -> Result<(), PriorityError> {
+) -> Result<Flow, PriorityError> {
     let mut report = Report::default();
     let after = super::read(edited, format, &mut |_, _| None, &mut report);
     let after = after.ok_or_else(|| unreadable(&report))?;
@@ -21,10 +21,10 @@ pub(super) fn single(
     for task in before.dag().tasks() {
         let meant = numbers[task.index()].or(before.priority(task));
         if after.priority(task) != meant {
-            return wrong_priority(before, task);
+            return Err(wrong_priority(before, task));
         }
     }
-    Ok(())
+    Ok(after)
 }
 
 /// Checks the new texts of a DAGMan workflow. A file that several splices share says one priority for all copies of a
@@ -36,7 +36,7 @@ pub(super) fn dagman(
     files: &[EditedFile],
     priority: &dyn Fn(&str) -> Option<i64>,
     existing: ExistingPriorities,
-) -> Result<(), PriorityError> {
+) -> Result<Flow, PriorityError> {
     let top = files.first().map_or_else(
         || source.clone(),
         |file| source.with_text(file.text.clone()),
@@ -70,10 +70,10 @@ pub(super) fn dagman(
         let of_a_copy = new.is_some_and(|n| wanted.contains(&(own_name(before.name(task)), n)));
         let special = new == old && old.is_none();
         if new != meant && !of_a_copy && !special {
-            return wrong_priority(before, task);
+            return Err(wrong_priority(before, task));
         }
     }
-    Ok(())
+    Ok(after)
 }
 
 fn own_name(name: &str) -> &str {
@@ -91,11 +91,11 @@ fn unreadable(report: &Report) -> PriorityError {
     ))
 }
 
-fn wrong_priority(flow: &Flow, task: TaskId) -> Result<(), PriorityError> {
-    Err(PriorityError::Check(format!(
+fn wrong_priority(flow: &Flow, task: TaskId) -> PriorityError {
+    PriorityError::Check(format!(
         "the priority of '{}' is not read back as it was meant",
         flow.name(task)
-    )))
+    ))
 }
 
 /// Whether two flows agree in everything but priorities.
@@ -151,7 +151,8 @@ mod tests {
         let numbers = [Some(2), Some(1)];
         let error = |text: &str| {
             let edited = Source::from_text("f.dot", text);
-            single(&before, &edited, Format::Dot, &numbers).map_err(|e| e.to_string())
+            let checked = single(&before, &edited, Format::Dot, &numbers);
+            checked.map(|_| ()).map_err(|e| e.to_string())
         };
         let good = "digraph { a [seconds=1, priority=2]; b [priority=1]; a -> b }";
         assert_eq!(error(good), Ok(()));

@@ -65,14 +65,14 @@ fn spot_of_task(text: &str, object: Range<usize>) -> Option<Spot> {
         .filter(|m| m.name(text) == "priority")
         .map(|m| Value {
             span: m.value.clone(),
-            before: "",
             is_said: &text[m.value.clone()] != "null",
+            ..Value::default()
         });
     Some(Spot {
         values: values.collect(),
-        at: last.value.end,
+        at: last.value.end..last.value.end,
         before: format!(",{blanks}\"priority\"{colon}"),
-        after: "",
+        after: String::new(),
     })
 }
 

@@ -1,15 +1,17 @@
 //! Writes priorities into the user's own file, all else byte for byte. Knows nothing of how priorities are found.
 //!
-//! Each format says where the priorities of its tasks stand or would stand (`json`, `toml`, and `spots` of the DOT
+//! Each format says where the priorities of its tasks stand or would stand (`json`, `toml`, `dax`, `yaml`, and `spots` of the DOT
 //! reader; DAGMan edits its several files itself); `spot` puts numbers there; `check` reads the new text again and
 //! compares everything before anyone may write it.
 
 mod check;
+mod dax;
 mod json;
 pub(crate) mod spot;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod yaml;
 
 use crate::{EditedFile, ExistingPriorities, Format, Report, Source, set_dagman_priorities};
 use cairn_dag::Flow;
@@ -25,9 +27,23 @@ pub enum PriorityError {
     /// The input is unusable: the report says why.
     #[error("the input cannot be used")]
     Input,
+    /// The profiles of some job cannot be edited in place: on this line, counted from 1 (0 when unknown).
+    #[error("{}the profiles of a job are shared by an anchor or an alias, or are no mapping", line(*.0))]
+    Tangled(usize),
     /// The new text, read again, is not what it should be. This is a defect of ours; nothing may be written.
     #[error("internal check failed: {0}")]
     Check(String),
+}
+
+/// A workflow with its priorities.
+#[derive(Debug)]
+pub struct Prioritized {
+    /// The file itself, and then the others that changed.
+    pub files: Vec<EditedFile>,
+    /// What the new texts say, read again.
+    pub flow: Flow,
+    /// How many tasks had another priority before, which is gone.
+    pub replaced: usize,
 }
 
 /// Fetches a file that another one names; on failure says why in the report.
@@ -35,11 +51,12 @@ pub(crate) type Load<'l> = dyn FnMut(&Path, &mut Report) -> Option<Source> + 'l;
 
 /// Writes priorities into a file and those it names. `priority` knows them by the names of tasks; tasks it does not
 /// know are left alone. `load` fetches the files that a DAGMan file includes and splices
-/// ([`Source::load_named_by_file`] where they lie on disk). Gives the file itself and then the others that changed.
+/// ([`Source::load_named_by_file`] where they lie on disk).
 ///
 /// Only numbers are replaced or inserted: a member `"priority"` behind the last one of a task's JSON object (WfFormat,
 /// native), a line `priority = N` behind the last one of a TOML table, an attribute `priority=N` of a DOT node (in its
-/// own statement, else in a new one at the end of the graph), a `PRIORITY` line in DAGMan. Comments, blanks, order and
+/// own statement, else in a new one at the end of the graph), a dagman profile `PRIORITY` in Pegasus DAX and YAML, a
+/// `PRIORITY` line in DAGMan. Comments, blanks, order and
 /// line ends stay, and doing it twice is doing it once. The new text is read again and compared before it is given.
 /// Time and space are linear in the files and the tasks.
 ///
@@ -49,9 +66,9 @@ pub(crate) type Load<'l> = dyn FnMut(&Path, &mut Report) -> Option<Source> + 'l;
 /// let rank = |name: &str| Some(if name == "a" { 2 } else { 1 });
 /// let (mut load, mut report) = (|_: &std::path::Path, _: &mut Report| None, Report::default());
 /// let replace = ExistingPriorities::Replace;
-/// let files = set_priorities(&source, Format::Dot, &mut load, &rank, replace, &mut report)?;
+/// let set = set_priorities(&source, Format::Dot, &mut load, &rank, replace, &mut report)?;
 /// let expected = "digraph {\n  a [label=\"A\", priority=2]; // first\n  a -> b\n  b [priority=1];\n}\n";
-/// assert_eq!(files[0].text, expected);
+/// assert_eq!(set.files[0].text, expected);
 /// # Ok::<(), cairn_formats::PriorityError>(())
 /// ```
 ///
@@ -64,7 +81,7 @@ pub fn set_priorities(
     priority: &dyn Fn(&str) -> Option<i64>,
     existing: ExistingPriorities,
     report: &mut Report,
-) -> Result<Vec<EditedFile>, PriorityError> {
+) -> Result<Prioritized, PriorityError> {
     if !format.holds_priorities() {
         return Err(PriorityError::NoPlace(format));
     }
@@ -77,10 +94,15 @@ pub fn set_priorities(
         let mut fetch = |path: &Path, r: &mut Report| load(path, r);
         let files = set_dagman_priorities(source, &mut fetch, priority, existing, report);
         let files = files.ok_or(PriorityError::Input)?;
-        check::dagman(&flow, source, load, &files, priority, existing)?;
-        return Ok(files);
+        let after = check::dagman(&flow, source, load, &files, priority, existing)?;
+        let is_lost = |&t: &_| flow.priority(t).is_some() && flow.priority(t) != after.priority(t);
+        return Ok(Prioritized {
+            files,
+            replaced: flow.dag().tasks().filter(is_lost).count(),
+            flow: after,
+        });
     }
-    let spots = spots(source.text(), format).filter(|spots| spots.len() == flow.dag().len());
+    let spots = spots(source.text(), format)?.filter(|spots| spots.len() == flow.dag().len());
     let spots = spots.ok_or_else(|| {
         PriorityError::Check("the places of the tasks in the text were not all found".to_owned())
     })?;
@@ -96,12 +118,21 @@ pub fn set_priorities(
     let numbers: Vec<Option<i64>> = flow.dag().tasks().zip(&spots).map(wanted).collect();
     let text = spot::apply(source.text(), &spots, &numbers)
         .ok_or_else(|| PriorityError::Check("two places in the text overlap".to_owned()))?;
-    check::single(&flow, &source.with_text(text.clone()), format, &numbers)?;
-    Ok(vec![EditedFile {
-        name: source.name().to_owned(),
-        path: source.path().map(Path::to_owned).unwrap_or_default(),
-        text,
-    }])
+    let after = check::single(&flow, &source.with_text(text.clone()), format, &numbers)?;
+    let is_lost = |((task, spot), new): &((_, &Spot), &Option<i64>)| {
+        let had_one = spot.is_taken() || flow.priority(*task).is_some();
+        had_one && new.is_some() && flow.priority(*task) != **new
+    };
+    let replaced = (flow.dag().tasks().zip(&spots).zip(&numbers)).filter(is_lost);
+    Ok(Prioritized {
+        replaced: replaced.count(),
+        files: vec![EditedFile {
+            name: source.name().to_owned(),
+            path: source.path().map(Path::to_owned).unwrap_or_default(),
+            text,
+        }],
+        flow: after,
+    })
 }
 
 /// Reads a flow in a format that holds priorities.
@@ -113,13 +144,25 @@ fn read(source: &Source, format: Format, load: &mut Load<'_>, report: &mut Repor
 }
 
 /// The places of the priorities, by task.
-fn spots(text: &str, format: Format) -> Option<Vec<Spot>> {
-    match format {
+fn spots(text: &str, format: Format) -> Result<Option<Vec<Spot>>, PriorityError> {
+    Ok(match format {
         Format::WfFormat => json::wfformat_spots(text),
         Format::FlowJson => json::native_spots(text),
         Format::FlowJsonLines => json::lines_spots(text),
         Format::FlowToml => toml::toml_spots(text),
         Format::Dot => crate::dot::spots(text),
+        Format::Dax => dax::dax_spots(text),
+        Format::PegasusYaml => {
+            let spots = yaml::yaml_spots(text);
+            Some(spots.map_err(|tangled| PriorityError::Tangled(tangled.0))?)
+        }
         _ => None,
+    })
+}
+
+fn line(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        number => format!("line {number}: "),
     }
 }

@@ -8,19 +8,21 @@ use std::ops::Range;
 pub(crate) struct Spot {
     /// The values that are there; each gets the new number.
     pub(crate) values: Vec<Value>,
-    /// Where a new priority goes when there is none.
-    pub(crate) at: usize,
+    /// Where a new priority goes when there is none, and what it takes the place of: mostly nothing.
+    pub(crate) at: Range<usize>,
     /// What is written in front of the number there, and behind it.
     pub(crate) before: String,
-    pub(crate) after: &'static str,
+    pub(crate) after: String,
 }
 
 /// A value that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) span: Range<usize>,
-    /// What has to stand between the key and the number: nothing, but for a DOT attribute without a value.
+    /// What has to be written in front of the number, and behind it: nothing, but for a DOT attribute without a value
+    /// and an empty XML element.
     pub(crate) before: &'static str,
+    pub(crate) after: &'static str,
     /// Whether it says anything: JSON's `null` does not.
     pub(crate) is_said: bool,
 }
@@ -44,11 +46,14 @@ pub(crate) fn apply(text: &str, spots: &[Spot], numbers: &[Option<i64>]) -> Opti
     for (spot, number) in spots.iter().zip(numbers) {
         let Some(number) = number else { continue };
         for value in &spot.values {
-            edits.push((value.span.clone(), format!("{}{number}", value.before)));
+            edits.push((
+                value.span.clone(),
+                format!("{}{number}{}", value.before, value.after),
+            ));
         }
         if spot.values.is_empty() {
             let new = format!("{}{number}{}", spot.before, spot.after);
-            edits.push((spot.at..spot.at, new));
+            edits.push((spot.at.clone(), new));
         }
     }
     edits.sort_by_key(|(span, _)| span.start); // stable: what goes to one place keeps its order

@@ -35,8 +35,8 @@ fn spot_of_task(text: &str, task: &Spanned<DeValue<'_>>) -> Option<Spot> {
     let values = fields.iter().filter(|(key, _)| key.get_ref() == "priority");
     let values = values.map(|(_, value)| Value {
         span: value.span(),
-        before: "",
         is_said: true,
+        ..Value::default()
     });
     let end = last.span().end;
     let (at, before) = match text[task.span()].starts_with('{') {
@@ -53,9 +53,9 @@ fn spot_of_task(text: &str, task: &Spanned<DeValue<'_>>) -> Option<Spot> {
     };
     Some(Spot {
         values: values.collect(),
-        at,
+        at: at..at,
         before,
-        after: "",
+        after: String::new(),
     })
 }
 

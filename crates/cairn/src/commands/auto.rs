@@ -1,4 +1,4 @@
-//! `cairn plan --policy auto`: the policy that wins in a simulated world, and by how much. Knows no bounds.
+//! `--policy auto` of `plan` and `prio`: the policy that wins in a simulated world, and by how much. Knows no bounds.
 
 use super::contender::{name, simulated};
 use super::plan::order_of;
@@ -40,23 +40,23 @@ const CANDIDATES: [Policy; 6] = [
 pub(crate) fn choose(
     flow: &Flow,
     ic: &[TaskId],
-    settings: &cli::Plan,
+    contest: &cli::Contest,
     out: &Output,
 ) -> Result<Choice, Failure> {
-    let scene = world::scene(&settings.whole_world(), flow)?;
+    let scene = world::scene(&contest.whole_world(), flow)?;
     let play = |policies: &[Policy], runs: &cli::Runs| {
         let rules: Vec<_> = (policies.iter())
             .map(|&p| simulated(Contender::Listed(p), flow, scene.seconds.as_deref(), ic))
             .collect();
         world::simulate(&scene, flow, &rules, runs, out)
     };
-    let first = play(&CANDIDATES, &settings.runs)?;
+    let first = play(&CANDIDATES, &contest.runs)?;
     let time = |p: usize| first.summary(p, Measure::Makespan).mean;
     let rival = (1..CANDIDATES.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
     let rival = CANDIDATES[rival.expect("there are several candidates")];
     let fresh = cli::Runs {
-        seed: Some(settings.runs.seed.unwrap_or(1).wrapping_add(1)),
-        ..settings.runs.clone()
+        seed: Some(contest.runs.seed.unwrap_or(1).wrapping_add(1)),
+        ..contest.runs.clone()
     };
     let second = play(&[Policy::Ic, rival], &fresh)?;
     let ratio = second.ratio(0, 1, Measure::Makespan);

@@ -50,7 +50,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         ));
     }
     let clock = limits::clock(&settings.limits)?;
-    check_simulation(settings)?;
+    check_simulation(settings.policy, &settings.contest)?;
     let started = Instant::now();
     let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -76,7 +76,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         Wanted::Given(policy) => (policy, None),
         Wanted::Auto if limits::is_interrupted() => (Policy::Ic, None),
         Wanted::Auto => {
-            let choice = auto::choose(&read.flow, &plan.order, settings, out)?;
+            let choice = auto::choose(&read.flow, &plan.order, &settings.contest, out)?;
             (choice.policy, Some(choice))
         }
     };
@@ -224,14 +224,14 @@ fn write_certificate<'a>(
 }
 
 /// Flags of simulated worlds only matter where a policy is to be chosen; bad numbers are told before the work begins.
-fn check_simulation(settings: &cli::Plan) -> Result<(), Failure> {
-    let flag = world::first_flag(&settings.whole_world(), &settings.runs);
-    match (settings.policy, flag) {
+pub(crate) fn check_simulation(policy: Wanted, contest: &cli::Contest) -> Result<(), Failure> {
+    let flag = world::first_flag(&contest.whole_world(), &contest.runs);
+    match (policy, flag) {
         (Wanted::Given(_), Some(flag)) => Err(Failure::usage(
             format!("{flag} means nothing without --policy auto"),
             "leave it out, or add --policy auto",
         )),
-        _ => world::check(&settings.runs),
+        _ => world::check(&contest.runs),
     }
 }
 

@@ -1,7 +1,9 @@
 //! `cairn prio`: priorities written into the user's own file, everything else byte for byte.
 
-use super::plan::{is_proved, make, order_of, verdict};
-use crate::cli::{self, Policy};
+use super::auto;
+use super::contender::name;
+use super::plan::{check_simulation, is_proved, make, order_of, verdict};
+use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
 use crate::limits;
@@ -11,8 +13,9 @@ use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
     EditedFile, ExistingPriorities, Format, Limits, PriorityError, Report, Source, set_priorities,
 };
-use cairn_plan::foresee;
-use cairn_theory::profile::profile;
+use cairn_plan::policy::by_priority;
+use cairn_plan::{Plan, foresee};
+use cairn_theory::profile::{area, profile};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -21,6 +24,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     check_usage(settings, out)?;
+    check_simulation(settings.policy, &settings.contest)?;
     let clock = limits::clock(&settings.limits)?;
     let (source, read) = input::open_rest(&settings.input, &settings.executed, out)?;
     let (format, flow) = (read.format, &read.flow);
@@ -36,12 +40,19 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     if limits::is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
     }
-    let order = match settings.policy {
-        Policy::Ic => plan.order.clone(),
-        other => order_of(other, flow),
+    let (policy, choice) = match settings.policy {
+        Wanted::Given(policy) => (policy, None),
+        Wanted::Auto => {
+            let choice = auto::choose(flow, &plan.order, &settings.contest, out)?;
+            (choice.policy, Some(choice))
+        }
     };
-    let reached = profile(flow.dag(), &order).expect("policies give topological orders");
-    let files = edit(
+    let order = match (&choice, policy) {
+        (Some(choice), _) => choice.order.clone(),
+        (None, Policy::Ic) => plan.order.clone(),
+        (None, other) => order_of(other, flow),
+    };
+    let edited = edit(
         &source,
         format,
         flow,
@@ -49,46 +60,125 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         settings.keep,
         (out, &read.report),
     )?;
+    let files = &edited.pieces;
+    plan.checked = foresee(flow, &plan);
+    let judged = Judged::new(&plan, flow, &order, &edited.after);
     let written = if settings.in_place {
-        replace(&files, settings.backup.as_deref())?
+        replace(files, settings.backup.as_deref())?
     } else {
-        write(&files, settings.out.as_deref())?
+        write(files, settings.out.as_deref())?
     };
     let tasks = flow.dag().len();
-    let verdict = verdict(&plan, &reached);
-    plan.checked = foresee(flow, &plan);
-    if to_standard_output(settings) {
+    let words = judged.words(policy, settings.keep);
+    if edited.replaced > 0 {
+        let (tasks, which) = match edited.replaced {
+            1 => ("1 task".to_owned(), "it"),
+            many => (format!("{many} tasks"), "them"),
+        };
         out.remark(&format!(
-            "priorities of {tasks} tasks; the order is {}",
-            words(verdict, is_proved(verdict, &plan))
+            "{tasks} had another priority, which was replaced (--keep leaves {which} alone)"
         ));
+    }
+    if let Some(choice) = &choice {
+        out.remark(&format!("policy {}", choice.text()));
+    }
+    if to_standard_output(settings) {
+        out.remark(&format!("priorities of {tasks} tasks; {words}"));
         return Ok(());
     }
     let mut text = String::new();
     for (path, change) in &written {
         text += &format!("{}: {}\n", screen::path(path), change.words());
     }
-    text += &format!(
-        "{tasks} tasks; the order is {}\n",
-        words(verdict, is_proved(verdict, &plan))
-    );
+    text += &format!("{tasks} tasks; {words}\n");
     let listed: Vec<Value> = (written.iter())
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();
-    let mut value = json!({ "files": listed, "tasks": tasks, "verdict": verdict });
+    let mut value = json!({
+        "files": listed, "tasks": tasks, "verdict": judged.verdict, "policy": name(&policy),
+        "replaced": edited.replaced, "as_planned": judged.is_as_planned(),
+        "area": judged.reached, "area_planned": judged.planned, "area_bound": judged.bound,
+    });
+    if let Some(choice) = &choice {
+        value["auto"] = choice.json();
+    }
     read.done.tell(&mut value);
     out.answer(&value, &text)
 }
 
-/// A verdict in a sentence.
-fn words(verdict: &str, is_proved: bool) -> &str {
-    match verdict {
-        "optimal" if is_proved => "IC-optimal, proved",
-        "optimal" => "IC-optimal, by exhausted search",
-        "none-exists" if is_proved => "as good as found (proved: no IC-optimal one exists)",
-        "none-exists" => "as good as found (by exhausted search: no IC-optimal one exists)",
-        "suboptimal" => "not the best: an IC-optimal one exists (--policy ic)",
-        _ => "not proved optimal",
+/// The order that an engine makes of the numbers as they are written: it may not be the one that was planned, where
+/// priorities are kept, or where one number serves several tasks.
+struct Judged {
+    verdict: &'static str,
+    /// The area that the engine reaches, the one that was planned, and the bound.
+    reached: u64,
+    planned: u64,
+    bound: u64,
+    is_same: bool,
+    is_proved: bool,
+}
+
+impl Judged {
+    fn new(plan: &Plan, flow: &Flow, order: &[TaskId], after: &Flow) -> Judged {
+        let dag = flow.dag();
+        let number = |task: TaskId| {
+            let written = after.find(flow.name(task)).and_then(|t| after.priority(t));
+            written.unwrap_or(0) // what engines take for a task without one
+        };
+        let numbers: Vec<i64> = dag.tasks().map(number).collect();
+        let orders = [&by_priority(dag, &numbers)[..], order];
+        let [reached, planned] =
+            orders.map(|o| profile(dag, o).expect("policies give topological orders"));
+        let verdict = verdict(plan, &reached);
+        Judged {
+            verdict,
+            is_proved: is_proved(verdict, plan),
+            is_same: reached == planned,
+            reached: area(&reached),
+            planned: area(&planned),
+            bound: area(&plan.bound),
+        }
+    }
+
+    /// Whether the engine has as many eligible tasks at every step as was planned.
+    fn is_as_planned(&self) -> bool {
+        self.is_same
+    }
+
+    /// The verdict in a sentence.
+    fn words(&self, policy: Policy, keep: bool) -> String {
+        let cure = match (self.is_same, keep) {
+            (true, _) if policy == Policy::Ic => "",
+            (true, _) => " (--policy ic)",
+            (false, true) => " (leave out --keep)",
+            (false, false) => "",
+        };
+        let how = match self.is_proved {
+            true => "proved",
+            false => "by exhausted search",
+        };
+        let verdict = match self.verdict {
+            "optimal" => format!("IC-optimal, {how}"),
+            "none-exists" if self.is_same && policy == Policy::Ic => {
+                format!("as good as found ({how}: no IC-optimal one exists)")
+            }
+            "none-exists" => format!("not IC-optimal ({how}: none is){cure}"),
+            "suboptimal" => format!("not the best: an IC-optimal one exists{cure}"),
+            _ => format!("not proved optimal{cure}"),
+        };
+        if self.is_same {
+            return format!("the order is {verdict}");
+        }
+        let share = |area: u64| match self.bound {
+            0 => 100.0,
+            bound => 100.0 * area as f64 / bound as f64,
+        };
+        format!(
+            "the order that these numbers give is not the one planned: {verdict};\n  \
+             its area is {:.2} % of the bound, {:.2} % were planned",
+            share(self.reached),
+            share(self.planned)
+        )
     }
 }
 
@@ -128,6 +218,13 @@ struct Piece {
     after: String,
 }
 
+/// The texts of all files, the top one first, and what they say.
+struct Edited {
+    pieces: Vec<Piece>,
+    after: Flow,
+    replaced: usize,
+}
+
 /// Edits the texts of all files that the workflow consists of, the top one first. Nothing is written yet.
 fn edit(
     source: &Source,
@@ -136,7 +233,7 @@ fn edit(
     order: &[TaskId],
     keep: bool,
     (out, said): (&Output, &Report),
-) -> Result<Vec<Piece>, Failure> {
+) -> Result<Edited, Failure> {
     let mut rank = vec![0i64; order.len()];
     for (i, &task) in order.iter().enumerate() {
         rank[task.index()] = (order.len() - i) as i64;
@@ -163,7 +260,11 @@ fn edit(
         Err(error) => return Err(refused(&error)),
     };
     out.warnings(&news(&report, said));
-    Ok(pieces(source, loaded, edited))
+    Ok(Edited {
+        pieces: pieces(source, loaded, edited.files),
+        after: edited.flow,
+        replaced: edited.replaced,
+    })
 }
 
 fn pieces(
@@ -212,6 +313,9 @@ fn refused(error: &PriorityError) -> Failure {
     let help = match error {
         PriorityError::NoPlace(_) => {
             "convert it first, for example: cairn convert FILE flow.toml; or take the numbers from cairn plan --json"
+        }
+        PriorityError::Tangled(_) => {
+            "nothing was written; give every job profiles of its own, or take the numbers from cairn plan --json"
         }
         _ => "nothing was written; please report this file as a bug",
     };
