@@ -597,7 +597,7 @@ fn random_pegasus_files_keep_all_else() {
     for format in [Format::Dax, Format::PegasusYaml] {
         let mut replaced = 0;
         for seed in 0..2000u64 {
-            let jobs = (seed % 5) as usize;
+            let jobs = 1 + (seed % 5) as usize;
             let text = pegasus_text(format, jobs, seed);
             let before = read_back(&text, format);
             let rank = |name: &str| before.find(name).map(|t| 100 + i64::from(t.0));
