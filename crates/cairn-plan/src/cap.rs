@@ -1,7 +1,8 @@
 //! Orders under a cap on open results, and the trade-off between peak memory and area. Knows no files.
 //!
 //! A result is *open* from the moment its task is executed until all children of the task are. Paper \[RY05\] counts
-//! open results; with a size for each task the same is done in bytes.
+//! open results; with a size for each task the same is done in bytes. Sums are kept in 128 bits: 2³² sizes of 64 bits
+//! never wrap.
 
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
@@ -13,7 +14,7 @@ pub struct Capped {
     /// The order.
     pub order: Vec<TaskId>,
     /// The largest sum of sizes of open results at any step.
-    pub peak: u64,
+    pub peak: u128,
     /// Sum of eligible tasks over all steps.
     pub area: u64,
 }
@@ -28,9 +29,10 @@ pub struct Capped {
 ///
 /// # Panics
 /// If there is not one size a task.
-pub fn least_possible(dag: &Dag, sizes: &[u64]) -> u64 {
+pub fn least_possible(dag: &Dag, sizes: &[u64]) -> u128 {
     assert_eq!(sizes.len(), dag.len(), "one size a task");
-    let at = |t: TaskId| dag.parents(t).iter().map(|p| sizes[p.index()]).sum();
+    let size = |p: &TaskId| u128::from(sizes[p.index()]);
+    let at = |t: TaskId| dag.parents(t).iter().map(size).sum();
     dag.tasks().map(at).max().unwrap_or(0)
 }
 
@@ -39,8 +41,8 @@ pub fn least_possible(dag: &Dag, sizes: &[u64]) -> u64 {
 ///
 /// Follows `order` (a topological order) as long as the open results stay under a threshold, and does what closes
 /// most results when they do not; several thresholds up to the cap are tried. O((tasks + arcs)·log tasks) each.
-pub fn under_cap(dag: &Dag, order: &[TaskId], sizes: &[u64], cap: u64) -> Option<Capped> {
-    let free = follow(dag, order, sizes, u64::MAX);
+pub fn under_cap(dag: &Dag, order: &[TaskId], sizes: &[u64], cap: u128) -> Option<Capped> {
+    let free = follow(dag, order, sizes, u128::MAX);
     if free.peak <= cap {
         return Some(free);
     }
@@ -51,7 +53,7 @@ pub fn under_cap(dag: &Dag, order: &[TaskId], sizes: &[u64], cap: u64) -> Option
 
 /// The best area seen for each peak, by rising peak: from the leanest order found to `order` itself.
 pub fn trade_off(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> Vec<Capped> {
-    let free = follow(dag, order, sizes, u64::MAX);
+    let free = follow(dag, order, sizes, u128::MAX);
     let mut points: Vec<Capped> = (thresholds(free.peak))
         .map(|threshold| follow(dag, order, sizes, threshold))
         .collect();
@@ -67,10 +69,10 @@ pub fn trade_off(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> Vec<Capped> {
 }
 
 /// 0 and a few dozen values up to `cap`, denser near it.
-fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
-    const STEPS: u64 = 32;
-    let mut all: Vec<u64> = (0..=STEPS)
-        .map(|i| (u128::from(cap) * u128::from(i) / u128::from(STEPS)) as u64)
+fn thresholds(cap: u128) -> impl Iterator<Item = u128> {
+    const STEPS: u128 = 32;
+    let mut all: Vec<u128> = (0..=STEPS)
+        .map(|i| cap / STEPS * i + cap % STEPS * i / STEPS)
         .chain((0..12).map(|i| cap.saturating_sub(i)))
         .collect();
     all.sort_unstable();
@@ -83,7 +85,7 @@ fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
 ///
 /// # Panics
 /// If `order` is no permutation of the tasks or there is not one size a task.
-pub fn follow(dag: &Dag, order: &[TaskId], sizes: &[u64], threshold: u64) -> Capped {
+pub fn follow(dag: &Dag, order: &[TaskId], sizes: &[u64], threshold: u128) -> Capped {
     assert_eq!(order.len(), dag.len(), "an order names every task once");
     assert_eq!(sizes.len(), dag.len(), "one size a task");
     let mut list = List::new(dag, order, sizes);
@@ -108,13 +110,13 @@ struct List<'a> {
     waiting: Vec<u32>,
     open_children: Vec<u32>,
     /// By task: the sum of sizes of the results that close when it is executed; only kept for eligible tasks.
-    closes: Vec<u64>,
+    closes: Vec<u128>,
     executed: Vec<bool>,
     by_rank: BinaryHeap<Reverse<(u32, TaskId)>>,
     /// (smallest change of open results, rank): an entry is stale when the task closes more by now.
     by_change: BinaryHeap<Reverse<(i128, u32, TaskId)>>,
-    open: u64,
-    peak: u64,
+    open: u128,
+    peak: u128,
     eligible: u64,
     area: u64,
     order: Vec<TaskId>,
@@ -153,12 +155,12 @@ impl<'a> List<'a> {
         } else {
             self.sizes[task.index()]
         };
-        i128::from(opens) - i128::from(self.closes[task.index()])
+        i128::from(opens) - self.closes[task.index()] as i128
     }
 
     fn make_eligible(&mut self, task: TaskId) {
         let lasts = (self.dag.parents(task).iter()).filter(|p| self.open_children[p.index()] == 1);
-        self.closes[task.index()] = lasts.map(|p| self.sizes[p.index()]).sum();
+        self.closes[task.index()] = lasts.map(|p| u128::from(self.sizes[p.index()])).sum();
         self.eligible += 1;
         let rank = self.rank[task.index()];
         self.by_rank.push(Reverse((rank, task)));
@@ -167,15 +169,15 @@ impl<'a> List<'a> {
     }
 
     /// Executes one task; `false` when none is left.
-    fn step(&mut self, threshold: u64) -> bool {
+    fn step(&mut self, threshold: u128) -> bool {
         while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.executed[t.index()]) {
             self.by_rank.pop();
         }
         let Some(&Reverse((_, first))) = self.by_rank.peek() else {
             return false;
         };
-        let after = i128::from(self.open) + self.change(first);
-        let task = if after <= i128::from(threshold) {
+        let after = self.open.saturating_add_signed(self.change(first));
+        let task = if after <= threshold {
             first
         } else {
             self.leanest()
@@ -195,7 +197,7 @@ impl<'a> List<'a> {
     }
 
     fn execute(&mut self, task: TaskId) {
-        self.open = (i128::from(self.open) + self.change(task)) as u64;
+        self.open = self.open.saturating_add_signed(self.change(task));
         self.peak = self.peak.max(self.open);
         self.executed[task.index()] = true;
         self.order.push(task);
@@ -210,7 +212,7 @@ impl<'a> List<'a> {
                     .find(|c| !self.executed[c.index()]);
                 let last = *last.expect("one child is left");
                 if self.waiting[last.index()] == 0 {
-                    self.closes[last.index()] += self.sizes[parent.index()];
+                    self.closes[last.index()] += u128::from(self.sizes[parent.index()]);
                     let entry = (self.change(last), self.rank[last.index()], last);
                     self.by_change.push(Reverse(entry));
                 }
@@ -233,11 +235,11 @@ mod tests {
     use proptest::prelude::*;
 
     /// The peak by asking, after each step, which results are open.
-    fn obvious_peak(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> u64 {
-        let open = |done: &[TaskId]| -> u64 {
+    fn obvious_peak(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> u128 {
+        let open = |done: &[TaskId]| -> u128 {
             (done.iter())
                 .filter(|t| dag.children(**t).iter().any(|c| !done.contains(c)))
-                .map(|t| sizes[t.index()])
+                .map(|t| u128::from(sizes[t.index()]))
                 .sum()
         };
         (0..=order.len()).map(|i| open(&order[..i])).max().unwrap()
@@ -245,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn peaks_and_areas_are_true_and_caps_hold(dag in any_dag(12), seed in any::<u64>(), cap in 0u64..20) {
+        fn peaks_and_areas_are_true_and_caps_hold(dag in any_dag(12), seed in any::<u64>(), cap in 0u128..20) {
             let sizes: Vec<u64> = dag.tasks().map(|t| (seed >> (t.0 % 8 * 8)) & 7).collect();
             let plan = dag.topological_order();
             let least = least_possible(&dag, &sizes);
@@ -265,7 +267,7 @@ mod tests {
                 prop_assert!(follow(&dag, plan, &sizes, 0).peak > cap);
             }
             // No cap: the plan itself.
-            prop_assert_eq!(&follow(&dag, plan, &sizes, u64::MAX).order[..], plan);
+            prop_assert_eq!(&follow(&dag, plan, &sizes, u128::MAX).order[..], plan);
         }
     }
 
@@ -283,11 +285,30 @@ mod tests {
         let dag = Dag::from_arcs(31, arcs).unwrap();
         let sizes = vec![1; 31];
         assert_eq!(
-            follow(&dag, dag.topological_order(), &sizes, u64::MAX).peak,
+            follow(&dag, dag.topological_order(), &sizes, u128::MAX).peak,
             10
         );
         let lean = under_cap(&dag, dag.topological_order(), &sizes, 2).unwrap();
         assert_eq!(lean.peak, 2);
         assert_eq!(under_cap(&dag, dag.topological_order(), &sizes, 0), None);
+    }
+
+    #[test]
+    fn sums_beyond_64_bits_do_not_wrap() {
+        // Two parents of the largest size each: 2⁶⁵ − 2 bytes are open before the join.
+        let join = Dag::from_arcs(3, vec![(0, 2), (1, 2)]).unwrap();
+        let sizes = [u64::MAX; 3];
+        let both = 2 * u128::from(u64::MAX);
+        assert_eq!(least_possible(&join, &sizes), both);
+        let free = follow(&join, join.topological_order(), &sizes, u128::MAX);
+        assert_eq!(free.peak, both);
+        assert_eq!(
+            under_cap(&join, join.topological_order(), &sizes, both - 1),
+            None
+        );
+        assert_eq!(
+            trade_off(&join, join.topological_order(), &sizes)[0].peak,
+            both
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The command line as people type it: flags and their help. Knows nothing of what commands do.
 
 use crate::commands::spread::{self, Durations};
+use crate::span;
 use cairn_formats::Format;
 use cairn_sim::Spread;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -371,8 +372,8 @@ pub(crate) enum TieRule {
 /// What a plan may cost.
 #[derive(Debug, Args)]
 pub(crate) struct Limits {
-    /// Seconds after which the best so far is given
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    /// Time after which the best so far is given: seconds, or as in 90s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span::seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: f64,
     /// Order and certified bound at once: no search for a verdict
     #[arg(long)]
@@ -479,7 +480,7 @@ pub(crate) struct World {
     #[arg(long, value_name = "WORLD")]
     pub(crate) world: Option<WorldName>,
     /// batches: mean time between two batches [default: the mean duration of a task]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true)]
     pub(crate) gap: Option<f64>,
     /// batches: mean number of requests in a batch [default: 16]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -497,7 +498,7 @@ pub(crate) struct World {
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
     pub(crate) down: Option<Spread>,
     /// pool: mean time between further workers that join [default: none do]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true)]
     pub(crate) join: Option<f64>,
     /// pool: how long a worker belongs to the pool before it leaves for good [default: for ever]
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
@@ -517,8 +518,8 @@ pub(crate) struct World {
     /// pool, trace: bytes a second of a worker's link; inputs made elsewhere must travel
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
     pub(crate) bandwidth: Option<Spread>,
-    /// pool, trace: seconds for each input that must travel
-    #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
+    /// pool, trace: time for each input that must travel
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_delay, allow_hyphen_values = true)]
     pub(crate) latency: Option<Spread>,
     /// pool, trace: a task not delivered after so many times its expected duration is given out again [default: 3]
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]

@@ -10,6 +10,7 @@ mod durations;
 mod explain;
 pub(crate) mod generate;
 mod info;
+mod memory;
 mod pictures;
 mod plan;
 mod prio;

@@ -8,6 +8,9 @@ mod input;
 mod limits;
 mod output;
 mod screen;
+mod plural;
+mod size;
+mod span;
 
 use clap::Parser;
 use std::process::ExitCode;

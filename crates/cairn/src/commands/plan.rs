@@ -2,6 +2,7 @@
 
 use super::auto::{self, Choice};
 use super::durations::{OverTime, Weighted};
+use super::memory::Sizes;
 use super::world;
 use crate::called;
 use crate::cli::{self, Policy, TieRule, Wanted};
@@ -16,7 +17,6 @@ use cairn_plan::decide::{Conflict, Corner, Refusal};
 use cairn_plan::{
     CertificateError, Evidence, Plan, Search, Ties, Weights, Word, break_ties, foresee, policy,
 };
-use cairn_theory::memory::open_results;
 use cairn_theory::profile::{area, profile};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
@@ -72,6 +72,9 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         None => None,
     };
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
+    if let Some(doubt) = sizes.doubt(&read.flow) {
+        out.remark(&format!("warning: {doubt}"));
+    }
     let (policy, choice) = match settings.policy {
         Wanted::Given(policy) => (policy, None),
         Wanted::Auto if limits::is_interrupted() => (Policy::Ic, None),
@@ -88,9 +91,10 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     };
     let mut reached = reach(dag, order);
     let mut curve = Vec::new();
+    let free = sizes.peak(dag, &reached.order);
     if let Some(most) = sizes.cap {
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
-        reached = reach(dag, under_cap(dag, &reached.order, &sizes, most)?.order);
+        reached = reach(dag, sizes.under_cap(dag, &reached.order, most)?.order);
     }
     let peak = sizes.peak(dag, &reached.order);
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -113,6 +117,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         over_time: weighted.map(|w| w.judge(dag, &reached.order)),
         sizes: &sizes,
         peak,
+        free,
         curve: &curve,
         baselines: match clock.stop()() {
             true => Vec::new(),
@@ -287,92 +292,6 @@ pub(crate) fn seconds(flow: &Flow) -> Option<Vec<f64>> {
     )
 }
 
-/// What an open result takes, and how much may be open.
-struct Sizes {
-    by_task: Vec<u64>,
-    unit: &'static str,
-    cap: Option<u64>,
-}
-
-impl Sizes {
-    /// A plain number counts results; a number with a unit counts bytes, which the input must have.
-    fn new(flow: &Flow, cap: Option<&str>) -> Result<Sizes, Failure> {
-        let tasks = flow.dag().len();
-        let Some(text) = cap else {
-            return Ok(Sizes {
-                by_task: vec![1; tasks],
-                unit: "results",
-                cap: None,
-            });
-        };
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let number: f64 = digits.trim().parse().unwrap_or(-1.0);
-        let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {
-            "" => None,
-            "b" => Some(1.0),
-            "k" | "kb" => Some(1e3),
-            "m" | "mb" => Some(1e6),
-            "g" | "gb" => Some(1e9),
-            "t" | "tb" => Some(1e12),
-            "kib" => Some(1024.0),
-            "mib" => Some(1024.0f64.powi(2)),
-            "gib" => Some(1024.0f64.powi(3)),
-            "tib" => Some(1024.0f64.powi(4)),
-            _ => Some(-1.0),
-        };
-        let value = number * factor.unwrap_or(1.0);
-        if !(0.0..9e18).contains(&value) || (factor.is_none() && value.fract() != 0.0) {
-            return Err(Failure::usage(
-                format!("--memory-cap {text} is neither a number of results nor a size"),
-                "give a whole number such as 40, or a size such as 512MB or 2GiB",
-            ));
-        }
-        let bytes = |t: TaskId| flow.outputs(t).map(|f| f.bytes.unwrap_or(0)).sum();
-        let by_task: Vec<u64> = match factor {
-            None => vec![1; tasks],
-            Some(_) => flow.dag().tasks().map(bytes).collect(),
-        };
-        if factor.is_some() && by_task.iter().all(|&b| b == 0) {
-            return Err(Failure::usage(
-                "the input gives no file sizes to hold against a cap in bytes",
-                "give a number of results instead, such as --memory-cap 40",
-            ));
-        }
-        Ok(Sizes {
-            by_task,
-            unit: if factor.is_some() { "bytes" } else { "results" },
-            cap: Some(value as u64),
-        })
-    }
-
-    /// The most that is open at any step of an order.
-    fn peak(&self, dag: &Dag, order: &[TaskId]) -> u64 {
-        let open = open_results(dag, order, |t| self.by_task[t.index()]);
-        let peak = open.into_iter().max().unwrap_or(0);
-        u64::try_from(peak).unwrap_or(u64::MAX)
-    }
-}
-
-fn under_cap(dag: &Dag, order: &[TaskId], sizes: &Sizes, most: u64) -> Result<Capped, Failure> {
-    let least = cap::least_possible(dag, &sizes.by_task);
-    let unit = sizes.unit;
-    if most < least {
-        return Err(Failure::usage(
-            format!(
-                "no order stays under a cap of {most} {unit}: some task alone needs {least} open"
-            ),
-            format!("give at least --memory-cap {least}"),
-        ));
-    }
-    cap::under_cap(dag, order, &sizes.by_task, most).ok_or_else(|| {
-        let leanest = cap::follow(dag, order, &sizes.by_task, 0).peak;
-        Failure::usage(
-            format!("found no order under a cap of {most} {unit} (not a proof that there is none)"),
-            format!("the leanest order found needs {leanest}"),
-        )
-    })
-}
-
 /// The verdict on an order with this profile, which may not be the plan's own.
 pub(crate) fn verdict(plan: &Plan, profile: &[u32]) -> &'static str {
     if profile == plan.bound {
@@ -395,6 +314,8 @@ struct Report<'a> {
     over_time: Option<OverTime>,
     sizes: &'a Sizes,
     peak: u64,
+    /// The peak of the same policy's order without a cap.
+    free: u64,
     curve: &'a [Capped],
     /// The area of other policies; empty when there was no time for them.
     baselines: Vec<(&'static str, u64)>,
@@ -417,6 +338,11 @@ impl Report<'_> {
     /// The verdict on the order printed, which may not be the plan's own.
     fn verdict(&self) -> &'static str {
         verdict(self.plan, &self.reached.profile)
+    }
+
+    /// Whether the cap changed the order.
+    fn is_narrowed(&self) -> bool {
+        self.sizes.cap.is_some_and(|cap| cap < self.free)
     }
 
     fn ratio(&self, reached: u64) -> f64 {
@@ -477,6 +403,7 @@ impl Report<'_> {
         if let Some(most) = self.sizes.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
+            value["memory"]["unknown_sizes"] = json!(self.sizes.unknown.len());
             value["memory"]["trade_off"] = self.curve.iter().map(point).collect();
         }
         if arrays {
@@ -512,6 +439,9 @@ impl Report<'_> {
         let percent = |a: u64| 100.0 * self.ratio(a);
         let (step, gap) = self.largest_gap();
         let words = match (self.verdict(), &self.over_time) {
+            ("suboptimal", _) if self.is_narrowed() => {
+                "an IC-optimal order exists, but this cap leaves no room for it: this is what was found under --memory-cap".to_owned()
+            }
             ("suboptimal", Some(_)) => {
                 "counting steps, an IC-optimal order exists, and this is not one (leave out --durations)".to_owned()
             }
@@ -538,8 +468,8 @@ impl Report<'_> {
             );
         }
         text += &format!(
-            "  memory    {} open {} at the most\n",
-            self.peak, self.sizes.unit
+            "  memory    {} at the most\n",
+            self.sizes.words(self.peak.into())
         );
         if let Some(choice) = self.choice {
             text += &format!("  policy    {}\n", choice.text());

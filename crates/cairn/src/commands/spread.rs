@@ -1,5 +1,6 @@
 //! Distributions and durations as people type them. Knows no world.
 
+use crate::span;
 use cairn_sim::Spread;
 
 /// Where the durations of tasks come from.
@@ -21,7 +22,7 @@ pub(crate) fn durations(text: &str) -> Result<Durations, String> {
         "file" => Ok(Durations::File),
         "unit" => Ok(Durations::Unit),
         "study" => Ok(Durations::Study),
-        other => of_rate(other)
+        other => of_delay(other)
             .map(Durations::Drawn)
             .map_err(|why| format!("{why}, or file, unit, study")),
     }
@@ -29,37 +30,58 @@ pub(crate) fn durations(text: &str) -> Result<Durations, String> {
 
 /// Reads a distribution of times; a bare number is the mean of an exponential one.
 pub(crate) fn of_time(text: &str) -> Result<Spread, String> {
-    parse(text, |mean| Spread::Exponential { mean })
+    parse(text, span::parse, |mean| Spread::Exponential { mean })
+}
+
+/// Reads a distribution of times; a bare number is a constant.
+pub(crate) fn of_delay(text: &str) -> Result<Spread, String> {
+    parse(text, span::parse, Spread::Constant)
 }
 
 /// Reads a distribution of speeds and the like; a bare number is a constant.
 pub(crate) fn of_rate(text: &str) -> Result<Spread, String> {
-    parse(text, Spread::Constant)
+    parse(text, plain, Spread::Constant)
 }
 
-/// Ranges are the simulator's to check: here only the form.
-fn parse(text: &str, bare: impl Fn(f64) -> Spread) -> Result<Spread, String> {
+fn plain(text: &str) -> Option<f64> {
+    text.trim().parse().ok()
+}
+
+/// Ranges are the simulator's to check: here only the form. `value` reads what is of the kind that is spread; shapes and
+/// the like are plain numbers.
+fn parse(
+    text: &str,
+    value: fn(&str) -> Option<f64>,
+    bare: fn(f64) -> Spread,
+) -> Result<Spread, String> {
     const FORMS: &str = "give a number, const:V, uniform:LOW:HIGH, normal:MEAN:DEVIATION, exp:MEAN, \
-                         weibull:SHAPE:SCALE or lognormal:MEDIAN:SIGMA";
-    let mut parts = text.split(':');
-    let first = parts.next().unwrap_or("");
-    if let Ok(number) = first.trim().parse::<f64>() {
-        return match parts.next() {
-            None => Ok(bare(number)),
-            Some(_) => Err(FORMS.to_owned()),
-        };
-    }
-    let numbers: Result<Vec<f64>, _> = parts.map(|p| p.trim().parse::<f64>()).collect();
-    let numbers = numbers.map_err(|_| FORMS.to_owned())?;
-    match (first, &numbers[..]) {
-        ("const", &[value]) => Ok(Spread::Constant(value)),
-        ("uniform", &[low, high]) => Ok(Spread::Uniform { low, high }),
-        ("normal", &[mean, deviation]) => Ok(Spread::Normal { mean, deviation }),
-        ("exp", &[mean]) => Ok(Spread::Exponential { mean }),
-        ("weibull", &[shape, scale]) => Ok(Spread::Weibull { shape, scale }),
-        ("lognormal", &[median, sigma]) => Ok(Spread::LogNormal { median, sigma }),
-        _ => Err(FORMS.to_owned()),
-    }
+                         weibull:SHAPE:SCALE or lognormal:MEDIAN:SIGMA; times may have units, as in exp:5m";
+    let parts: Vec<&str> = text.split(':').collect();
+    let spread = || {
+        Some(match parts[..] {
+            [number] => bare(value(number)?),
+            ["const", v] => Spread::Constant(value(v)?),
+            ["uniform", low, high] => Spread::Uniform {
+                low: value(low)?,
+                high: value(high)?,
+            },
+            ["normal", mean, deviation] => Spread::Normal {
+                mean: value(mean)?,
+                deviation: value(deviation)?,
+            },
+            ["exp", mean] => Spread::Exponential { mean: value(mean)? },
+            ["weibull", shape, scale] => Spread::Weibull {
+                shape: plain(shape)?,
+                scale: value(scale)?,
+            },
+            ["lognormal", median, sigma] => Spread::LogNormal {
+                median: value(median)?,
+                sigma: plain(sigma)?,
+            },
+            _ => return None,
+        })
+    };
+    spread().ok_or_else(|| FORMS.to_owned())
 }
 
 /// The distribution in words.
@@ -96,6 +118,20 @@ mod tests {
                 high: 2.0
             }))
         );
+        assert_eq!(of_time("5m"), Ok(Spread::Exponential { mean: 300.0 }));
+        assert_eq!(of_delay("5m"), Ok(Spread::Constant(300.0)));
+        assert_eq!(
+            durations("90s"),
+            Ok(Durations::Drawn(Spread::Constant(90.0)))
+        );
+        let weibull = Spread::Weibull {
+            shape: 0.5,
+            scale: 5400.0,
+        };
+        assert_eq!(of_time("weibull:0.5:1h30m"), Ok(weibull));
+        assert!(of_rate("5m").is_err());
+        assert!(of_time("weibull:5m:1").is_err());
+        assert!(of_time("lognormal:1:5m").is_err());
         for bad in [
             "",
             "3:4",
