@@ -4,6 +4,7 @@ use crate::flow::Attributes;
 use crate::names::Names;
 use crate::{Dag, DagError, Flow, TaskId};
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Where the reader met something: usually a line number. The builder only hands it back in errors.
 pub type Mark = u32;
@@ -46,12 +47,14 @@ pub enum BuildError {
         name: String,
     },
     /// Tasks that wait for each other: each a parent of the next, the last a parent of the first.
-    #[error("tasks wait for each other in a cycle: {}", .names.join(" -> "))]
+    #[error("tasks wait for each other in a cycle: {}", closed(.names))]
     Cycle {
         /// Their names, behind the label where there is one.
         names: Vec<String>,
         /// Where each was declared.
         marks: Vec<Mark>,
+        /// Where the arc from each to the next was given, the last one's to the first; none where that is not known.
+        arcs: Vec<Option<Mark>>,
     },
     /// More than 2³² − 2 tasks or arcs, or more than 4 GiB of one kind of text.
     #[error("the input is too large: 32-bit numbers cannot count its {what}")]
@@ -72,6 +75,21 @@ pub enum BuildError {
 }
 
 const UNDECLARED: u32 = u32::MAX;
+
+/// An arc of which nobody said where it was given.
+const NO_MARK: Mark = Mark::MAX;
+
+/// A cycle as text, with its first task again at the end. Long ones are cut short in the middle.
+fn closed(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let first = names.first().cloned();
+    let mut shown: Vec<String> = names.iter().take(SHOWN).cloned().collect();
+    if names.len() > SHOWN {
+        shown.push(format!("… {} more …", names.len() - SHOWN));
+    }
+    shown.extend(first);
+    shown.join(" -> ")
+}
 
 /// Collects tasks, arcs and attributes in whatever order the input gives them.
 ///
@@ -100,6 +118,8 @@ pub struct FlowBuilder {
     mark: Vec<Mark>,
     declared: u32,
     arcs: Vec<(u32, u32)>,
+    /// Where arcs were given, as far as that is known: by position in `arcs`, perhaps shorter.
+    arc_marks: Vec<Mark>,
     attributes: Attributes,
     /// What passed a 32-bit limit, if anything did: reported by `finish`.
     overflow: Option<&'static str>,
@@ -258,6 +278,18 @@ impl FlowBuilder {
         }
     }
 
+    /// As [`FlowBuilder::arc`], with where it is given, which is told should it lie on a cycle.
+    ///
+    /// # Errors
+    /// [`BuildError::SelfLoop`].
+    #[inline]
+    pub fn arc_at(&mut self, parent: Symbol, child: Symbol, mark: Mark) -> Result<(), BuildError> {
+        self.arc(parent, child)?;
+        self.arc_marks.resize(self.arcs.len() - 1, NO_MARK);
+        self.arc_marks.push(mark);
+        Ok(())
+    }
+
     /// The command line to run.
     pub fn set_command(&mut self, task: Symbol, command: &str) {
         if !self.attributes.command.set(task.0 as usize, command) {
@@ -357,9 +389,10 @@ impl FlowBuilder {
             }
         }
         drop(rank);
-        match Dag::from_arcs(tasks, self.arcs) {
+        match Dag::from_arcs_or_back(tasks, self.arcs) {
             Ok(dag) => Ok(Flow::new(dag, self.names, self.attributes)),
-            Err(DagError::Cycle(cycle)) => Err(vec![BuildError::Cycle {
+            Err((DagError::Cycle(cycle), arcs)) => Err(vec![BuildError::Cycle {
+                arcs: marks_of(&cycle, &arcs, &self.arc_marks),
                 marks: cycle.iter().map(|t| self.mark[t.index()]).collect(),
                 names: (cycle.iter())
                     .map(|t: &TaskId| {
@@ -372,12 +405,27 @@ impl FlowBuilder {
                     })
                     .collect(),
             }]),
-            Err(DagError::TooLarge(_)) => Err(vec![BuildError::TooLarge { what: "arcs" }]),
-            Err(DagError::SelfLoop(_) | DagError::OutOfRange { .. }) => {
+            Err((DagError::TooLarge(_), _)) => Err(vec![BuildError::TooLarge { what: "arcs" }]),
+            Err((DagError::SelfLoop(_) | DagError::OutOfRange { .. }, _)) => {
                 unreachable!("`arc` takes neither a self-loop nor a task it does not know")
             }
         }
     }
+}
+
+/// Where each arc of a cycle was given first.
+fn marks_of(cycle: &[TaskId], arcs: &[(u32, u32)], marks: &[Mark]) -> Vec<Option<Mark>> {
+    let next = cycle.iter().cycle().skip(1);
+    let place: HashMap<(u32, u32), usize> = (cycle.iter().zip(next).enumerate())
+        .map(|(i, (parent, child))| ((parent.0, child.0), i))
+        .collect();
+    let mut found = vec![None; cycle.len()];
+    for (arc, &mark) in arcs.iter().zip(marks).filter(|(_, mark)| **mark != NO_MARK) {
+        if let Some(&i) = place.get(arc) {
+            found[i].get_or_insert(mark);
+        }
+    }
+    found
 }
 
 fn set<T: Clone + Default>(column: &mut Vec<T>, task: Symbol, value: T) {
@@ -448,12 +496,37 @@ mod tests {
         let errors = build.clone().finish().unwrap_err();
         assert!(matches!(&errors[..], [BuildError::Unknown { name, mark: 30 }] if name == "b"));
         build.declare("b", 40).unwrap();
-        build.arc(b, a).unwrap();
+        build.arc_at(b, a, 50).unwrap();
+        build.arc_at(b, a, 60).unwrap();
         let errors = build.finish().unwrap_err();
-        let [BuildError::Cycle { names, marks }] = &errors[..] else {
+        let [BuildError::Cycle { names, marks, arcs }] = &errors[..] else {
             panic!("{errors:?}")
         };
         assert_eq!(names.join(" "), "a b");
         assert_eq!(marks, &[10, 40]);
+        assert_eq!(arcs, &[None, Some(50)]);
+        let text = "tasks wait for each other in a cycle: a -> b -> a";
+        assert_eq!(errors[0].to_string(), text);
+    }
+
+    #[test]
+    fn a_long_cycle_is_cut_short_and_closed() {
+        let mut build = FlowBuilder::new();
+        let tasks: Vec<Symbol> = (0..100)
+            .map(|i| build.declare(&format!("t{i}"), i).unwrap())
+            .collect();
+        for i in 0..100 {
+            build
+                .arc_at(tasks[i], tasks[(i + 1) % 100], 1000 + i as Mark)
+                .unwrap();
+        }
+        let errors = build.finish().unwrap_err();
+        let text = errors[0].to_string();
+        assert!(text.contains("cycle: t0 -> t1 -> "), "{text}");
+        assert!(text.ends_with(" -> t11 -> … 88 more … -> t0"), "{text}");
+        let BuildError::Cycle { arcs, .. } = &errors[0] else {
+            panic!("{errors:?}")
+        };
+        assert_eq!(arcs[99], Some(1099));
     }
 }

@@ -56,27 +56,35 @@ impl Dag {
     /// # Errors
     /// [`DagError`] names the arc, the self-loop or a short cycle.
     pub fn from_arcs(tasks: usize, arcs: Vec<(u32, u32)>) -> Result<Dag, DagError> {
+        Dag::from_arcs_or_back(tasks, arcs).map_err(|(error, _)| error)
+    }
+
+    /// The same; the arcs come back with the error, in the order in which they were given.
+    pub(crate) fn from_arcs_or_back(
+        tasks: usize,
+        arcs: Vec<(u32, u32)>,
+    ) -> Result<Dag, (DagError, Vec<(u32, u32)>)> {
         // u32::MAX itself stays free, so that algorithms may use it as "none".
         let limit = u32::MAX as usize;
         if tasks >= limit || arcs.len() >= limit {
-            return Err(DagError::TooLarge(tasks.max(arcs.len())));
+            return Err((DagError::TooLarge(tasks.max(arcs.len())), arcs));
         }
         for &(parent, child) in &arcs {
             if parent as usize >= tasks || child as usize >= tasks {
-                return Err(DagError::OutOfRange {
+                let error = DagError::OutOfRange {
                     parent,
                     child,
                     tasks,
-                });
+                };
+                return Err((error, arcs));
             }
             if parent == child {
-                return Err(DagError::SelfLoop(TaskId(parent)));
+                return Err((DagError::SelfLoop(TaskId(parent)), arcs));
             }
         }
         let (mut parent_start, mut parent) = rows(tasks, arcs.len(), || {
             arcs.iter().map(|&(p, c)| (TaskId(c), TaskId(p)))
         });
-        drop(arcs);
         sort_and_merge(&mut parent_start, &mut parent);
         // Taken child by child, the children of each parent come sorted.
         let (child_start, child) = rows(tasks, parent.len(), || {
@@ -91,7 +99,7 @@ impl Dag {
         };
         dag.topological = dag.sort_topologically();
         if dag.topological.len() < tasks {
-            return Err(DagError::Cycle(cycle::short_cycle(&dag)));
+            return Err((DagError::Cycle(cycle::short_cycle(&dag)), arcs));
         }
         Ok(dag)
     }

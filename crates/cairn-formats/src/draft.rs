@@ -47,7 +47,7 @@ impl<'s, 'r> Draft<'s, 'r> {
     /// Adds an arc, or reports that a task would wait for itself.
     #[inline]
     pub(crate) fn arc(&mut self, parent: Symbol, child: Symbol, mark: Mark) {
-        if let Err(error) = self.build.arc(parent, child) {
+        if let Err(error) = self.build.arc_at(parent, child, mark) {
             self.error(mark, error.to_string(), "remove the dependency");
         }
     }

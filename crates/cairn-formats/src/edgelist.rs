@@ -111,7 +111,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
         let (parent, child) = (task(field(parent_column)), task(field(child_column)));
         match (parent, child) {
             (Some(parent), Some(child)) => {
-                if let Err(self_loop) = build.arc(parent, child) {
+                if let Err(self_loop) = build.arc_at(parent, child, line) {
                     error(self_loop.to_string(), "remove the line", report);
                 }
             }
@@ -482,7 +482,7 @@ mod tests {
         }
         assert!(
             refused("a,b\nb,c\nc,a\n")
-                .contains("t.csv:1: tasks wait for each other in a cycle: a -> b -> c")
+                .contains("t.csv:1: tasks wait for each other in a cycle: a -> b -> c -> a")
         );
     }
 

@@ -1,6 +1,6 @@
 //! What a conversion does not carry over, as data. Knows no format: it compares flows.
 
-use cairn_dag::{Flow, TaskId};
+use cairn_dag::{Flow, TaskId, plain};
 use std::fmt;
 
 /// In what way something is not carried over.
@@ -43,9 +43,8 @@ pub struct Loss {
 impl fmt::Display for Loss {
     /// `durations of 3 tasks (first: a)`, without a word on what happened to them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Loss {
-            what, count, of, ..
-        } = self;
+        let Loss { count, of, .. } = self;
+        let what = plain(&self.what);
         let plural = if *count == 1 { "" } else { "s" };
         let (of_count, first) = match *of {
             "task" => (format!("{what} of {count} task{plural}"), &self.first),
@@ -56,7 +55,7 @@ impl fmt::Display for Loss {
             let shown: String = first.chars().take(60).collect();
             let cut = if shown.len() < first.len() { "…" } else { "" };
             let word = if *count == 1 { "" } else { "first: " };
-            write!(f, ", {word}{}{cut}", shown.escape_debug())?;
+            write!(f, ", {word}{}{cut}", plain(&shown))?;
         }
         Ok(())
     }

@@ -106,7 +106,7 @@ fn build(
             let Some(&from) = writer.get(&input[..]) else {
                 continue;
             };
-            if build.arc(tasks[from], task).is_err() {
+            if build.arc_at(tasks[from], task, rule.line).is_err() {
                 let place = place_of_mark(source, rule.line, is_full(report));
                 let message = format!("the rule needs the file '{input}' that it writes itself");
                 report.error(place, message, "take the file from one side of the colon");
@@ -991,7 +991,7 @@ mod tests {
         }
         assert!(
             refused("a: b\n\tx\nb: a\n\ty\n")
-                .contains("t.makeflow:1: tasks wait for each other in a cycle: a -> b")
+                .contains("tasks wait for each other in a cycle: a -> b -> a")
         );
     }
 

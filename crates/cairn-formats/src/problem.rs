@@ -114,9 +114,9 @@ impl Report {
                 "declare the task, or correct the spelling (names are case-sensitive)".to_owned(),
             ),
             BuildError::EmptyName { mark } => (Some(*mark), "give the task a name".to_owned()),
-            BuildError::Cycle { marks, .. } => (
-                marks.first().copied(),
-                "a task cannot start before itself: remove one of these dependencies".to_owned(),
+            BuildError::Cycle { names, marks, arcs } => (
+                arcs.first().copied().flatten().or(marks.first().copied()),
+                cycle_help(names, arcs, &place),
             ),
             BuildError::SelfLoop { .. } => (None, "remove the dependency".to_owned()),
             BuildError::BadSeconds { .. } | BuildError::TooLarge { .. } => (None, String::new()),
@@ -139,4 +139,23 @@ impl Report {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
+}
+/// The cure of a cycle: its dependencies, with where each is stated, as far as that is known.
+fn cycle_help(names: &[String], arcs: &[Option<Mark>], place: &impl Fn(Mark) -> Place) -> String {
+    const SHOWN: usize = 12;
+    let mut help = "a task cannot start before itself: remove one of these dependencies".to_owned();
+    let next = names.iter().cycle().skip(1);
+    let stated: Vec<String> = (names.iter().zip(next).zip(arcs).take(SHOWN))
+        .filter_map(|((parent, child), mark)| {
+            let place = place((*mark)?);
+            Some(format!("{parent} -> {child} ({place})"))
+        })
+        .collect();
+    if !stated.is_empty() {
+        help += &format!(": {}", stated.join(", "));
+    }
+    if arcs.len() > SHOWN && !stated.is_empty() {
+        help += ", …";
+    }
+    help
 }

@@ -173,7 +173,7 @@ impl Reader<'_> {
             return self.error(line, message, "predecessors are the numbers of other tasks");
         }
         let parent = self.build.mention(canonical(predecessor), line);
-        if let Err(error) = self.build.arc(parent, task) {
+        if let Err(error) = self.build.arc_at(parent, task, line) {
             self.build_error(&error, line);
         }
     }
@@ -256,7 +256,7 @@ mod tests {
         assert!(refused("# nothing").contains("no number in this file"));
         assert!(refused("many\n").contains("t.stg:1: this is not the number of tasks"));
         assert!(refused("1\n0 0 0\n1 1 2\n0 0\n").contains("ends before all 2 predecessors"));
-        assert!(refused("1\n1 1 1 2\n2 1 1 1\n").contains("cycle: 1 -> 2"));
+        assert!(refused("1\n1 1 1 2\n2 1 1 1\n").contains("cycle: 1 -> 2 -> 1"));
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
                     self.build.mention(parent, line),
                     self.build.mention(child, line),
                 );
-                if let Err(error) = self.build.arc(parent, child) {
+                if let Err(error) = self.build.arc_at(parent, child, line) {
                     self.build_error(&error, line);
                 }
             }

@@ -9,20 +9,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-Examples:
-  cairn info workflow.dag            what is in it: tasks, arcs, depth, blocks
-  cairn plan workflow.dag            an order, its verdict, and the usual orders beside it
-  cairn explain workflow.dag         why
-  cairn verify workflow.dag c.json   check a certificate of `plan --certificate c.json`
-  cairn prio workflow.dag --in-place its priorities, written into the file itself
-  cairn check workflow.json          every problem, with file, line and cure
-  cairn convert in.dax out.dag       from one format to another
-  cairn gen airsn 250 -o airsn.dag   a dag from the literature
-  cairn simulate workflow.dag        what the order is worth on workers that come and go
-  cairn show workflow.dag -o x.html  pictures: the dag by kinds of job, eligible tasks under the bound
+Begin with:
+  cairn plan workflow.dag  a good order, how good it is, and the usual orders beside it
+  cairn prio workflow.dag --in-place  the same order, written into the file as priorities
+  cairn simulate workflow.dag  what the order saves on workers that come and go
+  cairn show workflow.dag -o x.html  pictures of all that
 
-A file named '-' is standard input; .gz and .zst are read directly.
-Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 3 `verify` could not prove everything, 130 interrupted.";
+`cairn COMMAND --help` tells more. A file named '-' is standard input; .gz and .zst are read directly.
+
+Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 3 not all of it is proved (verify), 130 interrupted.";
 
 const SIMULATE_EXAMPLES: &str = "\
 Worlds:
@@ -32,7 +27,9 @@ Worlds:
   trace      workers as recorded in a CSV file of rows worker,start,end (--trace, --repeat)
 
 A SPREAD is const:V, uniform:LOW:HIGH, normal:MEAN:DEVIATION, exp:MEAN, weibull:SHAPE:SCALE or
-lognormal:MEDIAN:SIGMA. A bare number is exp:MEAN for times, const:V for speeds and links.
+lognormal:MEDIAN:SIGMA. A bare number is exp:MEAN for times, const:V for speeds and links. Times are
+seconds, or as in 90s, 5m, 1h30m, 2d.
+
 All policies meet the same workers and the same durations in each run; the same seed gives the same
 numbers on every machine. Ratios are of means, first policy over each other, below 1 where the first is faster.
 
@@ -56,7 +53,7 @@ Examples:
 
 /// Schedule dags so that as many tasks as possible stay ready, and prove how good the order is.
 #[derive(Debug, Parser)]
-#[command(name = "cairn", version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+#[command(name = "cairn", version, after_help = EXAMPLES, override_usage = "cairn COMMAND [OPTIONS] …", subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -71,10 +68,10 @@ pub(crate) struct Common {
     /// Print one JSON object for machines instead of text for people
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print no more than asked for: no warnings, no progress
+    /// Print only what was asked for, and errors: no warnings, no progress, no hints
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print more
+    /// Print more, in the words of the theory too
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     /// When to use colours (also: the NO_COLOR variable)
@@ -138,7 +135,7 @@ pub(crate) enum Command {
     /// Make a dag of a known family
     #[command(after_help = crate::commands::generate::families_help())]
     Gen(Gen),
-    /// Find an order that keeps as many tasks eligible as possible, and prove how good it is
+    /// Find an order that keeps as many tasks ready as possible, and prove how good it is
     #[command(
         after_help = "Verdicts: optimal (no order is better at any step), none-exists (every order falls short somewhere), open (the gap to\na certified bound is given). \"proved\" is said where `cairn verify` proves it, else \"by exhausted search\". With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
     )]
@@ -158,7 +155,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag"
     )]
     Explain(Explain),
-    /// The best N eligible tasks now, given what is executed
+    /// The best N ready tasks now, given what is executed
     #[command(
         after_help = "Asking for more tasks than are eligible gives all that are; asking for none gives none.\n\nExamples:\n  cairn batch workflow.dag -r 8\n  cairn batch workflow.dag --executed fetch,index -r 8 --json\n  cairn batch workflow.dag --executed @done.txt -r 8,4,4"
     )]
@@ -169,7 +166,7 @@ pub(crate) enum Command {
     /// The published evaluation: ratios of mean times over a grid of batches, as tables and heat maps
     #[command(after_help = STUDY_EXAMPLES)]
     Study(Study),
-    /// Draw: eligible tasks of all policies under the bound, the dag by blocks, memory against area
+    /// Draw: ready tasks over the run, the dag, memory against ready tasks
     #[command(
         after_help = "SVG and PNG hold one figure, HTML any number with a table.\n\nExamples:\n  cairn show workflow.dag -o curves.svg\n  cairn show workflow.dag --what dag -o dag.png\n  cairn show workflow.dag -o page.html\n  cairn show workflow.dag -o few.svg --policies ic,fifo"
     )]

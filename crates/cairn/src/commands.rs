@@ -21,6 +21,7 @@ pub(crate) mod spread;
 mod study;
 mod verify;
 mod world;
+mod worth;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ pub(crate) fn run(command: Command, out: &Output) -> Result<(), Failure> {
         Command::Simulate(settings) => simulate::run(&settings, out),
         Command::Study(settings) => study::run(&settings, out),
         Command::Show(settings) => show::run(&settings, out),
-        Command::Completions { shell } => shell::completions(shell),
+        Command::Completions { shell } => shell::completions(shell, out),
         Command::Man { folder } => shell::manual(&folder, out),
     }
 }

@@ -4,23 +4,26 @@ mod called;
 mod cli;
 mod commands;
 mod failure;
+mod help;
 mod input;
+mod layout;
 mod limits;
 mod output;
-mod screen;
 mod plural;
+mod screen;
 mod size;
 mod span;
 
-use clap::Parser;
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::try_parse().unwrap_or_else(|error| {
-        // What is quoted from the command line must not reach the terminal raw, and clap quotes it so.
-        let args = std::env::args().map(|arg| cairn_dag::plain(&arg).into_owned());
-        cli::Cli::try_parse_from(args).err().unwrap_or(error).exit()
-    });
+    let cli = match parse(&std::env::args_os().collect::<Vec<_>>()) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     let out = output::Output::new(&cli.common);
     match commands::run(cli.command, &out) {
         // Some commands answer with the best so far.
@@ -31,4 +34,29 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// The command line, or the exit code after what is wrong with it, or the help asked for, was printed.
+fn parse(args: &[OsString]) -> Result<cli::Cli, ExitCode> {
+    let mut command = help::command();
+    let parsed = (command.try_get_matches_from_mut(args))
+        .and_then(|matches| cli::Cli::from_arg_matches(&matches))
+        .map_err(|error| error.format(&mut command));
+    parsed.map_err(|error| {
+        // What is quoted from the command line must not reach the terminal raw, and clap quotes it so.
+        let plain = (args.iter()).map(|arg| cairn_dag::plain(&arg.to_string_lossy()).into_owned());
+        let error = (command.try_get_matches_from_mut(plain).err()).unwrap_or(error);
+        let asked = matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+        );
+        let mut flags = args.iter().take_while(|arg| *arg != "--");
+        if !asked && flags.any(|arg| arg == "--json") {
+            output::print_usage_error(&error.render().to_string());
+        } else {
+            // Nothing is left to tell whoever closed the pipe.
+            let _ = error.print();
+        }
+        ExitCode::from(if asked { 0 } else { 2 })
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::{Color, Common};
 use crate::failure::Failure;
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::plain;
 use cairn_formats::{Problem, Report, Severity};
@@ -47,6 +48,29 @@ impl Output {
         printed
             .and_then(|()| out.flush())
             .map_err(|e| Failure::writing("standard output", &e))
+    }
+
+    /// An answer for machines on standard error, where standard output holds what was made.
+    pub(crate) fn aside(&self, value: &Value) -> Result<(), Failure> {
+        let mut out = std::io::stderr().lock();
+        (screen::write_json(&mut out, value).and_then(|()| out.write_all(b"\n")))
+            .map_err(|e| Failure::writing("standard error", &e))
+    }
+
+    /// As [`Output::answer`] where the work itself, or the exit code, is what was asked for: no text with `--quiet`.
+    pub(crate) fn done(&self, value: &Value, text: &str) -> Result<(), Failure> {
+        match self.quiet && !self.json {
+            true => Ok(()),
+            false => self.answer(value, text),
+        }
+    }
+
+    /// What went wrong although there is an answer, on standard error, also with `--quiet`; nothing with `--json`, whose
+    /// answer has it.
+    pub(crate) fn complain(&self, text: &str) {
+        if !self.json {
+            Output::say(text);
+        }
     }
 
     /// A remark for people, on standard error; nothing with `--quiet` or `--json`.
@@ -111,13 +135,17 @@ impl Output {
     /// Every problem as people read it: what, where, the offending text, the cure.
     pub(crate) fn problems_text(&self, report: &Report) -> String {
         let mut text = String::new();
-        for problem in report.problems() {
+        // Errors only with `--quiet`.
+        let told = |problem: &&Problem| !self.quiet || problem.severity == Severity::Error;
+        let mut kept = 0;
+        for problem in report.problems().iter().filter(told) {
             text += &self.problem_text(problem);
+            kept += 1;
         }
-        let kept = report.problems().len();
-        let more = (report.errors() + report.warnings()).saturating_sub(kept);
+        let warnings = if self.quiet { 0 } else { report.warnings() };
+        let more = (report.errors() + warnings).saturating_sub(kept);
         if more > 0 {
-            text += &format!("… and {more} more problems\n");
+            text += &format!("… and {} more\n", counted(more, "problem"));
         }
         text
     }
@@ -246,6 +274,24 @@ pub(crate) fn problems_json(report: &Report) -> Value {
         })
     };
     report.problems().iter().map(one).collect()
+}
+
+/// Prints what is wrong with the command line, as clap says it, as JSON.
+pub(crate) fn print_usage_error(said: &str) {
+    let (message, help) = said.trim().split_once("\n\n").unwrap_or((said.trim(), ""));
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = line(message);
+    let message = match message.strip_prefix("error: ") {
+        Some(message) => message.to_owned(),
+        None => "no command is given".to_owned(), // clap gives the whole help then
+    };
+    let help: Vec<String> = help
+        .split("\n\n")
+        .map(line)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let value = json!({ "error": message, "help": help.join("; ") });
+    let _ = writeln!(std::io::stdout().lock(), "{value}");
 }
 
 /// Writes a whole file or none: into a temporary file beside it, renamed when complete. `-` is standard output.

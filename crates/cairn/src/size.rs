@@ -68,7 +68,7 @@ pub(crate) fn exact(bytes: u128) -> String {
     for (unit, size) in UPTO {
         // Fractions of larger numbers are more than a 64-bit float can hold.
         let thousandth = if bytes < 1 << 53 { size / 1000 } else { size };
-        if bytes >= size && bytes % thousandth == 0 {
+        if bytes >= size && bytes.is_multiple_of(thousandth) {
             let number = format!("{}.{:03}", bytes / size, bytes % size * 1000 / size);
             let number = number.trim_end_matches('0').trim_end_matches('.');
             return format!("{number}{unit}");

@@ -163,7 +163,7 @@ fn two_steps_that_conflict_are_shown_by_name() {
     let mut dag: String = names.map(|name| format!("JOB {name} a.sub\n")).concat();
     dag += "PARENT fork CHILD f1 f2\nPARENT left right CHILD j1 j2 j3 j4\n";
     for command in ["explain", "plan"] {
-        let text = cairn_with_input(&[command, "-"], dag.as_bytes()).stdout;
+        let text = cairn_with_input(&[command, "-", "-v"], dag.as_bytes()).stdout;
         let words = "the best sets of 1, such as {fork} (2 made eligible),\n            \
              lie in no set of 2 as good as {left, right} (4)\n";
         assert!(text.contains(words), "{text}");

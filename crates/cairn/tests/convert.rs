@@ -78,6 +78,37 @@ fn another_format_lists_what_is_lost() {
 }
 
 /// Asserts that `out` cannot be written from `input` without `--force`, and that the file stays as it was.
+#[test]
+fn losses_are_told_to_machines_too() {
+    let folder = Folder::new(&[("a.dag", DAG)]);
+    let told = |out: &str| {
+        cairn(&[
+            "convert",
+            &folder.name("a.dag"),
+            out,
+            "--to",
+            "csv",
+            "--json",
+        ])
+    };
+    let to_file = told(&folder.name("b.csv"));
+    let to_screen = told("-");
+    assert_eq!((to_file.code, to_screen.code), (0, 0));
+    assert_eq!(
+        (&to_file.stderr[..], &to_screen.stderr),
+        ("", &to_file.stdout)
+    );
+    assert_eq!(to_screen.stdout, folder.text("b.csv"));
+    let value: serde_json::Value = serde_json::from_str(&to_file.stdout).unwrap();
+    assert_eq!(value["to"], "csv");
+    assert_eq!((&value["tasks"], &value["arcs"]), (&2.into(), &1.into()));
+    let losses = value["losses"].as_array().unwrap();
+    let script = losses
+        .iter()
+        .find(|l| l["what"].as_str().unwrap().contains("SCRIPT"));
+    assert_eq!(script.expect("SCRIPT is lost")["kind"], "left-out");
+}
+
 fn spared(folder: &Folder, input: &str, out: &str, file: &str) {
     let before = folder.text(file);
     for to in ["dagman", "json"] {

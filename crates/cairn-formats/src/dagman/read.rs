@@ -524,6 +524,7 @@ impl<'l> Workflow<'l> {
             return;
         }
         scope.size.arcs = total;
+        let mark = self.files.mark(site.file, site.span.line);
         for &parent in parents {
             for &child in children {
                 if parent == child {
@@ -537,7 +538,7 @@ impl<'l> Workflow<'l> {
                     );
                     return;
                 }
-                scope.arcs.push((parent, child));
+                scope.arcs.push((parent, child, mark));
             }
         }
     }
@@ -848,10 +849,11 @@ impl Layout<'_, '_> {
             prefix.truncate(prefix_length);
         }
         around.pop();
-        for &(parent, child) in &scope.arcs {
-            let arc = self.build.arc(
+        for &(parent, child, mark) in &scope.arcs {
+            let arc = self.build.arc_at(
                 self.tasks[base + parent as usize],
                 self.tasks[base + child as usize],
+                mark,
             );
             debug_assert!(
                 arc.is_ok() || report.errors() > 0,

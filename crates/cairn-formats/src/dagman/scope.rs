@@ -32,8 +32,8 @@ pub(crate) struct Scope {
     by_name: HashMap<Rc<str>, u32>,
     /// Tasks, name bytes and arcs of this scope and all its splices.
     pub(crate) size: Size,
-    /// Dependencies stated here, between numbers of this scope.
-    pub(crate) arcs: Vec<(u32, u32)>,
+    /// Dependencies stated here, between numbers of this scope, and where.
+    pub(crate) arcs: Vec<(u32, u32, Mark)>,
     /// What `ALL_NODES` lines set, with the position of the line.
     pub(crate) all: Settings,
     /// Settings for tasks inside splices, which outweigh those made there.
@@ -251,7 +251,7 @@ impl Scope {
     pub(crate) fn initial(&self) -> Rc<[u32]> {
         let ends = self
             .initial
-            .get_or_init(|| self.loose_ends(|&(_, child)| child, Scope::initial));
+            .get_or_init(|| self.loose_ends(|&(_, child, _)| child, Scope::initial));
         Rc::clone(ends)
     }
 
@@ -259,7 +259,7 @@ impl Scope {
     pub(crate) fn terminal(&self) -> Rc<[u32]> {
         let ends = self
             .terminal
-            .get_or_init(|| self.loose_ends(|&(parent, _)| parent, Scope::terminal));
+            .get_or_init(|| self.loose_ends(|&(parent, ..)| parent, Scope::terminal));
         Rc::clone(ends)
     }
 
@@ -267,7 +267,7 @@ impl Scope {
     /// take no dependencies, are left out.
     fn loose_ends(
         &self,
-        end: impl Fn(&(u32, u32)) -> u32,
+        end: impl Fn(&(u32, u32, Mark)) -> u32,
         of_splice: fn(&Scope) -> Rc<[u32]>,
     ) -> Rc<[u32]> {
         let mut tied = vec![false; self.size.tasks as usize];

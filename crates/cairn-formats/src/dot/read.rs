@@ -357,7 +357,8 @@ impl<'s> Parser<'s, '_> {
     }
 
     fn connect(&mut self, left: &End, right: &End) -> Step {
-        let at = self.peeked_at();
+        // At the end on the right: what follows may stand in another line.
+        let at = self.node_end.saturating_sub(1);
         if let (End::Node(parent), End::Node(child)) = (left, right) {
             self.draft.arc(*parent, *child, mark_at(at));
             return Ok(());

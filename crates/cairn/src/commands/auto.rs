@@ -7,6 +7,7 @@ use super::world;
 use crate::cli::{self, Contender, Policy};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy::critical_path;
 use cairn_sim::{Measure, Ratio};
@@ -105,8 +106,10 @@ impl Choice {
             format!("{} wins", name(&self.policy))
         };
         format!(
-            "{verdict}: mean time of ic over {rival} is {ratio}\n            ({} runs; {}; durations {})",
-            self.runs, self.world, self.durations
+            "{verdict}: mean time of ic over {rival} is {ratio}\n            ({}; {}; durations {})",
+            counted(self.runs, "run"),
+            self.world,
+            self.durations
         )
     }
 }

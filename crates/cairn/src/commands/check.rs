@@ -4,6 +4,7 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{Output, problems_json};
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::Flow;
 use cairn_formats::{Format, Report};
@@ -25,12 +26,16 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
         "format": format.map(Format::name),
         "tasks": flow.map(|f| f.dag().len()),
         "edges": flow.map(|f| f.dag().arc_count()),
+        "arcs": flow.map(|f| f.dag().arc_count()),
         "tasks_with_command": commands,
         "errors": report.errors(),
         "warnings": report.warnings(),
         "problems": problems_json(&report),
     });
     let mut text = out.problems_text(&report);
+    if out.quiet && read.is_some() {
+        return out.done(&value, "");
+    }
     text += &summary(input, format, flow, commands, &report);
     out.answer(&value, &text)?;
     if read.is_some() {
@@ -49,14 +54,22 @@ fn summary(
 ) -> String {
     let file = screen::path(&input.file);
     let (Some(format), Some(flow), Some(commands)) = (format, flow, commands) else {
-        return format!("{file}: not usable, {} error(s)\n", report.errors());
+        return format!(
+            "{file}: not usable, {}\n",
+            counted(report.errors(), "error")
+        );
     };
-    let (tasks, arcs) = (flow.dag().len(), flow.dag().arc_count());
+    let tasks = flow.dag().len();
+    let counts = format!(
+        "{}, {}",
+        counted(tasks, "task"),
+        counted(flow.dag().arc_count(), "arc")
+    );
     let run = match commands {
         0 => "no task has a command: it can be planned, not run here".to_owned(),
         c if c == tasks => "every task has a command".to_owned(),
-        c => format!("{c} of {tasks} tasks have a command"),
+        c => format!("{c} of {} have a command", counted(tasks, "task")),
     };
     let name = format.name();
-    format!("{file}: ok, {name}, {tasks} tasks, {arcs} arcs, acyclic; {run}\n")
+    format!("{file}: ok, {name}, {counts}, acyclic; {run}\n")
 }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use cairn_dag::Flow;
 use cairn_formats::{Format, Limits, Loss, LossKind, Report, Source, WriteError};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(settings: &cli::Convert, out: &Output) -> Result<(), Failure> {
@@ -34,10 +35,31 @@ pub(crate) fn run(settings: &cli::Convert, out: &Output) -> Result<(), Failure> 
     let made = cairn_formats::convert(&source, from, &flow, format, settings.rewrite, place);
     let made = made.map_err(|error| refused(&error))?;
     write_file(&settings.out, |out| out.write_all(&made.bytes))?;
+    if out.json {
+        let value = json!({
+            "from": from.name(), "to": format.name(), "tasks": flow.dag().len(), "arcs": flow.dag().arc_count(),
+            "copied": made.copied, "losses": losses_json(&made.losses),
+        });
+        // Standard output has the flow itself.
+        return match to_file {
+            true => out.answer(&value, ""),
+            false => out.aside(&value),
+        };
+    }
     if !made.losses.is_empty() {
         out.remark(&losses_text(&made.losses, format));
     }
     Ok(())
+}
+
+/// All losses for machines.
+fn losses_json(losses: &[Loss]) -> Value {
+    let one = |loss: &Loss| {
+        json!({
+            "kind": loss.kind.name(), "what": loss.what, "count": loss.count, "of": loss.of, "first": loss.first,
+        })
+    };
+    losses.iter().map(one).collect()
 }
 
 /// All losses, one a line, by what happened to them.

@@ -1,16 +1,20 @@
 //! `cairn explain`: blocks, super-dag, ranks, and which theorem applied or failed.
 
-use super::plan::{proof_json, verdict_words};
+use super::plan::{how, proof_json, verdict_words};
+use super::worth;
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
 use crate::input;
+use crate::layout;
 use crate::limits;
 use crate::output::Output;
+use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::{Plan, Word};
 use cairn_theory::chain::Rank;
 use cairn_theory::linearize::{Linearization, Obstacle, linearize};
+use cairn_theory::profile::area;
 use cairn_theory::split::BlockId;
 use cairn_theory::survey::Survey;
 use serde_json::{Value, json};
@@ -68,10 +72,15 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         out.remark("interrupted: this is what was found so far");
     }
     let mut text = format!(
-        "{}: {} tasks, {} arcs\n",
+        "{}: {}, {}\n",
         read.name,
-        dag.len(),
-        dag.arc_count()
+        counted(dag.len(), "task"),
+        counted(dag.arc_count(), "arc")
+    );
+    text += &layout::hanging(
+        "In short: ",
+        &worth::verdict(verdict, &how(verdict, &plan), share(&plan)),
+        layout::width(),
     );
     text += &read.done.row();
     text += &blocks_text(survey, &kinds, super_arcs, flow);
@@ -87,6 +96,14 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
     text += &search_text(&plan);
     text += &format!("Verdict: {}\n", verdict_words(verdict, &plan, flow));
     out.answer(&value, &text)
+}
+
+/// The part of the ready tasks that no order can exceed.
+fn share(plan: &Plan) -> f64 {
+    match area(&plan.bound) {
+        0 => 1.0,
+        most => area(&plan.profile) as f64 / most as f64,
+    }
 }
 
 /// Kinds of blocks with how many there are and one of them, most first.
@@ -117,9 +134,16 @@ fn blocks_text(
     let blocks = survey.blocks();
     let mut text = match survey.removed() {
         0 => String::new(),
-        n => format!("Skeleton: {n} shortcut arcs left out: a longer path implies each of them\n"),
+        n => format!(
+            "Skeleton: {} left out: a longer path implies it\n",
+            counted(n, "shortcut arc")
+        ),
     };
-    text += &format!("Blocks: {} of {} kinds\n", blocks.len(), kinds.len());
+    text += &format!(
+        "Blocks: {} of {}\n",
+        blocks.len(),
+        counted(kinds.len(), "kind")
+    );
     for (kind, count, example) in kinds.iter().take(SHOWN) {
         let from = names(flow, survey.order(*example));
         let to = names(flow, blocks.sinks(*example));
@@ -127,8 +151,8 @@ fn blocks_text(
     }
     if kinds.len() > SHOWN {
         text += &format!(
-            "  … and {} more kinds (--json lists all)\n",
-            kinds.len() - SHOWN
+            "  … and {} (--json lists all)\n",
+            counted(kinds.len() - SHOWN, "more kind")
         );
     }
     let cyclic = if blocks.is_composite() {
@@ -137,8 +161,9 @@ fn blocks_text(
         "cyclic: the dag is not composite"
     };
     text += &format!(
-        "Super-dag: {} blocks, {super_arcs} arcs, {cyclic}\n",
-        blocks.len()
+        "Super-dag: {}, {}, {cyclic}\n",
+        counted(blocks.len(), "block"),
+        counted(super_arcs, "arc")
     );
     text
 }
@@ -178,14 +203,17 @@ fn ranks_text(found: &Linearization<'_>) -> String {
         let more = if kinds.len() > 3 { ", …" } else { "" };
         kinds.truncate(3);
         text += &format!(
-            "  {:>3}  {} blocks: {}{more}{how}\n",
+            "  {:>3}  {}: {}{more}{how}\n",
             r + 1,
-            blocks.len(),
+            counted(blocks.len(), "block"),
             kinds.join(", ")
         );
     }
     if proof.ranks.len() > SHOWN {
-        text += &format!("  … and {} more ranks\n", proof.ranks.len() - SHOWN);
+        text += &format!(
+            "  … and {}\n",
+            counted(proof.ranks.len() - SHOWN, "more rank")
+        );
     }
     text
 }
@@ -254,8 +282,10 @@ fn obstacle_words(obstacle: &Obstacle, survey: &Survey<'_>, flow: &Flow) -> Stri
             sinks,
         } => {
             format!(
-                "the block {} of {sources} sources and {sinks} sinks is too hard for exact search",
-                block(b)
+                "the block {} of {} and {} is too hard for exact search",
+                block(b),
+                counted(*sources, "source"),
+                counted(*sinks, "sink")
             )
         }
         Obstacle::Incomparable { first, second } => {

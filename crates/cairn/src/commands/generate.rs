@@ -4,6 +4,7 @@ use super::convert;
 use crate::cli;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
 use cairn_formats::Format;
@@ -29,13 +30,15 @@ pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
     let (tasks, arcs) = (dag.len(), dag.arc_count());
     convert::write(&named(&dag), format, &settings.out)?;
     if out.json && settings.out.as_os_str() != "-" {
-        let value = serde_json::json!({ "family": settings.family, "tasks": tasks, "edges": arcs, "seed": settings.seed });
+        let value = serde_json::json!({ "family": settings.family, "tasks": tasks, "edges": arcs, "arcs": arcs, "seed": settings.seed });
         return out.answer(&value, "");
     }
     if settings.out.as_os_str() != "-" {
         out.remark(&format!(
-            "wrote {}: {tasks} tasks, {arcs} arcs",
-            screen::path(&settings.out)
+            "wrote {}: {}, {}",
+            screen::path(&settings.out),
+            counted(tasks, "task"),
+            counted(arcs, "arc")
         ));
     }
     Ok(())
@@ -62,9 +65,11 @@ pub(crate) fn named(dag: &Dag) -> Flow {
 pub(crate) fn families_help() -> String {
     let mut text = "Families:\n".to_owned();
     for entry in Family::catalogue() {
-        let usage = format!("{} {}", entry.name, entry.arguments);
+        let usage = format!("{} {}", entry.name, entry.arguments)
+            .trim()
+            .to_owned();
         let options: String = entry.options.iter().map(|o| format!(" [{o}]")).collect();
-        text += &format!("  {usage:28} {}{options}\n", entry.about);
+        text += &format!("  {usage}  {}{options}\n", entry.about);
     }
     text + "\nExamples:\n  cairn gen mesh 100 -o mesh.dag\n  cairn gen layered 100 1000 3 --seed 7 -o random.jsonl\n  cairn gen fft 4 --to dot"
 }

@@ -4,6 +4,7 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
+use crate::plural::counted;
 use cairn_theory::split::Decomposition;
 use serde_json::json;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(settings: &cli::Input, out: &Output) -> Result<(), Failure> {
         "format": read.format.name(),
         "tasks": dag.len(),
         "edges": dag.arc_count(),
+        "arcs": dag.arc_count(),
         "sources": sources,
         "sinks": sinks,
         "depth": levels.depth(),
@@ -40,17 +42,23 @@ pub(crate) fn run(settings: &cli::Input, out: &Output) -> Result<(), Failure> {
         ("arcs", dag.arc_count().to_string()),
         ("sources", sources.to_string()),
         ("sinks", sinks.to_string()),
-        ("depth", format!("{} levels", levels.depth())),
+        ("depth", counted(levels.depth(), "level")),
         (
             "width",
-            format!("{} tasks on the widest level", levels.width()),
+            format!("{} on the widest level", counted(levels.width(), "task")),
         ),
         (
             "shortcuts",
-            format!("{} arcs that a longer path implies", skeleton.removed),
+            format!(
+                "{} that a longer path implies",
+                counted(skeleton.removed, "arc")
+            ),
         ),
         ("components", components.count().to_string()),
-        ("isolated", format!("{isolated} tasks without any arc")),
+        (
+            "isolated",
+            format!("{} without any arc", counted(isolated, "task")),
+        ),
         ("blocks", format!("{}{not}", decomposition.len())),
     ];
     let mut text = format!("{}\n", read.name);

@@ -59,7 +59,7 @@ impl Sizes {
                 Failure::usage(
                     format!(
                         "the sizes of files add up to more than 2^64 bytes, at the latest those of task '{}'",
-                        flow.name(task)
+                        flow.shown(task)
                     ),
                     "mend the sizes in the input, or give a number of results instead, such as --memory-cap 40",
                 )
@@ -89,7 +89,7 @@ impl Sizes {
             return None;
         }
         let named: Vec<String> = (self.unknown.iter().take(NAMED))
-            .map(|&task| format!("'{}'", flow.name(task)))
+            .map(|&task| format!("'{}'", flow.shown(task)))
             .collect();
         let more = match self.unknown.len().saturating_sub(NAMED) {
             0 => String::new(),

@@ -4,12 +4,15 @@ use super::auto::{self, Choice};
 use super::durations::{OverTime, Weighted};
 use super::memory::Sizes;
 use super::world;
+use super::worth::{self, Beside};
 use crate::called;
 use crate::cli::{self, Policy, TieRule, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
+use crate::layout;
 use crate::limits::{self, Clock};
 use crate::output::{Output, write_file};
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::cap::{self, Capped};
@@ -121,8 +124,9 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         curve: &curve,
         baselines: match clock.stop()() {
             true => Vec::new(),
-            false => baselines(&read.flow),
+            false => baselines(&read.flow, &sizes),
         },
+        is_file: settings.input.file != Path::new("-"),
     };
     let mut value = report.json(out.json && !settings.no_arrays);
     value["elapsed_ms"] = json!({ "read": round(read_ms), "plan": round(plan_ms) });
@@ -133,7 +137,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     if let Some(proof) = &proof {
         value["certificate"] = proof.json();
     }
-    let mut text = report.text();
+    let mut text = report.text(out);
     if out.verbose {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
@@ -188,10 +192,10 @@ fn said(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
         Some(proof) if !proof.is_written => {
             let path = screen::path(proof.path);
             if limits::is_interrupted() {
-                out.remark(&format!("interrupted: {path} was not written"));
+                out.complain(&format!("interrupted: {path} was not written"));
                 return Ok(());
             }
-            out.remark(&format!(
+            out.complain(&format!(
                 "no certificate: time ran out before the proof was complete, and {path} was not written\n  \
                  help: give more time, such as --time-limit 600"
             ));
@@ -317,21 +321,30 @@ struct Report<'a> {
     /// The peak of the same policy's order without a cap.
     free: u64,
     curve: &'a [Capped],
-    /// The area of other policies; empty when there was no time for them.
-    baselines: Vec<(&'static str, u64)>,
+    /// Other policies; empty when there was no time for them.
+    baselines: Vec<Beside>,
+    /// Whether the input has a name that other commands can read.
+    is_file: bool,
 }
 
-/// The area that each of the other policies reaches.
-fn baselines(flow: &Flow) -> Vec<(&'static str, u64)> {
+/// What each of the other policies reaches.
+fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
     let all = [
-        ("fifo", Policy::Fifo),
-        ("lifo", Policy::Lifo),
-        ("critical-path", Policy::CriticalPath),
-        ("outdegree", Policy::Outdegree),
-        ("memory", Policy::Memory),
+        Policy::Fifo,
+        Policy::CriticalPath,
+        Policy::Lifo,
+        Policy::Outdegree,
+        Policy::Memory,
     ];
-    let of = |p| area(&reach(flow.dag(), order_of(p, flow)).profile);
-    (all.into_par_iter().map(|(name, p)| (name, of(p)))).collect()
+    let of = |p| {
+        let reached = reach(flow.dag(), order_of(p, flow));
+        Beside {
+            name: super::contender::name(&p),
+            area: area(&reached.profile),
+            peak: sizes.peak(flow.dag(), &reached.order),
+        }
+    };
+    all.into_par_iter().map(of).collect()
 }
 
 impl Report<'_> {
@@ -373,11 +386,11 @@ impl Report<'_> {
         let reached = area(&self.reached.profile);
         let (step, gap) = self.largest_gap();
         let baselines: Map<String, Value> = (self.baselines.iter())
-            .map(|&(name, a)| {
-                (
-                    name.to_owned(),
-                    json!({ "area": a, "area_ratio": self.ratio(a) }),
-                )
+            .map(|b| {
+                let value = json!({
+                    "area": b.area, "area_ratio": self.ratio(b.area), "memory_peak": b.peak,
+                });
+                (b.name.clone(), value)
             })
             .collect();
         let mut value = json!({
@@ -423,73 +436,167 @@ impl Report<'_> {
         value
     }
 
-    fn text(&self) -> String {
+    /// The verdict in plain words, with the reason where it is one of the flags.
+    fn plain(&self) -> String {
+        let share = self.ratio(area(&self.reached.profile));
+        let words = worth::verdict(self.verdict(), &how(self.verdict(), self.plan), share);
+        match self.verdict() {
+            "suboptimal" if self.is_narrowed() => format!(
+                "as good as found under the cap: it has {} of the ready tasks of an order without --memory-cap",
+                worth::percent(share)
+            ),
+            "suboptimal" if self.over_time.is_some() => {
+                format!("counting steps, {words} (leave out --durations)")
+            }
+            "suboptimal" => format!("{words} (--policy ic)"),
+            _ => words,
+        }
+    }
+
+    fn text(&self, out: &Output) -> String {
         let (flow, plan) = (&self.read.flow, self.plan);
         let dag = flow.dag();
-        let mut text = format!(
-            "{}: {} tasks, {} arcs, {} sources, {} sinks\n",
-            self.read.name,
-            dag.len(),
-            dag.arc_count(),
-            dag.sources().count(),
-            dag.sinks().count()
-        );
+        let width = layout::width();
+        let line = |name: &str, words: &str| layout::hanging(&format!("  {name:10}"), words, width);
+        let counts = [
+            counted(dag.len(), "task"),
+            counted(dag.arc_count(), "arc"),
+            counted(dag.sources().count(), "source"),
+            counted(dag.sinks().count(), "sink"),
+        ];
+        let mut text = format!("{}: {}\n", self.read.name, counts.join(", "));
         text += &self.read.done.row();
-        let reached = area(&self.reached.profile);
-        let percent = |a: u64| 100.0 * self.ratio(a);
-        let (step, gap) = self.largest_gap();
-        let words = match (self.verdict(), &self.over_time) {
-            ("suboptimal", _) if self.is_narrowed() => {
-                "an IC-optimal order exists, but this cap leaves no room for it: this is what was found under --memory-cap".to_owned()
-            }
-            ("suboptimal", Some(_)) => {
-                "counting steps, an IC-optimal order exists, and this is not one (leave out --durations)".to_owned()
-            }
-            (verdict, _) => verdict_words(verdict, plan, flow),
-        };
-        text += &format!("  verdict   {words}\n");
+        text += &line("quality", &self.plain());
         if let Some(over_time) = &self.over_time {
-            text += &format!("  seconds   {}\n", over_time.text());
+            text += &line("seconds", &over_time.text());
         }
-        text += &format!(
-            "  area      {reached} of at most {} ({:.2} %)",
-            area(&plan.bound),
-            percent(reached)
-        );
-        text += &match gap {
-            0 => ", the bound is met at every step\n".to_owned(),
-            _ => format!(", largest gap {gap} at step {step}\n"),
-        };
-        let searched = plan.checked.steps.len() - steps_proved(plan);
-        if searched > 0 && self.verdict() != "optimal" {
-            let steps = plan.bound.len();
-            text += &format!(
-                "            (at {searched} of {steps} steps the bound rests on a search that `verify` does not repeat)\n"
-            );
-        }
-        text += &format!(
-            "  memory    {} at the most\n",
-            self.sizes.words(self.peak.into())
+        text += &line(
+            "memory",
+            &format!("{} at the most", self.sizes.words(self.peak.into())),
         );
         if let Some(choice) = self.choice {
-            text += &format!("  policy    {}\n", choice.text());
+            text += &line("policy", &choice.text());
         }
-        let others: Vec<String> = (self.baselines.iter())
-            .map(|&(name, a)| format!("{name} {:.1} %", percent(a)))
-            .collect();
-        text += &match others.is_empty() {
-            true => "  beside    no other policy: the time is up\n".to_owned(),
-            false => format!("  beside    {}\n", others.join(", ")),
-        };
+        if out.verbose {
+            let words = verdict_words(self.verdict(), plan, flow);
+            text += &format!("  verdict   {words}\n");
+            text += &line("area", &self.area_words());
+        }
+        text += &format!("\n{}\n", self.table(out, width));
         const SHOWN: usize = 12;
-        let first = called::list(flow, &self.reached.order, SHOWN);
-        let more = if dag.len() > SHOWN {
-            ", … (--order prints all)"
-        } else {
-            ""
+        let first: Vec<String> = (self.reached.order.iter().take(SHOWN))
+            .map(|&task| layout::whole(&flow.shown(task)))
+            .collect();
+        let more = match dag.len() > SHOWN {
+            true => format!(", … (--order prints all {})", dag.len()),
+            false => String::new(),
         };
-        text += &format!("  order     {first}{more}\n");
+        text += &line("order", &format!("{}{more}", first.join(", ")));
+        if !out.quiet {
+            let next = layout::pairs(&self.next(), 12, width);
+            text += &next.replacen("            ", "  next      ", 1);
+        }
         text
+    }
+
+    /// The area of the order and its largest distance from the bound.
+    fn area_words(&self) -> String {
+        let reached = area(&self.reached.profile);
+        let (step, gap) = self.largest_gap();
+        let gap = match gap {
+            0 => "the bound is met at every step".to_owned(),
+            _ => format!("largest gap {gap} at step {step}"),
+        };
+        let mut words = format!(
+            "{reached} of at most {} ({:.2} %), {gap}",
+            area(&self.plan.bound),
+            100.0 * self.ratio(reached)
+        );
+        let searched = self.plan.checked.steps.len() - steps_proved(self.plan);
+        if searched > 0 && self.verdict() != "optimal" {
+            let steps = self.plan.bound.len();
+            words += &format!(
+                "; at {searched} of {steps} steps the bound rests on a search that `verify` does not repeat"
+            );
+        }
+        words
+    }
+
+    /// This order beside the usual ones: what DAGMan does and the longest path first, with `-v` all of them.
+    fn table(&self, out: &Output, width: usize) -> String {
+        let dag = self.read.flow.dag();
+        let mut rows = vec![Beside {
+            name: match self.policy {
+                Policy::Ic => "this order".to_owned(),
+                other => format!("this order ({})", super::contender::name(&other)),
+            },
+            area: area(&self.reached.profile),
+            peak: self.peak,
+        }];
+        if self.reached.order != self.plan.order {
+            let free = reach(dag, self.plan.order.clone());
+            rows.push(Beside {
+                name: "ic".to_owned(),
+                area: area(&free.profile),
+                peak: self.sizes.peak(dag, &free.order),
+            });
+        }
+        let shown = if out.verbose { usize::MAX } else { 2 };
+        let others = self.baselines.iter().take(shown).map(|b| Beside {
+            name: b.name.clone(),
+            ..*b
+        });
+        rows.extend(others);
+        let mut text = worth::table(
+            &rows,
+            (dag.len(), area(&self.plan.bound)),
+            self.sizes,
+            width,
+        );
+        if self.baselines.is_empty() {
+            text += "  No other order beside it: the time is up.\n";
+        }
+        text
+    }
+
+    /// What to do with the plan, as commands.
+    fn next(&self) -> Vec<(String, String)> {
+        let file = match self.read.name.as_str() {
+            name if self.is_file => shell_word(name),
+            _ => "FILE".to_owned(),
+        };
+        let mut next = Vec::new();
+        let mut add = |command: String, about: &str| next.push((command, about.to_owned()));
+        let is_free = self.sizes.cap.is_none() && self.over_time.is_none();
+        if is_free && self.read.format.holds_priorities() {
+            let policy = match self.policy {
+                Policy::Ic => String::new(),
+                other => format!(" --policy {}", super::contender::name(&other)),
+            };
+            add(
+                format!("cairn prio {file} --in-place{policy}"),
+                "write the order into the file",
+            );
+        }
+        add(
+            format!("cairn simulate {file}"),
+            "what it saves on workers that come and go",
+        );
+        add(format!("cairn show {file} -o plan.html"), "see it");
+        add(
+            format!("cairn explain {file}"),
+            "why, in the words of the theory",
+        );
+        next
+    }
+}
+
+/// A name as a shell takes it.
+fn shell_word(name: &str) -> String {
+    let is_bare = |c: char| c.is_alphanumeric() || "-_./+=:,@%".contains(c);
+    match name.chars().all(is_bare) && !name.is_empty() {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
     }
 }
 
@@ -568,6 +675,21 @@ pub(crate) fn is_proved(verdict: &str, plan: &Plan) -> bool {
     }
 }
 
+/// How a verdict is known: proved, where `verify` proves it, else by what.
+pub(crate) fn how(verdict: &str, plan: &Plan) -> String {
+    let searched = plan.search.as_ref();
+    let searched = searched.map_or("exhausted search".to_owned(), search_words);
+    match (is_proved(verdict, plan), &plan.evidence) {
+        (true, _) => "proved".to_owned(),
+        (false, Evidence::Linearization { .. } | Evidence::Merge { .. }) => {
+            "by theory, too large for `cairn verify`".to_owned()
+        }
+        // It says itself what was searched.
+        (false, Evidence::Refusal(Refusal::Component { .. })) => "by exhausted search".to_owned(),
+        (false, _) => format!("by {searched}"),
+    }
+}
+
 /// What a search looked at.
 fn search_words(search: &Search) -> String {
     let (components, different) = search.components;
@@ -587,28 +709,20 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
         };
         format!("{{{names}{more}}}")
     };
-    let searched = plan.search.as_ref();
-    let searched = searched.map_or("exhausted search".to_owned(), search_words);
-    let how = match (is_proved(verdict, plan), &plan.evidence) {
-        (true, _) => "proved".to_owned(),
-        (false, Evidence::Linearization { .. } | Evidence::Merge { .. }) => {
-            "by theory, too large for `cairn verify`".to_owned()
-        }
-        // It says itself what was searched.
-        (false, Evidence::Refusal(Refusal::Component { .. })) => "by exhausted search".to_owned(),
-        (false, _) => format!("by {searched}"),
-    };
+    let how = how(verdict, plan);
     match (verdict, &plan.evidence) {
         ("optimal", Evidence::Linearization { ranks }) => {
             format!(
-                "IC-optimal, {how}: {} blocks in {ranks} ranks under ▷ (Theorem 7)",
-                plan.blocks
+                "IC-optimal, {how}: {} in {} under ▷ (Theorem 7)",
+                counted(plan.blocks, "block"),
+                counted(*ranks, "rank")
             )
         }
         ("optimal", Evidence::Merge { ranks }) => {
             format!(
-                "IC-optimal, {how}: {} blocks merged into {ranks} ranks",
-                plan.blocks
+                "IC-optimal, {how}: {} merged into {}",
+                counted(plan.blocks, "block"),
+                counted(*ranks, "rank")
             )
         }
         ("optimal", _) => {

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::limits;
 use crate::output::{Output, replace_files, write_file};
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
@@ -71,10 +72,8 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     let tasks = flow.dag().len();
     let words = judged.words(policy, settings.keep);
     if edited.replaced > 0 {
-        let (tasks, which) = match edited.replaced {
-            1 => ("1 task".to_owned(), "it"),
-            many => (format!("{many} tasks"), "them"),
-        };
+        let which = if edited.replaced == 1 { "it" } else { "them" };
+        let tasks = counted(edited.replaced, "task");
         out.remark(&format!(
             "{tasks} had another priority, which was replaced (--keep leaves {which} alone)"
         ));
@@ -83,14 +82,17 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         out.remark(&format!("policy {}", choice.text()));
     }
     if to_standard_output(settings) {
-        out.remark(&format!("priorities of {tasks} tasks; {words}"));
+        out.remark(&format!(
+            "priorities of {}; {words}",
+            counted(tasks, "task")
+        ));
         return Ok(());
     }
     let mut text = String::new();
     for (path, change) in &written {
         text += &format!("{}: {}\n", screen::path(path), change.words());
     }
-    text += &format!("{tasks} tasks; {words}\n");
+    text += &format!("{}; {words}\n", counted(tasks, "task"));
     let listed: Vec<Value> = (written.iter())
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();
@@ -103,7 +105,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         value["auto"] = choice.json();
     }
     read.done.tell(&mut value);
-    out.answer(&value, &text)
+    out.done(&value, &text)
 }
 
 /// The order that an engine makes of the numbers as they are written: it may not be the one that was planned, where

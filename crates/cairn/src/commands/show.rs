@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits;
 use crate::output::Output;
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::{Plan, Word, cap};
@@ -165,10 +166,10 @@ impl<'a> Gallery<'a> {
             Word::Open => "open",
         };
         format!(
-            "{} tasks{}, {} arcs. Verdict on the ic order: {}",
-            dag.len(),
+            "{}{}, {}. Verdict on the ic order: {}",
+            counted(dag.len(), "task"),
             self.read.done.aside(),
-            dag.arc_count(),
+            counted(dag.arc_count(), "arc"),
             verdict_words(word, self.plan, &self.read.flow)
         )
     }
@@ -223,14 +224,9 @@ impl<'a> Gallery<'a> {
         let Some((first, others)) = self.shown.split_first() else {
             unreachable!("the command line asks for at least one policy");
         };
-        // Equal curves hide each other: those equal to the first are told in the subtitle, others share a line.
-        let mut same: Vec<&str> = Vec::new();
+        // Equal curves hide each other: they share a line, and their names in the legend.
         let mut lines: Vec<(String, &[u32])> = vec![(first.name.clone(), &first.profile)];
         for other in others {
-            if other.profile == first.profile {
-                same.push(&other.name);
-                continue;
-            }
             match lines.iter_mut().find(|(_, p)| *p == other.profile) {
                 Some((name, _)) => *name += &format!(" = {}", other.name),
                 None => lines.push((other.name.clone(), &other.profile)),
@@ -239,15 +235,12 @@ impl<'a> Gallery<'a> {
         let series: Vec<Series<'_>> = (lines.iter())
             .map(|(name, profile)| Series { name, profile })
             .collect();
-        let mut subtitle = format!(
-            "{} tasks; area of {} {:.1} % of the bound",
-            self.read.flow.dag().len(),
+        let subtitle = format!(
+            "{}; area of {} {:.1} % of the bound",
+            counted(self.read.flow.dag().len(), "task"),
             first.name,
             self.share(area(&first.profile))
         );
-        if !same.is_empty() {
-            subtitle += &format!("; same curve: {}", same.join(", "));
-        }
         EligibilityCurves {
             title: &format!("Eligible tasks: {}", self.title()),
             subtitle: &subtitle,

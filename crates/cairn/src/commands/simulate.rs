@@ -6,8 +6,10 @@ use super::world::{self, Scene};
 use crate::cli::{self, Contender, Policy};
 use crate::failure::Failure;
 use crate::input::{self, Read};
+use crate::layout;
 use crate::limits;
 use crate::output::Output;
+use crate::plural::counted;
 use crate::screen;
 use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
 use cairn_sim::{Interval, Measure, Study};
@@ -120,10 +122,10 @@ impl Report<'_> {
             ""
         };
         format!(
-            "{}; durations {}; {} paired runs{early}, seed {}",
+            "{}; durations {}; {}{early}, seed {}",
             self.scene.words,
             self.scene.durations,
-            self.study.runs(),
+            counted(self.study.runs(), "paired run"),
             self.study.seed
         )
     }
@@ -148,31 +150,36 @@ impl Report<'_> {
     }
 
     fn text(&self) -> String {
+        let width = layout::width();
         let mut text = format!(
-            "{}: {} tasks\n{}{}\n\n",
+            "{}: {}\n{}{}\n",
             self.read.name,
-            self.read.flow.dag().len(),
+            counted(self.read.flow.dag().len(), "task"),
             self.read.done.row(),
-            self.setting()
+            layout::hanging("", &self.setting(), width)
         );
-        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-        rows.extend(self.rows());
-        text += &columns(&rows);
+        // The answer first, then what it rests on.
         if self.policies.len() > 1 {
-            text += "\nMean times, first policy over each other, with 95 % intervals:\n";
+            let about = "Time of the first policy over that of each other, with 95 % intervals:";
+            text += &layout::hanging("", about, width);
         }
         for p in 1..self.policies.len() {
-            text += &match self.study.ratio(0, p, Measure::Makespan) {
+            let words = match self.study.ratio(0, p, Measure::Makespan) {
                 Some(ratio) => format!(
-                    "  {:24} {}  {}\n",
-                    self.pair(p),
+                    "{}: {}",
                     interval_text(ratio.mean, ratio.interval, 4),
                     self.verdict(p, ratio.mean, ratio.interval)
                 ),
-                None => format!("  {:24} undefined: nothing takes time\n", self.pair(p)),
+                None => "undefined: nothing takes time".to_owned(),
             };
+            text += &layout::hanging(&format!("  {:18} ", self.pair(p)), &words, width);
         }
-        text
+        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
+        rows.extend(self.rows());
+        if self.policies.len() > 1 {
+            text.push('\n');
+        }
+        text + &layout::columns(&rows, width)
     }
 
     fn verdict(&self, other: usize, mean: f64, interval: Option<Interval>) -> String {
@@ -306,26 +313,4 @@ fn digits(value: f64) -> usize {
 
 fn decimal(value: f64) -> String {
     format!("{value:.*}", digits(value).min(2))
-}
-
-/// Rows as columns of text, the first flush left, the others flush right.
-pub(crate) fn columns(rows: &[Vec<String>]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize, row: &Vec<String>| row.get(c).map_or(0, |cell| cell.chars().count());
-    let widest = |c: usize| rows.iter().map(|row| width(c, row)).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count).map(widest).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (c, cell) in row.iter().enumerate() {
-            let width = widths[c];
-            line += &match c {
-                0 => format!("  {cell:width$}"),
-                _ => format!("  {cell:>width$}"),
-            };
-        }
-        text += line.trim_end();
-        text.push('\n');
-    }
-    text
 }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::limits;
 use crate::output::Output;
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Family, FamilyOptions, Flow};
 use cairn_show::{Figure, HeatAxis, HeatMap, HeatScale};
@@ -42,7 +43,7 @@ pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
         "wrote study.json and study.md into {}",
         screen::path(&settings.out)
     ));
-    out.answer(&value, &text)
+    out.done(&value, &text)
 }
 
 /// A dag to be studied.
@@ -287,15 +288,16 @@ impl Grid<'_> {
     fn text(&self) -> String {
         let dag = self.subject.flow.dag();
         let mut text = format!(
-            "\n## {}: {} tasks, {} arcs\n",
+            "\n## {}: {}, {}\n",
             self.subject.name,
-            dag.len(),
-            dag.arc_count()
+            counted(dag.len(), "task"),
+            counted(dag.arc_count(), "arc")
         );
         for (rival, ratios) in RIVALS.iter().zip(&self.ratios) {
             let [faster, ties, slower] = tally(ratios.iter().flatten());
             text += &format!(
-                "\n### ic over {rival}\n\nic is faster in {faster} cells, slower in {slower}, {ties} are ties."
+                "\n### ic over {rival}\n\nic is faster in {}, slower in {slower}, tied in {ties}.",
+                counted(faster, "cell")
             );
             text += &self.extremes(ratios);
             text += "\n\n| gap \\ size |";

@@ -4,6 +4,7 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::output::Output;
+use crate::plural::counted;
 use cairn_dag::plain;
 use cairn_formats::{Limits, Report, Source};
 use cairn_verify::{Accepted, parse, verify};
@@ -31,7 +32,7 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
                 json!({ "accepted": true, "proved": proved, "asserted": asserted, "reason": null });
             read.done.tell(&mut value);
             let verdict = &certificate.verdict;
-            out.answer(&value, &text(name, verdict, &accepted))?;
+            out.done(&value, &text(name, verdict, &accepted))?;
             match asserted.is_empty() || settings.allow_asserted {
                 true => Ok(()),
                 false => Err(Failure::Unproved),
@@ -64,7 +65,7 @@ fn text(name: &str, verdict: &str, accepted: &Accepted) -> String {
     let Accepted { proved, asserted } = accepted;
     let how = match asserted.len() {
         0 => "all of it proved".to_owned(),
-        count => format!("{count} claim(s) only asserted"),
+        count => format!("{} only asserted", counted(count, "claim")),
     };
     let mut text = format!("{name}: accepted, verdict {}, {how}\n", plain(verdict));
     let lines = (proved.iter().map(|line| ("proved", line)))

@@ -5,6 +5,7 @@ use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::limits;
 use crate::output::Output;
+use crate::plural::counted;
 use crate::screen;
 use cairn_dag::Flow;
 use cairn_sim::{
@@ -255,7 +256,11 @@ fn throttled(flags: &cli::World) -> Result<Named, Failure> {
     let workers = flags.workers.unwrap_or(WORKERS);
     let submitted = flags.submitted.unwrap_or(workers);
     let world = World::throttled(submitted, workers).map_err(refused)?;
-    let words = format!("a queue of at most {submitted} submitted tasks before {workers} workers");
+    let words = format!(
+        "a queue of at most {} before {}",
+        counted(submitted as usize, "submitted task"),
+        counted(workers as usize, "worker")
+    );
     Ok((world, words))
 }
 
@@ -279,7 +284,7 @@ fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
         breaks,
         crew: crew(flags, mean, volatile),
     };
-    let mut words = format!("a pool of {workers} workers");
+    let mut words = format!("a pool of {}", counted(workers as usize, "worker"));
     if let Some(breaks) = breaks {
         let (up, down) = (spread::words(breaks.up), spread::words(breaks.down));
         words += &format!(", up {up}, down {down}");
@@ -316,8 +321,8 @@ fn trace(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
     })?;
     let again = if flags.repeat { ", over and over" } else { "" };
     let words = format!(
-        "{} workers as recorded in {shown}{again}{}",
-        trace.workers(),
+        "{} as recorded in {shown}{again}{}",
+        counted(trace.workers(), "worker"),
         crew_words(flags)
     );
     let world = World::trace(trace, flags.repeat, crew(flags, mean, true)).map_err(refused)?;
@@ -355,7 +360,7 @@ fn crew_words(flags: &cli::World) -> String {
     add("bandwidth", flags.bandwidth);
     add("latency", flags.latency);
     if let Some(cores) = flags.cores {
-        words += &format!(", {cores} cores each");
+        words += &format!(", {} each", counted(cores as usize, "core"));
     }
     words
 }

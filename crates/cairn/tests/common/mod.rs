@@ -30,7 +30,18 @@ pub(crate) fn cairn(args: &[&str]) -> Run {
 
 /// Runs `cairn` with `input` on standard input.
 pub(crate) fn cairn_with_input(args: &[&str], input: &[u8]) -> Run {
-    let mut child = command(args)
+    fed(command(args), input)
+}
+
+/// Runs `cairn` with `input` on standard input, as in a terminal of so many columns.
+pub(crate) fn cairn_in(columns: usize, args: &[&str], input: &[u8]) -> Run {
+    let mut command = command(args);
+    command.env("COLUMNS", columns.to_string());
+    fed(command, input)
+}
+
+fn fed(mut command: Command, input: &[u8]) -> Run {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -49,7 +60,11 @@ pub(crate) fn cairn_with_input(args: &[&str], input: &[u8]) -> Run {
 
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command.args(args).current_dir(root()).env("NO_COLOR", "1");
+    command
+        .args(args)
+        .current_dir(root())
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS");
     command
 }
 

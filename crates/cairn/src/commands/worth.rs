@@ -1,0 +1,88 @@
+//! What a plan is worth, in words a scientist knows: ready tasks, open results, other orders beside it. The theory's own
+//! words are those of `plan.rs`, under `-v` and in `explain`.
+
+use super::memory::Sizes;
+use crate::layout;
+use crate::size;
+
+/// How good an order is, in a sentence. `how` says how that is known, `share` is the part of the ready tasks that no order
+/// can exceed.
+pub(crate) fn verdict(verdict: &str, how: &str, share: f64) -> String {
+    let percent = percent(share);
+    match verdict {
+        "optimal" => {
+            format!("the best there is: no order has more tasks ready at any step ({how})")
+        }
+        "none-exists" => format!(
+            "no order is the best at every step ({how}); this one has {percent} of the ready tasks that no order can exceed"
+        ),
+        "suboptimal" => format!(
+            "not the best: another order has more tasks ready at some steps and fewer at none; this one has {percent} of its \
+             ready tasks"
+        ),
+        _ => format!(
+            "not proved the best: it has {percent} of the ready tasks that no order can exceed"
+        ),
+    }
+}
+
+/// A share with one decimal; all of it only where it is all of it.
+pub(crate) fn percent(share: f64) -> String {
+    match (share * 1000.0).round() {
+        1000.0 if share < 1.0 => "99.9 %".to_owned(),
+        tenths => format!("{} %", tenths / 10.0),
+    }
+}
+
+/// One order in the table of orders.
+pub(crate) struct Beside {
+    pub(crate) name: String,
+    /// Sum of ready tasks over all steps.
+    pub(crate) area: u64,
+    /// The most that is open at any step.
+    pub(crate) peak: u64,
+}
+
+/// Orders beside each other: tasks ready on average, the share of what no order exceeds, open results.
+pub(crate) fn table(
+    rows: &[Beside],
+    (tasks, most): (usize, u64),
+    sizes: &Sizes,
+    width: usize,
+) -> String {
+    let open = |peak: u64| match sizes.unit {
+        "bytes" => size::words(peak.into()),
+        _ => peak.to_string(),
+    };
+    let header = ["", "tasks ready", "of the limit", "results open"].map(str::to_owned);
+    let row = |row: &Beside| {
+        let share = match most {
+            0 => 1.0,
+            most => row.area as f64 / most as f64,
+        };
+        vec![
+            row.name.clone(),
+            format!("{:.1}", row.area as f64 / tasks.max(1) as f64),
+            percent(share),
+            open(row.peak),
+        ]
+    };
+    let mut lines = vec![header.to_vec()];
+    lines.extend(rows.iter().map(row));
+    let about = "Tasks ready: on average over all steps. Limit: what no order can exceed. Results open: made and still needed, \
+                 at the most.";
+    layout::columns(&lines, width) + &layout::hanging("  ", about, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_percent_is_all_of_it() {
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.99999), "99.9 %");
+        assert_eq!(percent(0.5), "50 %");
+        assert_eq!(percent(0.12345), "12.3 %");
+    }
+}

@@ -1,0 +1,194 @@
+//! Text that keeps to a width: paragraphs, hanging lines, tables. Knows no meaning.
+
+use std::fmt::Write;
+
+/// Columns where nobody says how many there are.
+const USUAL: usize = 100;
+/// Narrower terminals get lines of this length all the same.
+const LEAST: usize = 40;
+
+/// Columns to keep to: what the variable COLUMNS says, else the terminal.
+pub(crate) fn width() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|v| v.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let width = told.filter(|&width| width > 0).or_else(seen);
+    width.unwrap_or(USUAL).max(LEAST)
+}
+
+/// Characters that a text takes on a line.
+pub(crate) fn breadth(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The words of `text` in lines of at most `width`, the first after `lead`, the others below its end. A word that is
+/// too long has a line of its own; one made [`whole`] is not broken. Lines of `text` stay apart. Ends with a line break.
+pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
+    let indent = " ".repeat(breadth(lead));
+    let mut all = String::new();
+    for (i, line) in text.lines().enumerate() {
+        let mut now = if i == 0 { lead } else { &indent }.to_owned();
+        let mut is_empty = true;
+        for word in line.split(' ').filter(|w| !w.is_empty()) {
+            if !is_empty && breadth(&now) + 1 + breadth(word) > width {
+                all += now.trim_end();
+                all.push('\n');
+                now.clone_from(&indent);
+                is_empty = true;
+            }
+            if !is_empty {
+                now.push(' ');
+            }
+            now += word;
+            is_empty = false;
+        }
+        all += now.trim_end();
+        all.push('\n');
+    }
+    all.replace(UNBROKEN, " ")
+}
+
+/// Stands for a blank at which no line is broken.
+const UNBROKEN: char = '\u{a0}';
+
+/// A text that stays in one line: what comes from a file must not begin one.
+pub(crate) fn whole(text: &str) -> String {
+    text.replace(' ', "\u{a0}")
+}
+
+/// A shell command in lines of at most `width`, joined by backslashes so that it can be copied.
+pub(crate) fn command(command: &str, indent: usize, width: usize) -> String {
+    let mut all = String::new();
+    let mut now = " ".repeat(indent);
+    let mut is_empty = true;
+    for word in command.split_whitespace() {
+        if !is_empty && breadth(&now) + 1 + breadth(word) + 2 > width {
+            all += &now;
+            all += " \\\n";
+            now = " ".repeat(indent + 4);
+            is_empty = true;
+        }
+        if !is_empty {
+            now.push(' ');
+        }
+        now += word;
+        is_empty = false;
+    }
+    all += &now;
+    all.push('\n');
+    all
+}
+
+/// Pairs as two columns; one below the other where the width does not hold both. Commands on the left can be copied.
+pub(crate) fn pairs(rows: &[(String, String)], indent: usize, width: usize) -> String {
+    /// The right column is no narrower.
+    const RIGHT: usize = 24;
+    let left = rows
+        .iter()
+        .map(|(left, _)| breadth(left))
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for (name, about) in rows {
+        if indent + left + 2 + RIGHT <= width {
+            let lead = format!("{:indent$}{name:left$}  ", "");
+            text += &hanging(&lead, about, width);
+        } else {
+            text += &command(name, indent, width);
+            text += &hanging(&" ".repeat(indent + 4), about, width);
+        }
+    }
+    text
+}
+
+/// Rows as columns of text, the first flush left, the others flush right. What the width does not hold is put below, with the
+/// first column again.
+pub(crate) fn columns(rows: &[Vec<String>], width: usize) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let cell = |row: &Vec<String>, c: usize| row.get(c).map_or(0, |cell| breadth(cell));
+    let widest = |c: usize| rows.iter().map(|row| cell(row, c)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    let mut text = String::new();
+    let mut from = 1;
+    loop {
+        let mut to = from;
+        let mut used = 2 + widths.first().copied().unwrap_or(0);
+        while to < count && (to == from || used + 2 + widths[to] <= width) {
+            used += 2 + widths[to];
+            to += 1;
+        }
+        for row in rows {
+            let mut line = String::new();
+            for c in std::iter::once(0).chain(from..to) {
+                let (cell, width) = (row.get(c).map_or("", String::as_str), widths[c]);
+                let _ = match c {
+                    0 => write!(line, "  {cell:width$}"),
+                    _ => write!(line, "  {cell:>width$}"),
+                };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        if to >= count {
+            return text;
+        }
+        text.push('\n');
+        from = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_hang_below_the_end_of_their_lead() {
+        let text = hanging("  order  ", "one two three four", 18);
+        assert_eq!(text, "  order  one two\n         three\n         four\n");
+        assert_eq!(
+            hanging("", "a_very_long_word b", 4),
+            "a_very_long_word\nb\n"
+        );
+        assert_eq!(hanging("> ", "a\nb", 10), "> a\n  b\n");
+        let text = format!("a {} d", whole("b c"));
+        assert_eq!(hanging("", &text, 4), "a\nb c\nd\n");
+    }
+
+    #[test]
+    fn a_broken_command_is_still_one() {
+        let text = command("cairn plan workflow.dag --policy ic --json", 2, 24);
+        assert!(text.lines().all(|line| line.len() <= 24), "{text}");
+        let joined: Vec<&str> = text
+            .split([' ', '\n', '\\'])
+            .filter(|w| !w.is_empty())
+            .collect();
+        assert_eq!(
+            joined.join(" "),
+            "cairn plan workflow.dag --policy ic --json"
+        );
+        assert_eq!(text.matches(" \\\n").count(), text.lines().count() - 1);
+    }
+
+    #[test]
+    fn tables_keep_every_cell_at_every_width() {
+        let cells = |row: usize| {
+            (0..7)
+                .map(|c| format!("{}", (row + 1) * 10usize.pow(c)))
+                .collect()
+        };
+        let rows: Vec<Vec<String>> = (0..3).map(cells).collect();
+        for width in 20..90 {
+            let text = columns(&rows, width);
+            assert!(
+                text.lines().all(|line| breadth(line) <= width),
+                "{width}:\n{text}"
+            );
+            for cell in rows.iter().flatten() {
+                assert!(
+                    text.split_whitespace().any(|word| word == cell),
+                    "{cell} at {width}:\n{text}"
+                );
+            }
+        }
+        assert_eq!(columns(&rows, 200).lines().count(), 3);
+    }
+}

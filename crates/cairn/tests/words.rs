@@ -1,0 +1,376 @@
+//! What people and scripts read: plain words, plurals, quiet runs, narrow terminals, errors as JSON.
+
+mod common;
+
+use common::{Run, cairn, cairn_in, cairn_with_input};
+use serde_json::Value;
+
+const DIAMOND: &str =
+    "JOB a x\nJOB b x\nJOB c x\nJOB d x\nPARENT a CHILD b c\nPARENT b c CHILD d\n";
+const PAIR: &str = "JOB a x\nJOB b x\nPARENT a CHILD b\n";
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"))
+}
+
+#[test]
+fn a_plan_says_how_good_it_is_in_plain_words() {
+    let made = cairn(&["gen", "airsn", "10", "--to", "dagman"]).stdout;
+    let run = cairn_with_input(&["plan", "-"], made.as_bytes());
+    assert_eq!(run.code, 0, "{run:?}");
+    for word in [
+        "the best there is",
+        "this order",
+        "fifo",
+        "critical-path",
+        "results open",
+        "cairn prio",
+    ] {
+        assert!(
+            run.stdout.contains(word),
+            "'{word}' is not in:\n{}",
+            run.stdout
+        );
+    }
+    let theory = ["▷", "Theorem", "IC-optimal", "area", "hull", "eligible"];
+    for word in theory {
+        assert!(
+            !run.stdout.contains(word),
+            "'{word}' is in:\n{}",
+            run.stdout
+        );
+    }
+    // The theory's own words, and all policies, for those who ask.
+    let run = cairn_with_input(&["plan", "-", "-v"], made.as_bytes());
+    for word in ["IC-optimal", "area", "lifo", "outdegree"] {
+        assert!(
+            run.stdout.contains(word),
+            "'{word}' is not in:\n{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn the_table_of_a_plan_agrees_with_its_json() {
+    let made = cairn(&[
+        "gen", "layered", "5", "6", "3", "--seed", "4", "--to", "dagman",
+    ])
+    .stdout;
+    let value = json(&cairn_with_input(&["plan", "-", "--json"], made.as_bytes()));
+    let text = cairn_with_input(&["plan", "-", "-v"], made.as_bytes()).stdout;
+    let tasks = value["tasks"].as_f64().unwrap();
+    let row = |name: &str, area: &Value, peak: &Value| {
+        let mean = format!("{:.1}", area.as_f64().unwrap() / tasks);
+        let line = text.lines().find(|l| l.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
+        let mut cells = line.trim_start()[name.len()..].split_whitespace();
+        assert_eq!(cells.next(), Some(mean.as_str()), "{line}");
+        assert_eq!(cells.next_back(), Some(peak.to_string().as_str()), "{line}");
+    };
+    row("this order", &value["area"], &value["memory"]["peak"]);
+    for name in ["fifo", "lifo", "critical-path", "outdegree"] {
+        let baseline = &value["baselines"][name];
+        row(name, &baseline["area"], &baseline["memory_peak"]);
+    }
+}
+
+#[test]
+fn one_is_not_many() {
+    let commands = [
+        &["info", "-"][..],
+        &["check", "-"],
+        &["plan", "-", "-v"],
+        &["explain", "-"],
+        &["simulate", "-", "--runs", "1"],
+        &["prio", "-"],
+    ];
+    for command in commands {
+        let run = cairn_with_input(command, PAIR.as_bytes());
+        assert_eq!(run.code, 0, "{run:?}");
+        let said = format!("{}{}", run.stdout, run.stderr);
+        let lines = said
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        for pair in lines.flat_map(|words| words.windows(2).map(<[_]>::to_vec).collect::<Vec<_>>())
+        {
+            let noun = pair[1].trim_matches(|c: char| !c.is_alphanumeric());
+            let is_plural = noun.ends_with('s') && noun.chars().all(char::is_alphabetic);
+            let excused = ["is", "was", "has", "less", "across"].contains(&noun);
+            assert!(
+                pair[0] != "1" || !is_plural || excused,
+                "{command:?}: {pair:?} in\n{said}"
+            );
+        }
+        assert!(!said.contains("(s)"), "{said}");
+    }
+}
+
+#[test]
+fn arcs_have_one_name_in_all_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x.dag");
+    for command in ["info", "check", "plan", "explain"] {
+        let value = json(&cairn_with_input(
+            &[command, "-", "--json"],
+            DIAMOND.as_bytes(),
+        ));
+        assert_eq!(value["arcs"], 4, "{command}: {value}");
+    }
+    let value = json(&cairn(&[
+        "gen",
+        "mesh",
+        "3",
+        "--json",
+        "-o",
+        out.to_str().unwrap(),
+    ]));
+    assert_eq!(value["arcs"], 6, "{value}");
+    // The old name stays where it was.
+    for command in ["info", "check"] {
+        let value = json(&cairn_with_input(
+            &[command, "-", "--json"],
+            DIAMOND.as_bytes(),
+        ));
+        assert_eq!(value["edges"], 4, "{command}: {value}");
+    }
+    assert_eq!(value["edges"], 6);
+}
+
+#[test]
+fn usage_errors_are_json_where_json_was_asked_for() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["--json"], "requires a subcommand"),
+        (&["plan", "--json"], "required"),
+        (&["plan", "x.dag", "--json", "--polcy", "ic"], "--polcy"),
+        (&["--json", "plan", "x.dag", "--policy", "best"], "best"),
+        (&["plna", "x.dag", "--json"], "plna"),
+        (&["plan", "x.dag", "--json", "--time-limit", "soon"], "soon"),
+    ];
+    for (args, word) in cases {
+        let run = cairn(args);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert_eq!(run.stderr, "", "{run:?}");
+        let value = json(&run);
+        let error = value["error"].as_str().unwrap();
+        assert!(error.contains(word), "{value}");
+        assert!(!error.starts_with("error"), "{value}");
+        assert!(value["help"].is_string(), "{value}");
+    }
+    // A suggestion is part of the help; without --json it is all text.
+    let value = json(&cairn(&["plan", "x.dag", "--json", "--polcy", "ic"]));
+    assert!(
+        value["help"].as_str().unwrap().contains("--policy"),
+        "{value}"
+    );
+    let run = cairn(&["plan", "x.dag", "--polcy", "ic"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
+    // After -- it is a file's name.
+    let run = cairn(&["plan", "--polcy", "--", "--json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{run:?}");
+    let run = cairn(&["plan", "--json", "--help"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("Usage:"), "{run:?}");
+}
+
+#[test]
+fn quiet_runs_say_nothing_but_what_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    // The category makes a warning in every command that reads it.
+    let warned = format!("{DIAMOND}CATEGORY a big\nMAXJOBS big 1\nJOBSTATE_LOG x\n");
+    std::fs::write(path("a.dag"), &warned).unwrap();
+    let (dag, proof) = (path("a.dag"), path("proof.json"));
+    let run = cairn(&["plan", &dag, "--certificate", &proof]);
+    assert_eq!(run.code, 0, "{run:?}");
+    for silent in [
+        &["check", &dag][..],
+        &["verify", &dag, &proof],
+        &["prio", &dag, "-o", &path("p.dag")],
+        &["convert", &dag, &path("c.dot")],
+        &["gen", "mesh", "3", "-o", &path("m.dag")],
+        &["show", &dag, "-o", &path("x.svg")],
+        &["man", &path("")],
+    ] {
+        let run = cairn(&[silent, &["-q"]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(
+            (run.stdout.as_str(), run.stderr.as_str()),
+            ("", ""),
+            "{silent:?}"
+        );
+    }
+    for told in [
+        &["plan", &dag][..],
+        &["info", &dag],
+        &["explain", &dag],
+        &["batch", &dag, "-r", "1"],
+    ] {
+        let run = cairn(&[told, &["-q"]].concat());
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+        assert!(!run.stdout.is_empty(), "{told:?}");
+        assert!(!run.stdout.contains("cairn prio"), "{run:?}");
+    }
+    // Errors are told all the same.
+    std::fs::write(path("bad.dag"), "JOB a x\nPARENT a CHILD nobody\n").unwrap();
+    let run = cairn(&["check", &path("bad.dag"), "-q"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("nobody"), "{run:?}");
+    let run = cairn(&["plan", &path("bad.dag"), "-q"]);
+    assert!(run.stderr.contains("nobody"), "{run:?}");
+}
+
+#[test]
+fn tables_and_lines_hold_at_sixty_columns() {
+    let made = cairn(&["gen", "airsn", "5", "--to", "dagman"]).stdout;
+    for command in [
+        &["plan", "-"][..],
+        &["plan", "-", "--policy", "lifo"],
+        &["simulate", "-", "--runs", "4"],
+    ] {
+        let run = cairn_in(60, command, made.as_bytes());
+        assert_eq!(run.code, 0, "{run:?}");
+        for line in run.stdout.lines() {
+            assert!(line.chars().count() <= 60, "{command:?}: {line}");
+        }
+        // Nothing is left out for it.
+        let wide = cairn_in(200, command, made.as_bytes());
+        let lines = wide.stdout.lines().filter(|line| !line.contains(" ms to "));
+        let mut cells: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+        cells.retain(|word| word.parse::<f64>().is_ok());
+        for cell in cells {
+            assert!(run.stdout.contains(cell), "{cell} of {command:?} is lost");
+        }
+    }
+}
+
+#[test]
+fn help_fits_the_terminal_and_lists_every_command_by_groups() {
+    let top = cairn_in(80, &["--help"], b"").stdout;
+    let at = |word: &str| {
+        top.find(word)
+            .unwrap_or_else(|| panic!("no {word} in\n{top}"))
+    };
+    let titles = ["Look at", "Order its", "worth", "Files", "Shell", "Options"];
+    assert!(titles.windows(2).all(|w| at(w[0]) < at(w[1])), "{top}");
+    assert!(
+        at("\n  info") < at("Order its") && at("Order its") < at("\n  plan"),
+        "{top}"
+    );
+    for columns in [40, 60, 100, 200] {
+        for command in ["plan", "simulate", "gen", "prio", "study", "convert"] {
+            let help = cairn_in(columns, &[command, "--help"], b"").stdout;
+            for line in help.lines().filter(|l| !l.starts_with("Usage:")) {
+                let is_one_word = line.split_whitespace().count() <= 2;
+                assert!(
+                    line.chars().count() <= columns || is_one_word,
+                    "{command} at {columns}: {line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn times_have_units_in_every_flag_that_takes_one() {
+    let simulate = |flags: &[&str]| {
+        let args = [&["simulate", "-", "--json", "--runs", "3"], flags].concat();
+        let run = cairn_with_input(&args, DIAMOND.as_bytes());
+        assert_eq!(run.code, 0, "{run:?}");
+        json(&run)["policies"].clone()
+    };
+    assert_eq!(simulate(&["--gap", "5m"]), simulate(&["--gap", "300"]));
+    let pool = |times: [&'static str; 5]| {
+        let [up, down, join, stay, durations] = times;
+        simulate(&[
+            "--world",
+            "pool",
+            "--workers",
+            "3",
+            "--up",
+            up,
+            "--down",
+            down,
+            "--join",
+            join,
+            "--stay",
+            stay,
+            "--durations",
+            durations,
+        ])
+    };
+    assert_eq!(
+        pool(["1h30m", "exp:90s", "2m", "weibull:0.5:1d", "uniform:1m:2m"]),
+        pool([
+            "5400",
+            "exp:90",
+            "120",
+            "weibull:0.5:86400",
+            "uniform:60:120"
+        ])
+    );
+    let run = cairn_with_input(&["plan", "-", "--time-limit", "1m30s"], DIAMOND.as_bytes());
+    assert_eq!(run.code, 0, "{run:?}");
+    let run = cairn_with_input(&["plan", "-", "--time-limit", "soon"], DIAMOND.as_bytes());
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("1h30m"), "{run:?}");
+}
+
+#[test]
+fn a_cycle_is_closed_and_told_with_the_lines_that_make_it() {
+    let cases = [
+        (
+            "dagman",
+            "JOB a x\nJOB b x\nJOB c x\nPARENT a CHILD b\nPARENT b CHILD c\nPARENT c CHILD a\n",
+            [4, 5, 6],
+        ),
+        ("csv", "a,b\nb,c\nc,a\n", [1, 2, 3]),
+        (
+            "dot",
+            "digraph {\n a -> b\n b -> c\n c -> a\n}\n",
+            [2, 3, 4],
+        ),
+        (
+            "jsonl",
+            "{\"name\":\"a\",\"after\":[\"c\"]}\n{\"name\":\"b\",\"after\":[\"a\"]}\n{\"name\":\"c\",\"after\":[\"b\"]}\n",
+            [2, 3, 1],
+        ),
+    ];
+    for (format, text, lines) in cases {
+        let run = cairn_with_input(&["plan", "-", "--format", format], text.as_bytes());
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains("a -> b -> c -> a"), "{run:?}");
+        for (arc, line) in ["a -> b", "b -> c", "c -> a"].iter().zip(lines) {
+            let (_, after) = run
+                .stderr
+                .split_once(&format!("{arc} ("))
+                .unwrap_or_else(|| panic!("{arc}: {run:?}"));
+            let place = after.split(')').next().unwrap();
+            assert!(
+                place.contains(&format!(":{line}")),
+                "{format}: {arc} at {place}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shell_commands_answer_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let value = json(&cairn(&["man", folder.path().to_str().unwrap(), "--json"]));
+    let pages = value["pages"].as_array().unwrap();
+    assert!(pages.len() > 10, "{value}");
+    for page in pages {
+        assert!(
+            folder.path().join(page.as_str().unwrap()).exists(),
+            "{page}"
+        );
+    }
+    let written = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(pages.len(), written);
+    let value = json(&cairn(&["completions", "bash", "--json"]));
+    assert!(
+        value["script"].as_str().unwrap().contains("_cairn"),
+        "{value}"
+    );
+}
