@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::error::{SettingError, positive};
-use crate::measures::{Event, Measures, PATIENCE, Stuck, What, share};
+use crate::measures::{Event, Measures, Stuck, What, share};
 use crate::play::Play;
 use crate::random::Stream;
 use crate::spread::{Sampler, Spread};
@@ -55,19 +55,10 @@ impl Batches {
         // Since when nothing runs; meaningful while nothing does.
         let mut quiet_since = 0.0;
         let (mut batches, mut stalls, mut requests, mut idle) = (0u64, 0u64, 0u64, 0.0);
-        let (mut in_vain, mut seen_executed) = (0, 0);
         while unassigned > 0 {
             let (now, size) = arrivals.next();
             quiet_since = complete_until(&mut play, running, Time::new(now), quiet_since, &mut log);
-            if play.game.executed() > seen_executed {
-                (in_vain, seen_executed) = (0, play.game.executed());
-            }
-            in_vain += 1;
-            if in_vain > PATIENCE {
-                return Err(Stuck::InVain {
-                    executed: seen_executed,
-                });
-            }
+            play.patience.spend(play.game.executed())?;
             batches += 1;
             stalls += u64::from(play.eligible.is_empty());
             requests = requests.saturating_add(size);

@@ -105,6 +105,21 @@ pub enum SimulateError {
         /// Events that passed in vain.
         events: u64,
     },
+    /// A task for which workers are never up long enough, or so rarely that no run would end.
+    #[error("{0}")]
+    NeverFinishes(TooLong),
+    /// It was time to stop before a single run was done.
+    #[error(
+        "not one run was done in time: {executed} of {tasks} tasks were executed in the first (policy '{policy}')"
+    )]
+    OutOfTime {
+        /// The policy that was being played.
+        policy: String,
+        /// Tasks executed by then.
+        executed: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+    },
     /// The threads asked for could not be started.
     #[error("cannot start {threads} threads: {why}")]
     Threads {
@@ -113,6 +128,41 @@ pub enum SimulateError {
         /// What the system said.
         why: String,
     },
+}
+
+/// A task that takes longer than workers are up at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TooLong {
+    /// The task that takes longest.
+    pub task: TaskId,
+    /// How long it takes at the least: with luck, on the fastest worker.
+    pub needs: f64,
+    /// How long a worker is up at a time, at the most or but for one time in 10⁸.
+    pub has: f64,
+    /// How many tasks are too long.
+    pub tasks: usize,
+}
+
+impl TooLong {
+    /// The error in words, with a name for the task.
+    pub fn words(&self, task: &str) -> String {
+        let others = match self.tasks {
+            1 => String::new(),
+            2 => ", and so does 1 other task".to_owned(),
+            more => format!(", and so do {} other tasks", more - 1),
+        };
+        format!(
+            "task '{task}' can never finish: it takes {:.4} s at the least, longer than any worker is up at a time \
+             ({:.4} s){others}",
+            self.needs, self.has
+        )
+    }
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words(&self.task.0.to_string()))
+    }
 }
 
 /// Refuses a number that is not finite and above zero.

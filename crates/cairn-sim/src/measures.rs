@@ -116,10 +116,9 @@ pub(crate) enum Stuck {
     OutOfWorkers { executed: usize },
     /// Too many events without a completion.
     InVain { executed: usize },
+    /// Whoever asked wants no more.
+    Stopped { executed: usize },
 }
-
-/// After so many events in a row without a completion a run is given up: a few seconds of computing.
-pub(crate) const PATIENCE: u64 = 10_000_000;
 
 /// `part / whole`, or `otherwise` if there is no whole.
 pub(crate) fn share(part: f64, whole: f64, otherwise: f64) -> f64 {

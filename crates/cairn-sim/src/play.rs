@@ -3,6 +3,7 @@
 use crate::chooser::Chooser;
 use crate::eligible::Eligible;
 use crate::game::Game;
+use crate::patience::Patience;
 use cairn_dag::{Dag, TaskId};
 
 /// One run of one policy, about to start. The buffers outlive the run and are used again.
@@ -14,6 +15,7 @@ pub(crate) struct Play<'a> {
     pub(crate) eligible: &'a mut Eligible,
     /// Who chooses whole batches, if anybody does.
     pub(crate) chooser: Option<Box<dyn Chooser + 'a>>,
+    pub(crate) patience: Patience<'a>,
 }
 
 impl Play<'_> {

@@ -7,7 +7,7 @@ use crate::clock::Time;
 use crate::earliest_finish::Forecast;
 use crate::heft::OptimisticCosts;
 use crate::leases::Leases;
-use crate::measures::{Event, Measures, PATIENCE, Stuck, What, share};
+use crate::measures::{Event, Measures, Stuck, What, share};
 use crate::play::Play;
 use crate::pool::{Attendance, Pool};
 use crate::random::{Purpose, Stream};
@@ -174,7 +174,6 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
         self.schedule_join();
         self.play.welcome_fresh();
-        let (mut in_vain, mut seen_executed) = (0, 0);
         while self.play.game.executed() < tasks {
             let executed = self.play.game.executed();
             let Some(&Reverse((instant, ..))) = self.buffers.events.peek() else {
@@ -186,10 +185,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     break;
                 }
                 self.buffers.events.pop();
-                in_vain += 1;
-                if in_vain > PATIENCE {
-                    return Err(Stuck::InVain { executed });
-                }
+                self.play.patience.spend(executed)?;
                 match kind {
                     Kind::Finish => self.finish(id, generation),
                     Kind::Down => self.go_down(id),
@@ -200,9 +196,6 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                         self.schedule_join();
                     }
                 }
-            }
-            if self.play.game.executed() > seen_executed {
-                (in_vain, seen_executed) = (0, self.play.game.executed());
             }
             self.play.welcome_fresh();
             self.serve(dispatch);

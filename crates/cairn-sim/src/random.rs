@@ -16,8 +16,6 @@ pub(crate) enum Purpose {
     Joins = 4,
     /// The random policy's order.
     RandomPolicy = 5,
-    /// One resample of the bootstrap.
-    Bootstrap = 6,
 }
 
 /// A stream of random numbers: PCG XSL 128/64 (MCG), known as `pcg64_fast`.

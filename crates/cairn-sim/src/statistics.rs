@@ -1,12 +1,6 @@
-//! Means, medians and bootstrap intervals of runs, single or paired. Knows no simulation.
+//! Means, medians and intervals of runs, single or paired. Knows no simulation.
 
-use crate::random::{Purpose, Stream};
-use rayon::prelude::*;
-
-/// How many resamples a bootstrap interval is made from.
-const RESAMPLES: u64 = 2000;
-
-/// A range that holds the true value with 95 % confidence.
+/// A range that holds the true value with about 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The lower end.
@@ -22,8 +16,11 @@ pub struct Summary {
     pub mean: f64,
     /// The median: the lower and upper middle averaged if the number of runs is even.
     pub median: f64,
-    /// Where the true mean lies; `None` after a single run, which tells nothing of it.
+    /// Where the true mean lies; `None` after a single run and where all runs are equal: neither tells how much
+    /// chance there is.
     pub interval: Option<Interval>,
+    /// Whether there are several runs and all gave the same.
+    pub all_equal: bool,
 }
 
 /// What many paired runs say about the ratio of one measure between two policies.
@@ -34,86 +31,142 @@ pub struct Ratio {
     pub mean: f64,
     /// Median of the ratios of single runs; `None` where the second is zero in some run.
     pub median: Option<f64>,
-    /// Where the true ratio of means lies; `None` after a single run. The upper end may be infinite where the second
-    /// policy's measure is zero in most runs.
+    /// Where the true ratio of means lies; `None` after a single run and where the ratio is the same in all runs.
     pub interval: Option<Interval>,
+    /// Whether there are several runs and the ratio is the same in all.
+    pub all_equal: bool,
+}
+
+impl Summary {
+    /// The interval, or the value itself where all runs gave it; `None` after a single run.
+    pub fn ends(&self) -> Option<Interval> {
+        ends(self.mean, self.interval, self.all_equal)
+    }
 }
 
 impl Ratio {
-    /// Half the interval's width as a share of the ratio; `None` without an interval.
-    pub fn relative_half_width(&self) -> Option<f64> {
-        self.interval.map(|i| (i.high - i.low) / 2.0 / self.mean)
+    /// The interval, or the ratio itself where all runs have it; `None` after a single run.
+    pub fn ends(&self) -> Option<Interval> {
+        ends(self.mean, self.interval, self.all_equal)
     }
+
+    /// Half the distance between the ends as a share of the ratio; `None` after a single run.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        (self.ends()).map(|i| (i.high - i.low) / 2.0 / self.mean)
+    }
+}
+
+fn ends(mean: f64, interval: Option<Interval>, all_equal: bool) -> Option<Interval> {
+    let point = Interval {
+        low: mean,
+        high: mean,
+    };
+    interval.or(all_equal.then_some(point))
 }
 
 /// Mean, median and interval of `samples`, which must not be empty.
 ///
-/// The interval is the percentile bootstrap (Efron 1979): the middle 95 % of the means of 2000 resamples with
-/// replacement, each from its own stream of `seed`. O(2000 · samples), in parallel, the same for any number of threads.
-pub(crate) fn summarise(samples: &[f64], seed: u64) -> Summary {
+/// The interval is Student's: the mean, plus and minus t times the standard error.
+pub(crate) fn summarise(samples: &[f64]) -> Summary {
     let mean = sum(samples) / samples.len() as f64;
-    let means = resample(samples.len(), seed, |stream| {
-        let total: f64 = (samples.iter())
-            .map(|_| samples[stream.below(samples.len())])
-            .sum();
-        total / samples.len() as f64
-    });
+    let error = standard_error(samples.iter().map(|x| x - mean), mean.abs());
     Summary {
         mean,
         median: median(samples.to_vec()),
-        interval: middle(means),
+        interval: error.within().map(|width| Interval {
+            low: mean - width,
+            high: mean + width,
+        }),
+        all_equal: error.all_equal,
     }
 }
 
 /// The ratio of two measures whose samples are paired run by run; `None` if the second is zero in every run.
 ///
-/// Every resample draws whole runs, so that what both policies owe to the same luck cancels. Resamples in which both
-/// are zero say nothing and are left out.
-pub(crate) fn ratio(first: &[f64], second: &[f64], seed: u64) -> Option<Ratio> {
-    let runs = first.len();
-    let below = sum(second);
+/// The interval is Student's on the logarithm of the ratio, with the standard error by the delta method: a run counts
+/// by a/mean(a) − b/mean(b), so what both policies owe to the same luck cancels. A logarithm, because ratios are
+/// skewed: the interval of a/b is that of b/a turned over.
+pub(crate) fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
+    let runs = first.len() as f64;
+    let [above, below] = [first, second].map(|values| sum(values) / runs);
     if below == 0.0 {
         return None;
     }
-    let ratios = resample(runs, seed, |stream| {
-        let (mut above, mut below) = (0.0, 0.0);
-        for _ in 0..runs {
-            let run = stream.below(runs);
-            above += first[run];
-            below += second[run];
-        }
-        above / below
-    });
+    let mean = above / below;
     let single: Vec<f64> = first.iter().zip(second).map(|(a, b)| a / b).collect();
     let all_defined = second.iter().all(|&b| b != 0.0);
+    // Where the first is always zero, so is the ratio.
+    let deviations = first.iter().zip(second).map(|(a, b)| match above {
+        0.0 => 0.0,
+        _ => a / above - b / below,
+    });
+    let error = standard_error(deviations, 1.0);
     Some(Ratio {
-        mean: sum(first) / below,
+        mean,
         median: all_defined.then(|| median(single)),
-        interval: middle(ratios),
+        interval: error.within().map(|width| Interval {
+            low: mean * libm::exp(-width),
+            high: mean * libm::exp(width),
+        }),
+        all_equal: error.all_equal,
     })
 }
 
-/// One statistic a resample, each drawn from its own stream; none if there is a single run.
-fn resample(runs: usize, seed: u64, statistic: impl Fn(&mut Stream) -> f64 + Sync) -> Vec<f64> {
-    if runs < 2 {
-        return Vec::new();
+/// How far the mean of some runs may be from the truth.
+struct Error {
+    /// The standard error of the mean; zero for a single run.
+    standard: f64,
+    runs: usize,
+    all_equal: bool,
+}
+
+impl Error {
+    /// Half the width of the 95 % interval, if there is one.
+    fn within(&self) -> Option<f64> {
+        let known = self.runs > 1 && !self.all_equal;
+        known.then(|| student(self.runs - 1) * self.standard)
     }
-    (0..RESAMPLES)
-        .into_par_iter()
-        .map(|resample| statistic(&mut Stream::new(seed, resample, Purpose::Bootstrap, 0)))
-        .collect()
 }
 
-/// The middle 95 % of what is defined.
-fn middle(mut values: Vec<f64>) -> Option<Interval> {
-    values.retain(|v| !v.is_nan());
-    values.sort_unstable_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    let at = |share: f64| values[(share * last as f64).round() as usize];
-    Some(Interval {
-        low: at(0.025),
-        high: at(0.975),
-    })
+/// From the distances of single runs to their mean; `scale` is the size of what was subtracted, to tell rounding from
+/// difference.
+fn standard_error(deviations: impl Iterator<Item = f64> + Clone, scale: f64) -> Error {
+    let runs = deviations.clone().count();
+    let squares: f64 = deviations.clone().map(|d| d * d).sum();
+    let largest = deviations.map(f64::abs).fold(0.0, f64::max);
+    Error {
+        standard: (squares / (runs.max(2) - 1) as f64 / runs.max(1) as f64).sqrt(),
+        runs,
+        all_equal: runs > 1 && largest <= 1e-12 * scale,
+    }
+}
+
+/// The number that Student's t with so many degrees of freedom exceeds in size one time in twenty.
+fn student(freedom: usize) -> f64 {
+    const FEW: [f64; 9] = [
+        12.706_204_736_432_1,
+        4.302_652_729_749_5,
+        3.182_446_305_284_3,
+        2.776_445_105_197_8,
+        2.570_581_835_636_3,
+        2.446_911_851_144_9,
+        2.364_624_251_010_3,
+        2.306_004_135_033_4,
+        2.262_157_162_740_9,
+    ];
+    if let Some(&few) = FEW.get(freedom.max(1) - 1) {
+        return few;
+    }
+    // The expansion around the bell curve (Abramowitz, Stegun 26.7.5), good to six digits from ten degrees on.
+    let (z, v) = (1.959_963_984_540_054_f64, freedom as f64);
+    let odd = |coefficients: &[f64]| {
+        let powers = coefficients.iter().rev();
+        z * powers.fold(0.0, |sum, c| sum * z * z + c)
+    };
+    z + odd(&[1.0, 1.0]) / (4.0 * v)
+        + odd(&[3.0, 16.0, 5.0]) / (96.0 * v.powi(2))
+        + odd(&[-15.0, 17.0, 19.0, 3.0]) / (384.0 * v.powi(3))
+        + odd(&[-945.0, -1920.0, 1482.0, 776.0, 79.0]) / (92_160.0 * v.powi(4))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -134,6 +187,7 @@ fn sum(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::Spread;
+    use crate::random::{Purpose, Stream};
 
     fn draws(spread: Spread, count: usize, seed: u64) -> Vec<f64> {
         let mut stream = Stream::new(seed, 0, Purpose::Durations, 0);
@@ -144,78 +198,97 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let summary = summarise(&[1.0, 2.0, 6.0, 3.0], 1);
+        let summary = summarise(&[1.0, 2.0, 6.0, 3.0]);
         assert_eq!((summary.mean, summary.median), (3.0, 2.5));
+        // Squares 4 + 1 + 9 + 0; the standard error is the root of 14/3/4, and t of three degrees is 3.182.
+        let width = 3.182_446_305 * (14.0f64 / 12.0).sqrt();
         let interval = summary.interval.unwrap();
-        assert!(
-            1.0 <= interval.low
-                && interval.low < 3.0
-                && 3.0 < interval.high
-                && interval.high <= 6.0
-        );
-        assert_eq!(
-            summarise(&[5.0], 1),
-            Summary {
-                mean: 5.0,
-                median: 5.0,
-                interval: None
-            }
-        );
-        let same = summarise(&[2.0, 2.0], 1).interval.unwrap();
-        assert_eq!((same.low, same.high), (2.0, 2.0));
+        assert!((interval.low - (3.0 - width)).abs() < 1e-8, "{interval:?}");
+        assert!((interval.high - (3.0 + width)).abs() < 1e-8, "{interval:?}");
+        // Deviations 2/2 - 1/1.5 and 2/2 - 2/1.5: a third up and down, standard error a third.
+        let ratio = ratio(&[2.0, 2.0], &[1.0, 2.0]).unwrap();
+        let width = 12.706_204_736 / 3.0;
+        let interval = ratio.interval.unwrap();
+        assert!((ratio.mean - 4.0 / 3.0).abs() < 1e-15);
+        assert!((libm::log(interval.high / ratio.mean) - width).abs() < 1e-8);
+        assert!((libm::log(ratio.mean / interval.low) - width).abs() < 1e-8);
     }
 
+    /// One run says nothing of chance, and neither do runs that are all equal.
     #[test]
-    fn a_policy_against_itself_is_one_exactly() {
+    fn no_interval_after_one_run_or_where_all_runs_are_equal() {
+        let one = summarise(&[5.0]);
+        assert_eq!((one.mean, one.interval, one.all_equal), (5.0, None, false));
+        assert_eq!(one.ends(), None);
+        assert_eq!(ratio(&[5.0], &[4.0]).unwrap().ends(), None);
+        let point = |x| Some(Interval { low: x, high: x });
+        let same = summarise(&[2.1, 2.1, 2.1]);
+        assert_eq!((same.interval, same.all_equal), (None, true));
+        assert_eq!(same.ends(), point(same.mean));
         let samples = draws(Spread::Exponential { mean: 3.3 }, 101, 5);
-        let one = ratio(&samples, &samples, 9).unwrap();
+        let one = ratio(&samples, &samples).unwrap();
         assert_eq!((one.mean, one.median), (1.0, Some(1.0)));
+        assert_eq!((one.interval, one.all_equal), (None, true));
         assert_eq!(
-            one.interval,
-            Some(Interval {
-                low: 1.0,
-                high: 1.0
-            })
+            (one.ends(), one.relative_half_width()),
+            (point(1.0), Some(0.0))
         );
-        assert_eq!(one.relative_half_width(), Some(0.0));
+        // Three times as long in every run, but for rounding.
+        let thrice: Vec<f64> = samples.iter().map(|s| s * 3.3 / 1.1).collect();
+        assert!(ratio(&thrice, &samples).unwrap().all_equal);
+        let mut other = samples.clone();
+        other[7] *= 1.0 + 1e-6;
+        assert!(!ratio(&other, &samples).unwrap().all_equal);
     }
 
     #[test]
-    fn zeros_below_the_line() {
-        assert_eq!(ratio(&[1.0, 2.0], &[0.0, 0.0], 1), None);
-        let some = ratio(&[1.0, 2.0], &[0.0, 1.0], 1).unwrap();
+    fn zeros_below_the_line_and_above() {
+        assert_eq!(ratio(&[1.0, 2.0], &[0.0, 0.0]), None);
+        let some = ratio(&[1.0, 2.0], &[0.0, 1.0]).unwrap();
         assert_eq!((some.mean, some.median), (3.0, None));
-        assert_eq!(some.interval.unwrap().high, f64::INFINITY);
-        // Resamples of nothing but zeros are left out.
-        let zeros = ratio(&[0.0, 1.0], &[0.0, 1.0], 1).unwrap();
-        assert_eq!(
-            zeros.interval,
-            Some(Interval {
-                low: 1.0,
-                high: 1.0
-            })
-        );
+        let interval = some.interval.unwrap();
+        assert!(0.0 < interval.low && interval.high.is_finite(), "{some:?}");
+        let none = ratio(&[0.0, 0.0], &[1.0, 2.0]).unwrap();
+        assert_eq!((none.mean, none.all_equal), (0.0, true));
+        assert!(ratio(&[0.0, 1.0], &[0.0, 1.0]).unwrap().all_equal);
     }
 
-    /// 95 % intervals of a known mean must miss it about one time in twenty.
+    /// Turning a ratio over turns its interval over.
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
-        let spread = Spread::Normal {
-            mean: 1.0,
-            deviation: 0.2,
-        };
-        let (mut held, mut ratios_held) = (0, 0);
-        for trial in 0..200 {
-            let (a, b) = (
-                draws(spread, 60, 2 * trial),
-                draws(spread, 60, 2 * trial + 1),
-            );
-            let interval = summarise(&a, trial).interval.unwrap();
-            held += u32::from(interval.low <= 1.0 && 1.0 <= interval.high);
-            let paired = ratio(&a, &b, trial).unwrap().interval.unwrap();
-            ratios_held += u32::from(paired.low <= 1.0 && 1.0 <= paired.high);
+    fn neither_policy_is_favoured() {
+        let (a, b) = (
+            draws(Spread::Exponential { mean: 2.0 }, 12, 1),
+            draws(Spread::Exponential { mean: 3.0 }, 12, 2),
+        );
+        let [one, other] = [ratio(&a, &b), ratio(&b, &a)].map(|r| r.unwrap().interval.unwrap());
+        assert!((one.low * other.high - 1.0).abs() < 1e-12);
+        assert!((one.high * other.low - 1.0).abs() < 1e-12);
+    }
+
+    /// The finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4: the chance of staying within t.
+    fn chance_within(t: f64, freedom: usize) -> f64 {
+        let angle = libm::atan(t / (freedom as f64).sqrt());
+        let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
+        let mut term = if freedom % 2 == 1 { cosine } else { 1.0 };
+        let mut total = if freedom == 1 { 0.0 } else { term };
+        let mut k = if freedom % 2 == 1 { 3 } else { 2 };
+        while k < freedom {
+            term *= cosine * cosine * (k - 1) as f64 / k as f64;
+            total += term;
+            k += 2;
         }
-        assert!((176..=199).contains(&held), "{held}");
-        assert!((176..=199).contains(&ratios_held), "{ratios_held}");
+        if freedom % 2 == 1 {
+            2.0 / std::f64::consts::PI * (angle + sine * total)
+        } else {
+            sine * total
+        }
+    }
+
+    #[test]
+    fn students_t_leaves_out_one_in_twenty() {
+        for freedom in 1..500 {
+            let within = chance_within(student(freedom), freedom);
+            assert!((within - 0.95).abs() < 1e-6, "{freedom}: {within}");
+        }
     }
 }

@@ -6,7 +6,8 @@ use crate::error::{SimulateError, positive};
 use crate::game::Game;
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
 use crate::known::Known;
-use crate::measures::{Event, Measure, Measures, PATIENCE, Stuck};
+use crate::measures::{Event, Measure, Measures, Stuck};
+use crate::patience::{PATIENCE, Patience};
 use crate::play::Play;
 use crate::policy::{Policy, Ranking, Rule};
 use crate::pool::Pool;
@@ -37,6 +38,9 @@ pub struct Options<'a> {
     pub precision: Option<f64>,
     /// Called from any thread after each run with the number of runs done so far.
     pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+    /// Asked from any thread now and then: once it says yes, the runs made by then are all there are. They are the
+    /// first ones, so that the same seed with as many runs gives the same numbers.
+    pub stop: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 impl Default for Options<'_> {
@@ -47,6 +51,7 @@ impl Default for Options<'_> {
             threads: None,
             precision: None,
             progress: None,
+            stop: None,
         }
     }
 }
@@ -58,6 +63,8 @@ pub struct Study {
     pub seed: u64,
     /// Whether it ended before all runs were made, because the intervals were narrow enough.
     pub stopped_early: bool,
+    /// Whether it ended before all runs were made, because [`Options::stop`] said so.
+    pub out_of_time: bool,
     /// By policy, as given.
     pub outcomes: Vec<Outcome>,
 }
@@ -82,7 +89,7 @@ impl Study {
     /// # Panics
     /// If there is no such policy.
     pub fn summary(&self, policy: usize, measure: Measure) -> Summary {
-        summarise(&self.outcomes[policy].column(measure), self.seed)
+        summarise(&self.outcomes[policy].column(measure))
     }
 
     /// The ratio of a measure between two policies, paired run by run; `None` if the second's is zero in every run.
@@ -91,14 +98,14 @@ impl Study {
     /// If there is no such policy.
     pub fn ratio(&self, first: usize, second: usize, measure: Measure) -> Option<Ratio> {
         let [first, second] = [first, second].map(|p| self.outcomes[p].column(measure));
-        ratio(&first, &second, self.seed)
+        ratio(&first, &second)
     }
 
     /// Whether every makespan ratio of the first policy is known to within `precision`.
     fn is_precise(&self, precision: f64) -> bool {
         if let [only] = &self.outcomes[..] {
-            let summary = summarise(&only.column(Measure::Makespan), self.seed);
-            let width = summary.interval.map(|i| (i.high - i.low) / 2.0);
+            let summary = summarise(&only.column(Measure::Makespan));
+            let width = summary.ends().map(|i| (i.high - i.low) / 2.0);
             return width.is_some_and(|w| w <= precision * summary.mean);
         }
         (1..self.outcomes.len()).all(|other| match self.ratio(0, other, Measure::Makespan) {
@@ -140,8 +147,8 @@ impl Outcome {
 /// ```
 ///
 /// # Errors
-/// [`SimulateError`]: nothing to do, lists that do not fit the dag, a task too large for any worker, or a run that
-/// does not end.
+/// [`SimulateError`]: nothing to do, lists that do not fit the dag, a task too large or too long for any worker, a run
+/// that does not end, or not one run done in time.
 pub fn simulate(
     dag: &Dag,
     work: &Work,
@@ -195,7 +202,7 @@ pub fn replay(
     let mut events = Vec::new();
     let mut buffers = Buffers::default();
     work.draw(seed, run, dag.len(), &mut buffers.durations);
-    let measures = stage.play(&mut buffers, 0, seed, run, |event| events.push(event))?;
+    let measures = stage.play(&mut buffers, 0, seed, run, None, |event| events.push(event))?;
     Ok(Replay { measures, events })
 }
 
@@ -283,26 +290,37 @@ impl<'a> Stage<'a> {
         let mut study = Study {
             seed: options.seed,
             stopped_early: false,
+            out_of_time: false,
             outcomes: self.policies.iter().map(outcome).collect(),
         };
+        self.check_durations(options)?;
         let done = AtomicUsize::new(0);
         while study.runs() < options.runs {
             let first = study.runs();
             let last = options.runs.min(first + RUNS_BETWEEN_DECISIONS);
-            // Collected in the order of runs; of several errors the first run's is told.
-            let played: Vec<Result<Vec<Measures>, SimulateError>> = (first..last)
-                .into_par_iter()
+            // Begun one after the other, so that whenever it is time to stop the first ones are done.
+            let mut played: Vec<(usize, Result<Vec<Measures>, SimulateError>)> = (first..last)
+                .par_bridge()
                 .map_init(Buffers::default, |buffers, run| {
-                    let measures = self.play_all(buffers, options.seed, run as u64);
+                    let measures = self.play_all(buffers, options.seed, run as u64, options.stop);
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if let Some(progress) = options.progress {
                         progress(done);
                     }
-                    measures
+                    (run, measures)
                 })
                 .collect();
-            for measures in played {
-                for (outcome, measures) in study.outcomes.iter_mut().zip(measures?) {
+            // In the order of runs; of several errors the first run's is told.
+            played.sort_unstable_by_key(|p| p.0);
+            for (_, measures) in played {
+                let measures = match measures {
+                    Err(SimulateError::OutOfTime { .. }) if study.runs() > 0 => {
+                        study.out_of_time = true;
+                        return Ok(study);
+                    }
+                    other => other?,
+                };
+                for (outcome, measures) in study.outcomes.iter_mut().zip(measures) {
                     outcome.runs.push(measures);
                 }
             }
@@ -317,18 +335,39 @@ impl<'a> Stage<'a> {
         Ok(study)
     }
 
+    /// Looks for a task that no worker is ever up long enough for: a run with it would never end.
+    fn check_durations(&self, options: &Options<'_>) -> Result<(), SimulateError> {
+        let World::Pool(pool) = self.world else {
+            return Ok(());
+        };
+        let refused = (0..options.runs as u64)
+            .into_par_iter()
+            .map_init(Vec::new, |durations, run| {
+                if run > 0 && options.stop.is_some_and(|stop| stop()) {
+                    return Ok(());
+                }
+                (self.needs.work).draw(options.seed, run, self.dag.len(), durations);
+                pool.check_durations(durations)
+            })
+            .find_first(Result::is_err);
+        refused
+            .unwrap_or(Ok(()))
+            .map_err(SimulateError::NeverFinishes)
+    }
+
     /// Every policy in one run.
     fn play_all(
         &self,
         buffers: &mut Buffers,
         seed: u64,
         run: u64,
+        stop: Option<&(dyn Fn() -> bool + Sync)>,
     ) -> Result<Vec<Measures>, SimulateError> {
         self.needs
             .work
             .draw(seed, run, self.dag.len(), &mut buffers.durations);
         (0..self.policies.len())
-            .map(|policy| self.play(buffers, policy, seed, run, |_| ()))
+            .map(|policy| self.play(buffers, policy, seed, run, stop, |_| ()))
             .collect()
     }
 
@@ -339,6 +378,7 @@ impl<'a> Stage<'a> {
         policy: usize,
         seed: u64,
         run: u64,
+        stop: Option<&(dyn Fn() -> bool + Sync)>,
         log: impl FnMut(Event),
     ) -> Result<Measures, SimulateError> {
         let mut dispatch = self.set_up(&mut buffers.eligible, policy, seed, run);
@@ -353,13 +393,14 @@ impl<'a> Stage<'a> {
             game: &mut buffers.game,
             eligible: &mut buffers.eligible,
             chooser,
+            patience: Patience::new(stop),
         };
         let played = match self.world {
             World::Batches(world) => {
                 let arrivals = Arrivals::new(world, Stream::new(seed, run, Purpose::Batches, 0));
                 world.run(play, arrivals, &mut buffers.running, log)
             }
-            World::Throttled(world) => Ok(world.run(play, &mut buffers.running, log)),
+            World::Throttled(world) => world.run(play, &mut buffers.running, log),
             World::Pool(pool) => {
                 let ids = (seed, run);
                 pool.run(
@@ -431,6 +472,11 @@ impl<'a> Stage<'a> {
                 executed,
                 tasks,
                 events: PATIENCE,
+            },
+            Stuck::Stopped { executed } => SimulateError::OutOfTime {
+                policy,
+                executed,
+                tasks,
             },
         }
     }

@@ -3,7 +3,7 @@
 use crate::batches::Running;
 use crate::clock::Time;
 use crate::error::{SettingError, check};
-use crate::measures::{Event, Measures, What, share};
+use crate::measures::{Event, Measures, Stuck, What, share};
 use crate::play::Play;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -43,7 +43,7 @@ impl Throttled {
         mut play: Play<'_>,
         running: &mut Running,
         mut log: impl FnMut(Event),
-    ) -> Measures {
+    ) -> Result<Measures, Stuck> {
         running.clear();
         let slots = self.workers.min(self.submitted);
         let mut queue = VecDeque::new();
@@ -53,6 +53,7 @@ impl Throttled {
         let (mut requests, mut stalls) = (0u64, 0u64);
         let (mut now, mut idle, mut busy) = (0.0, 0.0, 0.0);
         loop {
+            play.patience.spend(play.game.executed())?;
             play.welcome_fresh();
             while queue.len() + running.len() < self.submitted as usize {
                 let Some(task) = play.eligible.pop() else {
@@ -103,14 +104,14 @@ impl Throttled {
                 asking += 1;
             }
         }
-        Measures {
+        Ok(Measures {
             makespan: now,
             stall: share(stalls as f64, requests as f64, 0.0),
             utilisation: share(busy, now * f64::from(slots), 1.0),
             idle,
             peak_open: play.game.peak_open() as f64,
             wasted: 0.0,
-        }
+        })
     }
 }
 

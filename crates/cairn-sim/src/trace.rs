@@ -148,6 +148,22 @@ impl Trace {
         let lap = ((k - 1).checked_div(inner.len())?) as f64;
         Some(inner[(k - 1) % inner.len()] + lap * self.end)
     }
+
+    /// The longest time for which a worker is up; infinite if one stays for ever.
+    pub(crate) fn longest_spell(&self, repeat: bool) -> f64 {
+        let mut longest = 0.0f64;
+        for (worker, changes) in self.changes.iter().enumerate() {
+            // One lap more, for spells across the seam.
+            for k in (0..2 * changes.len()).step_by(2) {
+                let Some(start) = self.change(worker, k, repeat) else {
+                    break;
+                };
+                let end = self.change(worker, k + 1, repeat);
+                longest = longest.max(end.map_or(f64::INFINITY, |end| end - start));
+            }
+        }
+        longest
+    }
 }
 
 /// The first row is a header if neither of its times is a number.

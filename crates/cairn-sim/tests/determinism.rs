@@ -137,8 +137,7 @@ fn a_policy_equals_itself() {
         for measure in Measure::ALL {
             if let Some(ratio) = study.ratio(0, 1, measure) {
                 assert_eq!(ratio.mean, 1.0);
-                let interval = ratio.interval.unwrap();
-                assert_eq!((interval.low, interval.high), (1.0, 1.0));
+                assert_eq!((ratio.interval, ratio.all_equal), (None, true));
             }
         }
         assert_eq!(

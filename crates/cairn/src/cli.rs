@@ -375,7 +375,10 @@ pub(crate) struct Limits {
     /// Order and certified bound at once: no search for a verdict
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Threads to use [default: all]
+    /// Try harder for verdicts and better orders: some ten seconds instead of one or two
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) thorough: bool,
+    /// Threads to use, at most one for each processor [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
@@ -615,6 +618,9 @@ pub(crate) struct Study {
     /// Play three pools of volatile workers instead of the grid
     #[arg(long, conflicts_with_all = ["gaps", "sizes"])]
     pub(crate) pools: bool,
+    /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations)]
+    pub(crate) durations: Option<Durations>,
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]
@@ -671,11 +677,8 @@ pub(crate) struct Batch {
     #[arg(short, long, value_name = "N", value_delimiter = ',', required = true)]
     pub(crate) requests: Vec<usize>,
     /// Choose by current yield, without exact work
-    #[arg(long)]
+    #[arg(long, conflicts_with = "thorough")]
     pub(crate) fast: bool,
-    /// Try harder where the best choice is hard to find: some seconds instead of a tenth
-    #[arg(long, conflicts_with = "fast")]
-    pub(crate) thorough: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }

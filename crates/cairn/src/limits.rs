@@ -27,6 +27,7 @@ pub(crate) fn catch_interrupt() {
 }
 
 /// When the time is up.
+#[derive(Clone, Copy)]
 pub(crate) struct Clock {
     start: Instant,
     limit: Duration,
@@ -47,17 +48,32 @@ impl Clock {
         self.stop_before((TO_FINISH * size).min(self.limit / 2))
     }
 
+    /// Half of the time that is left, for work with as much still to come.
+    pub(crate) fn half(&self) -> Clock {
+        Clock {
+            start: Instant::now(),
+            limit: self.limit.saturating_sub(self.start.elapsed()) / 2,
+        }
+    }
+
     fn stop_before(&self, end: Duration) -> impl Fn() -> bool + Sync + use<> {
         let end = self.start + self.limit - end;
         move || is_interrupted() || Instant::now() >= end
     }
 }
 
+/// As many threads as are asked for, and no more than there are processors: starting 2000 takes seconds.
+fn most_threads(asked: usize) -> usize {
+    let processors = std::thread::available_parallelism();
+    asked.min(processors.map_or(1, std::num::NonZero::get))
+}
+
 /// How hard a plan may try.
 pub(crate) fn effort(limits: &cli::Limits) -> cairn_plan::Limits {
-    match limits.quick {
-        true => cairn_plan::Limits::quick(),
-        false => cairn_plan::Limits::default(),
+    match (limits.quick, limits.thorough) {
+        (true, _) => cairn_plan::Limits::quick(),
+        (_, true) => cairn_plan::Limits::thorough(),
+        _ => cairn_plan::Limits::default(),
     }
 }
 
@@ -77,6 +93,7 @@ pub(crate) fn clock(limits: &cli::Limits) -> Result<Clock, Failure> {
         ));
     }
     if let Some(threads) = limits.threads {
+        let threads = most_threads(threads);
         // Only the first pool counts; a second plan in one process keeps it.
         let _ = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -87,4 +104,32 @@ pub(crate) fn clock(limits: &cli::Limits) -> Result<Clock, Failure> {
         start: Instant::now(),
         limit: Duration::from_secs_f64(seconds.min(1e9)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_threads_than_processors() {
+        let processors = std::thread::available_parallelism().unwrap().get();
+        assert_eq!(most_threads(2000), processors.min(2000));
+        assert_eq!(most_threads(1), 1);
+    }
+
+    #[test]
+    fn half_of_the_time_that_is_left() {
+        let limit = Duration::from_secs(1000);
+        let clock = Clock {
+            start: Instant::now(),
+            limit,
+        };
+        let half = clock.half();
+        assert!(half.limit <= limit / 2 && half.limit > limit / 3);
+        let over = Clock {
+            start: Instant::now(),
+            limit: Duration::ZERO,
+        };
+        assert!(over.half().stop()());
+    }
 }

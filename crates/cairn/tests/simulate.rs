@@ -308,10 +308,7 @@ fn bad_settings_are_refused_with_a_cure() {
         &["study", "-o", out, "--gaps", "1,-2"],
         "the mean gap between batches is -2",
     );
-    refused(
-        &["study", &file, "/nonexistent.dag", "-o", out],
-        "nonexistent",
-    );
+    refused(&["study", "/nonexistent.dag", "-o", out], "nonexistent");
 }
 
 /// Where the order matters, auto names the winner; where it cannot matter, it says tie and takes ic.
@@ -455,4 +452,160 @@ fn study_of_pools_gives_medians_over_all_dags() {
         assert_eq!(count, 3);
     }
     assert!(text(&out.join("study.md")).contains("| plentiful | fifo |"));
+}
+
+/// At the limit the runs made so far are given, and they are the first ones: as many asked for give the same.
+#[test]
+fn a_simulation_keeps_to_the_time_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "250");
+    let started = std::time::Instant::now();
+    let args = ["simulate", &file, "--policies", "ic,fifo", "--json"];
+    let with = |extra: &[&str]| cairn(&[&args[..], extra].concat());
+    let cut = json(&with(&["--runs", "10000000", "--time-limit", "2"]));
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    assert_eq!(
+        (&cut["out_of_time"], &cut["runs_asked"]),
+        (&true.into(), &10_000_000.into())
+    );
+    let runs = cut["runs"].as_u64().unwrap();
+    assert!((1..10_000_000).contains(&runs), "{runs}");
+    let whole = json(&with(&[
+        "--runs",
+        &runs.to_string(),
+        "--time-limit",
+        "1000",
+    ]));
+    assert_eq!(whole["out_of_time"], false);
+    assert_eq!(cut["ratios"], whole["ratios"]);
+    let people = cairn(&["simulate", &file, "--runs", "10000000", "--time-limit", "2"]);
+    assert!(
+        people.stdout.contains("of 10000000 (time limit)"),
+        "{people:?}"
+    );
+    refused(
+        &["simulate", &file, "--time-limit", "0"],
+        "not one run was done in time",
+    );
+}
+
+/// A hundred seconds of work, and workers that are up for five: told at once, by name.
+#[test]
+fn a_task_that_can_never_finish_is_named_up_front() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let flow = path(
+        "flow.jsonl",
+        "{\"name\":\"short\",\"seconds\":1}\n{\"name\":\"long\",\"after\":[\"short\"],\"seconds\":100}\n",
+    );
+    let trace = path("trace.csv", "a,0,50\nb,10,90\n");
+    let pool = ["simulate", &flow, "--world", "pool", "--down", "1"];
+    let refuses = |extra: &[&str]| {
+        refused(&[&pool[..], extra].concat(), "task 'long' can never finish");
+    };
+    refuses(&["--up", "const:5"]);
+    refuses(&["--up", "const:5", "--lease", "100"]);
+    refuses(&["--up", "uniform:1:60", "--speed", "1.5"]);
+    refuses(&["--up", "exp:2"]);
+    refuses(&["--up", "exp:200", "--join", "5", "--stay", "const:80"]);
+    let traced = ["simulate", &flow, "--world", "trace", "--trace", &trace];
+    refused(&traced, "task 'long' can never finish");
+    let fast = cairn(
+        &[
+            &pool[..],
+            &["--up", "const:5", "--speed", "25", "--runs", "2"],
+        ]
+        .concat(),
+    );
+    assert_eq!(fast.code, 0, "{fast:?}");
+    let across = cairn(&[&traced[..], &["--speed", "2", "--runs", "2", "--repeat"]].concat());
+    assert_eq!(across.code, 0, "{across:?}");
+}
+
+#[test]
+fn study_goes_on_after_a_bad_file_and_takes_durations_from_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut flow = String::new();
+    for i in 0..40 {
+        let after = if i % 4 == 0 {
+            String::new()
+        } else {
+            format!("\"t{}\"", i - 1)
+        };
+        let seconds = if i < 4 { 50 } else { 1 };
+        flow += &format!("{{\"name\":\"t{i}\",\"after\":[{after}],\"seconds\":{seconds}}}\n");
+    }
+    std::fs::write(path("timed.jsonl"), flow).unwrap();
+    std::fs::write(path("bad.dag"), "PARENT a CHILD b\n").unwrap();
+    let (good, timed) = (airsn(folder.path(), "12"), path("timed.jsonl"));
+    for pools in [false, true] {
+        let out = path(if pools { "pools" } else { "grid" });
+        let study = |durations: &[&str]| {
+            let mut args = vec!["study", &good, "bad.dag", &timed, "--runs", "6", "--json"];
+            let bad = path("bad.dag");
+            args[2] = &bad;
+            args.extend(["-o", &out]);
+            match pools {
+                true => args.push("--pools"),
+                false => args.extend(["--gaps", "0.3", "--sizes", "2"]),
+            }
+            args.extend(durations);
+            let run = cairn(&args);
+            assert_eq!(run.code, 1, "{run:?}");
+            serde_json::from_str::<Value>(&run.stdout).unwrap()
+        };
+        let value = study(&[]);
+        let failed = value["failed"].as_array().unwrap();
+        assert_eq!(failed.len(), 1, "{value}");
+        assert!(failed[0]["file"].as_str().unwrap().ends_with("bad.dag"));
+        assert!(!failed[0]["error"].as_str().unwrap().is_empty());
+        let dags = value["dags"].as_array().unwrap();
+        assert_eq!(dags.len(), 2);
+        assert_eq!(dags[0]["durations"], "Normal(1, 0.1)");
+        assert_eq!(dags[1]["durations"], "from the file");
+        let as_published = study(&["--durations", "study"]);
+        assert_eq!(as_published["durations"], "Normal(1, 0.1)");
+        assert_eq!(as_published["dags"][0], dags[0]);
+        let of = |dag: &Value| match pools {
+            true => dag["ratios"].clone(),
+            false => dag["cells"].clone(),
+        };
+        assert_ne!(of(&as_published["dags"][1]), of(&dags[1]));
+        assert!(text(&Path::new(&out).join("study.md")).contains("Not studied:"));
+    }
+}
+
+/// Where chance has no part there is no interval, only the number; scripts still find its ends.
+#[test]
+fn runs_that_are_all_equal_are_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "12");
+    let world = ["--world", "pool", "--workers", "2", "--durations", "unit"];
+    let args = [&["simulate", &file, "--runs", "5"], &world[..]].concat();
+    let people = cairn(&args);
+    assert!(people.stdout.contains("(all runs equal)"), "{people:?}");
+    let value = json(&cairn(&[&args[..], &["--json"]].concat()));
+    let ratio = &value["ratios"]["ic/fifo"]["makespan"];
+    assert_eq!(ratio["all_equal"], true);
+    assert_eq!(
+        (&ratio["lo"], &ratio["hi"]),
+        (&ratio["mean"], &ratio["mean"])
+    );
+    let world = ["--gap", "0.3", "--size", "4", "--json"];
+    let chance = [&["simulate", &file, "--runs", "40"], &world[..]].concat();
+    let chance = json(&cairn(&chance));
+    let ratio = &chance["ratios"]["ic/fifo"]["makespan"];
+    assert_eq!(ratio["all_equal"], false);
+    assert!(ratio["lo"].as_f64() < ratio["hi"].as_f64(), "{ratio}");
+    let once = json(&cairn(&["simulate", &file, "--runs", "1", "--json"]));
+    let ratio = &once["ratios"]["ic/fifo"]["makespan"];
+    assert!(
+        ratio["lo"].is_null() && ratio["all_equal"] == false,
+        "{ratio}"
+    );
 }

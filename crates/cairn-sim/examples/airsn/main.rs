@@ -47,14 +47,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         println!();
         let mut by_upper_end: Vec<_> = (cells.iter())
-            .filter_map(|c| Some((ratio(c)?.interval?.high, c)))
+            .filter_map(|c| Some((ratio(c)?.ends()?.high, c)))
             .collect();
         by_upper_end.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, cell) in by_upper_end.iter().take(5) {
             let (Some(r), policies) = (ratio(cell), [0, 1]) else {
                 continue;
             };
-            let Some(i) = r.interval else { continue };
+            let Some(i) = r.ends() else { continue };
             let stall = policies.map(|p| cell.study.summary(p, Measure::Stall).mean);
             println!(
                 "gap {}, size {}: {:.4} [{:.4}, {:.4}]; stall {:.3} against {:.3}",

@@ -2,10 +2,11 @@
 
 use super::contender::{name, simulated};
 use super::plan::order_of;
-use super::simulate::{interval_json, interval_text};
+use super::simulate::{interval_text, ratio_json};
 use super::world;
 use crate::cli::{self, Contender, Policy};
 use crate::failure::Failure;
+use crate::limits::Clock;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
@@ -42,16 +43,17 @@ pub(crate) fn choose(
     flow: &Flow,
     ic: &[TaskId],
     contest: &cli::Contest,
+    clock: &Clock,
     out: &Output,
 ) -> Result<Choice, Failure> {
     let scene = world::scene(&contest.whole_world(), flow)?;
-    let play = |policies: &[Policy], runs: &cli::Runs| {
+    let play = |policies: &[Policy], runs: &cli::Runs, clock: &Clock| {
         let rules: Vec<_> = (policies.iter())
             .map(|&p| simulated(Contender::Listed(p), flow, scene.seconds.as_deref(), ic))
             .collect();
-        world::simulate(&scene, flow, &rules, runs, out)
+        world::simulate(&scene, flow, &rules, runs, clock, out)
     };
-    let first = play(&CANDIDATES, &contest.runs)?;
+    let first = play(&CANDIDATES, &contest.runs, &clock.half())?;
     let time = |p: usize| first.summary(p, Measure::Makespan).mean;
     let rival = (1..CANDIDATES.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
     let rival = CANDIDATES[rival.expect("there are several candidates")];
@@ -59,9 +61,9 @@ pub(crate) fn choose(
         seed: Some(contest.runs.seed.unwrap_or(1).wrapping_add(1)),
         ..contest.runs.clone()
     };
-    let second = play(&[Policy::Ic, rival], &fresh)?;
+    let second = play(&[Policy::Ic, rival], &fresh, clock)?;
     let ratio = second.ratio(0, 1, Measure::Makespan);
-    let rival_wins = ratio.and_then(|r| r.interval).is_some_and(|i| i.low > 1.0);
+    let rival_wins = ratio.and_then(|r| r.ends()).is_some_and(|i| i.low > 1.0);
     let policy = if rival_wins { rival } else { Policy::Ic };
     let order = match policy {
         Policy::Ic => ic.to_vec(),
@@ -82,15 +84,15 @@ pub(crate) fn choose(
 impl Choice {
     /// Whether the interval leaves open who is faster.
     fn is_tie(&self) -> bool {
-        let interval = self.ratio.and_then(|r| r.interval);
-        interval.is_none_or(|i| i.low <= 1.0 && 1.0 <= i.high)
+        let ends = self.ratio.and_then(|r| r.ends());
+        ends.is_none_or(|i| i.low <= 1.0 && 1.0 <= i.high)
     }
 
     pub(crate) fn json(&self) -> Value {
         let rival = name(&self.rival);
         json!({
             "policy": name(&self.policy), "tie": self.is_tie(), "rival": rival,
-            "ratios": { format!("ic/{rival}"): { "makespan": self.ratio.map(|r| interval_json(r.mean, r.interval)) } },
+            "ratios": { format!("ic/{rival}"): { "makespan": self.ratio.as_ref().map(ratio_json) } },
             "runs": self.runs, "world": self.world, "durations": self.durations,
         })
     }
@@ -98,7 +100,7 @@ impl Choice {
     pub(crate) fn text(&self) -> String {
         let rival = name(&self.rival);
         let ratio = self.ratio.map_or("undefined".to_owned(), |r| {
-            interval_text(r.mean, r.interval, 3)
+            interval_text(r.mean, r.interval, r.all_equal, 3)
         });
         let verdict = if self.is_tie() {
             format!("ic, by a tie with {rival}")

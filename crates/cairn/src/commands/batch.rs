@@ -19,7 +19,7 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
         &limits::effort(&settings.limits),
         &clock.stop_planning(flow.dag()),
     );
-    let effort = match (settings.fast, settings.thorough) {
+    let effort = match (settings.fast, settings.limits.thorough) {
         (true, _) => Effort::fast(),
         (_, true) => Effort::thorough(),
         _ => Effort::default(),

@@ -1,7 +1,6 @@
 //! Policies by name, as the simulator plays them. Knows no world.
 
 use super::batched::Batches;
-use super::plan::order_of;
 use crate::cli::{Contender, Policy};
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy;
@@ -24,11 +23,10 @@ pub(crate) fn simulated(
         Contender::Listed(Policy::CriticalPath) => {
             Rule::order("critical-path", &policy::critical_path(dag, seconds))
         }
-        Contender::Listed(Policy::Outdegree) => {
-            let rank = |t| u32::MAX - dag.children(t).len() as u32;
-            Rule::ranks("outdegree", dag.tasks().map(rank).collect())
-        }
-        Contender::Listed(Policy::Memory) => Rule::order("memory", &order_of(Policy::Memory, flow)),
+        // The list that `plan` prints and `prio` writes, not the number of children asked anew at every moment: a task
+        // that the list has later, because it was not eligible then, may have more children.
+        Contender::Listed(Policy::Outdegree) => Rule::order("outdegree", &policy::outdegree(dag)),
+        Contender::Listed(Policy::Memory) => Rule::order("memory", &policy::memory(dag)),
         Contender::Batch => Rule::batched("batch", ic, Arc::new(Batches::new(ic))),
         Contender::Random => Rule::random(),
         Contender::Heft => Rule::heft(),

@@ -68,7 +68,8 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         )?),
         false => None,
     };
-    let mut plan = make(&read.flow, settings.choices, &settings.limits, &clock);
+    let planning = planning_time(settings.policy, &clock);
+    let mut plan = make(&read.flow, settings.choices, &settings.limits, &planning);
     drop(progress);
     let proof = match &settings.certificate {
         Some(path) => Some(write_certificate(path, &read.flow, &plan, settings, out)?),
@@ -82,7 +83,7 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         Wanted::Given(policy) => (policy, None),
         Wanted::Auto if limits::is_interrupted() => (Policy::Ic, None),
         Wanted::Auto => {
-            let choice = auto::choose(&read.flow, &plan.order, &settings.contest, out)?;
+            let choice = auto::choose(&read.flow, &plan.order, &settings.contest, &clock, out)?;
             (choice.policy, Some(choice))
         }
     };
@@ -143,6 +144,14 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     }
     out.answer(&value, &text)?;
     said(&proof, out)
+}
+
+/// The time for a plan: half of it is for the simulations, where there are any.
+pub(crate) fn planning_time(policy: Wanted, clock: &Clock) -> Clock {
+    match policy {
+        Wanted::Auto => clock.half(),
+        Wanted::Given(_) => *clock,
+    }
 }
 
 /// The plan of a flow, with ties broken as asked.

@@ -2,7 +2,7 @@
 
 use super::auto;
 use super::contender::name;
-use super::plan::{check_simulation, is_proved, make, order_of, verdict};
+use super::plan::{check_simulation, is_proved, make, order_of, planning_time, verdict};
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
@@ -36,7 +36,8 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
     }
     let progress = out.progress("planning");
-    let mut plan = make(flow, settings.choices, &settings.limits, &clock);
+    let planning = planning_time(settings.policy, &clock);
+    let mut plan = make(flow, settings.choices, &settings.limits, &planning);
     drop(progress);
     if limits::is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
@@ -44,7 +45,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     let (policy, choice) = match settings.policy {
         Wanted::Given(policy) => (policy, None),
         Wanted::Auto => {
-            let choice = auto::choose(flow, &plan.order, &settings.contest, out)?;
+            let choice = auto::choose(flow, &plan.order, &settings.contest, &clock, out)?;
             (choice.policy, Some(choice))
         }
     };

@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
-use cairn_sim::{Interval, Measure, Study};
+use cairn_sim::{Interval, Measure, Ratio, Study};
 use serde_json::{Map, Value, json};
 
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
@@ -33,17 +33,20 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
     if planned.iter().any(|p| settings.policies.contains(p)) {
         let _progress = out.progress("planning");
-        ic = super::plan::make(&read.flow, settings.choices, &settings.limits, &clock).order;
+        // Half of the time is for the runs.
+        let half = clock.half();
+        ic = super::plan::make(&read.flow, settings.choices, &settings.limits, &half).order;
         world::end_if_interrupted();
     }
     let policies: Vec<_> = (settings.policies.iter())
         .map(|&c| simulated(c, &read.flow, scene.seconds.as_deref(), &ic))
         .collect();
-    let study = world::simulate(&scene, &read.flow, &policies, &settings.runs, out)?;
+    let study = world::simulate(&scene, &read.flow, &policies, &settings.runs, &clock, out)?;
     let report = Report {
         read: &read,
         scene: &scene,
         study: &study,
+        asked: world::options(&settings.runs).runs,
         policies: settings.policies.iter().map(name).collect(),
     };
     let value = report.json();
@@ -54,15 +57,27 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
     out.answer(&value, &report.text())
 }
 
-/// A mean with its interval, as `{"mean","lo","hi"}`; ends are null where there are none.
-pub(crate) fn interval_json(mean: f64, interval: Option<Interval>) -> Value {
-    json!({ "mean": mean, "lo": interval.map(|i| i.low), "hi": interval.map(|i| i.high) })
+/// A mean with its ends, as `{"mean","lo","hi","all_equal"}`; ends are null after one run, and the mean where all runs
+/// are equal: then there is no interval.
+fn estimate_json(mean: f64, ends: Option<Interval>, all_equal: bool) -> Value {
+    let (low, high) = (ends.map(|i| i.low), ends.map(|i| i.high));
+    json!({ "mean": mean, "lo": low, "hi": high, "all_equal": all_equal })
 }
 
-/// A mean with its interval, as `0.842 [0.831, 0.853]`.
-pub(crate) fn interval_text(mean: f64, interval: Option<Interval>, digits: usize) -> String {
+pub(crate) fn ratio_json(ratio: &Ratio) -> Value {
+    estimate_json(ratio.mean, ratio.ends(), ratio.all_equal)
+}
+
+/// A mean with its interval, as `0.842 [0.831, 0.853]`, or `1.000 (all runs equal)`.
+pub(crate) fn interval_text(
+    mean: f64,
+    interval: Option<Interval>,
+    all_equal: bool,
+    digits: usize,
+) -> String {
     match interval {
         Some(i) => format!("{mean:.digits$} [{:.digits$}, {:.digits$}]", i.low, i.high),
+        None if all_equal => format!("{mean:.digits$} (all runs equal)"),
         None => format!("{mean:.digits$}"),
     }
 }
@@ -72,6 +87,8 @@ struct Report<'a> {
     read: &'a Read,
     scene: &'a Scene,
     study: &'a Study,
+    /// Runs asked for.
+    asked: usize,
     policies: Vec<String>,
 }
 
@@ -82,7 +99,7 @@ impl Report<'_> {
             .map(|(p, name)| {
                 let measures = Measure::ALL.into_iter().map(|m| {
                     let summary = study.summary(p, m);
-                    let mut value = interval_json(summary.mean, summary.interval);
+                    let mut value = estimate_json(summary.mean, summary.ends(), summary.all_equal);
                     value["median"] = json!(summary.median);
                     (m.name().to_owned(), value)
                 });
@@ -93,7 +110,7 @@ impl Report<'_> {
             .map(|p| {
                 let measures = Measure::ALL.into_iter().filter_map(|m| {
                     let ratio = study.ratio(0, p, m)?;
-                    let mut value = interval_json(ratio.mean, ratio.interval);
+                    let mut value = ratio_json(&ratio);
                     value["median"] = json!(ratio.median);
                     Some((m.name().to_owned(), value))
                 });
@@ -104,6 +121,7 @@ impl Report<'_> {
             "file": self.read.name, "format": self.read.format.name(), "tasks": self.read.flow.dag().len(),
             "world": self.scene.words, "durations": self.scene.durations,
             "runs": study.runs(), "seed": study.seed, "stopped_early": study.stopped_early,
+            "runs_asked": self.asked, "out_of_time": study.out_of_time,
             "policies": policies, "ratios": ratios,
         });
         self.read.done.tell(&mut value);
@@ -116,10 +134,10 @@ impl Report<'_> {
     }
 
     fn setting(&self) -> String {
-        let early = if self.study.stopped_early {
-            " (precise enough)"
-        } else {
-            ""
+        let early = match self.study {
+            study if study.stopped_early => " (precise enough)".to_owned(),
+            study if study.out_of_time => format!(" of {} (time limit)", self.asked),
+            _ => String::new(),
         };
         format!(
             "{}; durations {}; {}{early}, seed {}",
@@ -138,7 +156,7 @@ impl Report<'_> {
                 let time = self.study.summary(p, Measure::Makespan);
                 vec![
                     name.clone(),
-                    interval_text(time.mean, time.interval, digits(time.mean)),
+                    interval_text(time.mean, time.interval, false, digits(time.mean)),
                     format!("{:.1} %", 100.0 * mean(p, Measure::Stall)),
                     format!("{:.1} %", 100.0 * mean(p, Measure::Utilisation)),
                     decimal(mean(p, Measure::Idle)),
@@ -167,8 +185,8 @@ impl Report<'_> {
             let words = match self.study.ratio(0, p, Measure::Makespan) {
                 Some(ratio) => format!(
                     "{}: {}",
-                    interval_text(ratio.mean, ratio.interval, 4),
-                    self.verdict(p, ratio.mean, ratio.interval)
+                    interval_text(ratio.mean, ratio.interval, ratio.all_equal, 4),
+                    self.verdict(p, &ratio)
                 ),
                 None => "undefined: nothing takes time".to_owned(),
             };
@@ -182,12 +200,14 @@ impl Report<'_> {
         text + &layout::columns(&rows, width)
     }
 
-    fn verdict(&self, other: usize, mean: f64, interval: Option<Interval>) -> String {
+    fn verdict(&self, other: usize, ratio: &Ratio) -> String {
         let (first, other) = (&self.policies[0], &self.policies[other]);
-        match interval {
+        let more = 100.0 * (ratio.mean - 1.0).abs();
+        match ratio.ends() {
             None => "one run tells nothing of chance".to_owned(),
-            Some(i) if i.high < 1.0 => format!("{first} is {:.1} % faster", 100.0 * (1.0 - mean)),
-            Some(i) if i.low > 1.0 => format!("{first} is {:.1} % slower", 100.0 * (mean - 1.0)),
+            Some(i) if i.high < 1.0 => format!("{first} is {more:.1} % faster"),
+            Some(i) if i.low > 1.0 => format!("{first} is {more:.1} % slower"),
+            Some(_) if ratio.all_equal => format!("{first} and {other} took the same time"),
             Some(_) => format!("a tie: {first} and {other} cannot be told apart"),
         }
     }

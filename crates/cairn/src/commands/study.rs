@@ -3,8 +3,8 @@
 use super::contender::simulated;
 use super::generate::named;
 use super::pictures::{not_drawn, write_bytes};
-use super::simulate::{estimate, interval_json};
-use super::world;
+use super::simulate::{self, estimate};
+use super::world::{self, Taken};
 use crate::cli::{self, Contender, Policy};
 use crate::failure::Failure;
 use crate::input;
@@ -13,6 +13,7 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Family, FamilyOptions, Flow};
+use cairn_formats::Severity;
 use cairn_show::{Figure, HeatAxis, HeatMap, HeatScale};
 use cairn_sim::{Breaks, Crew, Lease, Measure, Options, PoolSettings, Ratio, Spread, Study, World};
 use serde_json::{Map, Value, json};
@@ -24,7 +25,7 @@ const RIVALS: [&str; 2] = ["fifo", "critical-path"];
 
 pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
     world::check(&settings.runs)?;
-    let subjects = subjects(settings, out)?;
+    let (subjects, mut failed) = subjects(settings, out)?;
     std::fs::create_dir_all(&settings.out)
         .map_err(|e| Failure::writing(&settings.out.display().to_string(), &e))?;
     let laboratory = Laboratory {
@@ -32,45 +33,99 @@ pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
         out,
         options: world::options(&settings.runs),
     };
-    let (value, text) = if settings.pools {
-        laboratory.pools(&subjects)?
+    let (mut value, mut text) = if settings.pools {
+        laboratory.pools(&subjects, &mut failed)?
     } else {
-        laboratory.grids(&subjects)?
+        laboratory.grids(&subjects, &mut failed)?
     };
+    if !failed.is_empty() {
+        text += "\nNot studied:\n\n";
+    }
+    for (file, why) in &failed {
+        text += &format!("- {file}: {why}\n");
+    }
+    let failed: Vec<Value> = (failed.iter())
+        .map(|(file, why)| json!({ "file": file, "error": why }))
+        .collect();
+    value["failed"] = json!(failed);
     laboratory.write("study.json", format!("{value:#}\n").as_bytes())?;
     laboratory.write("study.md", text.as_bytes())?;
     out.remark(&format!(
         "wrote study.json and study.md into {}",
         screen::path(&settings.out)
     ));
-    out.done(&value, &text)
+    out.done(&value, &text)?;
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::No),
+    }
 }
 
 /// A dag to be studied.
 struct Subject {
     /// Also the beginning of its pictures' names.
     name: String,
+    /// Where it was read.
+    file: String,
     flow: Flow,
+    taken: Taken,
 }
 
-/// All are read before the first is simulated, so that a bad one is told at once.
-fn subjects(settings: &cli::Study, out: &Output) -> Result<Vec<Subject>, Failure> {
+/// What could not be studied, and why.
+type Failed = Vec<(String, String)>;
+
+/// Tells at once what is wrong with one file; the others are studied all the same.
+fn note(failed: &mut Failed, file: &str, failure: &Failure, out: &Output) {
+    let why = match failure {
+        Failure::Input(report) => (report.problems().iter())
+            .find(|p| p.severity == Severity::Error)
+            .map_or("the input cannot be used".to_owned(), |p| p.message.clone()),
+        Failure::Usage { message, .. } => message.clone(),
+        other => format!("{other:?}"),
+    };
+    if !out.json {
+        out.failure(failure);
+    }
+    failed.push((file.to_owned(), why));
+}
+
+/// All are read before the first is simulated, so that a bad one is told at once. With none good, the command fails.
+fn subjects(settings: &cli::Study, out: &Output) -> Result<(Vec<Subject>, Failed), Failure> {
     if settings.files.is_empty() {
         let family = Family::parse("airsn", &["250"], &FamilyOptions::default());
         let dag = family.and_then(|f| f.build(1));
         let dag = dag.map_err(|e| Failure::usage(e.to_string(), "give a file instead"))?;
-        return Ok(vec![Subject {
-            name: "airsn-250".to_owned(),
-            flow: named(&dag),
-        }]);
+        let flow = named(&dag);
+        let name = "airsn-250".to_owned();
+        let subject = Subject {
+            taken: world::durations(settings.durations, &flow)?,
+            file: name.clone(),
+            name,
+            flow,
+        };
+        return Ok((vec![subject], Vec::new()));
     }
     let mut subjects: Vec<Subject> = Vec::new();
+    let mut failed = Vec::new();
     for file in &settings.files {
+        let shown = file.display().to_string();
         let read = input::read(&cli::Input {
             file: file.clone(),
             format: None,
-        })?;
-        out.warnings(&read.report);
+        });
+        let read = read.and_then(|read| {
+            out.warnings(&read.report);
+            let taken = world::durations(settings.durations, &read.flow)?;
+            Ok((read.flow, taken))
+        });
+        let (flow, taken) = match read {
+            Ok(read) => read,
+            Err(failure) if settings.files.len() == 1 => return Err(failure),
+            Err(failure) => {
+                note(&mut failed, &shown, &failure, out);
+                continue;
+            }
+        };
         let plain = plain_name(file);
         let mut name = plain.clone();
         for again in 2.. {
@@ -79,10 +134,32 @@ fn subjects(settings: &cli::Study, out: &Output) -> Result<Vec<Subject>, Failure
             }
             name = format!("{plain}-{again}");
         }
-        let flow = read.flow;
-        subjects.push(Subject { name, flow });
+        subjects.push(Subject {
+            name,
+            file: shown,
+            flow,
+            taken,
+        });
     }
-    Ok(subjects)
+    if subjects.is_empty() {
+        return Err(Failure::usage(
+            format!("none of the {} files can be studied", failed.len()),
+            "see what is said of each",
+        ));
+    }
+    Ok((subjects, failed))
+}
+
+/// The durations of all dags in words.
+fn durations_words(subjects: &[Subject]) -> String {
+    let first = &subjects[0].taken.words;
+    match subjects.iter().all(|s| s.taken.words == *first) {
+        true => first.clone(),
+        false => format!(
+            "from the file where it has any, else {}",
+            world::STUDY_WORDS
+        ),
+    }
 }
 
 /// The file's name without folder and extensions, in letters that every file system takes.
@@ -117,7 +194,8 @@ impl Laboratory<'_> {
     }
 
     /// The policies on one dag; the time limit is for each dag's plan.
-    fn policies(&self, flow: &Flow) -> Result<Vec<cairn_sim::Policy>, Failure> {
+    fn policies(&self, subject: &Subject) -> Result<Vec<cairn_sim::Policy>, Failure> {
+        let flow = &subject.flow;
         let clock = limits::clock(&self.settings.limits)?;
         let _progress = self.out.progress("planning");
         let ic = cairn_plan::plan(
@@ -127,39 +205,58 @@ impl Laboratory<'_> {
         )
         .order;
         world::end_if_interrupted();
-        let rule = |&p: &Policy| simulated(Contender::Listed(p), flow, None, &ic);
+        let rule = |&p: &Policy| {
+            simulated(
+                Contender::Listed(p),
+                flow,
+                subject.taken.seconds.as_deref(),
+                &ic,
+            )
+        };
         Ok(POLICIES.iter().map(rule).collect())
     }
 
     /// The grid of every subject: JSON, text, and heat maps into files.
-    fn grids(&self, subjects: &[Subject]) -> Result<(Value, String), Failure> {
+    fn grids(&self, subjects: &[Subject], failed: &mut Failed) -> Result<(Value, String), Failure> {
         let (gaps, sizes) = (&self.settings.gaps, &self.settings.sizes);
         let mut dags = Vec::new();
         let mut text = format!(
             "Ratios of mean times, ic over each rival, in batches of requests. Rows: mean gap between batches, in mean \
-             task times. Columns: mean size of a batch.\nDurations Normal(1, 0.1); {} paired runs a cell, seed {}. \
+             task times. Columns: mean size of a batch.\nDurations {}; {} paired runs a cell, seed {}. \
              Bold: the 95 % interval lies below 1 (ic is faster); italic: above 1; plain: a tie.\n",
-            self.options.runs, self.options.seed
+            durations_words(subjects),
+            self.options.runs,
+            self.options.seed
         );
         for subject in subjects {
-            let policies = self.policies(&subject.flow)?;
+            let policies = self.policies(subject)?;
             let bar = self.out.bar("cells", gaps.len() * sizes.len());
             let tick = |_| world::end_if_interrupted();
             let options = Options {
                 progress: Some(&tick),
                 ..self.options
             };
+            let unit = subject.taken.mean;
+            let scaled: Vec<f64> = gaps.iter().map(|gap| gap * unit).collect();
             let cells = cairn_sim::grid(
                 subject.flow.dag(),
-                &World::study_work(),
-                gaps,
+                &subject.taken.work,
+                &scaled,
                 sizes,
                 &policies,
                 &options,
                 |done| bar.at(done),
             )
-            .map_err(|e| world::failed(&e, &subject.flow))?;
+            .map_err(|e| world::failed(&e, &subject.flow));
             drop(bar);
+            let cells = match cells {
+                Ok(cells) => cells,
+                Err(failure) if subjects.len() == 1 => return Err(failure),
+                Err(failure) => {
+                    note(failed, &subject.file, &failure, self.out);
+                    continue;
+                }
+            };
             let grid = Grid {
                 subject,
                 gaps,
@@ -182,42 +279,54 @@ impl Laboratory<'_> {
             dags.push(grid.json(&cells));
         }
         let value = json!({
-            "runs": self.options.runs, "seed": self.options.seed, "durations": "Normal(1, 0.1)",
+            "runs": self.options.runs, "seed": self.options.seed, "durations": durations_words(subjects),
             "gaps": gaps, "sizes": sizes, "dags": dags,
         });
         Ok((value, text))
     }
 
     /// Three pools for every subject.
-    fn pools(&self, subjects: &[Subject]) -> Result<(Value, String), Failure> {
+    fn pools(&self, subjects: &[Subject], failed: &mut Failed) -> Result<(Value, String), Failure> {
         let bar = self.out.bar("dags", subjects.len());
         let mut rows = Vec::new();
         for (i, subject) in subjects.iter().enumerate() {
-            let dag = subject.flow.dag();
-            let policies = self.policies(&subject.flow)?;
-            let width = dag.levels().width() as u32;
-            let mut ratios = Vec::new();
-            for pool in &POOLS {
-                world::end_if_interrupted();
-                let world = pool.world(width);
-                let study = (world.map_err(Into::into)).and_then(|world| {
-                    cairn_sim::simulate(dag, &World::study_work(), &world, &policies, &self.options)
-                });
-                let study = study.map_err(|e| world::failed(&e, &subject.flow))?;
-                ratios.push(both_ratios(&study));
+            let width = subject.flow.dag().levels().width() as u32;
+            match self.three_pools(subject, width) {
+                Ok(ratios) => rows.push(PoolRow {
+                    subject,
+                    width,
+                    ratios,
+                }),
+                Err(failure) if subjects.len() == 1 => return Err(failure),
+                Err(failure) => note(failed, &subject.file, &failure, self.out),
             }
-            rows.push(PoolRow {
-                subject,
-                width,
-                ratios,
-            });
             bar.at(i + 1);
         }
         drop(bar);
+        let durations = durations_words(subjects);
         Ok((
-            pools_json(&rows, &self.options),
-            pools_text(&rows, &self.options),
+            pools_json(&rows, &self.options, &durations),
+            pools_text(&rows, &self.options, &durations),
         ))
+    }
+
+    /// The ratios of one dag in each pool.
+    fn three_pools(
+        &self,
+        subject: &Subject,
+        width: u32,
+    ) -> Result<Vec<[Option<Ratio>; 2]>, Failure> {
+        let policies = self.policies(subject)?;
+        let (dag, taken) = (subject.flow.dag(), &subject.taken);
+        let one = |pool: &PoolKind| {
+            world::end_if_interrupted();
+            let study = (pool.world(width, taken).map_err(Into::into)).and_then(|world| {
+                cairn_sim::simulate(dag, &taken.work, &world, &policies, &self.options)
+            });
+            let study = study.map_err(|e| world::failed(&e, &subject.flow))?;
+            Ok(both_ratios(&study))
+        };
+        POOLS.iter().map(one).collect()
     }
 }
 
@@ -227,12 +336,12 @@ fn both_ratios(study: &Study) -> [Option<Ratio>; 2] {
 }
 
 fn ratio_json(ratio: Option<Ratio>) -> Value {
-    ratio.map_or(Value::Null, |r| interval_json(r.mean, r.interval))
+    ratio.as_ref().map_or(Value::Null, simulate::ratio_json)
 }
 
 /// Whether the interval leaves no doubt: below 1, above 1, or neither.
 fn side(ratio: &Ratio) -> std::cmp::Ordering {
-    match ratio.interval {
+    match ratio.ends() {
         Some(i) if i.high < 1.0 => std::cmp::Ordering::Less,
         Some(i) if i.low > 1.0 => std::cmp::Ordering::Greater,
         _ => std::cmp::Ordering::Equal,
@@ -279,19 +388,24 @@ impl Grid<'_> {
                     (format!("ic/{}", RIVALS[r]), value)
                 })
                 .collect();
-            json!({ "gap": cell.gap, "size": cell.size, "runs": cell.study.runs(), "ratios": ratios })
+            let gap = self.gaps[i / self.sizes.len()];
+            json!({ "gap": gap, "size": cell.size, "runs": cell.study.runs(), "ratios": ratios })
         };
         let cells: Vec<Value> = cells.iter().enumerate().map(cell).collect();
-        json!({ "name": self.subject.name, "tasks": dag.len(), "arcs": dag.arc_count(), "cells": cells })
+        json!({
+            "name": self.subject.name, "tasks": dag.len(), "arcs": dag.arc_count(),
+            "durations": self.subject.taken.words, "cells": cells,
+        })
     }
 
     fn text(&self) -> String {
         let dag = self.subject.flow.dag();
         let mut text = format!(
-            "\n## {}: {}, {}\n",
+            "\n## {}: {}, {}, durations {}\n",
             self.subject.name,
             counted(dag.len(), "task"),
-            counted(dag.arc_count(), "arc")
+            counted(dag.arc_count(), "arc"),
+            self.subject.taken.words
         );
         for (rival, ratios) in RIVALS.iter().zip(&self.ratios) {
             let [faster, ties, slower] = tally(ratios.iter().flatten());
@@ -319,19 +433,17 @@ impl Grid<'_> {
     fn extremes(&self, ratios: &[Option<Ratio>]) -> String {
         let ends = ratios.iter().enumerate().filter_map(|(i, ratio)| {
             let ratio = (*ratio)?;
-            Some((i, ratio, ratio.interval?))
+            Some((i, ratio, ratio.ends()?))
         });
         let best = ends.clone().min_by(|a, b| a.2.high.total_cmp(&b.2.high));
         let worst = ends.max_by(|a, b| a.2.low.total_cmp(&b.2.low));
-        let words = |(i, ratio, interval): (usize, Ratio, cairn_sim::Interval)| {
+        let words = |(i, ratio, _): (usize, Ratio, cairn_sim::Interval)| {
             let (gap, size) = (
                 self.gaps[i / self.sizes.len()],
                 self.sizes[i % self.sizes.len()],
             );
-            format!(
-                "{:.3} [{:.3}, {:.3}] at gap {gap}, size {size}",
-                ratio.mean, interval.low, interval.high
-            )
+            let words = simulate::interval_text(ratio.mean, ratio.interval, ratio.all_equal, 3);
+            format!("{words} at gap {gap}, size {size}")
         };
         match (best, worst) {
             (Some(best), Some(worst)) => {
@@ -416,9 +528,13 @@ const POOLS: [PoolKind; 3] = [
 ];
 
 impl PoolKind {
-    fn world(&self, width: u32) -> Result<World, cairn_sim::SettingError> {
+    /// Where the longest task takes longer than a worker is up on the mean, all spells are stretched until it does
+    /// not: nobody gives such a task to such a worker.
+    fn world(&self, width: u32, taken: &Taken) -> Result<World, cairn_sim::SettingError> {
         let (times, over) = self.share;
-        let mean = |mean| Spread::Exponential { mean };
+        let longest = (taken.seconds.iter().flatten()).fold(0.0, |a: f64, &b| a.max(b));
+        let unit = taken.mean.max(longest / self.up);
+        let mean = |times: f64| Spread::Exponential { mean: times * unit };
         World::pool(PoolSettings {
             workers: (width.saturating_mul(times) / over).clamp(2, 1_000_000),
             breaks: Some(Breaks {
@@ -428,7 +544,7 @@ impl PoolKind {
             crew: Crew {
                 lease: Some(Lease {
                     factor: 3.0,
-                    at_least: 1.0,
+                    at_least: taken.mean,
                 }),
                 ..Crew::default()
             },
@@ -462,7 +578,7 @@ fn median(ratios: impl Iterator<Item = f64>) -> Option<f64> {
     Some((all[half] + all[all.len() / 2]) / 2.0)
 }
 
-fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>) -> Value {
+fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> Value {
     let by_pool = |of: &dyn Fn(usize, usize) -> Value| -> Map<String, Value> {
         let rivals = |p: usize| -> Map<String, Value> {
             (0..RIVALS.len())
@@ -478,6 +594,7 @@ fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>) -> Value {
             let dag = row.subject.flow.dag();
             json!({
                 "name": row.subject.name, "tasks": dag.len(), "width": row.width,
+                "durations": row.subject.taken.words,
                 "ratios": by_pool(&|p, r| json!({ "makespan": ratio_json(row.ratios[p][r]) })),
             })
         })
@@ -488,21 +605,22 @@ fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>) -> Value {
         json!({ "median": median, "faster": faster, "ties": ties, "slower": slower })
     });
     json!({
-        "runs": options.runs, "seed": options.seed, "durations": "Normal(1, 0.1)",
+        "runs": options.runs, "seed": options.seed, "durations": durations,
         "pools": POOLS.iter().map(|p| json!({ "name": p.name, "about": p.about })).collect::<Vec<_>>(),
         "summary": summary, "dags": dags,
     })
 }
 
-fn pools_text(rows: &[PoolRow<'_>], options: &Options<'_>) -> String {
+fn pools_text(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> String {
     let mut text = format!(
-        "Ratios of mean times in pools of volatile workers. Durations Normal(1, 0.1); {} paired runs, seed {}. \
+        "Ratios of mean times in pools of volatile workers. Durations {durations}; {} paired runs, seed {}. \
          Bold: the 95 % interval lies below 1 (ic is faster); italic: above 1; plain: a tie.\n\n",
         options.runs, options.seed
     );
     for pool in &POOLS {
         text += &format!("- {}: {}\n", pool.name, pool.about);
     }
+    text += "\nWhere the longest task takes longer than workers are up on the mean, up and down are stretched to its length.\n";
     text += "\n| pool | rival | median ratio | median gain of ic | faster | tie | slower |\n|---|---|--:|--:|--:|--:|--:|\n";
     for (p, pool) in POOLS.iter().enumerate() {
         for (r, rival) in RIVALS.iter().enumerate() {

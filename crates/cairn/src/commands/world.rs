@@ -3,7 +3,7 @@
 use super::spread::{self, Durations};
 use crate::cli::{self, WorldName};
 use crate::failure::Failure;
-use crate::limits;
+use crate::limits::{self, Clock};
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
@@ -18,6 +18,8 @@ pub(crate) const RUNS: usize = 200;
 const WORKERS: u32 = 16;
 const BATCH: f64 = 16.0;
 const LEASE: f64 = 3.0;
+/// The durations of the published study.
+pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
 
 /// A world, what tasks take in it, and both in words.
 pub(crate) struct Scene {
@@ -33,8 +35,12 @@ pub(crate) struct Scene {
 pub(crate) fn scene(flags: &cli::World, flow: &Flow) -> Result<Scene, Failure> {
     let name = flags.world.unwrap_or(WorldName::Batches);
     refuse_strangers(flags, name)?;
-    let (mut work, seconds, durations) = durations(flags, flow)?;
-    let mean = seconds.as_ref().map_or(1.0, |s| mean(s));
+    let Taken {
+        mut work,
+        seconds,
+        words: durations,
+        mean,
+    } = durations(flags.durations, flow)?;
     let (world, words) = match name {
         WorldName::Batches => batches(flags, mean),
         WorldName::Throttled => throttled(flags),
@@ -57,12 +63,13 @@ pub(crate) fn scene(flags: &cli::World, flow: &Flow) -> Result<Scene, Failure> {
     })
 }
 
-/// Plays all policies in the scene.
+/// Plays all policies in the scene: all runs, or as many as can be made in time.
 pub(crate) fn simulate(
     scene: &Scene,
     flow: &Flow,
     policies: &[Policy],
     runs: &cli::Runs,
+    clock: &Clock,
     out: &Output,
 ) -> Result<Study, Failure> {
     let most = runs.runs.unwrap_or(RUNS);
@@ -71,11 +78,14 @@ pub(crate) fn simulate(
         end_if_interrupted();
         bar.at(done);
     };
+    let stop = clock.stop();
     let options = Options {
         progress: Some(&tick),
+        stop: Some(&stop),
         ..options(runs)
     };
     let study = cairn_sim::simulate(flow.dag(), &scene.work, &scene.world, policies, &options);
+    end_if_interrupted();
     study.map_err(|error| failed(&error, flow))
 }
 
@@ -106,7 +116,7 @@ pub(crate) fn check(runs: &cli::Runs) -> Result<(), Failure> {
     }
 }
 
-/// A simulation cannot give half an answer: Ctrl-C ends it.
+/// Ctrl-C ends a simulation without an answer.
 pub(crate) fn end_if_interrupted() {
     if limits::is_interrupted() {
         std::process::exit(limits::INTERRUPTED_CODE.into());
@@ -125,9 +135,19 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
             "task '{}' needs {needs} {of}, but a worker has {has}",
             flow.shown(*task)
         ),
+        SimulateError::NeverFinishes(long) => long.words(flow.name(long.task)),
         other => other.to_string(),
     };
-    Failure::usage(message, HELP)
+    let help = match error {
+        SimulateError::NeverFinishes(_) => {
+            "let workers be up longer (--up, --stay, or another trace), or faster (--speed)"
+        }
+        SimulateError::OutOfTime { .. } => {
+            "give a longer --time-limit, or fewer --policies; --quick leaves more of it to the runs"
+        }
+        _ => HELP,
+    };
+    Failure::usage(message, help)
 }
 
 const HELP: &str = "cairn simulate --help lists the worlds and their settings";
@@ -192,13 +212,29 @@ fn refuse_strangers(flags: &cli::World, name: WorldName) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Durations for the simulator, for a scheduler that knows them, and in words.
-fn durations(flags: &cli::World, flow: &Flow) -> Result<(Work, Option<Vec<f64>>, String), Failure> {
+/// How long tasks take.
+pub(crate) struct Taken {
+    pub(crate) work: Work,
+    /// What a scheduler knows of it; none if they are alike.
+    pub(crate) seconds: Option<Vec<f64>>,
+    pub(crate) words: String,
+    /// The mean, which is the unit of gaps and leases.
+    pub(crate) mean: f64,
+}
+
+/// Durations from where they are wanted: by default from the file where it has any, else as in the published study.
+pub(crate) fn durations(wanted: Option<Durations>, flow: &Flow) -> Result<Taken, Failure> {
     let known = super::plan::seconds(flow);
-    let wanted = flags.durations.unwrap_or(match known {
+    let wanted = wanted.unwrap_or(match known {
         Some(_) => Durations::File,
         None => Durations::Study,
     });
+    let taken = |work, seconds: Option<Vec<f64>>, words: &str| Taken {
+        work,
+        mean: seconds.as_ref().map_or(1.0, |s| mean(s)),
+        seconds,
+        words: words.to_owned(),
+    };
     match wanted {
         Durations::File => {
             let Some(known) = known else {
@@ -209,15 +245,15 @@ fn durations(flags: &cli::World, flow: &Flow) -> Result<(Work, Option<Vec<f64>>,
             };
             let some: Vec<Option<f64>> = known.iter().map(|&s| Some(s)).collect();
             let work = Work::known(&some).map_err(refused)?;
-            Ok((work, Some(known), "from the file".to_owned()))
+            Ok(taken(work, Some(known), "from the file"))
         }
-        Durations::Unit => Ok((Work::unit(), None, "1 each".to_owned())),
-        Durations::Study => Ok((World::study_work(), None, "Normal(1, 0.1)".to_owned())),
+        Durations::Unit => Ok(taken(Work::unit(), None, "1 each")),
+        Durations::Study => Ok(taken(World::study_work(), None, STUDY_WORDS)),
         Durations::Drawn(spread) => {
             let work = Work::drawn(spread).map_err(refused)?;
             // Alike in expectation: the mean alone sets the scale of gaps and leases.
             let seconds = vec![spread.mean(); flow.dag().len()];
-            Ok((work, Some(seconds), spread::words(spread)))
+            Ok(taken(work, Some(seconds), &spread::words(spread)))
         }
     }
 }
