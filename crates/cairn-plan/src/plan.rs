@@ -110,6 +110,14 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// For verdicts and orders that the default does not reach: some ten seconds for a few thousand tasks.
+    pub fn thorough() -> Limits {
+        Limits {
+            decide: decide::Limits::thorough(),
+            ..Limits::default()
+        }
+    }
+
     /// For an order and a bound at once: no search, no second look. The verdict is "open" more often.
     pub fn quick() -> Limits {
         Limits {

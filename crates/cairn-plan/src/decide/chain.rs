@@ -37,7 +37,9 @@ pub struct Limits {
     pub component: Effort,
     /// Steps for all components together.
     pub components: u64,
-    /// Steps for bounds across intervals: forest and windows.
+    /// Steps for the forest of all components: quadratic at the worst, and worth it in any round.
+    pub forest: u64,
+    /// Steps for other bounds across intervals: witnesses and windows.
     pub across: u64,
     /// Steps for making an order better that is not proved optimal.
     pub improve: u64,
@@ -56,8 +58,9 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             component: Effort::default(),
-            components: 1_000_000_000,
-            across: 200_000_000,
+            components: 200_000_000,
+            forest: 200_000_000,
+            across: 50_000_000,
             improve: 60_000_000,
             pair: 20_000_000,
             most_for_across: 12_000,
@@ -68,10 +71,22 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Several times the work, for verdicts and orders that the default does not reach.
+    pub fn thorough() -> Limits {
+        Limits {
+            component: Effort::thorough(),
+            components: 1_000_000_000,
+            across: 200_000_000,
+            improve: 240_000_000,
+            ..Limits::default()
+        }
+    }
+
     /// About the time of a hull, whatever the dag.
     pub fn quick() -> Limits {
         Limits {
             components: 0,
+            forest: 0,
             across: 0,
             improve: 0,
             pair: 0,
@@ -149,8 +164,7 @@ pub fn decide(
         let mut found = Witnesses::new(&reached);
         if reached != upper && order.len() <= limits.most_for_across {
             let windows = Windows::new(dag, chain, &solved, &intervals.start);
-            // Quadratic at the worst, and worth it in any round.
-            let forest = windows.lower(&mut upper, &mut Work::new(limits.across, stop));
+            let forest = windows.lower(&mut upper, &mut Work::new(limits.forest, stop));
             let mut work = Work::new(limits_now.across, stop);
             intervals.look_for_witnesses(dag, &solved, &mut found, &mut work);
             if let Some(forest) = forest {
@@ -607,7 +621,7 @@ mod tests {
         #[test]
         fn the_later_methods_are_never_wrong(dag in any_dag(13), steps in 100u64..2_000_000) {
             let component = Effort { beam: 1, steps, enumerate: false };
-            let limits = Limits { component, across: steps, improve: steps, ..Limits::default() };
+            let limits = Limits { component, forest: steps, across: steps, improve: steps, ..Limits::default() };
             check(&dag, &limits)?;
         }
 

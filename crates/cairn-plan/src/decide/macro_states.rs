@@ -82,6 +82,9 @@ impl Method for ChainSearch {
     }
 }
 
+/// A beam that costs no more than this at the least is carried to its end, whatever it costs: some 10⁷ steps.
+const SMALL: u64 = 500_000;
+
 /// A component prepared for walking: closures and needs as bit sets of `words` words.
 pub(super) struct Space<'a> {
     component: &'a Component,
@@ -252,7 +255,8 @@ impl<'a> Space<'a> {
     }
 
     /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at
-    /// least that much. `None` when the budget runs out; a beam narrows to one state instead, unless it is stopped.
+    /// least that much. `None` when the budget runs out; a beam narrows to one state instead, unless it is stopped, and
+    /// ends when that has cost as much again, except where little is left to do anyway ([`SMALL`]).
     fn walk(
         &self,
         threshold: Option<&[u32]>,
@@ -303,6 +307,10 @@ impl<'a> Space<'a> {
         let mut complete = true;
         let mut width = beam;
         let mut scratch = Scratch::new(self);
+        let mut overtime = match self.least(beam) <= SMALL {
+            true => u64::MAX,
+            false => work.left(),
+        };
         'sizes: for size in 0..=nodes {
             let mut here = std::mem::take(&mut by_size[size]);
             if let Some(width) = width.filter(|&w| here.len() > w) {
@@ -325,9 +333,10 @@ impl<'a> Space<'a> {
                     &mut scratch,
                 );
                 if !work.spend(cost) {
-                    if beam.is_none() || work.is_stopped() {
+                    if beam.is_none() || work.is_stopped() || overtime < cost {
                         break 'sizes;
                     }
+                    overtime -= cost;
                     width = Some(1);
                 }
             }
