@@ -372,7 +372,7 @@ pub(crate) struct Limits {
     /// Time after which the best so far is given: seconds, or as in 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span::seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: f64,
-    /// Order and certified bound at once: no search for a verdict
+    /// Order and certified bound at once: no search for a verdict. On 10⁶ tasks the bound itself takes most of the time
     #[arg(long)]
     pub(crate) quick: bool,
     /// Try harder for verdicts and better orders: some ten seconds instead of one or two
