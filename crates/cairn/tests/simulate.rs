@@ -522,7 +522,7 @@ fn a_task_that_can_never_finish_is_named_up_front() {
         .concat(),
     );
     assert_eq!(fast.code, 0, "{fast:?}");
-    let across = cairn(&[&traced[..], &["--speed", "2", "--runs", "2", "--repeat"]].concat());
+    let across = cairn(&[&traced[..], &["--speed", "4", "--runs", "2", "--repeat"]].concat());
     assert_eq!(across.code, 0, "{across:?}");
 }
 
