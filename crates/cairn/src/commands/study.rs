@@ -12,7 +12,7 @@ use crate::limits;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Family, FamilyOptions, Flow};
+use cairn_dag::{Family, FamilyOptions, Flow, plain};
 use cairn_formats::Severity;
 use cairn_show::{Figure, HeatAxis, HeatMap, HeatScale};
 use cairn_sim::{Breaks, Crew, Lease, Measure, Options, PoolSettings, Ratio, Spread, Study, World};
@@ -42,7 +42,7 @@ pub(crate) fn run(settings: &cli::Study, out: &Output) -> Result<(), Failure> {
         text += "\nNot studied:\n\n";
     }
     for (file, why) in &failed {
-        text += &format!("- {file}: {why}\n");
+        text += &format!("- {}: {}\n", plain(file), plain(why));
     }
     let failed: Vec<Value> = (failed.iter())
         .map(|(file, why)| json!({ "file": file, "error": why }))

@@ -135,7 +135,7 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
             "task '{}' needs {needs} {of}, but a worker has {has}",
             flow.shown(*task)
         ),
-        SimulateError::NeverFinishes(long) => long.words(flow.name(long.task)),
+        SimulateError::NeverFinishes(long) => long.words(&flow.shown(long.task)),
         other => other.to_string(),
     };
     let help = match error {
