@@ -58,7 +58,7 @@ impl Batches {
         while unassigned > 0 {
             let (now, size) = arrivals.next();
             quiet_since = complete_until(&mut play, running, Time::new(now), quiet_since, &mut log);
-            play.patience.spend(play.game.executed())?;
+            play.patience.spend(play.game.executed_count())?;
             batches += 1;
             stalls += u64::from(play.eligible.is_empty());
             requests = requests.saturating_add(size);
@@ -87,7 +87,7 @@ impl Batches {
             stall: share(stalls as f64, batches as f64, 0.0),
             utilisation: share(tasks as f64, requests as f64, 1.0),
             idle,
-            peak_open: play.game.peak_open() as f64,
+            peak_open: play.peak_open(),
             wasted: 0.0,
         })
     }

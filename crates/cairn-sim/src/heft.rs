@@ -1,10 +1,10 @@
 //! HEFT and PEFT: ranks and static schedules for workers of known speed. Knows no volatile worker and no clock.
 
 use crate::eligible::Eligible;
-use crate::game::Game;
 use crate::policy::Ranking;
 use crate::work::BytesByChild;
 use cairn_dag::{Dag, TaskId};
+use cairn_theory::game::Game;
 
 /// What a scheduler believes about its workers.
 pub(crate) trait Platform {
@@ -118,11 +118,10 @@ pub(crate) fn static_schedule(
 ) -> Vec<Vec<Slot>> {
     let mut lists: Vec<Vec<Slot>> = vec![Vec::new(); platform.workers()];
     let mut place = vec![(0usize, 0.0f64); dag.len()];
-    let mut game = Game::default();
-    game.reset(dag);
+    let mut game = Game::new(dag);
     let mut eligible = Eligible::default();
     eligible.reset_by_rank(ranking);
-    game.take_fresh(false).for_each(|t| eligible.insert(t));
+    dag.sources().for_each(|t| eligible.insert(t));
     while let Some(task) = eligible.pop() {
         let mut best: Option<(f64, usize, Slot)> = None;
         for (worker, list) in lists.iter().enumerate() {
@@ -154,8 +153,7 @@ pub(crate) fn static_schedule(
             lists[worker].partition_point(|s| (s.start, s.finish) <= (slot.start, slot.finish));
         lists[worker].insert(at, slot);
         place[task.index()] = (worker, slot.finish);
-        game.execute(dag, task);
-        game.take_fresh(false).for_each(|t| eligible.insert(t));
+        (game.execute(task, |t| eligible.insert(t))).expect("what was taken was eligible");
     }
     lists
 }

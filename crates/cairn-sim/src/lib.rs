@@ -17,7 +17,6 @@ mod clock;
 mod earliest_finish;
 mod eligible;
 mod error;
-mod game;
 mod grid;
 mod heft;
 mod known;

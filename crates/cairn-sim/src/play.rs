@@ -2,29 +2,65 @@
 
 use crate::chooser::Chooser;
 use crate::eligible::Eligible;
-use crate::game::Game;
 use crate::patience::Patience;
 use cairn_dag::{Dag, TaskId};
+use cairn_theory::game::Game;
+use cairn_theory::memory::OpenResults;
 
 /// One run of one policy, about to start. The buffers outlive the run and are used again.
 pub(crate) struct Play<'a> {
     pub(crate) dag: &'a Dag,
     /// By task: seconds on a worker of speed 1.
     pub(crate) durations: &'a [f64],
-    pub(crate) game: &'a mut Game,
+    pub(crate) game: Game<'a>,
+    /// How many results are open, and were at most.
+    open: OpenResults<'a>,
+    /// Tasks that became eligible and are not queued yet.
+    fresh: &'a mut Vec<TaskId>,
     pub(crate) eligible: &'a mut Eligible,
     /// Who chooses whole batches, if anybody does.
     pub(crate) chooser: Option<Box<dyn Chooser + 'a>>,
     pub(crate) patience: Patience<'a>,
 }
 
-impl Play<'_> {
+impl<'a> Play<'a> {
+    /// A play that begins: the sources are fresh.
+    pub(crate) fn new(
+        dag: &'a Dag,
+        durations: &'a [f64],
+        eligible: &'a mut Eligible,
+        fresh: &'a mut Vec<TaskId>,
+        chooser: Option<Box<dyn Chooser + 'a>>,
+        patience: Patience<'a>,
+    ) -> Play<'a> {
+        fresh.clear();
+        fresh.extend(dag.sources());
+        Play {
+            dag,
+            durations,
+            game: Game::new(dag),
+            open: OpenResults::new(dag),
+            fresh,
+            eligible,
+            chooser,
+            patience,
+        }
+    }
+
     /// Queues the tasks that have become eligible at this instant: those of one instant by id.
     #[inline]
     pub(crate) fn welcome_fresh(&mut self) {
-        for task in self.game.take_fresh(self.eligible.depends_on_arrival()) {
+        if self.eligible.depends_on_arrival() {
+            self.fresh.sort_unstable();
+        }
+        for task in self.fresh.drain(..) {
             self.eligible.insert(task);
         }
+    }
+
+    /// The most executed tasks so far that had an unexecuted child.
+    pub(crate) fn peak_open(&self) -> f64 {
+        self.open.peak() as f64
     }
 
     /// Takes `count` eligible tasks, and there are so many: those chosen for a batch, the rest in the policy's order.
@@ -50,7 +86,9 @@ impl Play<'_> {
     /// Executes a task that was taken.
     #[inline]
     pub(crate) fn execute(&mut self, task: TaskId) {
-        self.game.execute(self.dag, task);
+        let Play { game, fresh, .. } = self;
+        (game.execute(task, |child| fresh.push(child))).expect("what was taken was eligible");
+        self.open.execute(task, |_| 1);
         if let Some(chooser) = &mut self.chooser {
             chooser.executed(task);
         }

@@ -144,7 +144,7 @@ impl Pool {
             stall: share(state.stalls as f64, state.requests as f64, 0.0),
             utilisation: share(state.useful, state.up_time, 1.0),
             idle: state.idle,
-            peak_open: state.play.game.peak_open() as f64,
+            peak_open: state.play.peak_open(),
             wasted: state.wasted,
         })
     }
@@ -174,8 +174,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
         self.schedule_join();
         self.play.welcome_fresh();
-        while self.play.game.executed() < tasks {
-            let executed = self.play.game.executed();
+        while self.play.game.executed_count() < tasks {
+            let executed = self.play.game.executed_count();
             let Some(&Reverse((instant, ..))) = self.buffers.events.peek() else {
                 return Err(Stuck::OutOfWorkers { executed });
             };
@@ -418,7 +418,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         if self.buffers.alive[task.index()] > 0 {
             self.stop_others(task);
         }
-        self.play.game.execute(self.play.dag, task);
+        self.play.execute(task);
     }
 
     fn stop_others(&mut self, task: TaskId) {

@@ -15,7 +15,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             Dispatch::EarliestFinish(costs) => self.serve_earliest_finish(costs.as_ref()),
         }
         if let Some(tail) = self.pool.crew.tail {
-            let left = self.play.dag.len() - self.play.game.executed();
+            let left = self.play.dag.len() - self.play.game.executed_count();
             if left <= tail.tasks as usize && self.play.eligible.is_empty() {
                 self.serve_tail(tail.copies);
             }

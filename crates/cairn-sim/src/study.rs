@@ -3,7 +3,6 @@
 use crate::batches::{Arrivals, Running};
 use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
-use crate::game::Game;
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
 use crate::known::Known;
 use crate::measures::{Event, Measure, Measures, Stuck};
@@ -219,8 +218,8 @@ struct Stage<'a> {
 /// What one thread needs to play runs, used again and again.
 #[derive(Default)]
 struct Buffers {
-    game: Game,
     eligible: Eligible,
+    fresh: Vec<TaskId>,
     durations: Vec<f64>,
     running: Running,
     pool: PoolBuffers,
@@ -382,19 +381,18 @@ impl<'a> Stage<'a> {
         log: impl FnMut(Event),
     ) -> Result<Measures, SimulateError> {
         let mut dispatch = self.set_up(&mut buffers.eligible, policy, seed, run);
-        buffers.game.reset(self.dag);
         let chooser = match (&self.policies[policy].rule, self.world) {
             (Rule::Batched(_, server), World::Batches(_)) => Some(server.0.start(self.dag)),
             _ => None,
         };
-        let play = Play {
-            dag: self.dag,
-            durations: &buffers.durations,
-            game: &mut buffers.game,
-            eligible: &mut buffers.eligible,
+        let play = Play::new(
+            self.dag,
+            &buffers.durations,
+            &mut buffers.eligible,
+            &mut buffers.fresh,
             chooser,
-            patience: Patience::new(stop),
-        };
+            Patience::new(stop),
+        );
         let played = match self.world {
             World::Batches(world) => {
                 let arrivals = Arrivals::new(world, Stream::new(seed, run, Purpose::Batches, 0));

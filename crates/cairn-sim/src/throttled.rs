@@ -53,7 +53,7 @@ impl Throttled {
         let (mut requests, mut stalls) = (0u64, 0u64);
         let (mut now, mut idle, mut busy) = (0.0, 0.0, 0.0);
         loop {
-            play.patience.spend(play.game.executed())?;
+            play.patience.spend(play.game.executed_count())?;
             play.welcome_fresh();
             while queue.len() + running.len() < self.submitted as usize {
                 let Some(task) = play.eligible.pop() else {
@@ -94,7 +94,7 @@ impl Throttled {
                     break;
                 }
                 running.pop();
-                play.game.execute(play.dag, task);
+                play.execute(task);
                 log(Event {
                     time: now,
                     worker,
@@ -109,7 +109,7 @@ impl Throttled {
             stall: share(stalls as f64, requests as f64, 0.0),
             utilisation: share(busy, now * f64::from(slots), 1.0),
             idle,
-            peak_open: play.game.peak_open() as f64,
+            peak_open: play.peak_open(),
             wasted: 0.0,
         })
     }

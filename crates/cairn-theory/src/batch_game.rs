@@ -1,6 +1,6 @@
 //! The batched IC pebble game: many requests answered at once. Knows no way to choose a batch well.
 
-use crate::game::{Game, IllegalMove, Pebble};
+use crate::game::{Game, IllegalMove};
 use cairn_dag::{Dag, TaskId};
 
 /// A batch that the rules forbid. The game is unchanged.
@@ -20,10 +20,8 @@ pub enum IllegalBatch {
         /// Tasks the server chose.
         chosen: usize,
     },
-    /// The same task twice.
-    #[error("task {0:?} is chosen twice")]
-    Repeated(TaskId),
-    /// A task that is not eligible before the batch; tasks that become eligible by the batch do not count.
+    /// A task that is not eligible before the batch, or that the batch names twice; tasks that become eligible by the
+    /// batch do not count.
     #[error(transparent)]
     Illegal(#[from] IllegalMove),
 }
@@ -47,8 +45,6 @@ pub enum IllegalBatch {
 pub struct BatchGame<'a> {
     game: Game<'a>,
     steps: usize,
-    /// The step of the last batch that named the task; batches are numbered from 1.
-    named: Vec<u32>,
 }
 
 impl<'a> BatchGame<'a> {
@@ -57,7 +53,6 @@ impl<'a> BatchGame<'a> {
         BatchGame {
             game: Game::new(dag),
             steps: 0,
-            named: vec![0; dag.len()],
         }
     }
 
@@ -86,37 +81,27 @@ impl<'a> BatchGame<'a> {
                 chosen: chosen.len(),
             });
         }
-        for &task in chosen {
-            self.game.check(task)?;
+        // All are leased before the first is executed: what the batch itself opens is not among them.
+        for (i, &task) in chosen.iter().enumerate() {
+            if let Err(illegal) = self.game.lease(task) {
+                for &leased in &chosen[..i] {
+                    self.game.release(leased)?;
+                }
+                return Err(illegal.into());
+            }
         }
-        if let Some(task) = self.first_repeated(chosen) {
-            return Err(IllegalBatch::Repeated(task));
-        }
         for &task in chosen {
-            debug_assert_eq!(self.game.pebble(task), Pebble::Eligible);
-            self.game.execute(task)?;
+            self.game.execute(task, |_| ())?;
         }
         self.steps += 1;
         Ok(())
-    }
-
-    fn first_repeated(&mut self, chosen: &[TaskId]) -> Option<TaskId> {
-        let stamp = self.steps as u32 + 1;
-        let mut tasks = chosen.iter().copied();
-        let twice = tasks.find(|t| std::mem::replace(&mut self.named[t.index()], stamp) == stamp);
-        if twice.is_some() {
-            // The batch is refused, so that its stamp must not stay behind.
-            for task in chosen {
-                self.named[task.index()] = 0;
-            }
-        }
-        twice
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::{Move, Standing};
     use cairn_oracle::{any_dag, eligible};
     use proptest::prelude::*;
 
@@ -160,7 +145,11 @@ mod tests {
         ));
         assert_eq!(
             game.step(2, &[TaskId(0), TaskId(0)]),
-            Err(IllegalBatch::Repeated(TaskId(0)))
+            Err(IllegalBatch::Illegal(IllegalMove::Standing {
+                task: TaskId(0),
+                found: Standing::Leased,
+                wanted: Move::Lease,
+            }))
         );
         game.step(2, &[TaskId(2), TaskId(0)]).unwrap();
         assert_eq!(game.position().eligible_count(), 1);

@@ -1,24 +1,9 @@
 //! The full IC pebble game: clients that ask for tasks and bring results back when they please. Knows no clock.
 
+use crate::game::{Game, IllegalMove};
+use crate::task_set::TaskSet;
 use cairn_dag::{Dag, TaskId};
 use std::collections::BTreeMap;
-
-/// What lies on a task in the full game.
-///
-/// ```text
-/// Bare ──(Rules 1, 3)──▶ Ebu ──(Rule 2: a client asks)──▶ Eaa ──(Rule 3: the client returns it)──▶ Xeq
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pebble {
-    /// Nothing: some parent is not executed yet.
-    Bare,
-    /// Eligible but unallocated.
-    Ebu,
-    /// Eligible and allocated: a client works on it.
-    Eaa,
-    /// Executed.
-    Xeq,
-}
 
 /// A client, by any number the caller likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,13 +27,8 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
     /// The server's choice holds no EBU pebble.
-    #[error("the server chose task {task:?}, which holds {pebble:?} instead of an EBU pebble")]
-    NotUnallocated {
-        /// The task chosen.
-        task: TaskId,
-        /// What lies on it; `Bare` also for a task that does not exist.
-        pebble: Pebble,
-    },
+    #[error("the server chose a task without an EBU pebble: {0}")]
+    NotUnallocated(#[from] IllegalMove),
     /// A client brings back a task although it holds none.
     #[error("client {0:?} returns a task but holds none")]
     HoldsNothing(ClientId),
@@ -56,10 +36,10 @@ pub enum ClientError {
 
 /// A play of the Internet-Computing pebble game with clients (\[RY05\], §2.2.1, Rules 1–4).
 ///
-/// Invariants, at every moment: a task bears a pebble iff all its parents bear XEQ pebbles; a client holds at most
-/// one task; the tasks with EAA pebbles are exactly those that clients hold. When tasks come back in the order in
-/// which they were allocated and EAA and XEQ pebbles are not told apart, this is the simplified
-/// [`Game`](crate::game::Game).
+/// It is [`Game`] with clients: EBU pebbles lie on eligible tasks, EAA pebbles on leased ones, XEQ pebbles on executed
+/// ones. Invariants, at every moment: those of the game; a client holds at most one task; the tasks with EAA pebbles are
+/// exactly those that clients hold. When tasks come back in the order in which they were allocated and EAA and XEQ
+/// pebbles are not told apart, this is the simplified game.
 ///
 /// A request costs O(log(clients)) beside the server's choice, a return O(log(clients) + children).
 ///
@@ -77,47 +57,32 @@ pub enum ClientError {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ClientGame<'a> {
-    dag: &'a Dag,
-    pebble: Vec<Pebble>,
-    /// Parents without an XEQ pebble.
-    waiting: Vec<u32>,
-    /// The tasks with EBU pebbles, and where in that list each task is.
-    unallocated: Vec<TaskId>,
-    place: Vec<u32>,
+    game: Game<'a>,
+    /// The tasks with EBU pebbles.
+    unallocated: TaskSet,
     holds: BTreeMap<ClientId, TaskId>,
-    executed: usize,
 }
 
 impl<'a> ClientGame<'a> {
     /// Rule 1: an EBU pebble on every source.
     pub fn new(dag: &'a Dag) -> ClientGame<'a> {
-        let waiting = (dag.tasks()).map(|t| dag.parents(t).len() as u32).collect();
-        let mut game = ClientGame {
-            dag,
-            pebble: vec![Pebble::Bare; dag.len()],
-            waiting,
-            unallocated: Vec::new(),
-            place: vec![0; dag.len()],
+        let mut unallocated = TaskSet::of(dag.len());
+        dag.sources().for_each(|source| unallocated.insert(source));
+        ClientGame {
+            game: Game::new(dag),
+            unallocated,
             holds: BTreeMap::new(),
-            executed: 0,
-        };
-        for source in dag.sources() {
-            game.make_eligible(source);
         }
-        game
     }
 
-    /// What lies on `task`.
-    ///
-    /// # Panics
-    /// If the dag has no such task.
-    pub fn pebble(&self, task: TaskId) -> Pebble {
-        self.pebble[task.index()]
+    /// The pebbles as they lie.
+    pub fn position(&self) -> &Game<'a> {
+        &self.game
     }
 
     /// The tasks with EBU pebbles, in no particular order.
     pub fn unallocated(&self) -> &[TaskId] {
-        &self.unallocated
+        self.unallocated.as_slice()
     }
 
     /// The clients that hold a task, and which.
@@ -125,14 +90,9 @@ impl<'a> ClientGame<'a> {
         self.holds.iter().map(|(&client, &task)| (client, task))
     }
 
-    /// How many tasks bear XEQ pebbles.
-    pub fn executed_count(&self) -> usize {
-        self.executed
-    }
-
     /// Rule 4: whether the server's goal is reached, every task being executed.
     pub fn is_finished(&self) -> bool {
-        self.executed == self.dag.len()
+        self.game.is_finished()
     }
 
     /// Rule 2: `client` asks for a task; if it may have one, the server's `choice` picks from the tasks with EBU
@@ -148,21 +108,12 @@ impl<'a> ClientGame<'a> {
         if let Some(&owes) = self.holds.get(&client) {
             return Ok(Reply::Ignored { owes });
         }
-        if self.unallocated.is_empty() {
+        if self.unallocated().is_empty() {
             return Ok(Reply::Withdrawn);
         }
-        let task = choice(&self.unallocated);
-        let pebble = self.pebble.get(task.index()).copied();
-        if pebble != Some(Pebble::Ebu) {
-            let pebble = pebble.unwrap_or(Pebble::Bare);
-            return Err(ClientError::NotUnallocated { task, pebble });
-        }
-        let place = self.place[task.index()] as usize;
-        self.unallocated.swap_remove(place);
-        if let Some(moved) = self.unallocated.get(place) {
-            self.place[moved.index()] = place as u32;
-        }
-        self.pebble[task.index()] = Pebble::Eaa;
+        let task = choice(self.unallocated());
+        self.game.lease(task)?;
+        self.unallocated.remove(task);
         self.holds.insert(client, task);
         Ok(Reply::Allocated(task))
     }
@@ -174,47 +125,32 @@ impl<'a> ClientGame<'a> {
     /// If the client holds none.
     pub fn give_back(&mut self, client: ClientId) -> Result<TaskId, ClientError> {
         let task = (self.holds.remove(&client)).ok_or(ClientError::HoldsNothing(client))?;
-        self.pebble[task.index()] = Pebble::Xeq;
-        self.executed += 1;
-        for &child in self.dag.children(task) {
-            self.waiting[child.index()] -= 1;
-            if self.waiting[child.index()] == 0 {
-                self.make_eligible(child);
-            }
-        }
+        let ClientGame {
+            game, unallocated, ..
+        } = self;
+        let opened = |child| unallocated.insert(child);
+        (game.execute(task, opened)).expect("a task that a client holds is leased");
         Ok(task)
-    }
-
-    fn make_eligible(&mut self, task: TaskId) {
-        self.pebble[task.index()] = Pebble::Ebu;
-        self.place[task.index()] = self.unallocated.len() as u32;
-        self.unallocated.push(task);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Standing;
     use crate::profile::profile;
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
 
-    fn check_invariants(game: &ClientGame<'_>) {
-        for task in game.dag.tasks() {
-            let parents_done =
-                (game.dag.parents(task).iter()).all(|&p| game.pebble(p) == Pebble::Xeq);
-            assert_eq!(game.pebble(task) != Pebble::Bare, parents_done);
-        }
-        let count = |pebble| game.pebble.iter().filter(|&&p| p == pebble).count();
-        assert_eq!(game.unallocated().len(), count(Pebble::Ebu));
-        assert_eq!(game.held().count(), count(Pebble::Eaa));
-        assert_eq!(game.executed_count(), count(Pebble::Xeq));
-        assert!(
-            game.unallocated()
-                .iter()
-                .all(|&t| game.pebble(t) == Pebble::Ebu)
-        );
-        assert!(game.held().all(|(_, t)| game.pebble(t) == Pebble::Eaa));
+    fn check_invariants(client_game: &ClientGame<'_>) {
+        let game = client_game.position();
+        let all_are =
+            |tasks: &[TaskId], standing| tasks.iter().all(|&t| game.standing(t) == standing);
+        assert_eq!(client_game.unallocated().len(), game.eligible_count());
+        assert!(all_are(client_game.unallocated(), Standing::Eligible));
+        let held: Vec<TaskId> = client_game.held().map(|h| h.1).collect();
+        assert_eq!(held.len(), game.leased_count());
+        assert!(all_are(&held, Standing::Leased));
     }
 
     proptest! {
@@ -233,7 +169,7 @@ mod tests {
                         Reply::Withdrawn => prop_assert!(held.is_none() && open == 0),
                         Reply::Allocated(task) => {
                             prop_assert!(held.is_none() && open > 0);
-                            prop_assert_eq!(game.pebble(task), Pebble::Eaa);
+                            prop_assert_eq!(game.position().standing(task), Standing::Leased);
                         }
                     }
                 } else {
@@ -275,11 +211,18 @@ mod tests {
     fn a_bad_choice_is_refused_and_changes_nothing() {
         let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
         let mut game = ClientGame::new(&dag);
-        for task in [TaskId(1), TaskId(7)] {
-            let pebble = Pebble::Bare;
-            let error = ClientError::NotUnallocated { task, pebble };
-            assert_eq!(game.request(ClientId(0), |_| task), Err(error));
-        }
+        let [waits, missing] = [TaskId(1), TaskId(7)].map(|t| game.request(ClientId(0), |_| t));
+        let parent = TaskId(0);
+        let illegal = IllegalMove::NotEligible {
+            task: TaskId(1),
+            parent,
+        };
+        assert_eq!(waits, Err(ClientError::NotUnallocated(illegal)));
+        let illegal = IllegalMove::NoSuchTask {
+            task: TaskId(7),
+            tasks: 2,
+        };
+        assert_eq!(missing, Err(ClientError::NotUnallocated(illegal)));
         check_invariants(&game);
         assert_eq!(game.unallocated(), [TaskId(0)]);
     }

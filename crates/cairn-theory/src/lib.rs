@@ -47,6 +47,7 @@ pub mod search;
 pub mod split;
 pub mod strand;
 pub mod survey;
+pub mod task_set;
 pub mod tree;
 
 pub use bipartite::Bipartite;

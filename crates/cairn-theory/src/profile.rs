@@ -46,7 +46,8 @@ pub fn profile(dag: &Dag, order: &[TaskId]) -> Result<Vec<u32>, OrderError> {
     let mut eligible = Vec::with_capacity(dag.len() + 1);
     eligible.push(game.eligible_count() as u32);
     for (position, &task) in order.iter().enumerate() {
-        (game.execute(task)).map_err(|illegal| OrderError::Illegal { position, illegal })?;
+        (game.execute(task, |_| ()))
+            .map_err(|illegal| OrderError::Illegal { position, illegal })?;
         eligible.push(game.eligible_count() as u32);
     }
     match game.eligible().next() {
@@ -140,6 +141,7 @@ pub fn compare(first: &[u32], second: &[u32]) -> Option<Comparison> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::{Move, Standing};
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
 
@@ -176,7 +178,8 @@ mod tests {
                 prop_assert!(named == cut && !topological[..cut].contains(&missing));
                 let mut twice = topological.to_vec();
                 twice.push(topological[cut]);
-                let illegal = IllegalMove::AlreadyExecuted(topological[cut]);
+                let (task, found, wanted) = (topological[cut], Standing::Executed, Move::Execute);
+                let illegal = IllegalMove::Standing { task, found, wanted };
                 prop_assert_eq!(profile(&dag, &twice), Err(OrderError::Illegal { position: dag.len(), illegal }));
             }
         }

@@ -358,7 +358,7 @@ fn large_linear_composites_are_not_beaten() {
                         .unwrap(),
                     false => eligible[random.below(eligible.len())],
                 };
-                game.execute(task).unwrap();
+                game.execute(task, |_| ()).unwrap();
                 assert!(game.eligible_count() as u32 <= best[step]);
             }
         }

@@ -19,10 +19,11 @@ mod tests;
 mod tree;
 
 pub use look_ahead::{Ahead, look_ahead};
-pub use state::{BatchState, Standing, StateError};
+pub use state::BatchState;
 
 use crate::decide::NONE;
 use cairn_dag::TaskId;
+use cairn_theory::game::Standing;
 use offer::Asked;
 use piece::{Grade, Piece, Sets};
 use share::share;

@@ -3,6 +3,7 @@
 use super::*;
 use cairn_dag::Dag;
 use cairn_oracle::{any_composite, any_dag, any_sum, eligible};
+use cairn_theory::game::IllegalMove;
 use proptest::prelude::*;
 
 /// The most tasks that executing `requests` of the eligible ones makes eligible, over all choices.
@@ -343,7 +344,7 @@ fn a_set_not_closed_under_parents_is_refused_and_names_both() {
     let refused = BatchState::with_executed(&dag, &[TaskId(0), TaskId(2)]).unwrap_err();
     assert_eq!(
         refused,
-        StateError::NotClosed {
+        IllegalMove::NotEligible {
             task: TaskId(2),
             parent: TaskId(1)
         }
