@@ -36,6 +36,26 @@ impl Flow {
         }
     }
 
+    /// A dag whose tasks are called t0, t1, … by their ids.
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, Flow, TaskId};
+    /// let flow = Flow::numbered(&Dag::from_arcs(2, vec![(0, 1)]).unwrap());
+    /// assert_eq!(flow.name(TaskId(1)), "t1");
+    /// ```
+    pub fn numbered(dag: &Dag) -> Flow {
+        let mut build = crate::FlowBuilder::new();
+        let name = |t: TaskId| format!("t{}", t.0);
+        let tasks: Vec<_> = (dag.tasks())
+            .map(|t| build.declare(&name(t), 0).expect("names differ"))
+            .collect();
+        for (parent, child) in dag.arcs() {
+            let arc = build.arc(tasks[parent.index()], tasks[child.index()]);
+            arc.expect("a dag has no self-loop");
+        }
+        build.finish().expect("a dag is a dag")
+    }
+
     /// The structure.
     pub fn dag(&self) -> &Dag {
         &self.dag

@@ -1,6 +1,6 @@
 //! Certificates of the planner, before the checker that does not trust it: true ones are accepted, others are not.
 
-use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
+use cairn_dag::{Dag, Family, FamilyOptions, Flow};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
 use cairn_plan::{CertificateError, Limits, certificate, foresee, plan};
 use cairn_verify::{Accepted, Certificate, parse, verify};
@@ -8,17 +8,6 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-fn flow_of(dag: &Dag) -> Flow {
-    let mut builder = FlowBuilder::new();
-    let tasks: Vec<_> = (dag.tasks())
-        .map(|t| builder.declare(&format!("t{}", t.0), 0).unwrap())
-        .collect();
-    for (p, c) in dag.arcs() {
-        builder.arc(tasks[p.index()], tasks[c.index()]).unwrap();
-    }
-    builder.finish().unwrap()
-}
 
 fn certify(flow: &Flow) -> Certificate {
     let plan = plan(flow.dag(), &Limits::default(), &|| false);
@@ -52,7 +41,7 @@ fn accept(flow: &Flow) -> (Certificate, Accepted) {
 
 fn family(name: &str, args: &[&str]) -> Flow {
     let family = Family::parse(name, args, &FamilyOptions::default()).unwrap();
-    flow_of(&family.build(1).unwrap())
+    Flow::numbered(&family.build(1).unwrap())
 }
 
 proptest! {
@@ -61,7 +50,7 @@ proptest! {
     /// Small dags are proved down to the last claim.
     #[test]
     fn small_certificates_are_proved(dag in any_dag(14)) {
-        let (_, accepted) = accept(&flow_of(&dag));
+        let (_, accepted) = accept(&Flow::numbered(&dag));
         prop_assert!(accepted.asserted.is_empty(), "{:?}", accepted.asserted);
     }
 }
@@ -71,13 +60,13 @@ proptest! {
 
     #[test]
     fn composites_are_accepted((dag, _) in any_composite(60)) {
-        accept(&flow_of(&dag));
+        accept(&Flow::numbered(&dag));
     }
 
     /// A plan that was stopped at once still gets a certificate that holds.
     #[test]
     fn stopped_plans_are_accepted(dag in any_dag(14)) {
-        let flow = flow_of(&dag);
+        let flow = Flow::numbered(&dag);
         let plan = plan(flow.dag(), &Limits::default(), &|| true);
         let certificate = certificate(&flow, &plan, &|| false).unwrap();
         let accepted = verify(&flow, &certificate);
@@ -321,7 +310,7 @@ proptest! {
 
     #[test]
     fn no_number_or_name_can_be_changed(dag in any_dag(12).prop_filter("not empty", |d| !d.is_empty())) {
-        mutate_all(&flow_of(&dag));
+        mutate_all(&Flow::numbered(&dag));
     }
 }
 
@@ -352,7 +341,7 @@ fn refusals_cannot_be_changed() {
     let strategy = any_dag(13);
     for _ in 0..4000 {
         let dag = strategy.new_tree(&mut runner).unwrap().current();
-        let flow = flow_of(&dag);
+        let flow = Flow::numbered(&dag);
         let written = serde_json::to_value(certify(&flow)).unwrap();
         let Some(kind) = written.pointer("/refusal/kind").and_then(Value::as_str) else {
             continue;
@@ -376,7 +365,7 @@ proptest! {
     #[test]
     fn accepted_is_true(dag in any_dag(9), changes in prop::collection::vec((any::<u32>(), any::<u32>()), 1..5)) {
         prop_assume!(!dag.is_empty());
-        let flow = flow_of(&dag);
+        let flow = Flow::numbered(&dag);
         let mut value = serde_json::to_value(certify(&flow)).unwrap();
         for (where_, what) in changes {
             let mut all = Vec::new();
@@ -397,9 +386,9 @@ proptest! {
     /// A certificate for one dag, held against another: never accepted unless they are the same, never a panic.
     #[test]
     fn a_certificate_is_for_one_dag(one in any_dag(8), other in any_dag(8)) {
-        let certificate = certify(&flow_of(&one));
+        let certificate = certify(&Flow::numbered(&one));
         let mut forged = certificate.clone();
-        let other = flow_of(&other);
+        let other = Flow::numbered(&other);
         forged.dag = cairn_verify::fingerprint(&other);
         if certificate.dag != forged.dag {
             prop_assert!(verify(&other, &certificate).is_err());

@@ -1,24 +1,13 @@
 //! Plans of half-run flows: what is left is planned as if the game went on from there. By brute force over the whole
 //! dag, from the set of executed tasks on.
 
-use cairn_dag::{Dag, Flow, FlowBuilder, TaskId};
+use cairn_dag::{Dag, Flow, TaskId};
 use cairn_oracle::{Random, any_dag, eligible};
 use cairn_plan::{Limits, Word, certificate, plan};
 use cairn_theory::profile::profile;
 use cairn_verify::verify;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-
-fn flow_of(dag: &Dag) -> Flow {
-    let mut builder = FlowBuilder::new();
-    let tasks: Vec<_> = (dag.tasks())
-        .map(|t| builder.declare(&format!("t{}", t.0), 0).unwrap())
-        .collect();
-    for (p, c) in dag.arcs() {
-        builder.arc(tasks[p.index()], tasks[c.index()]).unwrap();
-    }
-    builder.finish().unwrap()
-}
 
 /// A random set of tasks that contains all parents of its tasks.
 fn random_ideal(dag: &Dag, seed: u64) -> u32 {
@@ -69,7 +58,7 @@ proptest! {
     fn the_rest_of_a_half_run_dag_is_planned_as_the_game_goes_on(dag in any_dag(12), seed in any::<u64>()) {
         let start = random_ideal(&dag, seed);
         let is_executed: Vec<bool> = dag.tasks().map(|t| start >> t.0 & 1 == 1).collect();
-        let flow = flow_of(&dag);
+        let flow = Flow::numbered(&dag);
         prop_assert_eq!(flow.open_parent(dag.tasks().filter(|t| is_executed[t.index()]), &is_executed), None);
         let rest = flow.rest(&is_executed).unwrap();
         let found = plan(rest.dag(), &Limits::default(), &|| false);
@@ -102,7 +91,7 @@ proptest! {
     #[test]
     fn a_done_task_binds_nobody(dag in any_dag(12), executed in any::<u32>()) {
         let is_executed: Vec<bool> = dag.tasks().map(|t| executed >> t.0 & 1 == 1).collect();
-        let flow = flow_of(&dag);
+        let flow = Flow::numbered(&dag);
         let rest = flow.rest(&is_executed).unwrap();
         let name = |t: TaskId| rest.name(t);
         let left: Vec<TaskId> = dag.tasks().filter(|t| !is_executed[t.index()]).collect();

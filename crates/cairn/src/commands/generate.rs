@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Dag, Family, FamilyOptions, Flow, FlowBuilder};
+use cairn_dag::{Family, FamilyOptions, Flow};
 use cairn_formats::Format;
 
 pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
     let family = Family::parse(&settings.family, &args, &options).map_err(|e| cannot(&e))?;
     let dag = family.build(settings.seed).map_err(|e| cannot(&e))?;
     let (tasks, arcs) = (dag.len(), dag.arc_count());
-    convert::write(&named(&dag), format, &settings.out)?;
+    convert::write(&Flow::numbered(&dag), format, &settings.out)?;
     if out.json && settings.out.as_os_str() != "-" {
         let value = serde_json::json!({ "family": settings.family, "tasks": tasks, "edges": arcs, "arcs": arcs, "seed": settings.seed });
         return out.answer(&value, "");
@@ -42,23 +42,6 @@ pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
         ));
     }
     Ok(())
-}
-
-/// The dag with names for its tasks.
-pub(crate) fn named(dag: &Dag) -> Flow {
-    let mut build = FlowBuilder::new();
-    let symbols: Vec<_> = (dag.tasks())
-        .map(|t| {
-            build
-                .declare(&format!("t{}", t.0), 0)
-                .expect("names differ")
-        })
-        .collect();
-    for (parent, child) in dag.arcs() {
-        (build.arc(symbols[parent.index()], symbols[child.index()]))
-            .expect("a dag has no self-loop");
-    }
-    build.finish().expect("a dag is a dag")
 }
 
 /// The families, for `--help`.

@@ -1,7 +1,6 @@
 //! `cairn study`: the published evaluation on any dags, as JSON, Markdown and heat maps.
 
 use super::contender::simulated;
-use super::generate::named;
 use super::pictures::{not_drawn, write_bytes};
 use super::simulate::{self, estimate};
 use super::world::{self, Taken};
@@ -95,7 +94,7 @@ fn subjects(settings: &cli::Study, out: &Output) -> Result<(Vec<Subject>, Failed
         let family = Family::parse("airsn", &["250"], &FamilyOptions::default());
         let dag = family.and_then(|f| f.build(1));
         let dag = dag.map_err(|e| Failure::usage(e.to_string(), "give a file instead"))?;
-        let flow = named(&dag);
+        let flow = Flow::numbered(&dag);
         let name = "airsn-250".to_owned();
         let subject = Subject {
             taken: world::durations(settings.durations, &flow)?,

@@ -1,7 +1,7 @@
 //! The sentences that say why no IC-optimal order exists, read back and held against every set that can be executed.
 
 use super::{proof_json, verdict_words};
-use cairn_dag::{Flow, FlowBuilder};
+use cairn_dag::Flow;
 use cairn_oracle::{Among, gain, ideals, is_independent, most_between, only_best, random_tangle};
 use cairn_plan::{Limits, Plan, Word, foresee, plan};
 use serde_json::Value;
@@ -46,15 +46,7 @@ fn scan<'a>(text: &'a str, pattern: &str, flow: &Flow) -> Option<(Named, &'a str
 }
 
 fn flow_of(seed: u64) -> Flow {
-    let dag = random_tangle(7 + (seed % 8) as usize, seed);
-    let mut builder = FlowBuilder::new();
-    let tasks: Vec<_> = (dag.tasks())
-        .map(|t| builder.declare(&format!("t{}", t.0), 0).unwrap())
-        .collect();
-    for (p, c) in dag.arcs() {
-        builder.arc(tasks[p.index()], tasks[c.index()]).unwrap();
-    }
-    builder.finish().unwrap()
+    Flow::numbered(&random_tangle(7 + (seed % 8) as usize, seed))
 }
 
 /// The words of a verdict in one line.
