@@ -49,6 +49,24 @@
       set({ w, x: box.x + box.width / 2 - w / 2, y: box.y + box.height / 2 - w * full.h / full.w / 2 });
     };
     const reset = () => set({ ...full });
+    // Where the whole picture would be too small to read, a part of it is shown first: its top, large enough.
+    const open = () => {
+      const [READABLE, NATURAL] = [0.8, 1];
+      const box = svg.getBoundingClientRect();
+      const all = Math.min(box.width / full.w, box.height / full.h);
+      if (!(all > 0 && all < READABLE)) return;
+      const now = Math.min(NATURAL, Math.max(READABLE, box.width / full.w));
+      const [w, seen] = [full.w * all / now, { w: box.width / now, h: box.height / now }];
+      // The picture hangs in the middle of its frame: what is left beside the viewBox is seen, too.
+      const h = w * full.h / full.w;
+      const first = [...svg.querySelectorAll("[data-n]")].map((e) => e.getBBox());
+      const top = Math.min(...first.map((b) => b.y));
+      const row = first.filter((b) => b.y < top + 40);
+      const middle = row.length ? row.reduce((sum, b) => sum + b.x + b.width / 2, 0) / row.length : full.x + full.w / 2;
+      const low = full.x + Math.min(seen.w, full.w) / 2;
+      const centre = Math.min(full.x + full.w - Math.min(seen.w, full.w) / 2, Math.max(low, middle));
+      set({ w, x: centre - w / 2, y: full.y + seen.h / 2 - h / 2 });
+    };
     svg.addEventListener("wheel", (event) => {
       event.preventDefault();
       zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.clientX, event.clientY);
@@ -71,7 +89,7 @@
       const act = { "+": () => zoom(1.4), "=": () => zoom(1.4), "-": () => zoom(1 / 1.4), 0: reset }[event.key];
       if (act && !event.ctrlKey && !event.metaKey) { event.preventDefault(); act(); }
     });
-    return { zoom, reset, centre };
+    return { zoom, reset, centre, open };
   };
   // The search: names stand one a line, with the number of their node in front where it changes.
   const searchable = (figure, svg, map, show) => {
@@ -153,6 +171,7 @@
       tools.hidden = false;
       figure.classList.add("map");
       map = zoomable(svg);
+      map.open();
       searchable(figure, svg, map, show);
       const acts = { in: () => map.zoom(1.4), out: () => map.zoom(1 / 1.4), fit: map.reset };
       for (const button of tools.querySelectorAll("[data-zoom]")) {

@@ -64,7 +64,7 @@ fn a_page_holds_all_figures_and_the_table() {
     let page = read(&out);
     assert_eq!(page.matches("<figure>").count(), 3);
     for words in [
-        "IC-optimal, proved",
+        "the best there is: no order has more tasks ready at any step (proved)",
         "critical-path",
         "of the bound",
         "peak memory",

@@ -2,7 +2,8 @@
 
 use super::contender::name;
 use super::pictures::{self, Kind};
-use super::plan::{make, order_of, verdict_words};
+use super::plan::{how, make, order_of};
+use super::worth;
 use crate::cli::{self, Drawing, Policy};
 use crate::failure::Failure;
 use crate::input::{self, Read};
@@ -165,12 +166,13 @@ impl<'a> Gallery<'a> {
             Word::NoneExists => "none-exists",
             Word::Open => "open",
         };
+        let share = self.share(area(&self.plan.profile)) / 100.0;
         format!(
-            "{}{}, {}. Verdict on the ic order: {}",
+            "{}{}, {}. Cairn's order: {}.",
             counted(dag.len(), "task"),
             self.read.done.aside(),
             counted(dag.arc_count(), "arc"),
-            verdict_words(word, self.plan, &self.read.flow)
+            worth::verdict(word, &how(word, self.plan), share)
         )
     }
 
