@@ -1,12 +1,21 @@
 //! What tasks are called in answers: labels for people, names for machines, and either in a question. Knows no command.
 
 use crate::failure::Failure;
+use crate::layout;
 use cairn_dag::{Flow, Meant, TaskId, plain};
 use serde_json::{Map, Value};
 
 /// Tasks as people see them, the first few of them.
 pub(crate) fn list(flow: &Flow, tasks: &[TaskId], most: usize) -> String {
     let shown: Vec<_> = tasks.iter().take(most).map(|&t| flow.shown(t)).collect();
+    shown.join(", ")
+}
+
+/// The same for [`layout::hanging`]: no name is broken.
+pub(crate) fn unbroken(flow: &Flow, tasks: &[TaskId], most: usize) -> String {
+    let shown: Vec<_> = (tasks.iter().take(most))
+        .map(|&t| layout::whole(&flow.shown(t)))
+        .collect();
     shown.join(", ")
 }
 

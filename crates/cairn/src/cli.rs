@@ -42,7 +42,7 @@ Examples:
 
 const STUDY_EXAMPLES: &str = "\
 The grid's world is that of Malewicz, Foster, Rosenberg and Wilde (2006): batches of requests with exponential gaps
-and sizes, durations Normal(1, 0.1). With --pools three pools of volatile workers are played instead, sized by the
+and sizes, durations of the file, else Normal(1, 0.1). With --pools three pools of volatile workers are played instead, sized by the
 width of the dag: scarce (width/8 workers, half of the time up), balanced (width/2), plentiful (2·width).
 Writes study.json, study.md and, for the grid, one heat map for each dag and rival.
 
@@ -266,9 +266,9 @@ pub(crate) struct Plan {
     #[arg(long, conflicts_with = "certificate")]
     pub(crate) durations: bool,
     #[command(flatten)]
-    pub(crate) contest: Contest,
-    #[command(flatten)]
     pub(crate) choices: Choices,
+    #[command(flatten)]
+    pub(crate) contest: Contest,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
@@ -331,9 +331,9 @@ pub(crate) struct Prio {
     #[arg(long, value_name = "POLICY", default_value = "ic")]
     pub(crate) policy: Wanted,
     #[command(flatten)]
-    pub(crate) contest: Contest,
-    #[command(flatten)]
     pub(crate) choices: Choices,
+    #[command(flatten)]
+    pub(crate) contest: Contest,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
@@ -368,6 +368,7 @@ pub(crate) enum TieRule {
 
 /// What a plan may cost.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Effort")]
 pub(crate) struct Limits {
     /// Time after which the best so far is given: seconds, or as in 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span::seconds, allow_negative_numbers = true)]
@@ -575,14 +576,14 @@ pub(crate) struct Simulate {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Vec<PathBuf>,
     #[command(flatten)]
+    pub(crate) choices: Choices,
+    #[command(flatten)]
     pub(crate) world: World,
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
     #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
     pub(crate) durations: Option<Durations>,
     #[command(flatten)]
     pub(crate) runs: Runs,
-    #[command(flatten)]
-    pub(crate) choices: Choices,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
@@ -671,14 +672,14 @@ pub(crate) enum Drawing {
 pub(crate) struct Batch {
     #[command(flatten)]
     pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) executed: Executed,
     /// How many tasks are asked for; several numbers are served one after the other, with look-ahead
     #[arg(short, long, value_name = "N", value_delimiter = ',', required = true)]
     pub(crate) requests: Vec<usize>,
     /// Choose by current yield, without exact work
     #[arg(long, conflicts_with = "thorough")]
     pub(crate) fast: bool,
+    #[command(flatten)]
+    pub(crate) executed: Executed,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }

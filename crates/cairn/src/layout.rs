@@ -23,21 +23,24 @@ pub(crate) fn breadth(text: &str) -> usize {
 /// The words of `text` in lines of at most `width`, the first after `lead`, the others below its end. A word that is
 /// too long has a line of its own; one made [`whole`] is not broken. Lines of `text` stay apart. Ends with a line break.
 pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
-    let indent = " ".repeat(breadth(lead));
+    hanging_at(lead, breadth(lead), text, width)
+}
+
+/// The same, with the lines after the first `indent` columns in.
+pub(crate) fn hanging_at(lead: &str, indent: usize, text: &str, width: usize) -> String {
+    let indent = " ".repeat(indent);
     let mut all = String::new();
     for (i, line) in text.lines().enumerate() {
         let mut now = if i == 0 { lead } else { &indent }.to_owned();
-        let mut is_empty = true;
+        let mut is_empty = i > 0 || breadth(lead) <= indent.len();
         for word in line.split(' ').filter(|w| !w.is_empty()) {
-            if !is_empty && breadth(&now) + 1 + breadth(word) > width {
+            let blank = |now: &str| usize::from(!now.is_empty() && !now.ends_with(' '));
+            if !is_empty && breadth(&now) + blank(&now) + breadth(word) > width {
                 all += now.trim_end();
                 all.push('\n');
                 now.clone_from(&indent);
-                is_empty = true;
             }
-            if !is_empty {
-                now.push(' ');
-            }
+            now += &" ".repeat(blank(&now));
             now += word;
             is_empty = false;
         }
@@ -45,6 +48,26 @@ pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
         all.push('\n');
     }
     all.replace(UNBROKEN, " ")
+}
+
+/// What a file is called and what there is to say of it: in one line where that fits, else below it.
+pub(crate) fn heading(name: &str, words: &str, width: usize) -> String {
+    match breadth(name) + 2 + breadth(words) <= width {
+        true => format!("{name}: {words}\n"),
+        false => format!("{name}:\n{}", hanging("  ", words, width)),
+    }
+}
+
+/// A name in at most `most` characters: what is left of a longer one are its beginning and its end.
+pub(crate) fn short(name: &str, most: usize) -> String {
+    let all: Vec<char> = name.chars().collect();
+    if all.len() <= most {
+        return name.to_owned();
+    }
+    let tail = most.saturating_sub(1) / 2;
+    let head = most.saturating_sub(1 + tail);
+    let (head, tail) = (&all[..head], &all[all.len() - tail..]);
+    head.iter().chain(&['…']).chain(tail).collect()
 }
 
 /// Stands for a blank at which no line is broken.
@@ -151,6 +174,35 @@ mod tests {
         assert_eq!(hanging("> ", "a\nb", 10), "> a\n  b\n");
         let text = format!("a {} d", whole("b c"));
         assert_eq!(hanging("", &text, 4), "a\nb c\nd\n");
+    }
+
+    #[test]
+    fn lines_hang_where_they_are_told_to() {
+        assert_eq!(
+            hanging_at("  12 × kind such as ", 4, "one two three", 16),
+            "  12 × kind such as\n    one two\n    three\n"
+        );
+        assert_eq!(
+            hanging_at("  1 × k: ", 4, "one two", 12),
+            "  1 × k: one\n    two\n"
+        );
+    }
+
+    #[test]
+    fn a_heading_goes_below_the_name_where_the_width_does_not_hold_both() {
+        assert_eq!(heading("x.dag", "4 tasks", 14), "x.dag: 4 tasks\n");
+        assert_eq!(heading("x.dag", "4 tasks", 13), "x.dag:\n  4 tasks\n");
+    }
+
+    #[test]
+    fn short_names_fit_and_keep_both_ends() {
+        let name = "align sample-017 of lane äöü";
+        for most in 3..40 {
+            let short = short(name, most);
+            assert!(breadth(&short) <= most, "{short}");
+            assert_eq!(short == name, most >= breadth(name));
+        }
+        assert_eq!(short("abcdefghij", 7), "abc…hij");
     }
 
     #[test]

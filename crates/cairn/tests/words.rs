@@ -245,6 +245,63 @@ fn tables_and_lines_hold_at_sixty_columns() {
 }
 
 #[test]
+fn long_names_of_files_and_tasks_keep_to_the_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder
+        .path()
+        .join("a workflow with a name that is long.dot");
+    let label = |i: usize| {
+        format!(
+            "align sample: {} lane: {i}",
+            "RIH0_ANA0-HG001-19_DBC0 ".repeat(3)
+        )
+    };
+    let mut dot = "digraph g {\n".to_owned();
+    for i in 0..6 {
+        dot += &format!("{i} [label=\"{}\"];\n", label(i));
+    }
+    dot += "0 -> 1; 0 -> 2; 3 -> 4; 3 -> 5; 1 -> 5; 0 -> 5; 3 -> 1;\n}\n";
+    std::fs::write(&file, dot).unwrap();
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_cairn"))
+        .args(["plan", file.file_name().unwrap().to_str().unwrap()])
+        .current_dir(folder.path())
+        .env("COLUMNS", "60")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(run.stdout).unwrap();
+    let (answer, _) = text.split_once("  next ").unwrap();
+    for line in answer.lines() {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+    // What tells them apart is still there.
+    assert!(
+        answer.contains("lane: 3") && answer.contains("lane: 0"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn explain_and_check_keep_to_the_width() {
+    let made = cairn(&["gen", "airsn", "5", "--to", "dagman"]).stdout;
+    let none = "JOB fork a\nJOB left a\nJOB right a\nJOB f1 a\nJOB f2 a\nJOB j1 a\nJOB j2 a\nJOB j3 a\nJOB j4 a\n\
+                PARENT fork CHILD f1 f2\nPARENT left right CHILD j1 j2 j3 j4\n";
+    for dag in [made.as_str(), none, DIAMOND] {
+        for command in [
+            &["explain", "-"][..],
+            &["check", "-"],
+            &["info", "-"],
+            &["plan", "-", "-v"],
+        ] {
+            let run = cairn_in(60, command, dag.as_bytes());
+            assert_eq!(run.code, 0, "{run:?}");
+            for line in run.stdout.lines() {
+                assert!(line.chars().count() <= 60, "{command:?}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
 fn help_fits_the_terminal_and_lists_every_command_by_groups() {
     let top = cairn_in(80, &["--help"], b"").stdout;
     let at = |word: &str| {
@@ -265,6 +322,45 @@ fn help_fits_the_terminal_and_lists_every_command_by_groups() {
                 assert!(
                     line.chars().count() <= columns || is_one_word,
                     "{command} at {columns}: {line}"
+                );
+            }
+        }
+    }
+}
+
+/// An option is looked for under its heading; one that is put in after a group of others slips under theirs.
+#[test]
+fn options_stand_under_headings_that_speak_of_them() {
+    let groups = [
+        ("Half-run workflows:", &["--executed", "--no-rescue"][..]),
+        (
+            "Effort:",
+            &["--time-limit", "--quick", "--thorough", "--threads"],
+        ),
+        ("Runs:", &["--runs", "--seed", "--precision"]),
+        ("Output:", &["--json", "--quiet", "--verbose", "--color"]),
+    ];
+    for command in [
+        "plan", "prio", "batch", "verify", "simulate", "study", "show", "explain",
+    ] {
+        let help = cairn_in(100, &[command, "--help"], b"").stdout;
+        let mut heading = "";
+        let (options, _) = help.split_once("\nExamples:").unwrap_or((&help, ""));
+        for line in options.lines() {
+            if line.ends_with(':') && !line.starts_with(' ') {
+                heading = line;
+            }
+            let word = line.split_whitespace().find(|word| word.starts_with("--"));
+            let is_option = line.trim_start().starts_with('-') && line.starts_with("  ");
+            let Some(word) = word.filter(|_| is_option && !heading.is_empty()) else {
+                continue;
+            };
+            for (title, options) in groups {
+                let belongs = options.contains(&word);
+                assert_eq!(
+                    heading == title,
+                    belongs,
+                    "{command}: {word} under {heading}"
                 );
             }
         }

@@ -3,6 +3,7 @@
 use crate::cli;
 use crate::failure::Failure;
 use crate::input;
+use crate::layout;
 use crate::output::{Output, problems_json};
 use crate::plural::counted;
 use crate::screen;
@@ -71,5 +72,6 @@ fn summary(
         c => format!("{c} of {} have a command", counted(tasks, "task")),
     };
     let name = format.name();
-    format!("{file}: ok, {name}, {counts}, acyclic; {run}\n")
+    let words = format!("ok, {name}, {counts}, acyclic; {run}");
+    layout::heading(&file.to_string(), &words, layout::width())
 }

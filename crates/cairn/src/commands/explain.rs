@@ -71,30 +71,26 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         value["interrupted"] = json!(true);
         out.remark("interrupted: this is what was found so far");
     }
-    let mut text = format!(
-        "{}: {}, {}\n",
-        read.name,
+    let width = layout::width();
+    let counts = format!(
+        "{}, {}",
         counted(dag.len(), "task"),
         counted(dag.arc_count(), "arc")
     );
-    text += &layout::hanging(
-        "In short: ",
-        &worth::verdict(verdict, &how(verdict, &plan), share(&plan)),
-        layout::width(),
-    );
+    let mut text = layout::heading(&read.name, &counts, width);
+    let short = worth::verdict(verdict, &how(verdict, &plan), share(&plan));
+    text += &layout::hanging("In short: ", &short, width);
     text += &read.done.row();
     text += &blocks_text(survey, &kinds, super_arcs, flow);
     if let Some(found) = proof {
         text += &ranks_text(found);
     }
     if let Some(obstacle) = &plan.obstacle {
-        text += &format!(
-            "Linearization (Theorem 7): fails\n  {}\n",
-            obstacle_words(obstacle, survey, flow)
-        );
+        text += "Linearization (Theorem 7): fails\n";
+        text += &layout::hanging("  ", &obstacle_words(obstacle, survey, flow), width);
     }
     text += &search_text(&plan);
-    text += &format!("Verdict: {}\n", verdict_words(verdict, &plan, flow));
+    text += &layout::hanging("Verdict: ", &verdict_words(verdict, &plan, flow), width);
     out.answer(&value, &text)
 }
 
@@ -120,9 +116,15 @@ fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
     kinds
 }
 
+/// The first of some tasks, not to be broken.
 fn names(flow: &Flow, tasks: &[TaskId]) -> String {
     let more = if tasks.len() > 4 { ", …" } else { "" };
-    format!("{}{more}", called::list(flow, tasks, 4))
+    format!("{}{more}", called::unbroken(flow, tasks, 4))
+}
+
+/// A line of words, folded where the width asks for it.
+fn paragraph(words: &str) -> String {
+    layout::hanging_at("", 4, words, layout::width())
 }
 
 fn blocks_text(
@@ -134,10 +136,10 @@ fn blocks_text(
     let blocks = survey.blocks();
     let mut text = match survey.removed() {
         0 => String::new(),
-        n => format!(
-            "Skeleton: {} left out: a longer path implies it\n",
+        n => paragraph(&format!(
+            "Skeleton: {} left out, as longer paths say the same",
             counted(n, "shortcut arc")
-        ),
+        )),
     };
     text += &format!(
         "Blocks: {} of {}\n",
@@ -147,7 +149,8 @@ fn blocks_text(
     for (kind, count, example) in kinds.iter().take(SHOWN) {
         let from = names(flow, survey.order(*example));
         let to = names(flow, blocks.sinks(*example));
-        text += &format!("  {count:>7} × {kind:14} such as {from} → {to}\n");
+        let lead = format!("  {count:>7} × {kind:14} such as ");
+        text += &layout::hanging_at(&lead, 14, &format!("{from} → {to}"), layout::width());
     }
     if kinds.len() > SHOWN {
         text += &format!(
@@ -160,11 +163,11 @@ fn blocks_text(
     } else {
         "cyclic: the dag is not composite"
     };
-    text += &format!(
-        "Super-dag: {}, {}, {cyclic}\n",
+    text += &paragraph(&format!(
+        "Super-dag: {}, {}, {cyclic}",
         counted(blocks.len(), "block"),
         counted(super_arcs, "arc")
-    );
+    ));
     text
 }
 
@@ -202,12 +205,12 @@ fn ranks_text(found: &Linearization<'_>) -> String {
         kinds.dedup();
         let more = if kinds.len() > 3 { ", …" } else { "" };
         kinds.truncate(3);
-        text += &format!(
-            "  {:>3}  {}: {}{more}{how}\n",
-            r + 1,
+        let words = format!(
+            "{}: {}{more}{how}",
             counted(blocks.len(), "block"),
             kinds.join(", ")
         );
+        text += &layout::hanging(&format!("  {:>3}  ", r + 1), &words, layout::width());
     }
     if proof.ranks.len() > SHOWN {
         text += &format!(
@@ -245,14 +248,20 @@ fn search_text(plan: &Plan) -> String {
         .iter()
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
-    format!(
-        "Hull: {} strict vertices{whole}; every IC-optimal order passes through each of them\n\
-         Components between vertices: {}, {} different; decided by: {}\n",
-        search.vertices,
+    let hull = match search.vertices {
+        0 => format!("Hull: no strict vertex{whole}"),
+        1 => format!("Hull: 1 strict vertex{whole}; every IC-optimal order passes through it"),
+        n => format!(
+            "Hull: {n} strict vertices{whole}; every IC-optimal order passes through each of them"
+        ),
+    };
+    let components = format!(
+        "Components between vertices: {}, {} different; decided by: {}",
         search.components.0,
         search.components.1,
         methods.join(", ")
-    )
+    );
+    paragraph(&hull) + &paragraph(&components)
 }
 
 /// The obstacle with the names of tasks and blocks.

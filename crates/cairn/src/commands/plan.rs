@@ -473,7 +473,7 @@ impl Report<'_> {
             counted(dag.sources().count(), "source"),
             counted(dag.sinks().count(), "sink"),
         ];
-        let mut text = format!("{}: {}\n", self.read.name, counts.join(", "));
+        let mut text = layout::heading(&self.read.name, &counts.join(", "), width);
         text += &self.read.done.row();
         text += &line("quality", &self.plain());
         if let Some(over_time) = &self.over_time {
@@ -488,13 +488,13 @@ impl Report<'_> {
         }
         if out.verbose {
             let words = verdict_words(self.verdict(), plan, flow);
-            text += &format!("  verdict   {words}\n");
+            text += &line("verdict", &words);
             text += &line("area", &self.area_words());
         }
         text += &format!("\n{}\n", self.table(out, width));
         const SHOWN: usize = 12;
         let first: Vec<String> = (self.reached.order.iter().take(SHOWN))
-            .map(|&task| layout::whole(&flow.shown(task)))
+            .map(|&task| layout::whole(&layout::short(&flow.shown(task), width - 13)))
             .collect();
         let more = match dag.len() > SHOWN {
             true => format!(", … (--order prints all {})", dag.len()),
@@ -701,15 +701,16 @@ pub(crate) fn how(verdict: &str, plan: &Plan) -> String {
 
 /// What a search looked at.
 fn search_words(search: &Search) -> String {
-    let (components, different) = search.components;
-    format!("exhausted search of {components} components, {different} of them different")
+    let (parts, different) = search.components;
+    let parts = counted(parts, "part");
+    format!("exhausted search of {parts}, {different} of them different")
 }
 
-/// The verdict in words, with the proof.
+/// The verdict in words, with the proof, for [`layout::hanging`]: names are not to be broken.
 pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
     let list = |set: &[TaskId]| {
         const SHOWN: usize = 8;
-        let names = called::list(flow, set, SHOWN);
+        let names = called::unbroken(flow, set, SHOWN);
         let more = set.len().saturating_sub(SHOWN);
         let more = if more > 0 {
             format!(" and {more} more")
@@ -744,7 +745,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
             "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
         }
         (_, Evidence::Refusal(crossing @ Refusal::Crossing { .. })) => format!(
-            "no IC-optimal order exists, {how}:\n            {}",
+            "no IC-optimal order exists, {how}:\n{}",
             crossing_words(crossing, list)
         ),
         (
@@ -758,7 +759,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
                 ..
             }),
         ) => format!(
-            "no IC-optimal order exists, {how}: between steps {from} and {to} the tasks {} admit none\n            \
+            "no IC-optimal order exists, {how}: between steps {from} and {to} the tasks {} admit none\n\
              (search over {states} states exhausted){}",
             list(tasks),
             conflict_words(conflict, "these tasks", list)
@@ -825,7 +826,7 @@ fn crossing_words(refusal: &Refusal, list: impl Fn(&[TaskId]) -> String) -> Stri
         Some(set) => format!("the set of {step} {}", list(&apart(set, seen))),
         None => format!("some set of {step}"),
     };
-    format!("{corners};\n            {other} makes {gain} eligible, those {which} at most {inside}")
+    format!("{corners};\n{other} makes {gain} eligible, those {which} at most {inside}")
 }
 
 /// Long lists are cut short: what the other set does not have comes first.
@@ -852,13 +853,13 @@ fn conflict_words(conflict: &Conflict, these: &str, list: impl Fn(&[TaskId]) -> 
                 None => format!("best set of {t} (at least {more})"),
             };
             format!(
-                ";\n            of {these} the best sets of {s}, such as {} ({gain} made eligible),\n            \
+                ";\nof {these} the best sets of {s}, such as {} ({gain} made eligible),\n\
                  lie in no {larger}",
                 apart(&pair.smaller, other)
             )
         }
         Conflict::NoPair => {
-            format!(";\n            of {these} no two steps alone conflict: it takes more of them")
+            format!(";\nof {these} no two steps alone conflict: it takes more of them")
         }
         Conflict::Unknown => String::new(),
     }
