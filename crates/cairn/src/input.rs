@@ -78,6 +78,11 @@ impl Done {
         }
     }
 
+    /// Tasks of the workflow, executed or not.
+    pub(crate) fn whole(&self) -> usize {
+        self.whole
+    }
+
     /// A row for people; empty where nothing is executed.
     pub(crate) fn row(&self) -> String {
         match self.executed {

@@ -328,6 +328,16 @@ fn help_fits_the_terminal_and_lists_every_command_by_groups() {
     }
 }
 
+#[test]
+fn an_order_does_not_stand_beside_itself() {
+    let run = cairn_with_input(&["plan", "-", "--policy", "fifo"], DIAMOND.as_bytes());
+    let rows = run.stdout.lines().filter(|line| line.starts_with("  fifo"));
+    assert_eq!(rows.count(), 0, "{run:?}");
+    assert!(run.stdout.contains("this order (fifo)"), "{run:?}");
+    let run = cairn_with_input(&["plan", "-"], DIAMOND.as_bytes());
+    assert!(run.stdout.contains("\n  fifo "), "{run:?}");
+}
+
 /// An option is looked for under its heading; one that is put in after a group of others slips under theirs.
 #[test]
 fn options_stand_under_headings_that_speak_of_them() {

@@ -551,7 +551,9 @@ impl Report<'_> {
             });
         }
         let shown = if out.verbose { usize::MAX } else { 2 };
-        let others = self.baselines.iter().take(shown).map(|b| Beside {
+        let own = super::contender::name(&self.policy);
+        let others = self.baselines.iter().take(shown);
+        let others = others.filter(|b| b.name != own).map(|b| Beside {
             name: b.name.clone(),
             ..*b
         });

@@ -161,13 +161,13 @@ impl Judged {
             false => "by exhausted search",
         };
         let verdict = match self.verdict {
-            "optimal" => format!("IC-optimal, {how}"),
+            "optimal" => format!("the best there is ({how})"),
             "none-exists" if self.is_same && policy == Policy::Ic => {
-                format!("as good as found ({how}: no IC-optimal one exists)")
+                format!("as good as found ({how}: no order is the best at every step)")
             }
-            "none-exists" => format!("not IC-optimal ({how}: none is){cure}"),
-            "suboptimal" => format!("not the best: an IC-optimal one exists{cure}"),
-            _ => format!("not proved optimal{cure}"),
+            "none-exists" => format!("not the best at every step ({how}: none is){cure}"),
+            "suboptimal" => format!("not the best: there is a better one{cure}"),
+            _ => format!("not proved the best{cure}"),
         };
         if self.is_same {
             return format!("the order is {verdict}");
@@ -178,7 +178,7 @@ impl Judged {
         };
         format!(
             "the order that these numbers give is not the one planned: {verdict};\n  \
-             its area is {:.2} % of the bound, {:.2} % were planned",
+             it has {:.2} % of the ready tasks that no order can exceed, {:.2} % were planned",
             share(self.reached),
             share(self.planned)
         )

@@ -49,10 +49,11 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
     }
 }
 
-/// What to say where the certificate is about more or fewer tasks than are left of the workflow.
+/// What to say where the certificate may be about the same workflow with other tasks left.
 fn other_moment(read: &Read, certified: u64) -> Option<String> {
     let left = read.flow.dag().len();
-    (certified != left as u64).then(|| {
+    let is_other = certified != left as u64 && certified <= read.done.whole() as u64;
+    is_other.then(|| {
         format!(
             "the certificate is about {certified} tasks, and {left} are left here{}: a certificate of a half-run \
              workflow is checked with the same tasks executed (--executed, --no-rescue)",
