@@ -57,6 +57,8 @@ pub(crate) struct Done {
     /// How many tasks were executed, and how many there are in all.
     executed: usize,
     whole: usize,
+    /// How many of them made results that a task which is left waits for.
+    needed: usize,
     /// The rescue file that was found beside the workflow.
     rescue: Option<String>,
 }
@@ -68,6 +70,11 @@ impl Done {
         if let Some(rescue) = &self.rescue {
             value["rescue"] = json!(rescue);
         }
+    }
+
+    /// How many executed tasks have results that are still needed.
+    pub(crate) fn needed(&self) -> usize {
+        self.needed
     }
 
     /// The same inside a sentence.
@@ -123,6 +130,11 @@ pub(crate) fn open_rest(
     let mut announced = None;
     if let Some(path) = &rescue {
         let Some(tasks) = load_rescue(path, &flow, &mut report) else {
+            report.warning(
+                source.place(),
+                format!("its rescue file is {}", plain(&path.display().to_string())),
+                "mend or remove that file, or leave it out with --no-rescue",
+            );
             return Err(Failure::Input(report));
         };
         tasks.iter().for_each(|t| is_executed[t.index()] = true);
@@ -157,6 +169,10 @@ pub(crate) fn open_rest(
     if count == whole && count > 0 {
         out.remark("every task is executed: nothing is left");
     }
+    let needed = flow.dag().tasks().filter(|t| is_executed[t.index()]);
+    let is_left = |t: &TaskId| !is_executed[t.index()];
+    let needed = needed.filter(|&t| flow.dag().children(t).iter().any(is_left));
+    let needed = needed.count();
     let flow = match count {
         0 => flow,
         _ => (flow.rest(&is_executed)).map_err(|e| Failure::usage(e.to_string(), ""))?,
@@ -168,6 +184,7 @@ pub(crate) fn open_rest(
         done: Done {
             executed: count,
             whole,
+            needed,
             rescue: announced.map(|(path, _)| path),
         },
         report,
@@ -211,6 +228,10 @@ fn listed(
             "standard input cannot be both the workflow and the list of executed tasks",
             "name a file for one of them",
         ));
+    }
+    // A list of nothing is a list: a run that has just begun.
+    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+        return Ok(Listed::Names(Vec::new()));
     }
     let mut trouble = Report::default();
     let source = Source::load(Path::new(path), &Limits::default(), &mut trouble);

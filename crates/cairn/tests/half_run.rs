@@ -249,3 +249,47 @@ fn priorities_go_to_what_is_left_and_nothing_else_changes() {
         .collect();
     assert_eq!(without, text);
 }
+
+/// What executed tasks left open is not made from now on, and is held all the same.
+#[test]
+fn results_of_executed_tasks_that_are_still_needed_are_told() {
+    let folder = folder(&[("x.dag", DAG)]);
+    let plan = |more: &[&str]| {
+        let file = at(&folder, "x.dag");
+        cairn(&[&["plan", &file, "--executed", "a,b"], more].concat())
+    };
+    let run = plan(&["--memory-cap", "1"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.stderr
+            .contains("those of 2 executed tasks are still needed and come on top"),
+        "{run:?}"
+    );
+    assert!(
+        run.stdout.contains("besides those of 2 executed tasks"),
+        "{run:?}"
+    );
+    let value = json(&plan(&["--json"]));
+    assert_eq!(value["memory"]["executed_needed"], 2, "{value}");
+    let whole = json(&cairn(&["plan", &at(&folder, "x.dag"), "--json"]));
+    assert_eq!(whole["memory"]["executed_needed"], 0, "{whole}");
+}
+
+#[test]
+fn an_empty_list_says_that_nothing_is_executed() {
+    let folder = folder(&[("x.dag", DAG), ("none.txt", "")]);
+    let list = format!("@{}", at(&folder, "none.txt"));
+    let run = cairn(&["plan", &at(&folder, "x.dag"), "--executed", &list, "--json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(json(&run)["tasks"], 5, "{run:?}");
+}
+
+#[test]
+fn a_rescue_file_that_cannot_be_read_comes_with_the_way_around_it() {
+    for text in ["", "garbage\n"] {
+        let folder = folder(&[("x.dag", DAG), ("x.dag.rescue001", text)]);
+        let run = cairn(&["plan", &at(&folder, "x.dag")]);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains("--no-rescue"), "{run:?}");
+    }
+}

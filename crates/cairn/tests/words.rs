@@ -480,3 +480,27 @@ fn shell_commands_answer_in_json() {
         "{value}"
     );
 }
+
+/// Two blocks in each other's way are told by their tasks, not by numbers that nobody else knows.
+#[test]
+fn blocks_in_the_way_are_told_by_their_tasks() {
+    let flow = ["a -> x, b -> x, a -> y, b -> y, a -> z, b -> z, s -> u, s -> v"]
+        .concat()
+        .replace(", ", "\n");
+    let flow = format!("digraph {{\n{flow}\n}}\n");
+    for args in [
+        &["plan", "-", "--quick", "-v"][..],
+        &["plan", "-", "--quick", "--json"],
+        &["explain", "-", "--quick", "--json"],
+        &["explain", "-", "--quick"],
+    ] {
+        let run = cairn_with_input(args, flow.as_bytes());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!run.stdout.contains("BlockId"), "{run:?}");
+        assert!(
+            run.stdout.contains("their sum admits no IC-optimal"),
+            "{run:?}"
+        );
+        assert!(run.stdout.contains("K(2,3) (a, b → x, y, z)"), "{run:?}");
+    }
+}

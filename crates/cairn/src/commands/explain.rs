@@ -62,7 +62,7 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         "kinds": kinds.iter().map(|(kind, count, _)| json!({ "kind": kind, "count": count })).collect::<Vec<_>>(),
         "super_dag": { "blocks": survey.blocks().len(), "arcs": super_arcs },
         "ranks": proof.map(|p| ranks_json(p)),
-        "obstacle": plan.obstacle.as_ref().map(ToString::to_string),
+        "obstacle": plan.obstacle.as_ref().map(|o| obstacle_words(o, survey, flow)),
         "search": search_json(&plan),
         "verdict": verdict, "proof": proof_json(&plan, flow),
     });
@@ -262,6 +262,14 @@ fn search_text(plan: &Plan) -> String {
         methods.join(", ")
     );
     paragraph(&hull) + &paragraph(&components)
+}
+
+/// The same for a plan that keeps no survey: the dag is cut into its blocks once more.
+pub(crate) fn blocks_in_the_way(obstacle: &Obstacle, flow: &Flow) -> String {
+    match linearize(flow.dag(), &cairn_plan::Limits::quick().theory) {
+        Err(failure) => obstacle_words(obstacle, &failure.survey, flow),
+        Ok(found) => obstacle_words(obstacle, &found.proof.survey, flow),
+    }
 }
 
 /// The obstacle with the names of tasks and blocks.

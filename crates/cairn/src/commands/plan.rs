@@ -2,6 +2,7 @@
 
 use super::auto::{self, Choice};
 use super::durations::{OverTime, Weighted};
+use super::explain::blocks_in_the_way;
 use super::memory::Sizes;
 use super::world;
 use super::worth::{self, Beside};
@@ -78,6 +79,12 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
     let sizes = Sizes::new(&read.flow, settings.memory_cap.as_deref())?;
     if let Some(doubt) = sizes.doubt(&read.flow) {
         out.remark(&format!("warning: {doubt}"));
+    }
+    if let (Some(_), needed @ 1..) = (sizes.cap, read.done.needed()) {
+        out.remark(&format!(
+            "warning: the cap is on results made from now on; those of {} are still needed and come on top",
+            counted(needed, "executed task")
+        ));
     }
     let (policy, choice) = match settings.policy {
         Wanted::Given(policy) => (policy, None),
@@ -416,6 +423,7 @@ impl Report<'_> {
             "baselines": baselines, "policy": super::contender::name(&self.policy),
         });
         self.read.done.tell(&mut value);
+        value["memory"]["executed_needed"] = json!(self.read.done.needed());
         if let Some(choice) = self.choice {
             value["auto"] = choice.json();
         }
@@ -481,7 +489,14 @@ impl Report<'_> {
         }
         text += &line(
             "memory",
-            &format!("{} at the most", self.sizes.words(self.peak.into())),
+            &format!(
+                "{} at the most{}",
+                self.sizes.words(self.peak.into()),
+                match self.read.done.needed() {
+                    0 => String::new(),
+                    needed => format!(", besides those of {}", counted(needed, "executed task")),
+                }
+            ),
         );
         if let Some(choice) = self.choice {
             text += &line("policy", &choice.text());
@@ -625,7 +640,9 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
         Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
         Evidence::Bound => json!({ "by": "bound" }),
-        Evidence::Blocks(obstacle) => json!({ "by": "merge", "obstacle": obstacle.to_string() }),
+        Evidence::Blocks(obstacle) => {
+            json!({ "by": "merge", "obstacle": blocks_in_the_way(obstacle, flow) })
+        }
         Evidence::Nothing => Value::Null,
         Evidence::Refusal(Refusal::Component {
             from,
@@ -779,7 +796,8 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
             conflict_words(conflict, "the tasks in between", list)
         ),
         (_, Evidence::Blocks(obstacle)) => {
-            format!("no IC-optimal order exists, {how}: {obstacle}")
+            let why = blocks_in_the_way(obstacle, flow);
+            format!("no IC-optimal order exists, {how}: {why}")
         }
         (_, _) => format!("no IC-optimal order exists, {how}"),
     }
