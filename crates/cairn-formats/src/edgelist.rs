@@ -6,8 +6,9 @@
 //! `source`/`target` or `from`/`to`, in any case and order, perhaps among others); else the first two columns count,
 //! and any more are left out with a warning. Tasks are numbered in the order in which they appear.
 //!
-//! Spreadsheets in much of Europe put semicolons where others put commas: where the expected separator stands in no
-//! line, and another in every line, the other is taken.
+//! Spreadsheets in much of Europe put semicolons where others put commas. Another separator than the expected one is
+//! taken where the header says so, where it stands in every line and the expected one in none, or where the expected
+//! one stands in some lines only, and the other equally often in each.
 
 use crate::lines::{finish, is_full, lines_fit, place_of_mark};
 use crate::loss::Tally;
@@ -38,21 +39,36 @@ impl Separator {
     fn found_in(self, text: &str) -> Separator {
         let is_record = |line: &&str| !line.is_empty() && !line.starts_with('#');
         let records = || text.lines().map(str::trim).filter(is_record).take(200);
-        let mut quoted = false;
-        let mut has = |line: &str, separator: Separator| {
-            quoted = false;
-            line.chars().any(|c| {
-                quoted ^= c == '"';
-                !quoted && c == separator.character()
-            })
+        let is_header = |separator: &Separator| {
+            let mut first = Records::of(records().next().unwrap_or(""), *separator);
+            first.next_record().is_some() && header(&first.fields).is_some()
         };
-        if records().any(|line| has(line, self)) {
+        let count = |line: &str, separator: Separator| {
+            let mut quoted = false;
+            let is_one = |c: &char| {
+                quoted ^= *c == '"';
+                !quoted && *c == separator.character()
+            };
+            line.chars().filter(is_one).count()
+        };
+        let all = [Separator::Comma, Separator::Semicolon, Separator::Tab];
+        if is_header(&self) {
             return self;
         }
-        [Separator::Comma, Separator::Semicolon, Separator::Tab]
-            .into_iter()
-            .find(|&other| records().next().is_some() && records().all(|line| has(line, other)))
-            .unwrap_or(self)
+        if let Some(other) = all.into_iter().find(is_header) {
+            return other;
+        }
+        if records().all(|line| count(line, self) > 0) {
+            return self;
+        }
+        // Some lines lack it: it belongs to names where another makes as many columns in every line.
+        let some = records().any(|line| count(line, self) > 0);
+        let makes_columns = |&other: &Separator| {
+            let mut counts = records().map(|line| count(line, other));
+            let first = counts.next().unwrap_or(0);
+            first > 0 && counts.all(|c| if some { c == first } else { c > 0 })
+        };
+        all.into_iter().find(makes_columns).unwrap_or(self)
     }
 }
 
@@ -421,7 +437,15 @@ mod tests {
         }
         let (flow, _) = try_read("a,b\nb,c\n", Separator::Tab);
         assert_eq!(shown(&flow.unwrap()), "a\na -> b\nb -> c\n");
-        // One comma outside of quotes is enough: semicolons then belong to names.
+        // Commas inside of names do not turn the other lines into tasks of their own.
+        for text in ["parent;child\nx, y;z\n", "from;to\nx, y;z\n"] {
+            assert_eq!(shown(&read_clean(text)), "x, y\nx, y -> z\n", "{text}");
+        }
+        assert_eq!(
+            shown(&read_clean("a;b\nb;c, d\n")),
+            "a\na -> b\nb -> c, d\n"
+        );
+        // Else one comma outside of quotes is enough: semicolons then belong to names.
         assert_eq!(
             shown(&read_clean("a;b,c;d\nx;y\n")),
             "a;b\na;b -> c;d\nx;y\n"

@@ -50,6 +50,10 @@ const C: Kind = Kind {
     what: "a C or C++ program",
     cure: "",
 };
+const PROGRAM: Kind = Kind {
+    what: "a program",
+    cure: "",
+};
 const MARKDOWN: Kind = Kind {
     what: "a Markdown document",
     cure: "",
@@ -135,10 +139,11 @@ pub(crate) fn of_text(text: &str) -> Option<Kind> {
     if count(&|line| line.starts_with("cwlVersion:")) > 0 {
         return Some(CWL);
     }
-    if count(&|line| line.starts_with("#include ") || line.starts_with("#include<")) > 0
-        || count(&|line| line.ends_with(';') || line.ends_with('{')) * 2 > lines.len().max(4)
-    {
+    if count(&|line| line.starts_with("#include ") || line.starts_with("#include<")) > 0 {
         return Some(C);
+    }
+    if count(&|line| line.ends_with(';') || line.ends_with('{')) * 2 > lines.len().max(4) {
+        return Some(PROGRAM);
     }
     let is_import = |line: &str| {
         line.starts_with("import ") || (line.starts_with("from ") && line.contains(" import "))

@@ -6,7 +6,7 @@ use cairn_formats::{Format, Report, Source, detect, read};
 type Sample = (&'static str, &'static str, Option<Format>);
 
 /// Files that are no workflow. Each must be refused, with at most four errors.
-const OTHERS: [(&str, &str, &str); 44] = [
+const OTHERS: [(&str, &str, &str); 45] = [
     (
         "mermaid",
         "-",
@@ -206,6 +206,11 @@ const OTHERS: [(&str, &str, &str); 44] = [
         "pom.xml",
         "<?xml version=\"1.0\"?>\n<project><modelVersion>4.0.0</modelVersion></project>\n",
     ),
+    (
+        "rust",
+        "main.rs",
+        "//! Adds.\nuse std::io;\n\nfn main() {\n    let a = 1;\n    let b = 2;\n    println!(\"{}\", a + b);\n}\n",
+    ),
     ("sql", "-", "SELECT a, b\nFROM t\nWHERE x = 1;\n"),
 ];
 
@@ -243,6 +248,7 @@ fn what_it_looks_like_is_said_with_the_cure() {
         ("mermaid", "a Mermaid diagram", "digraph"),
         ("python", "a Python program", "--format"),
         ("c", "a C or C++ program", "--format"),
+        ("rust", "looks like a program", "--format"),
         ("readme", "a Markdown document", "--format"),
         ("makeflow json", "not supported", "behind a tab"),
         ("makefile", "a Makefile of make", "make2graph"),
