@@ -6,7 +6,8 @@
 //! and there are far fewer unions than ideals.
 
 use crate::parts::{Effort, Part};
-use std::collections::{BTreeMap, HashSet};
+use hashbrown::HashSet;
+use std::collections::BTreeMap;
 
 type Bits = Box<[u64]>;
 

@@ -58,7 +58,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             component: Effort::default(),
-            components: 200_000_000,
+            components: 150_000_000,
             forest: 200_000_000,
             across: 50_000_000,
             improve: 60_000_000,

@@ -50,14 +50,14 @@ impl Default for Effort {
     fn default() -> Effort {
         Effort {
             beam: 30,
-            steps: 50_000_000,
+            steps: 36_000_000,
             enumerate: true,
         }
     }
 }
 
 impl Effort {
-    /// Five times as many steps.
+    /// Seven times as many steps.
     pub fn thorough() -> Effort {
         Effort {
             steps: 260_000_000,
@@ -90,7 +90,7 @@ pub fn solve(component: &Component, known: &mut Knowledge, effort: &Effort, work
         (&ListOrders, share(20)),
         (&first, share(12)),
         (&Cutset { most: 14 }, share(15)),
-        (&Frontier, share(22)),
+        (&Frontier, share(31)),
     ];
     for (method, steps) in exact {
         if !known.is_exact() && !work.is_stopped() {
