@@ -137,36 +137,37 @@ impl<'t> Scan<'t> {
     }
 
     fn job(&mut self, job: Node<'t>) -> Result<Spot, Tangled> {
-        let mut found = None;
-        let mapping = self.mapping(job, &mut |scan, key, value| match key {
-            "profiles" => {
-                found = Some(scan.profiles(value)?);
-                Ok(())
-            }
-            // What a merge brings may be profiles.
-            "<<" => Err(tangled(&value.1)),
-            _ => scan.skip(value),
-        })?;
-        match found {
-            Some(spot) => Ok(spot),
-            None => self.added(&mapping, &["profiles", "dagman", "PRIORITY"], true),
+        match self.under(job, "profiles", Self::profiles)? {
+            Ok(spot) => Ok(spot),
+            Err(mapping) => self.added(&mapping, &["profiles", "dagman", "PRIORITY"], true),
         }
     }
 
     fn profiles(&mut self, profiles: Node<'t>) -> Result<Spot, Tangled> {
+        match self.under(profiles, "dagman", Self::dagman)? {
+            Ok(spot) => Ok(spot),
+            Err(mapping) => self.added(&mapping, &["dagman", "PRIORITY"], false),
+        }
+    }
+
+    /// The spot that `look` finds under one key of a mapping; the mapping where it has no such key.
+    fn under(
+        &mut self,
+        node: Node<'t>,
+        wanted: &str,
+        look: fn(&mut Self, Node<'t>) -> Result<Spot, Tangled>,
+    ) -> Result<Result<Spot, Mapping>, Tangled> {
         let mut found = None;
-        let mapping = self.mapping(profiles, &mut |scan, key, value| match key {
-            "dagman" => {
-                found = Some(scan.dagman(value)?);
+        let mapping = self.mapping(node, &mut |scan, key, value| match key {
+            key if key == wanted => {
+                found = Some(look(scan, value)?);
                 Ok(())
             }
+            // What a merge brings may be the key.
             "<<" => Err(tangled(&value.1)),
             _ => scan.skip(value),
         })?;
-        match found {
-            Some(spot) => Ok(spot),
-            None => self.added(&mapping, &["dagman", "PRIORITY"], false),
-        }
+        Ok(found.ok_or(mapping))
     }
 
     fn dagman(&mut self, dagman: Node<'t>) -> Result<Spot, Tangled> {
