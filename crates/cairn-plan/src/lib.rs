@@ -23,8 +23,8 @@ mod testing;
 mod ties;
 mod weighted;
 mod weights;
-mod work;
 
+pub use cairn_kernel::Work;
 pub use certificate::{certificate, foresee};
 pub use closure::{Budget, Unlimited};
 pub use error::{CertificateError, HullError};
@@ -35,6 +35,5 @@ pub use plan::{Evidence, Limits, Plan, Search, Word, plan, plan_after};
 pub use ties::{Ties, break_ties};
 pub use weighted::{OverWork, weighted_order};
 pub use weights::{WeightError, Weights};
-pub use work::Work;
 
 pub use cairn_verify::Foreseen;

@@ -7,8 +7,8 @@ use super::cutset::Cutset;
 use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
-use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use std::collections::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.

@@ -3,8 +3,8 @@
 
 use super::verdict::Refusal;
 use super::windows::Windows;
-use crate::work::Work;
 use cairn_dag::TaskId;
+use cairn_kernel::Work;
 use std::collections::HashSet;
 
 /// Leaves out one of the two vertices of a crossing where the other alone is in the way. Of two that are the nearer one

@@ -7,7 +7,7 @@
 use super::component::{Component, NONE};
 use super::convolution::{NEVER, convolve};
 use super::knowledge::{Finding, Knowledge, Method};
-use crate::work::Work;
+use cairn_kernel::Work;
 
 /// Exact profile when at most `most` vertices meet all cycles. O(2^cut · nodes²).
 ///

@@ -3,8 +3,8 @@
 
 use super::component::NONE;
 use super::convolution::{NEVER, convolve};
-use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 
 /// A part of the dag in the forest: some tasks, and a bound on what they gain.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@
 use super::component::{Component, NONE};
 use super::convolution::NEVER;
 use super::knowledge::{Finding, Knowledge, Method};
-use crate::work::Work;
+use cairn_kernel::Work;
 use std::collections::BTreeMap;
 
 /// Exact profile when few rewards are open at a time. O(3^open · nodes²) at the worst.

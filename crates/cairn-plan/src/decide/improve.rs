@@ -1,8 +1,8 @@
 //! Makes a good order better: exact search inside short windows of it. Knows nothing of bounds.
 
 use super::compact::compact;
-use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use std::ops::Range;
 
 /// Items in a window and how coarse they are, from quick to thorough: 2^items sets are looked at.

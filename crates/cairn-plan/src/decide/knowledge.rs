@@ -1,7 +1,7 @@
 //! What is known of one component, and how a method adds to it. Knows no method.
 
 use super::component::Component;
-use crate::work::Work;
+use cairn_kernel::Work;
 
 /// What one method found out. Empty fields say "nothing new": a method that gave up returns the default.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@
 
 use super::component::{Component, NONE};
 use super::knowledge::{Finding, Knowledge, Method, area};
-use crate::work::Work;
+use cairn_kernel::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -7,7 +7,7 @@
 
 use super::component::{Component, NONE};
 use super::knowledge::{Finding, Knowledge, Method};
-use crate::work::Work;
+use cairn_kernel::Work;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
 

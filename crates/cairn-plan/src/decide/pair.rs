@@ -4,8 +4,8 @@ use super::component::{Component, NONE};
 use super::knowledge::Knowledge;
 use super::macro_states::{Explored, Space, count};
 use super::verdict::{Conflict, Pair};
-use crate::work::Work;
 use cairn_dag::TaskId;
+use cairn_kernel::Work;
 
 /// Looks for two numbers of nodes s < t such that no set of s nodes that gains the most lies in one of t nodes that
 /// does; `tasks` are the nodes' names. Of several pairs the one with the smallest t, then the smallest s, as far as the

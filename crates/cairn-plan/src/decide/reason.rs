@@ -4,8 +4,8 @@ use super::chain::Solved;
 use super::pair;
 use super::split_pair::{self, Part};
 use super::verdict::{Conflict, Refusal};
-use crate::work::Work;
 use cairn_dag::TaskId;
+use cairn_kernel::Work;
 
 impl Solved {
     /// The refusal with two steps that conflict; where none are found, that of another component that refuses and is

@@ -7,7 +7,7 @@ use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::list_orders::ListOrders;
 use super::macro_states::{ChainSearch, MacroStates};
-use crate::work::Work;
+use cairn_kernel::Work;
 
 /// One node, or rewards that all need every node: nothing to decide.
 struct Trivial;

@@ -1,8 +1,8 @@
 //! Finds two steps of a sum of independent parts whose best splits cannot be nested. Knows only profiles.
 
 use super::verdict::{Conflict, Pair};
-use crate::work::Work;
 use cairn_dag::TaskId;
+use cairn_kernel::Work;
 
 /// A part that admits an IC-optimal order.
 pub(super) struct Part<'a> {

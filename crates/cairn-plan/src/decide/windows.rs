@@ -10,8 +10,8 @@ use super::frontier::Frontier;
 use super::knowledge::{Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
 use super::witness::{Witnesses, note_prefixes};
-use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use std::collections::{HashMap, HashSet};
 
 /// Everything a window needs to know of the chain.

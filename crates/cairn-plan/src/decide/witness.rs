@@ -1,7 +1,7 @@
 //! Real sets of tasks that gain much at some step: what a bound must not fall below. Knows no bound.
 
-use crate::work::Work;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 
 /// For each number of executed nonsinks, the largest gain of a real set met so far, and where it matters the set.
 #[derive(Clone, Debug)]
