@@ -4,6 +4,7 @@
 //! open results; with a size for each task the same is done in bytes. Sums are kept in 128 bits: 2³² sizes of 64 bits
 //! never wrap.
 
+use crate::order::places;
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -124,12 +125,8 @@ struct List<'a> {
 
 impl<'a> List<'a> {
     fn new(dag: &'a Dag, order: &[TaskId], sizes: &'a [u64]) -> List<'a> {
-        let mut rank = vec![0; dag.len()];
-        for (i, task) in order.iter().enumerate() {
-            rank[task.index()] = i as u32;
-        }
         let mut list = List {
-            rank,
+            rank: places(order),
             waiting: dag.tasks().map(|t| dag.parents(t).len() as u32).collect(),
             open_children: dag.tasks().map(|t| dag.children(t).len() as u32).collect(),
             closes: vec![0; dag.len()],

@@ -3,6 +3,7 @@
 use crate::decide::{self, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
+use crate::order::places;
 use crate::plan::{Evidence, Plan, Word};
 use crate::{Budget, CertificateError, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
@@ -57,7 +58,7 @@ pub fn certificate(
         }
     };
     patience.check()?;
-    let place = places(dag, plan);
+    let place = places_in(dag, plan);
     let mut certificate = claims(flow, plan, &upper_bound(dag, hull), &place);
     certificate.dag = written::fingerprint(flow);
     certificate.order = names(flow, &plan.order);
@@ -76,7 +77,7 @@ pub fn foresee(flow: &Flow, plan: &Plan) -> Foreseen {
         Some(hull) => upper_bound(dag, hull),
         None => plan.bound.clone(),
     };
-    let claims = claims(flow, plan, &by_hull, &places(dag, plan));
+    let claims = claims(flow, plan, &by_hull, &places_in(dag, plan));
     let corners = plan.hull.as_ref().map(|hull| corners(dag, hull));
     written::foresee(flow, &plan.order, &claims, corners)
 }
@@ -102,13 +103,9 @@ fn corners(dag: &Dag, hull: &Hull) -> Corners {
 }
 
 /// By task: its place in the plan's order.
-fn places(dag: &Dag, plan: &Plan) -> Vec<u32> {
+fn places_in(dag: &Dag, plan: &Plan) -> Vec<u32> {
     assert_eq!(plan.order.len(), dag.len(), "the plan must be for this dag");
-    let mut place = vec![0u32; dag.len()];
-    for (i, task) in plan.order.iter().enumerate() {
-        place[task.index()] = i as u32;
-    }
-    place
+    places(&plan.order)
 }
 
 /// The certificate without what takes long: fingerprint, names of the order, flows of the hull.
@@ -251,28 +248,22 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
     // Corners of an incomplete hull are corners, but perhaps not neighbouring ones.
     let is_complete = plan.search.as_ref().is_some_and(|s| s.is_hull_complete);
     match &plan.evidence {
-        Evidence::Refusal(Refusal::Crossing {
-            before,
-            after,
-            step,
-            gain,
-            set,
-            ..
-        }) if is_complete => {
+        Evidence::Refusal(Refusal::Crossing(crossing)) if is_complete => {
             let corner = |c: &decide::Corner| Corner {
                 vertex: c.step as u64,
                 vertex_set: names(flow, &c.set),
             };
-            let mut corners = [before, after].into_iter().flatten().map(corner);
+            let corners = [&crossing.before, &crossing.after];
+            let mut corners = corners.into_iter().flatten().map(corner);
             let first = corners.next().expect("a vertex is in the way");
             written::Refusal::Crossing {
                 vertex: first.vertex,
                 vertex_set: first.vertex_set,
                 other: corners.next(),
-                step: *step as u64,
-                witness: set.as_ref().map(|set| Witness {
+                step: crossing.step as u64,
+                witness: crossing.set.as_ref().map(|set| Witness {
                     set: names(flow, set),
-                    gain: u64::from(*gain),
+                    gain: u64::from(crossing.gain),
                 }),
             }
         }

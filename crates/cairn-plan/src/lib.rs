@@ -1,7 +1,7 @@
 //! Plans for any dag: what no schedule can beat, and schedules that come close. Knows no files, sockets or clocks.
 //!
 //! [`plan()`] gives an order with a bound and a verdict. Beneath it, [`hull()`] finds the ideals that are best for
-//! their cost and [`upper_bound`] what follows for every schedule, and [`decide`] settles what lies between them.
+//! their cost and [`upper_bound`] what follows for every schedule, and `decide` settles what lies between them.
 //! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), orders of tasks that take
 //! different times ([`weighted_order`]), the best tasks for a batch of requests ([`batch`]), and which of equally good
 //! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate;
@@ -11,7 +11,7 @@ pub mod batch;
 pub mod cap;
 mod certificate;
 mod closure;
-pub mod decide;
+mod decide;
 mod error;
 mod hull;
 mod hull_proof;
@@ -27,6 +27,7 @@ mod weights;
 pub use cairn_kernel::Work;
 pub use certificate::{certificate, foresee};
 pub use closure::{Budget, Unlimited};
+pub use decide::{Conflict, Corner, Crossing, Pair, Refusal};
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};

@@ -42,6 +42,15 @@ pub(crate) fn chain_order_by_cost(dag: &Dag, hull: &Hull, weights: &Weights) -> 
     order
 }
 
+/// By task: its place in an order of all tasks.
+pub(crate) fn places(order: &[TaskId]) -> Vec<u32> {
+    let mut place = vec![0; order.len()];
+    for (i, task) in order.iter().enumerate() {
+        place[task.index()] = i as u32;
+    }
+    place
+}
+
 /// (gain now, nearness of children, id): the largest is executed next. The first two by unit of cost, as the bits of
 /// floats, which sort like the numbers as none is negative.
 type Entry = (u64, u64, Reverse<TaskId>);

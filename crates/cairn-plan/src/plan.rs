@@ -3,7 +3,8 @@
 
 use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
 use crate::hull::{Hull, hull};
-use crate::{Weights, chain_order, policy};
+use crate::order::{chain_order, places};
+use crate::{Weights, policy};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::linearize::{Failure, Linearization, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
@@ -215,14 +216,13 @@ fn plan_by_hull(
         components: decision.components,
         methods: decision.methods.clone(),
     });
-    let bound = eligible(dag, &decision.upper);
     let (word, evidence) = verdict(failure, &decision);
     let mut order = decision.order;
     order.extend(dag.sinks());
     Plan {
-        profile: profile(dag, &order),
+        profile: eligible(dag, &decision.gains),
+        bound: eligible(dag, &decision.upper),
         order,
-        bound,
         word,
         evidence,
         is_composite: failure.survey.blocks().is_composite(),
@@ -265,7 +265,7 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
         interval: dag.tasks().map(of_task).collect(),
         is_edge: vec![hull.is_complete(); count as usize],
         upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
-        ranks: vec![decide::rank_of(&chain_order(dag, hull)), longest],
+        ranks: vec![places(&chain_order(dag, hull)), longest],
     }
 }
 
@@ -281,7 +281,7 @@ fn chain_at_once(dag: &Dag, longest: Vec<u32>) -> Chain {
 }
 
 fn longest_first(dag: &Dag) -> Vec<u32> {
-    decide::rank_of(&policy::critical_path(dag, None))
+    places(&policy::critical_path(dag, None))
 }
 
 /// Eligible tasks from gains of nonsinks: |S| − t + gain, then n − t once only sinks are left.

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockBound;
+pub(super) struct BlockBound;
 
 impl Method for BlockBound {
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use cairn_dag::{Dag, TaskId};
 use std::ops::Range;
 
 /// No reward, no interval.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// One component, cut out and renumbered: *nodes* (tasks to execute) and *rewards* (tasks made eligible).
 ///
@@ -16,7 +16,7 @@ pub const NONE: u32 = u32::MAX;
 /// A node may wait behind a *gate*: the reward that stands for its own eligibility. Nodes are numbered by colour
 /// refinement, so that most isomorphic components are equal as values, and equal values are always isomorphic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Component {
+pub(crate) struct Component {
     need_start: Vec<u32>,
     need: Vec<u32>,
     weight: Vec<u32>,
@@ -28,7 +28,7 @@ impl Component {
     ///
     /// # Panics
     /// If lengths differ or a number is out of range.
-    pub fn new(needs: &[impl AsRef<[u32]>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
+    pub(super) fn new(needs: &[impl AsRef<[u32]>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
         assert_eq!(needs.len(), weight.len(), "a weight for each reward");
         let mut need_start = vec![0];
         let mut need = Vec::new();
@@ -54,43 +54,38 @@ impl Component {
     }
 
     /// Number of nodes.
-    pub fn nodes(&self) -> usize {
+    pub(super) fn nodes(&self) -> usize {
         self.gate.len()
     }
 
     /// Number of distinct rewards.
-    pub fn rewards(&self) -> usize {
+    pub(super) fn rewards(&self) -> usize {
         self.weight.len()
     }
 
     /// The nodes that reward `r` needs, sorted.
-    pub fn needs(&self, r: u32) -> &[u32] {
+    pub(super) fn needs(&self, r: u32) -> &[u32] {
         let r = r as usize;
         &self.need[self.need_start[r] as usize..self.need_start[r + 1] as usize]
     }
 
     /// How many tasks become eligible with reward `r`.
-    pub fn weight(&self, r: u32) -> u32 {
+    pub(super) fn weight(&self, r: u32) -> u32 {
         self.weight[r as usize]
     }
 
     /// The reward that must be gained before node `v` may be executed, or [`NONE`].
-    pub fn gate(&self, v: u32) -> u32 {
+    pub(super) fn gate(&self, v: u32) -> u32 {
         self.gate[v as usize]
     }
 
-    /// Whether no node waits for a reward of the same component: then it is a bipartite block.
-    pub fn is_ungated(&self) -> bool {
-        self.gate.iter().all(|&g| g == NONE)
-    }
-
     /// Sum of all weights.
-    pub fn total(&self) -> u32 {
+    pub(super) fn total(&self) -> u32 {
         self.weight.iter().sum()
     }
 
     /// For each node the rewards that need it, as start offsets and items.
-    pub fn rewards_by_node(&self) -> (Vec<u32>, Vec<u32>) {
+    pub(super) fn rewards_by_node(&self) -> (Vec<u32>, Vec<u32>) {
         let mut start = vec![0u32; self.nodes() + 1];
         for &v in &self.need {
             start[v as usize + 1] += 1;
@@ -111,7 +106,7 @@ impl Component {
 
     /// Rewards gained after each prefix of `order`; `None` if a node is executed twice or before its gate.
     /// Linear.
-    pub fn profile(&self, order: &[u32]) -> Option<Vec<u32>> {
+    pub(super) fn profile(&self, order: &[u32]) -> Option<Vec<u32>> {
         let mut profile = vec![0];
         let mut gained = 0;
         self.execute(order, |reward| match reward {
@@ -123,7 +118,7 @@ impl Component {
 
     /// An order of all nodes at least as good at every step, which executes nothing before it is needed; `None` if
     /// `order` executes a node twice or before its gate. O(nodes + needs·log needs).
-    pub fn compacted(&self, order: &[u32]) -> Option<Vec<u32>> {
+    pub(super) fn compacted(&self, order: &[u32]) -> Option<Vec<u32>> {
         let mut rewards = Vec::with_capacity(self.rewards());
         self.execute(order, |reward| rewards.extend(reward))
             .then(|| compact(order, &rewards, |r| self.needs(r).iter().copied()))
@@ -156,7 +151,7 @@ impl Component {
 
     /// The chord ⌊total·t/nodes⌋: no set of `t` nodes gains more, because the interval is an edge of the hull.
     /// Only valid for components of such an interval.
-    pub fn chord(&self) -> Vec<u32> {
+    pub(super) fn chord(&self) -> Vec<u32> {
         let (total, nodes) = (u64::from(self.total()), self.nodes() as u64);
         (0..=nodes)
             .map(|t| (total * t / nodes.max(1)) as u32)
@@ -166,13 +161,23 @@ impl Component {
 
 /// A component in place: which tasks its nodes are, and the interval it lies in.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// The puzzle.
-    pub component: Component,
+    pub(crate) component: Component,
     /// By node: the task.
-    pub tasks: Vec<TaskId>,
+    pub(crate) tasks: Vec<TaskId>,
     /// The interval, counted along the chain.
-    pub interval: u32,
+    pub(crate) interval: u32,
+}
+
+impl Placed {
+    /// Its tasks that wait for no other of them: nodes without a gate.
+    pub(super) fn entries(&self) -> Vec<TaskId> {
+        (self.tasks.iter().zip(&self.component.gate))
+            .filter(|&(_, &gate)| gate == NONE)
+            .map(|(&task, _)| task)
+            .collect()
+    }
 }
 
 /// Cuts the nonsinks of `dag` into components. `interval[v]` is the interval in which task `v` is executed, or
@@ -180,7 +185,7 @@ pub struct Placed {
 /// times a few rounds of colour refinement, plus sorting.
 ///
 /// Components come sorted by interval. With `only`, those of that interval alone.
-pub fn components(dag: &Dag, interval: &[u32], only: Option<u32>) -> Vec<Placed> {
+pub(crate) fn components(dag: &Dag, interval: &[u32], only: Option<u32>) -> Vec<Placed> {
     let wanted = |at: u32| at != NONE && only.is_none_or(|o| o == at);
     let n = dag.len();
     let gained = gained_in(dag, interval);

@@ -1,17 +1,12 @@
 //! (max,+) convolution of profiles: the best way to share a number of steps. Knows only numbers.
 
 /// "Cannot be reached". Far from overflow when a few of them are added up.
-pub const NEVER: i32 = i32::MIN / 4;
+pub(super) const NEVER: i32 = i32::MIN / 4;
 
 /// out\[t\] = max over i + j = t of a\[i\] + b\[j\]. Entries of [`NEVER`] stay unreachable.
 ///
 /// O(|a|·|b|); O(|a| + |b|) when both are concave. Neither may be empty.
-///
-/// ```
-/// use cairn_plan::decide::convolve;
-/// assert_eq!(convolve(&[0, 3], &[0, 1, 5]), [0, 3, 5, 8]);
-/// ```
-pub fn convolve(a: &[i32], b: &[i32]) -> Vec<i32> {
+pub(super) fn convolve(a: &[i32], b: &[i32]) -> Vec<i32> {
     if is_concave(a) && is_concave(b) {
         return merge_concave(a, b);
     }
@@ -56,17 +51,8 @@ fn merge_concave(a: &[i32], b: &[i32]) -> Vec<i32> {
     out
 }
 
-/// Convolution of many; `[0]` for none. Small ones first, so that the cost stays near the square of the sum.
-pub fn convolve_all<'a>(profiles: impl IntoIterator<Item = &'a [i32]>) -> Vec<i32> {
-    let mut profiles: Vec<&[i32]> = profiles.into_iter().collect();
-    profiles.sort_by_key(|p| p.len());
-    profiles
-        .into_iter()
-        .fold(vec![0], |sum, p| convolve(&sum, p))
-}
-
 /// A profile of counts as signed numbers.
-pub fn signed(profile: &[u32]) -> Vec<i32> {
+pub(super) fn signed(profile: &[u32]) -> Vec<i32> {
     profile.iter().map(|&x| x as i32).collect()
 }
 
@@ -77,6 +63,11 @@ mod tests {
 
     fn entry() -> impl Strategy<Value = i32> {
         prop_oneof![4 => -5..50i32, 1 => Just(NEVER)]
+    }
+
+    #[test]
+    fn an_example() {
+        assert_eq!(convolve(&[0, 3], &[0, 1, 5]), [0, 3, 5, 8]);
     }
 
     proptest! {

@@ -1,31 +1,24 @@
 //! Which vertices of the hull are in the way of a set that no order through all of them reaches. Knows bounds, not how
 //! they are found.
 
-use super::verdict::Refusal;
+use super::verdict::Crossing;
 use super::windows::Windows;
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
 use std::collections::HashSet;
 
-/// Leaves out one of the two vertices of a crossing where the other alone is in the way. Of two that are the nearer one
-/// stays. `start` tells the nonsinks before each interval. Other refusals stay as they are.
+/// Leaves out one of the two vertices where the other alone is in the way. Of two that are the nearer one stays. `start`
+/// tells the nonsinks before each interval.
 pub(super) fn narrow(
-    refusal: Refusal,
+    mut crossing: Crossing,
     windows: &Windows<'_>,
     start: &[usize],
     work: &mut Work<'_>,
-) -> Refusal {
-    let Refusal::Crossing {
-        before: Some(before),
-        after: Some(after),
-        step,
-        gain,
-        set,
-        inside,
-    } = refusal
-    else {
-        return refusal;
+) -> Crossing {
+    let (Some(before), Some(after)) = (&crossing.before, &crossing.after) else {
+        return crossing;
     };
+    let (step, gain) = (crossing.step, crossing.gain);
     let last = start.len() - 2;
     let interval = start.partition_point(|&s| s <= step) - 1;
     let is_after_nearer = after.step - step < step - before.step;
@@ -35,7 +28,7 @@ pub(super) fn narrow(
         } else {
             (interval, last)
         };
-        let is_in_the_way = match (&set, is_after) {
+        let is_in_the_way = match (&crossing.set, is_after) {
             (Some(set), true) => !contains(&after.set, set),
             (Some(set), false) => !contains(set, &before.set),
             (None, _) => true,
@@ -44,24 +37,15 @@ pub(super) fn narrow(
             .then(|| windows.most(from, to, step, gain, work))
             .flatten();
         if let Some(inside) = most.filter(|&most| most < gain) {
-            return Refusal::Crossing {
-                before: Some(before).filter(|_| !is_after),
-                after: Some(after).filter(|_| is_after),
-                step,
-                gain,
-                set,
-                inside,
-            };
+            crossing.inside = inside;
+            match is_after {
+                true => crossing.before = None,
+                false => crossing.after = None,
+            }
+            return crossing;
         }
     }
-    Refusal::Crossing {
-        before: Some(before),
-        after: Some(after),
-        step,
-        gain,
-        set,
-        inside,
-    }
+    crossing
 }
 
 fn contains(large: &[TaskId], small: &[TaskId]) -> bool {

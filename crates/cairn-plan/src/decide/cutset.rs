@@ -13,9 +13,9 @@ use cairn_kernel::Work;
 ///
 /// Executed nodes of the in-trees and out-trees, bipartite trees and near-trees that make up most real workflows.
 #[derive(Clone, Copy, Debug)]
-pub struct Cutset {
+pub(super) struct Cutset {
     /// The most vertices to condition on.
-    pub most: usize,
+    pub(super) most: usize,
 }
 
 impl Method for Cutset {

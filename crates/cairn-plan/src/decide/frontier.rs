@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Exact profile when few rewards are open at a time. O(3^open · nodes²) at the worst.
 #[derive(Clone, Copy, Debug)]
-pub struct Frontier;
+pub(super) struct Frontier;
 
 /// Two bits a reward in a 128-bit state.
 const MOST_OPEN: usize = 60;

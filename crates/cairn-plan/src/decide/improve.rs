@@ -19,7 +19,12 @@ const AFTER: u32 = u32::MAX;
 /// becomes eligible; a window of items is rearranged optimally by a program over subsets; larger windows and
 /// coarser items are tried when the others help no more. Anytime: stops when the budget does, with the best so far.
 /// O(n·2^13) a round at the most.
-pub fn improve(dag: &Dag, order: &mut Vec<TaskId>, segments: &[Range<usize>], work: &mut Work<'_>) {
+pub(super) fn improve(
+    dag: &Dag,
+    order: &mut Vec<TaskId>,
+    segments: &[Range<usize>],
+    work: &mut Work<'_>,
+) {
     let mut best = area(dag, order);
     let round = 4 * (dag.len() + dag.arc_count()) as u64;
     for (window, coarseness) in STAGES {

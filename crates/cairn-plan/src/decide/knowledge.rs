@@ -5,21 +5,21 @@ use cairn_kernel::Work;
 
 /// What one method found out. Empty fields say "nothing new": a method that gave up returns the default.
 #[derive(Clone, Debug, Default)]
-pub struct Finding {
+pub(super) struct Finding {
     /// No set of `t` executed nodes gains more than `upper[t]`.
-    pub upper: Option<Vec<u32>>,
+    pub(super) upper: Option<Vec<u32>>,
     /// For each `t`, some real set of at most `t` nodes that could be executed gains `lower[t]`.
-    pub lower: Option<Vec<u32>>,
+    pub(super) lower: Option<Vec<u32>>,
     /// An order of all nodes that respects the gates.
-    pub order: Option<Vec<u32>>,
+    pub(super) order: Option<Vec<u32>>,
     /// Whether an IC-optimal order exists, where the method proved it either way.
-    pub admits: Option<bool>,
+    pub(super) admits: Option<bool>,
     /// How many states it looked at.
-    pub states: u64,
+    pub(super) states: u64,
 }
 
 /// A way to learn about a component. An answer is exact, a bound, or nothing: never a guess called a fact.
-pub trait Method {
+pub(super) trait Method {
     /// Short name for reports.
     fn name(&self) -> &'static str;
 
@@ -29,19 +29,19 @@ pub trait Method {
 
 /// The best bounds and the best order so far.
 #[derive(Clone, Debug)]
-pub struct Knowledge {
+pub(super) struct Knowledge {
     /// No set of `t` executed nodes gains more.
-    pub upper: Vec<u32>,
+    pub(super) upper: Vec<u32>,
     /// Real sets gain at least this much.
-    pub lower: Vec<u32>,
+    pub(super) lower: Vec<u32>,
     /// The order with the largest area so far.
-    pub order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     /// What that order gains.
-    pub profile: Vec<u32>,
+    pub(super) profile: Vec<u32>,
     /// Whether an IC-optimal order exists; `None` while undecided.
-    pub admits: Option<bool>,
+    pub(super) admits: Option<bool>,
     /// The method that decided, or else the last that added something, and how many states it looked at.
-    pub by: (&'static str, u64),
+    pub(super) by: (&'static str, u64),
 }
 
 impl Knowledge {
@@ -49,7 +49,7 @@ impl Knowledge {
     ///
     /// # Panics
     /// If the order does not.
-    pub fn new(component: &Component, upper: Vec<u32>, order: Vec<u32>) -> Knowledge {
+    pub(super) fn new(component: &Component, upper: Vec<u32>, order: Vec<u32>) -> Knowledge {
         let (order, profile) = compacted(component, &order);
         let mut known = Knowledge {
             lower: profile.clone(),
@@ -64,7 +64,7 @@ impl Knowledge {
     }
 
     /// Whether nothing more can be learnt: the answer is known and so is the profile.
-    pub fn is_decided(&self) -> bool {
+    pub(super) fn is_decided(&self) -> bool {
         match self.admits {
             Some(true) => true,
             Some(false) => self.is_exact(),
@@ -73,12 +73,17 @@ impl Knowledge {
     }
 
     /// Whether the best gain is known at every step.
-    pub fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         self.upper == self.lower
     }
 
     /// Runs a method and takes over what it found.
-    pub fn learn(&mut self, method: &dyn Method, component: &Component, work: &mut Work<'_>) {
+    pub(super) fn learn(
+        &mut self,
+        method: &dyn Method,
+        component: &Component,
+        work: &mut Work<'_>,
+    ) {
         let finding = method.examine(component, self, work);
         self.absorb(component, finding, method.name());
     }
@@ -123,7 +128,7 @@ impl Knowledge {
     ///
     /// # Panics
     /// If it does not respect the gates.
-    pub fn take_order(&mut self, component: &Component, order: &[u32]) {
+    pub(super) fn take_order(&mut self, component: &Component, order: &[u32]) {
         let (order, profile) = compacted(component, order);
         for (have, new) in self.lower.iter_mut().zip(&profile) {
             *have = (*have).max(*new);

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 /// The best of three orders: the greediest first, the longest way to the end first, and backwards from the end
 /// what loses least. O((nodes + needs)·log nodes).
 #[derive(Clone, Copy, Debug)]
-pub struct ListOrders;
+pub(super) struct ListOrders;
 
 impl Method for ListOrders {
     fn name(&self) -> &'static str {

@@ -17,9 +17,9 @@ use std::hash::{BuildHasher, Hasher};
 /// order exists: an IC-optimal one would have the largest area, and if the largest area misses the profile
 /// somewhere, no order attains it everywhere. A truncated beam gives an order and a lower bound.
 #[derive(Clone, Copy, Debug)]
-pub struct MacroStates {
+pub(super) struct MacroStates {
     /// Keep about this many states of each size; `None` keeps all.
-    pub beam: Option<usize>,
+    pub(super) beam: Option<usize>,
 }
 
 impl Method for MacroStates {
@@ -59,7 +59,7 @@ impl Method for MacroStates {
 /// An IC-optimal order, if there is one, is such a chain. So an exhausted search without a chain proves that there
 /// is none, and a chain that is found and meets the upper bound proves that there is one.
 #[derive(Clone, Copy, Debug)]
-pub struct ChainSearch;
+pub(super) struct ChainSearch;
 
 impl Method for ChainSearch {
     fn name(&self) -> &'static str {

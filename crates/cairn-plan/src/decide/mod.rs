@@ -6,7 +6,6 @@
 //! intervals; real sets found on the way are *witnesses* that no bound can pass.
 
 mod block_bound;
-mod chain;
 mod compact;
 mod component;
 mod convolution;
@@ -15,28 +14,29 @@ mod cutset;
 mod forest;
 mod frontier;
 mod improve;
+mod intervals;
 mod knowledge;
 mod list_orders;
 mod macro_states;
 mod pair;
 mod reason;
+mod rounds;
 mod solve;
+mod solved;
 mod split_pair;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod windows;
 mod witness;
 
-pub use block_bound::BlockBound;
 pub(crate) use block_bound::shared_tasks;
-pub(crate) use chain::rank_of;
-pub use chain::{Chain, Decision, Limits, decide};
-pub use component::{Component, NONE, Placed, components};
-pub use convolution::{NEVER, convolve, convolve_all, signed};
-pub use cutset::Cutset;
-pub use frontier::Frontier;
-pub use improve::improve;
-pub use knowledge::{Finding, Knowledge, Method};
-pub use list_orders::ListOrders;
-pub use macro_states::{ChainSearch, MacroStates};
-pub use solve::{Effort, solve};
-pub use verdict::{Conflict, Corner, Pair, Refusal, Verdict};
+pub(crate) use component::NONE;
+#[cfg(test)]
+pub(crate) use component::{Component, components};
+pub(crate) use intervals::Chain;
+pub(crate) use rounds::{Decision, Limits, decide};
+#[cfg(test)]
+pub(crate) use solve::Effort;
+pub(crate) use verdict::Verdict;
+pub use verdict::{Conflict, Corner, Crossing, Pair, Refusal};

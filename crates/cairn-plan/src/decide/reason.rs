@@ -1,7 +1,7 @@
 //! Chooses, of the reasons why no IC-optimal order exists, one that shows two steps. Knows nothing of how they are found.
 
-use super::chain::Solved;
 use super::pair;
+use super::solved::Solved;
 use super::split_pair::{self, Part};
 use super::verdict::{Conflict, Refusal};
 use cairn_dag::TaskId;
@@ -20,7 +20,7 @@ impl Solved {
             self.look_for_pair(&mut refusal, start, work);
         });
         let (size, own) = match &refusal {
-            Refusal::Crossing { .. } => return refusal,
+            Refusal::Crossing(_) => return refusal,
             _ if refusal.shows_two_sets() => return refusal,
             Refusal::Component { tasks, .. } => (tasks.len(), Some(self.class[self.named(tasks)])),
             Refusal::Sum { from, to, .. } => (to - from, None),
@@ -45,7 +45,7 @@ impl Solved {
     /// Looks for two steps that conflict, in the component or in the interval that refuses.
     fn look_for_pair(&self, refusal: &mut Refusal, start: &[usize], work: &mut Work<'_>) {
         match refusal {
-            Refusal::Crossing { .. } => {}
+            Refusal::Crossing(_) => {}
             Refusal::Component {
                 tasks, conflict, ..
             } => {

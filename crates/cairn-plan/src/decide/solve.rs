@@ -70,7 +70,12 @@ impl Effort {
 ///
 /// `known` starts from a valid bound (the chord for a component of a hull interval) and an order that respects the
 /// gates: what is kept when nothing better is found.
-pub fn solve(component: &Component, known: &mut Knowledge, effort: &Effort, work: &mut Work<'_>) {
+pub(super) fn solve(
+    component: &Component,
+    known: &mut Knowledge,
+    effort: &Effort,
+    work: &mut Work<'_>,
+) {
     let large = component.nodes() * component.rewards() > 40_000;
     let first = MacroStates {
         beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),

@@ -4,7 +4,7 @@ use cairn_dag::TaskId;
 
 /// What is proved of a dag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The order attains the largest possible number of eligible tasks at every step.
     Optimal,
     /// No order does, for this reason.
@@ -47,20 +47,7 @@ pub enum Refusal {
     /// The sets executed at one vertex, or at two, are the only best ones of their sizes, and some set at another step
     /// gains more than any that contains the one `before` and lies in the one `after`. Both are there only where
     /// neither was shown to be enough.
-    Crossing {
-        /// A vertex before the step.
-        before: Option<Corner>,
-        /// A vertex after the step.
-        after: Option<Corner>,
-        /// The other step.
-        step: usize,
-        /// What the real set at that step gains.
-        gain: u32,
-        /// The set itself, where it was found as one.
-        set: Option<Vec<TaskId>>,
-        /// No set of `step` tasks between the vertices gains more.
-        inside: u32,
-    },
+    Crossing(Crossing),
 }
 
 impl Refusal {
@@ -70,9 +57,26 @@ impl Refusal {
             Refusal::Component { conflict, .. } | Refusal::Sum { conflict, .. } => {
                 matches!(conflict, Conflict::Pair(_))
             }
-            Refusal::Crossing { set, .. } => set.is_some(),
+            Refusal::Crossing(crossing) => crossing.set.is_some(),
         }
     }
+}
+
+/// A set in whose way one vertex is, or two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// A vertex before the step.
+    pub before: Option<Corner>,
+    /// A vertex after the step.
+    pub after: Option<Corner>,
+    /// The other step.
+    pub step: usize,
+    /// What the real set at that step gains.
+    pub gain: u32,
+    /// The set itself, where it was found as one.
+    pub set: Option<Vec<TaskId>>,
+    /// No set of `step` tasks between the vertices gains more.
+    pub inside: u32,
 }
 
 /// A strict vertex of the hull.

@@ -1,14 +1,15 @@
 //! Bounds and witnesses across intervals: neighbouring intervals are thrown together where a gap is left.
 //! Knows solved components and the forest, not how verdicts are reached.
 
-use super::chain::{Chain, Solved, entries};
 use super::component::{Component, NONE, components};
 use super::convolution::{convolve, signed};
 use super::cutset::Cutset;
 use super::forest::{Forest, Part};
 use super::frontier::Frontier;
+use super::intervals::Chain;
 use super::knowledge::{Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
+use super::solved::Solved;
 use super::witness::{Witnesses, note_prefixes};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
@@ -146,7 +147,7 @@ impl<'a> Windows<'a> {
             .map(|(placed, &class)| Part {
                 upper: &self.upper[class],
                 tasks: &placed.tasks,
-                entries: entries(&placed.component, &placed.tasks),
+                entries: placed.entries(),
                 interval: placed.interval,
             })
             .collect()
@@ -213,7 +214,7 @@ impl<'a> Windows<'a> {
                     profile
                 })?;
                 Some(WindowPart {
-                    entries: entries(&placed.component, &placed.tasks),
+                    entries: placed.entries(),
                     tasks: placed.tasks,
                     profile,
                 })

@@ -17,9 +17,9 @@ use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::cap::{self, Capped};
-use cairn_plan::decide::{Conflict, Corner, Refusal};
 use cairn_plan::{
-    CertificateError, Evidence, Plan, Search, Ties, Weights, Word, break_ties, foresee, policy,
+    CertificateError, Conflict, Corner, Crossing, Evidence, Plan, Refusal, Search, Ties, Weights,
+    Word, break_ties, foresee, policy,
 };
 use cairn_theory::profile::{area, profile};
 use rayon::prelude::*;
@@ -663,14 +663,14 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         }) => {
             json!({ "by": "merge", "from": from, "to": to, "step": step, "pair": pair(conflict) })
         }
-        Evidence::Refusal(Refusal::Crossing {
+        Evidence::Refusal(Refusal::Crossing(Crossing {
             before,
             after,
             step,
             gain,
             set,
             inside,
-        }) => {
+        })) => {
             let corner = |c: &Corner| json!({ "step": c.step, "set": names(&c.set) });
             let first = before.as_ref().or(after.as_ref());
             let takes_both = before.is_some() && after.is_some();
@@ -763,7 +763,7 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
         ("open", _) => {
             "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
         }
-        (_, Evidence::Refusal(crossing @ Refusal::Crossing { .. })) => format!(
+        (_, Evidence::Refusal(Refusal::Crossing(crossing))) => format!(
             "no IC-optimal order exists, {how}:\n{}",
             crossing_words(crossing, list)
         ),
@@ -803,19 +803,16 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
     }
 }
 
-/// One or two sets that are in the way of another. Empty for other reasons.
-fn crossing_words(refusal: &Refusal, list: impl Fn(&[TaskId]) -> String) -> String {
-    let Refusal::Crossing {
+/// One or two sets that are in the way of another.
+fn crossing_words(crossing: &Crossing, list: impl Fn(&[TaskId]) -> String) -> String {
+    let Crossing {
         before,
         after,
         step,
         gain,
         set,
         inside,
-    } = refusal
-    else {
-        return String::new();
-    };
+    } = crossing;
     let witness = set.as_deref().unwrap_or_default();
     let corner = |c: &Corner| list(&apart(&c.set, witness));
     let (corners, which, seen) = match (before, after) {

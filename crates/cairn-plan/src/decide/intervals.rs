@@ -1,0 +1,219 @@
+//! The intervals of a chain one after the other: components merged into an order, their bounds added up, the first
+//! refusal. Knows solved components, not how they were solved.
+
+use super::convolution::{convolve, signed};
+use super::knowledge::Knowledge;
+use super::solved::Solved;
+use super::verdict::{Conflict, Corner, Crossing, Refusal};
+use super::witness::{self, Witnesses};
+use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
+use cairn_theory::merge::largest_merge;
+use std::collections::HashMap;
+
+/// A chain of sets of nonsinks through which every IC-optimal order passes, and a bound on all gains.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    /// By task: the interval in which it is executed, counted from 0; [`NONE`] for sinks.
+    pub(crate) interval: Vec<u32>,
+    /// By interval: whether it is an edge of the hull, so that its chord bounds what lies inside.
+    pub(crate) is_edge: Vec<bool>,
+    /// The most that any `t` nonsinks gain, t = 0..=nonsinks.
+    pub(crate) upper: Vec<u32>,
+    /// Topological orders, as the rank of each task: the best of them is followed where nothing better is found.
+    /// At least one.
+    pub(crate) ranks: Vec<Vec<u32>>,
+}
+
+/// The intervals one after the other: order, bounds inside them, and the first that refuses.
+pub(super) struct Intervals {
+    /// By interval: the nonsinks executed before it; one more at the end.
+    pub(super) start: Vec<usize>,
+    /// By interval: its tasks.
+    tasks: Vec<Vec<TaskId>>,
+    /// By interval: its components.
+    parts: Vec<Vec<usize>>,
+    /// By interval: what is gained before it.
+    base: Vec<u32>,
+    /// The most that `t` nonsinks gain on the way through the vertices.
+    inside: Vec<u32>,
+    pub(super) order: Vec<TaskId>,
+    pub(super) refusal: Option<Refusal>,
+}
+
+impl Intervals {
+    pub(super) fn new(
+        chain: &Chain,
+        solved: &Solved,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Intervals {
+        let count = chain.is_edge.len();
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut tasks: Vec<Vec<TaskId>> = vec![Vec::new(); count];
+        for (i, placed) in solved.placed.iter().enumerate() {
+            parts[placed.interval as usize].push(i);
+            tasks[placed.interval as usize].extend(&placed.tasks);
+        }
+        let mut intervals = Intervals {
+            start: vec![0],
+            tasks,
+            parts,
+            base: vec![0],
+            inside: vec![0],
+            order: Vec::new(),
+            refusal: None,
+        };
+        let mut work = Work::new(400_000_000, stop);
+        for j in 0..count {
+            intervals.append(j, solved, chain, &mut work);
+        }
+        intervals
+    }
+
+    /// Merges the components of interval `j`, bounds their sum, and notes the first refusal.
+    fn append(&mut self, j: usize, solved: &Solved, chain: &Chain, work: &mut Work<'_>) {
+        let (from, base) = (self.start[j], self.base[j]);
+        let parts = &self.parts[j];
+        let to = from + self.tasks[j].len();
+        let knowns: Vec<&Knowledge> = parts
+            .iter()
+            .map(|&i| &solved.known[solved.class[i]])
+            .collect();
+        let merged = merge(parts, &knowns, solved);
+        let mut taken = vec![0usize; parts.len()];
+        let mut gained = 0;
+        let mut reached = vec![0];
+        for &unit in &merged {
+            let (placed, known) = (&solved.placed[parts[unit as usize]], knowns[unit as usize]);
+            let k = &mut taken[unit as usize];
+            self.order.push(placed.tasks[known.order[*k] as usize]);
+            gained += known.profile[*k + 1] - known.profile[*k];
+            *k += 1;
+            reached.push(gained);
+        }
+        let sum = sum_of(parts, solved, |known| &known.upper, work);
+        // Without the sum, what bounds everything bounds the inside too.
+        let inside = |t: usize| {
+            let all = chain.upper[from + t];
+            sum.as_ref().map_or(all, |s| all.min(base + s[t] as u32))
+        };
+        self.inside.extend((1..reached.len()).map(inside));
+        if self.refusal.is_none() {
+            self.refusal = refuses(parts, &knowns, solved, from, to).or_else(|| {
+                let all_admit = knowns.iter().all(|k| k.admits == Some(true));
+                let sum = sum.as_ref().filter(|_| all_admit)?;
+                let step = (0..reached.len()).find(|&t| reached[t] as i32 != sum[t])?;
+                Some(Refusal::Sum {
+                    from,
+                    to,
+                    step: from + step,
+                    conflict: Conflict::Unknown,
+                })
+            });
+        }
+        self.start.push(to);
+        self.base.push(base + gained);
+    }
+
+    /// Real sets inside the intervals, and some that leave the chain.
+    pub(super) fn look_for_witnesses(
+        &self,
+        dag: &Dag,
+        solved: &Solved,
+        found: &mut Witnesses,
+        work: &mut Work<'_>,
+    ) {
+        self.note_inside(solved, found, work);
+        witness::greedy(dag, &self.tasks, found, work);
+        found.settle();
+    }
+
+    /// Real sets inside the intervals.
+    fn note_inside(&self, solved: &Solved, found: &mut Witnesses, work: &mut Work<'_>) {
+        for (j, parts) in self.parts.iter().enumerate() {
+            if let Some(sum) = sum_of(parts, solved, |known| &known.lower, work) {
+                for (t, &gain) in sum.iter().enumerate() {
+                    found.note(self.start[j] + t, self.base[j] + gain as u32);
+                }
+            }
+        }
+    }
+
+    /// A witness above what the vertices around it allow; of two vertices perhaps one is enough.
+    pub(super) fn crossing(&self, found: &Witnesses) -> Option<Crossing> {
+        let crosses = |t: &usize| found.gain(*t) > self.inside[*t];
+        let all = (0..self.inside.len()).filter(crosses);
+        // Prefer one whose set can be shown.
+        let step = all.min_by_key(|&t| (found.set(t).is_none(), t))?;
+        let j = self.start.partition_point(|&s| s <= step) - 1;
+        // The empty set and the full one are in nobody's way.
+        let corner = |at: usize| {
+            (0 < at && at + 1 < self.start.len()).then(|| Corner {
+                step: self.start[at],
+                set: self.tasks[..at].concat(),
+            })
+        };
+        Some(Crossing {
+            before: corner(j),
+            after: corner(j + 1),
+            step,
+            gain: found.gain(step),
+            set: found.set(step).map(<[TaskId]>::to_vec),
+            inside: self.inside[step],
+        })
+    }
+}
+
+fn merge(parts: &[usize], knowns: &[&Knowledge], solved: &Solved) -> Vec<u32> {
+    let mut profiles: Vec<&[u32]> = Vec::new();
+    let mut number: HashMap<usize, u32> = HashMap::new();
+    let units: Vec<u32> = (parts.iter().zip(knowns))
+        .map(|(&i, known)| {
+            *number.entry(solved.class[i]).or_insert_with(|| {
+                profiles.push(&known.profile);
+                profiles.len() as u32 - 1
+            })
+        })
+        .collect();
+    largest_merge(&profiles, &units)
+}
+
+fn refuses(
+    parts: &[usize],
+    knowns: &[&Knowledge],
+    solved: &Solved,
+    from: usize,
+    to: usize,
+) -> Option<Refusal> {
+    let refusing = knowns.iter().position(|k| k.admits == Some(false))?;
+    Some(solved.refusal_of(parts[refusing], from, to))
+}
+
+/// The (max,+) convolution over the components of one interval, equal ones by repeated doubling.
+fn sum_of(
+    parts: &[usize],
+    solved: &Solved,
+    profile: impl Fn(&Knowledge) -> &Vec<u32>,
+    work: &mut Work<'_>,
+) -> Option<Vec<i32>> {
+    let mut classes: Vec<usize> = parts.iter().map(|&i| solved.class[i]).collect();
+    classes.sort_unstable();
+    let mut sum = vec![0];
+    for run in classes.chunk_by(|a, b| a == b) {
+        let mut power = signed(profile(&solved.known[run[0]]));
+        let mut left = run.len();
+        while left > 0 {
+            if !work.spend((sum.len() as u64 + power.len() as u64) * power.len() as u64 / 8) {
+                return None;
+            }
+            if left % 2 == 1 {
+                sum = convolve(&sum, &power);
+            }
+            left /= 2;
+            if left > 0 {
+                power = convolve(&power, &power);
+            }
+        }
+    }
+    Some(sum)
+}
