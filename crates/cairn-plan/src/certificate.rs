@@ -115,9 +115,9 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
         .collect();
     let profile: Vec<u64> = plan.profile.iter().map(|&e| u64::from(e)).collect();
     let verdict = match plan.word {
-        _ if bound == profile => "optimal",
-        Word::NoneExists => "none-exists",
-        Word::Optimal | Word::Open => "open",
+        _ if bound == profile => written::Verdict::Optimal,
+        Word::NoneExists => written::Verdict::NoneExists,
+        Word::Optimal | Word::Open => written::Verdict::Open,
     };
     let blocks = match plan.evidence {
         Evidence::Linearization { .. } | Evidence::Merge { .. } => {
@@ -133,7 +133,8 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
             arcs: 0,
             hash: String::new(),
         },
-        verdict: verdict.to_owned(),
+        refusal: (verdict == written::Verdict::NoneExists).then(|| refusal(flow, plan)),
+        verdict,
         order: Vec::new(),
         profile,
         bound,
@@ -142,7 +143,6 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
             blocks,
             search: search.filter(|s| !s.bounds.is_empty()),
         },
-        refusal: (verdict == "none-exists").then(|| refusal(flow, plan)),
     }
 }
 

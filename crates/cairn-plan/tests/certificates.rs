@@ -3,7 +3,7 @@
 use cairn_dag::{Dag, Family, FamilyOptions, Flow};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
 use cairn_plan::{CertificateError, Limits, certificate, foresee, plan};
-use cairn_verify::{Accepted, Certificate, parse, verify};
+use cairn_verify::{Accepted, Certificate, Verdict, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn accept(flow: &Flow) -> (Certificate, Accepted) {
     let foreseen = foresee(flow, &plan);
     let is_about_verdict = |claim: &String| claim.contains("IC-optimal");
     let is_verdict_proved =
-        certificate.verdict != "open" && !accepted.asserted.iter().any(is_about_verdict);
+        certificate.verdict != Verdict::Open && !accepted.asserted.iter().any(is_about_verdict);
     assert!(is_verdict_proved || !foreseen.verdict, "{accepted:?}");
     let proved = accepted.proved.iter().find_map(|claim| {
         let steps = claim.strip_prefix("the bound at ")?;
@@ -33,7 +33,7 @@ fn accept(flow: &Flow) -> (Certificate, Accepted) {
     assert!(steps <= proved.unwrap(), "{steps}: {accepted:?}");
     if accepted.asserted.is_empty() && flow.dag().len() < 1000 {
         // Where everything is proved in little time, that is foreseen.
-        assert!(foreseen.verdict || certificate.verdict == "open");
+        assert!(foreseen.verdict || certificate.verdict == Verdict::Open);
         assert_eq!(steps, certificate.bound.len());
     }
     (certificate, accepted)
@@ -119,7 +119,7 @@ fn no_certificate_is_half() {
 fn families_are_accepted() {
     for (name, args) in FAMILIES {
         let (certificate, accepted) = accept(&family(name, args));
-        assert_eq!(certificate.verdict, "optimal", "{name}");
+        assert_eq!(certificate.verdict, Verdict::Optimal, "{name}");
         assert!(
             accepted.asserted.is_empty(),
             "{name}: {:?}",
@@ -133,7 +133,7 @@ fn families_are_accepted() {
 fn airsn_is_proved_throughout() {
     for width in ["1", "30", "250"] {
         let (certificate, accepted) = accept(&family("airsn", &[width]));
-        assert_eq!(certificate.verdict, "optimal");
+        assert_eq!(certificate.verdict, Verdict::Optimal);
         assert!(accepted.asserted.is_empty(), "{:?}", accepted.asserted);
     }
 }
@@ -142,7 +142,7 @@ fn airsn_is_proved_throughout() {
 #[test]
 fn what_is_only_asserted_is_said() {
     let (certificate, accepted) = accept(&family("layered", &["12", "30", "3"]));
-    assert_ne!(certificate.verdict, "optimal");
+    assert_ne!(certificate.verdict, Verdict::Optimal);
     assert!(
         accepted.asserted[0].starts_with("the bound at "),
         "{:?}",
@@ -295,12 +295,12 @@ fn is_true(dag: &Dag, certificate: &Certificate) -> bool {
     best.iter()
         .zip(&certificate.bound)
         .all(|(&b, &c)| u64::from(b) <= c)
-        && match certificate.verdict.as_str() {
-            "optimal" => best
+        && match certificate.verdict {
+            Verdict::Optimal => best
                 .iter()
                 .zip(&certificate.profile)
                 .all(|(&b, &p)| u64::from(b) == p),
-            "none-exists" => !admits,
+            Verdict::NoneExists => !admits,
             _ => true,
         }
 }

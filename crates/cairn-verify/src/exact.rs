@@ -95,8 +95,8 @@ impl Solver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::exact_sum;
     use crate::parts::parts;
-    use crate::refusal::exact_sum;
     use cairn_oracle::{any_dag, best_profile};
     use proptest::prelude::*;
 

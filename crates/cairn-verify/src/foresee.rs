@@ -1,12 +1,12 @@
 //! What [`verify`](crate::verify) will prove of a plan, told before a certificate is written. Knows the planner's hull from
 //! the planner, who can prove it by flows whenever asked; all else is looked at just as a certificate would be.
 
-use crate::check::{Count, check_blocks, lower_by_parts, without};
+use crate::bound::lower_by_parts;
 use crate::exact::Solver;
-use crate::format::{Certificate, Refusal};
+use crate::format::{Certificate, Refusal, Verdict};
+use crate::ground::Ground;
 use crate::hull::Hull;
-use crate::parts::parts;
-use crate::refusal::{self, Ground, Outcome};
+use crate::{blocks, refusal};
 use cairn_dag::{Flow, TaskId};
 
 /// The hull of a dag, as [`Certificate`]s prove it.
@@ -38,15 +38,11 @@ pub fn foresee(
     claims: &Certificate,
     hull: Option<Corners>,
 ) -> Foreseen {
-    let dag = flow.dag();
     let bound = &claims.bound;
     let mut solver = Solver::for_foresight();
     let by_blocks = claims.evidence.blocks.as_ref().is_some_and(|blocks| {
-        let relaxed = without(dag, order, &blocks.left_out);
-        let checked = relaxed.and_then(|relaxed| {
-            check_blocks(&relaxed, order, blocks, &claims.profile, &mut solver)
-        });
-        matches!(checked, Ok(Outcome::Proved(_)))
+        blocks::check(flow.dag(), order, blocks, &claims.profile, &mut solver)
+            .is_ok_and(|outcome| outcome.is_proved())
     });
     if by_blocks && solver.is_as_with_all_effort() {
         return Foreseen {
@@ -66,21 +62,13 @@ pub fn foresee(
         // Needed to find real sets, which refute: not asked here.
         piece: Vec::new(),
     };
-    let count = Count::new(dag);
-    let mut best: Vec<u64> = (0..bound.len())
-        .map(|t| count.eligible(t, hull.at(t as u64)))
-        .collect();
+    let ground = Ground::new(flow, &hull);
+    let mut best = ground.by_hull();
     let reached = |best: &[u64]| best.iter().zip(bound).map(|(a, b)| a <= b).collect();
     let by_hull: Vec<bool> = reached(&best);
-    let ground = Ground {
-        flow,
-        inside: &parts(dag, &hull.interval, true),
-        whole: &parts(dag, &vec![0; dag.len()], true),
-        hull: &hull,
-    };
     if best != *bound {
         solver.next_question();
-        lower_by_parts(&mut best, bound, &ground, &count, &mut solver);
+        lower_by_parts(&mut best, bound, &ground, &mut solver);
     }
     let steps = match solver.is_as_with_all_effort() {
         true => reached(&best),
@@ -96,9 +84,9 @@ pub fn foresee(
                 }
                 _ => refusal::reason(&ground, refusal, &mut solver),
             };
-            matches!(outcome, Ok(Outcome::Proved(_))) && solver.is_as_with_all_effort()
+            outcome.is_ok_and(|o| o.is_proved()) && solver.is_as_with_all_effort()
         }
-        None => claims.verdict == "optimal" && steps.iter().all(|&is| is),
+        None => claims.verdict == Verdict::Optimal && steps.iter().all(|&is| is),
     };
     Foreseen { verdict, steps }
 }

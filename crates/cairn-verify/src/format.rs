@@ -15,8 +15,8 @@ pub struct Certificate {
     pub version: u32,
     /// Which dag it is about.
     pub dag: Fingerprint,
-    /// `optimal`, `none-exists` or `open`.
-    pub verdict: String,
+    /// How good the order is said to be.
+    pub verdict: Verdict,
     /// All tasks by name, each after its parents.
     pub order: Vec<String>,
     /// Eligible tasks after t = 0..=n steps of the order.
@@ -28,6 +28,48 @@ pub struct Certificate {
     /// Why no IC-optimal order exists, if that is the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
+}
+
+/// How good an order is said to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Verdict {
+    /// `optimal`: no order has more eligible tasks at any step.
+    Optimal,
+    /// `none-exists`: no order is best at every step.
+    NoneExists,
+    /// `open`: nothing is said.
+    Open,
+    /// Another word, which is true of nothing.
+    Unknown(String),
+}
+
+impl From<String> for Verdict {
+    fn from(word: String) -> Verdict {
+        match word.as_str() {
+            "optimal" => Verdict::Optimal,
+            "none-exists" => Verdict::NoneExists,
+            "open" => Verdict::Open,
+            _ => Verdict::Unknown(word),
+        }
+    }
+}
+
+impl From<Verdict> for String {
+    fn from(verdict: Verdict) -> String {
+        verdict.to_string()
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Verdict::Optimal => "optimal",
+            Verdict::NoneExists => "none-exists",
+            Verdict::Open => "open",
+            Verdict::Unknown(word) => word,
+        })
+    }
 }
 
 /// Size and hash of a dag; see [`crate::fingerprint()`].

@@ -1,6 +1,7 @@
 //! The hull: checks the flow of each piece. Knows nothing of how flows are found.
 
 use crate::format::Piece;
+use crate::rejected::Rejected;
 use cairn_dag::{Dag, TaskId};
 
 const NOWHERE: u32 = u32::MAX;
@@ -53,18 +54,16 @@ pub(crate) fn along(rise: u64, x: u64, run: u64) -> u64 {
 /// Where the price falls strictly from one piece to the next, take a price between the two: equality is only
 /// possible for the ideal that contains all tasks of the pieces before and none of those after. So it is the only
 /// best one of its size, and every IC-optimal order passes through it.
-pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hull, String> {
+pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hull, Rejected> {
     let mut executed_in = vec![NOWHERE; dag.len()];
     let mut eligible_in = vec![NOWHERE; dag.len()];
     for (i, piece) in pieces.iter().enumerate() {
         if piece.cost != piece.executed.len() as u64 || piece.reward != piece.eligible.len() as u64
         {
-            return Err(format!(
-                "hull piece {i}: cost and reward are not the numbers of its tasks"
-            ));
+            return Err(Rejected::PieceMiscounted(i));
         }
         if piece.cost == 0 {
-            return Err(format!("hull piece {i} executes nothing"));
+            return Err(Rejected::PieceEmpty(i));
         }
         let i = i as u32;
         place(order, &piece.executed, i, &mut executed_in, |t| {
@@ -78,13 +77,13 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
         if (executed_in[task.index()] == NOWHERE) != dag.is_sink(task)
             || (eligible_in[task.index()] == NOWHERE) != dag.is_source(task)
         {
-            return Err("a task is in no piece of the hull".to_owned());
+            return Err(Rejected::TaskInNoPiece);
         }
         let is_late = |&p: &TaskId| executed_in[p.index()] > eligible_in[task.index()];
         let is_early =
             !dag.is_source(task) && executed_in[task.index()] < eligible_in[task.index()];
         if is_early || dag.parents(task).iter().any(is_late) {
-            return Err("the pieces of the hull are no nested ideals".to_owned());
+            return Err(Rejected::PiecesNotNested);
         }
     }
     check_flows(dag, order, pieces, &executed_in, &eligible_in)?;
@@ -96,7 +95,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
         cost += piece.cost;
         reward += piece.reward;
         match pieces.get(i + 1).map(|next| falls(piece, next)) {
-            Some(false) => return Err(format!("the price rises after hull piece {i}")),
+            Some(false) => return Err(Rejected::PriceRises(i)),
             Some(true) if !is_equal(piece, &pieces[i + 1]) => corners.push((cost, reward)),
             Some(true) => {}
             None => corners.push((cost, reward)),
@@ -117,16 +116,12 @@ fn place(
     piece: u32,
     place_of: &mut [u32],
     belongs: impl Fn(TaskId) -> bool,
-) -> Result<(), String> {
+) -> Result<(), Rejected> {
     for &number in listed {
         let task = order.get(number as usize).copied();
         match task.filter(|&t| belongs(t) && place_of[t.index()] == NOWHERE) {
             Some(task) => place_of[task.index()] = piece,
-            None => {
-                return Err(format!(
-                    "hull piece {piece} lists {number}: no such task, or in another piece, or it cannot be there"
-                ));
-            }
+            None => return Err(Rejected::PieceMislists(piece, number)),
         }
     }
     Ok(())
@@ -138,7 +133,7 @@ fn check_flows(
     pieces: &[Piece],
     executed_in: &[u32],
     eligible_in: &[u32],
-) -> Result<(), String> {
+) -> Result<(), Rejected> {
     // u128: a sum of fewer than 2^64 amounts below 2^64 cannot overflow.
     let mut handed = vec![0u128; dag.len()]; // by in(v), to its parents
     let mut received = vec![0u128; dag.len()]; // by out(v), from its children
@@ -146,14 +141,12 @@ fn check_flows(
         for &(parent, child, amount) in &piece.flows {
             let task = |number: u32| order.get(number as usize).copied();
             let (Some(p), Some(c)) = (task(parent), task(child)) else {
-                return Err(format!("hull piece {i}: a flow names no task"));
+                return Err(Rejected::FlowNamesNoTask(i));
             };
             let is_inside =
                 executed_in[p.index()] == i as u32 && eligible_in[c.index()] == i as u32;
             if amount == 0 || !is_inside || !dag.has_arc(p, c) {
-                return Err(format!(
-                    "hull piece {i}: the flow ({parent}, {child}, {amount}) is not along an arc of the piece"
-                ));
+                return Err(Rejected::FlowOffArc(i, parent, child, amount));
             }
             handed[c.index()] += u128::from(amount);
             received[p.index()] += u128::from(amount);
@@ -164,20 +157,16 @@ fn check_flows(
         let price = |i: u32| pieces.get(i as usize).map_or(0, |p| u128::from(p.reward));
         // What out(v) hands on to in(v); nothing leaves the piece.
         let Some(on) = received[v].checked_sub(price(executed)) else {
-            return Err(format!(
-                "hull piece {executed}: a task receives too little flow"
-            ));
+            return Err(Rejected::FlowTooSmall(executed));
         };
         if on > 0 && executed != eligible {
-            return Err(format!("hull piece {executed}: flow leaves the piece"));
+            return Err(Rejected::FlowLeaves(executed));
         }
         let brought = pieces
             .get(eligible as usize)
             .map_or(0, |p| u128::from(p.cost));
         if handed[v] != brought + on {
-            return Err(format!(
-                "hull piece {eligible}: flow is lost or made at a task"
-            ));
+            return Err(Rejected::FlowUneven(eligible));
         }
     }
     Ok(())

@@ -12,10 +12,14 @@
 //! - `parts`: relaxed and exact sub-problems, independent of each other, whose best gains add up to bounds;
 //! - `exact`: the best gain of one part, by `eliminate` or over `closures`;
 //! - `real`: sets that can be executed, found quickly: no bound may lie below them;
-//! - `refusal`: why no IC-optimal order exists;
-//! - `check`: puts them together;
+//! - `order`, `bound`, `blocks`, `refusal`: the sections of a certificate, each checked;
+//! - `check`: puts them together, section by section;
+//! - `rejected`: every way in which a certificate can be wrong, in words;
 //! - `foresee`: tells a planner beforehand what will be proved.
 
+mod accepted;
+mod blocks;
+mod bound;
 mod check;
 mod closures;
 mod eliminate;
@@ -23,19 +27,26 @@ mod exact;
 mod fingerprint;
 mod foresee;
 mod format;
+mod ground;
 mod hull;
+mod order;
 mod parts;
 mod real;
 mod refusal;
+mod rejected;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words;
 
-pub use check::{Accepted, Rejected, verify};
+pub use accepted::Accepted;
+pub use check::verify;
 pub use fingerprint::fingerprint;
 pub use foresee::{Corners, Foreseen, foresee};
 pub use format::{
-    Blocks, Certificate, Corner, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Witness,
-    parse,
+    Blocks, Certificate, Corner, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Verdict,
+    Witness, parse,
 };
+pub use rejected::Rejected;

@@ -1,28 +1,14 @@
 //! Why no IC-optimal order exists: checks the reason. Knows nothing of how it was found.
 
+use crate::accepted::Outcome;
 use crate::exact::{LONGEST_LOOK, Solver};
 use crate::format::{Corner, Refusal, Witness};
-use crate::hull::{Hull, along};
+use crate::ground::{Ground, exact_sum, upper};
+use crate::hull::Hull;
 use crate::parts::{Effort, Placed, parts, sum};
+use crate::rejected::Rejected;
 use cairn_dag::{Dag, Flow, TaskId};
 use std::collections::BTreeSet;
-
-/// How a claim came out: proved here, or not disproved and believed by others.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    Proved(String),
-    Asserted(String),
-}
-
-/// What a reason is checked against.
-pub(crate) struct Ground<'a> {
-    pub(crate) flow: &'a Flow,
-    pub(crate) hull: &'a Hull,
-    /// The parts of the intervals between corners of the hull.
-    pub(crate) inside: &'a [Placed],
-    /// The parts of the whole dag.
-    pub(crate) whole: &'a [Placed],
-}
 
 /// Checks that no IC-optimal order exists, and the reason given for it: the first outcome is about the verdict, a second
 /// about a reason that could be neither proved nor disproved where the verdict could.
@@ -33,12 +19,12 @@ pub(crate) fn check(
     ground: &Ground<'_>,
     refusal: &Refusal,
     solver: &mut Solver,
-) -> Result<(Outcome, Option<Outcome>), String> {
+) -> Result<(Outcome, Option<Outcome>), Rejected> {
     let outcome = reason(ground, refusal, solver)?;
     let whole: Vec<&Placed> = ground.whole.iter().collect();
     let none = |what: &str| format!("no IC-optimal order exists: {what}");
     match (admits(&whole, solver), outcome) {
-        (Some(true), _) => Err("the dag does admit an IC-optimal order".to_owned()),
+        (Some(true), _) => Err(Rejected::Admits),
         (_, Outcome::Proved(what)) => Ok((Outcome::Proved(none(&what)), None)),
         (None, Outcome::Asserted(what)) => Ok((Outcome::Asserted(none(&what)), None)),
         (Some(false), Outcome::Asserted(what)) => {
@@ -56,7 +42,7 @@ pub(crate) fn reason(
     ground: &Ground<'_>,
     refusal: &Refusal,
     solver: &mut Solver,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, Rejected> {
     Ok(match refusal {
         Refusal::Crossing {
             vertex,
@@ -86,23 +72,23 @@ pub(crate) fn reason(
         }
         Refusal::Sum { from, to } => {
             let interval = interval(ground.hull, *from, *to)?;
-            let parts: Vec<&Placed> = of_interval(ground.inside, interval).collect();
-            let what = format!(
-                "{} independent parts between steps {from} and {to}",
-                parts.len()
-            );
-            match admits(&parts, solver) {
-                Some(true) => return Err(format!("the {what} do admit an IC-optimal order")),
-                Some(false) => Outcome::Proved(format!("the {what} admit no IC-optimal order")),
-                None => Outcome::Asserted(format!("the {what} admit no IC-optimal order")),
+            let parts: Vec<&Placed> = of_interval(&ground.inside, interval).collect();
+            let count = parts.len();
+            let admits = admits(&parts, solver);
+            if admits == Some(true) {
+                return Err(Rejected::PartsAdmit(count, *from, *to));
             }
+            let what = format!(
+                "the {count} independent parts between steps {from} and {to} admit no IC-optimal order"
+            );
+            Outcome::new(admits.is_some(), what)
         }
         Refusal::Asserted { reason } => Outcome::Asserted(reason.clone()),
     })
 }
 
 /// The size and the gain of the set that a reason shows beside those of the hull.
-pub(crate) fn set_shown(flow: &Flow, refusal: &Refusal) -> Result<Option<(usize, u64)>, String> {
+pub(crate) fn set_shown(flow: &Flow, refusal: &Refusal) -> Result<Option<(usize, u64)>, Rejected> {
     let Refusal::Crossing {
         step,
         witness: Some(witness),
@@ -112,20 +98,18 @@ pub(crate) fn set_shown(flow: &Flow, refusal: &Refusal) -> Result<Option<(usize,
         return Ok(None);
     };
     let set = named(flow, &witness.set)?;
-    let gain =
-        gain_of_ideal(flow.dag(), &set).ok_or("the witness is no set that can be executed")?;
+    let gain = gain_of_ideal(flow.dag(), &set).ok_or(Rejected::WitnessNoIdeal)?;
     if gain != witness.gain || set.len() as u64 != *step {
-        return Err("the witness has another size or gain than claimed".to_owned());
+        return Err(Rejected::WitnessMiscounted);
     }
     Ok(Some((set.len(), gain)))
 }
 
 /// The number of the interval between these two corners.
-fn interval(hull: &Hull, from: u64, to: u64) -> Result<u32, String> {
+fn interval(hull: &Hull, from: u64, to: u64) -> Result<u32, Rejected> {
     let ends = |w: &[(u64, u64)]| w[0].0 == from && w[1].0 == to;
     let found = hull.corners.windows(2).position(ends);
-    (found.map(|j| j as u32))
-        .ok_or_else(|| format!("{from} and {to} are no neighbouring corners of the hull"))
+    (found.map(|j| j as u32)).ok_or(Rejected::CornersNotNeighbours(from, to))
 }
 
 fn of_interval(parts: &[Placed], interval: u32) -> impl Iterator<Item = &Placed> {
@@ -147,7 +131,7 @@ impl Between {
         (vertex, vertex_set): (u64, &[String]),
         other: Option<&Corner>,
         step: u64,
-    ) -> Result<Between, String> {
+    ) -> Result<Between, Rejected> {
         let corners = &ground.hull.corners;
         let last = corners.len() - 1;
         let (mut from, mut to) = (0, last);
@@ -158,11 +142,7 @@ impl Between {
             match (vertex < step && step <= corners[last].0, step < vertex) {
                 (true, _) if from == 0 && at > 0 => from = at,
                 (_, true) if to == last && at < last => to = at,
-                _ => {
-                    return Err(format!(
-                        "the corner at step {vertex} is not in the way of step {step}"
-                    ));
-                }
+                _ => return Err(Rejected::CornerNotInTheWay(vertex, step)),
             }
         }
         let (a, b) = (corners[from].0, corners[to].0);
@@ -179,14 +159,12 @@ impl Between {
 }
 
 /// The number of the hull's corner of this size, if this is its set.
-fn corner(ground: &Ground<'_>, vertex: u64, set: &[String]) -> Result<usize, String> {
+fn corner(ground: &Ground<'_>, vertex: u64, set: &[String]) -> Result<usize, Rejected> {
     let at = (ground.hull.corners.iter().position(|c| c.0 == vertex))
-        .ok_or_else(|| format!("the hull has no corner at step {vertex}"))?;
+        .ok_or(Rejected::NoCorner(vertex))?;
     match named(ground.flow, set)? == set_at(ground, at) {
         true => Ok(at),
-        false => Err(format!(
-            "the set given is not the one at the hull's corner {vertex}"
-        )),
+        false => Err(Rejected::OtherCornerSet(vertex)),
     }
 }
 
@@ -207,7 +185,7 @@ fn crossing(
     step: u64,
     witness: Option<&Witness>,
     solver: &mut Solver,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, Rejected> {
     let is_full = between.to + 1 == ground.hull.corners.len();
     let is_between = |set: BTreeSet<TaskId>| {
         set.is_superset(&set_at(ground, between.from))
@@ -216,13 +194,10 @@ fn crossing(
     if let Some(witness) = witness
         && is_between(named(ground.flow, &witness.set)?)
     {
-        return Err(format!(
-            "the witness is itself a set {}: {PLAN_AGAIN}",
-            between.sets
-        ));
+        return Err(Rejected::WitnessNotInTheWay(between.sets.clone()));
     }
     let best = (witness.map(|w| w.gain))
-        .or_else(|| exact_sum(ground.whole, solver).map(|best| best[step as usize]));
+        .or_else(|| exact_sum(&ground.whole, solver).map(|best| best[step as usize]));
     let from = ground.hull.corners[between.from];
     let left = (step - from.0) as usize;
     let is_below = |gains: &[u64]| best.is_some_and(|best| best > from.1 + gains[left]);
@@ -233,7 +208,7 @@ fn crossing(
         .filter(|p| within.contains(&p.group))
         .collect();
     let size: usize = apart.iter().map(|p| p.tasks.len()).sum();
-    if let Some((gains, _)) = upper(ground.hull, &apart, solver)
+    if let Some(gains) = upper(ground.hull, &apart, solver)
         && is_below(&gains)
     {
         return Ok(Outcome::Proved(claim));
@@ -244,10 +219,7 @@ fn crossing(
     let together: Vec<Placed> = together.into_iter().filter(|p| p.group == 1).collect();
     match exact_sum(&together, solver) {
         Some(gains) if is_below(&gains) => Ok(Outcome::Proved(claim)),
-        Some(_) if best.is_some() => Err(format!(
-            "a set of {step} tasks {} gains as much as the witness: {PLAN_AGAIN}",
-            between.sets
-        )),
+        Some(_) if best.is_some() => Err(Rejected::SetInTheWay(step, between.sets.clone())),
         _ => Ok(Outcome::Asserted(format!(
             "{claim} ({size} tasks in {} parts)",
             together.len()
@@ -255,40 +227,37 @@ fn crossing(
     }
 }
 
-/// What to do with a certificate that names the wrong corner: planners once did.
-const PLAN_AGAIN: &str = "the reason names the wrong corner, plan again";
-
 fn component(
     ground: &Ground<'_>,
     interval: u32,
     tasks: &[String],
     how: &str,
     solver: &mut Solver,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, Rejected> {
     let set = named(ground.flow, tasks)?;
     let is_it = |p: &&Placed| p.tasks.len() == set.len() && p.tasks.iter().all(|t| set.contains(t));
-    let placed = (of_interval(ground.inside, interval).find(is_it))
-        .ok_or("the tasks of the component are no independent part of the interval")?;
+    let placed =
+        (of_interval(&ground.inside, interval).find(is_it)).ok_or(Rejected::NoComponent)?;
     let claim = format!(
         "a component of {} tasks admits no IC-optimal order",
         set.len()
     );
     match solver.admits(&placed.part) {
-        Some(true) => Err("the component does admit an IC-optimal order".to_owned()),
+        Some(true) => Err(Rejected::ComponentAdmits),
         Some(false) => Ok(Outcome::Proved(claim)),
         None => Ok(Outcome::Asserted(format!("{claim} ({how})"))),
     }
 }
 
 /// The tasks of these names, each named once.
-fn named(flow: &Flow, names: &[String]) -> Result<BTreeSet<TaskId>, String> {
+fn named(flow: &Flow, names: &[String]) -> Result<BTreeSet<TaskId>, Rejected> {
     let mut set = BTreeSet::new();
     for name in names {
         let task = flow
             .find(name)
-            .ok_or_else(|| format!("there is no task '{name}'"))?;
+            .ok_or_else(|| Rejected::NoTask(name.clone()))?;
         if !set.insert(task) {
-            return Err(format!("'{name}' is named twice in a set"));
+            return Err(Rejected::NamedTwice(name.clone()));
         }
     }
     Ok(set)
@@ -299,44 +268,6 @@ fn gain_of_ideal(dag: &Dag, set: &BTreeSet<TaskId>) -> Option<u64> {
     let is_ideal = set.iter().all(|&t| has_all(t));
     let gained = dag.tasks().filter(|&t| !dag.is_source(t) && has_all(t));
     is_ideal.then(|| gained.count() as u64)
-}
-
-/// The most that all these parts can gain together, for each number of tasks; `None` if that is too much to find out.
-pub(crate) fn exact_sum(parts: &[Placed], solver: &mut Solver) -> Option<Vec<u64>> {
-    let profile = |placed: &Placed| solver.profile(&placed.part);
-    let profiles: Vec<Vec<u64>> = parts.iter().map(profile).collect::<Option<_>>()?;
-    let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
-    sum(&lists, &mut solver.effort)
-}
-
-/// A bound on what these parts can gain together, each within one interval of the hull; and whether it is exact.
-pub(crate) fn upper(
-    hull: &Hull,
-    parts: &[&Placed],
-    solver: &mut Solver,
-) -> Option<(Vec<u64>, bool)> {
-    let mut is_exact = true;
-    let mut profiles = Vec::new();
-    for placed in parts {
-        profiles.push(solver.profile(&placed.part).unwrap_or_else(|| {
-            is_exact = false;
-            chord(hull, placed)
-        }));
-    }
-    let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
-    Some((sum(&lists, &mut solver.effort)?, is_exact))
-}
-
-/// The edge of the hull above the part's interval, as a bound for the part: together with all that comes before the
-/// interval, tasks of the part are an ideal, so they gain no more for each task than the whole interval does.
-fn chord(hull: &Hull, placed: &Placed) -> Vec<u64> {
-    let (from, to) = (
-        hull.corners[placed.group as usize],
-        hull.corners[placed.group as usize + 1],
-    );
-    let all = placed.part.rewards.len() as u64;
-    let share = |x: u64| all.min(along(to.1 - from.1, x, to.0 - from.0));
-    (0..=placed.tasks.len() as u64).map(share).collect()
 }
 
 /// Whether independent parts together admit an IC-optimal order; `None` if that is too much to find out.

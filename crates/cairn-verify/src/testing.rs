@@ -1,7 +1,9 @@
 //! Certificates written the slow and obvious way, and what is true of them. For tests alone; knows no planner.
 
 use crate::fingerprint;
-use crate::format::{Certificate, Corner, Evidence, Piece, Refusal, Search, VERSION, Witness};
+use crate::format::{
+    Certificate, Corner, Evidence, Piece, Refusal, Search, VERSION, Verdict, Witness,
+};
 use cairn_dag::{Dag, Flow, FlowBuilder, TaskId};
 use cairn_oracle::{
     Among, best_profile, gain, ic_optimal_order, ideals, is_independent, mask, most_between,
@@ -75,14 +77,14 @@ impl Known {
             .map(|(t, &b)| (t as u64, b))
             .collect();
         let verdict = match (&refusal, bound == profile) {
-            (Some(_), _) => "none-exists",
-            (None, true) => "optimal",
-            (None, false) => "open",
+            (Some(_), _) => Verdict::NoneExists,
+            (None, true) => Verdict::Optimal,
+            (None, false) => Verdict::Open,
         };
         Certificate {
             version: VERSION,
             dag: fingerprint(&self.flow),
-            verdict: verdict.to_owned(),
+            verdict,
             order: order.iter().map(|&t| name(t)).collect(),
             profile,
             bound,
@@ -102,9 +104,9 @@ impl Known {
     /// Whether everything that a certificate claims is so, word for word.
     pub(crate) fn is_true(&self, certificate: &Certificate) -> bool {
         let bound_holds = (self.best.iter().zip(&certificate.bound)).all(|(best, b)| best <= b);
-        let verdict_holds = match certificate.verdict.as_str() {
-            "optimal" => certificate.profile == self.best,
-            "none-exists" => !self.admits,
+        let verdict_holds = match certificate.verdict {
+            Verdict::Optimal => certificate.profile == self.best,
+            Verdict::NoneExists => !self.admits,
             _ => true,
         };
         let reason_holds = certificate

@@ -3,7 +3,7 @@
 
 use crate::check::verify_within;
 use crate::exact::Solver;
-use crate::format::{Blocks, Certificate, Refusal};
+use crate::format::{Blocks, Certificate, Refusal, Verdict};
 use crate::parts::parts;
 use crate::testing::Known;
 use crate::{Accepted, Rejected};
@@ -65,7 +65,7 @@ impl Tally {
 }
 
 /// Some order of all tasks, each after its parents.
-fn some_order(dag: &Dag, random: &mut Random) -> Vec<TaskId> {
+pub(crate) fn some_order(dag: &Dag, random: &mut Random) -> Vec<TaskId> {
     let mut order = Vec::new();
     let mut set = 0;
     while order.len() < dag.len() {
@@ -77,7 +77,7 @@ fn some_order(dag: &Dag, random: &mut Random) -> Vec<TaskId> {
     order
 }
 
-fn some_dag(seed: u64) -> Dag {
+pub(crate) fn some_dag(seed: u64) -> Dag {
     let mut random = Random::new(seed);
     match random.below(3) {
         0 => random_dag(random.below(11), random.below(5), seed),
@@ -109,13 +109,13 @@ fn every_kind_of_reason_is_taken_word_for_word() {
         let known = Known::new(&dag);
         let order = some_order(&dag, &mut Random::new(seed));
         let plain = known.certificate(&order, known.best.clone(), None);
-        if plain.verdict == "optimal" {
+        if plain.verdict == Verdict::Optimal {
             continue;
         }
         for refusal in known.reasons() {
             let tally = tallies.entry(kind(&refusal)).or_default();
             let certificate = Certificate {
-                verdict: "none-exists".to_owned(),
+                verdict: Verdict::NoneExists,
                 refusal: Some(refusal),
                 ..plain.clone()
             };
@@ -163,7 +163,7 @@ fn structured_lies_are_rejected_or_stay_asserted() {
 
 /// The truth; lower by one at one step, wherever the order leaves room; lower at some steps; and as low as the order
 /// itself, which then is "optimal". Each also with "none exists", for no reason.
-fn bounds(known: &Known, order: &[TaskId], random: &mut Random) -> Vec<Certificate> {
+pub(crate) fn bounds(known: &Known, order: &[TaskId], random: &mut Random) -> Vec<Certificate> {
     let truth = known.certificate(order, known.best.clone(), None);
     let profile = truth.profile.clone();
     let mut all = vec![known.best.clone(), profile.clone()];
@@ -191,11 +191,11 @@ fn bounds(known: &Known, order: &[TaskId], random: &mut Random) -> Vec<Certifica
 }
 
 /// "Optimal", by the theory of blocks.
-fn by_blocks(known: &Known, order: &[TaskId]) -> Certificate {
+pub(crate) fn by_blocks(known: &Known, order: &[TaskId]) -> Certificate {
     let dag = known.dag();
     let mut certificate = known.certificate(order, known.best.clone(), None);
     certificate.bound.clone_from(&certificate.profile);
-    certificate.verdict = "optimal".to_owned();
+    certificate.verdict = Verdict::Optimal;
     certificate.evidence.search = None;
     certificate.evidence.blocks = Some(Blocks {
         count: parts(dag, &vec![0; dag.len()], false).len() as u64,

@@ -31,8 +31,8 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
             let mut value =
                 json!({ "accepted": true, "proved": proved, "asserted": asserted, "reason": null });
             read.done.tell(&mut value);
-            let verdict = &certificate.verdict;
-            out.done(&value, &text(name, verdict, &accepted))?;
+            let verdict = certificate.verdict.to_string();
+            out.done(&value, &text(name, &verdict, &accepted))?;
             match asserted.is_empty() || settings.allow_asserted {
                 true => Ok(()),
                 false => Err(Failure::Unproved),

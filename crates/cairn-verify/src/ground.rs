@@ -1,0 +1,71 @@
+//! What claims are held against: the dag, its hull, and the parts that both give. Knows no certificate.
+
+use crate::exact::Solver;
+use crate::hull::{Hull, along};
+use crate::parts::{Placed, parts, sum};
+use cairn_dag::Flow;
+
+/// A dag with a hull that was proved.
+pub(crate) struct Ground<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) hull: &'a Hull,
+    /// The parts of the intervals between corners of the hull.
+    pub(crate) inside: Vec<Placed>,
+    /// The parts of the whole dag.
+    pub(crate) whole: Vec<Placed>,
+    sources: u64,
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) fn new(flow: &'a Flow, hull: &'a Hull) -> Ground<'a> {
+        let dag = flow.dag();
+        Ground {
+            flow,
+            hull,
+            inside: parts(dag, &hull.interval, true),
+            whole: parts(dag, &vec![0; dag.len()], true),
+            sources: dag.sources().count() as u64,
+        }
+    }
+
+    /// What is eligible after t steps, when t steps gain so much.
+    pub(crate) fn eligible(&self, t: usize, gain: u64) -> u64 {
+        (self.sources + gain).saturating_sub(t as u64)
+    }
+
+    /// The most that can be eligible after each step, by the hull.
+    pub(crate) fn by_hull(&self) -> Vec<u64> {
+        (0..=self.flow.dag().len())
+            .map(|t| self.eligible(t, self.hull.at(t as u64)))
+            .collect()
+    }
+}
+
+/// The most that all these parts can gain together, for each number of tasks; `None` if that is too much to find out.
+pub(crate) fn exact_sum(parts: &[Placed], solver: &mut Solver) -> Option<Vec<u64>> {
+    let profile = |placed: &Placed| solver.profile(&placed.part);
+    let profiles: Vec<Vec<u64>> = parts.iter().map(profile).collect::<Option<_>>()?;
+    let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
+    sum(&lists, &mut solver.effort)
+}
+
+/// A bound on what these parts can gain together, each within one interval of the hull.
+pub(crate) fn upper(hull: &Hull, parts: &[&Placed], solver: &mut Solver) -> Option<Vec<u64>> {
+    let bound =
+        |placed: &&Placed| (solver.profile(&placed.part)).unwrap_or_else(|| chord(hull, placed));
+    let profiles: Vec<Vec<u64>> = parts.iter().map(bound).collect();
+    let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
+    sum(&lists, &mut solver.effort)
+}
+
+/// The edge of the hull above the part's interval, as a bound for the part: together with all that comes before the
+/// interval, tasks of the part are an ideal, so they gain no more for each task than the whole interval does.
+fn chord(hull: &Hull, placed: &Placed) -> Vec<u64> {
+    let (from, to) = (
+        hull.corners[placed.group as usize],
+        hull.corners[placed.group as usize + 1],
+    );
+    let all = placed.part.rewards.len() as u64;
+    let share = |x: u64| all.min(along(to.1 - from.1, x, to.0 - from.0));
+    (0..=placed.tasks.len() as u64).map(share).collect()
+}
