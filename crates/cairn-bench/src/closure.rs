@@ -2,7 +2,7 @@
 
 use crate::measure;
 use cairn_dag::Dag;
-use cairn_plan::{Hull, Unlimited, Weights, hull};
+use cairn_plan::{Hull, Weights, Work, hull};
 use std::process::Command;
 
 /// Set in the child process: the case to run.
@@ -90,7 +90,7 @@ fn run_case(dag: Dag) {
 }
 
 fn find_hull(dag: &Dag) -> Hull {
-    hull(dag, &Weights::unit(dag.len()), &Unlimited).expect("the dag is not too large")
+    hull(dag, &Weights::unit(dag.len()), &mut Work::unlimited()).expect("the dag is not too large")
 }
 
 /// Processor time of all threads of this process, in seconds; 0 where /proc does not tell.

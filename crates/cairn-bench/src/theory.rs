@@ -2,6 +2,7 @@
 
 use crate::measure::timed_on_cpu;
 use cairn_dag::{Dag, TaskId};
+use cairn_theory::Work;
 use cairn_theory::linearize::linearize;
 use cairn_theory::profile::profile;
 use cairn_theory::split::Decomposition;
@@ -17,9 +18,13 @@ pub fn run() {
     for (name, make) in CASES {
         let dag = make();
         let (blocks, split) = timed_on_cpu(|| Decomposition::new(&dag).len());
-        let (classes, survey) =
-            timed_on_cpu(|| Survey::new(&dag, &Limits::default()).classes().len());
-        let (result, seconds) = timed_on_cpu(|| linearize(&dag, &Limits::default()));
+        let (classes, survey) = timed_on_cpu(|| {
+            Survey::new(&dag, &Limits::default(), &mut Work::unlimited())
+                .classes()
+                .len()
+        });
+        let (result, seconds) =
+            timed_on_cpu(|| linearize(&dag, &Limits::default(), &mut Work::unlimited()));
         let proof = match &result {
             Ok(found) => {
                 profile(&dag, &found.order).expect("a linearization is a schedule");

@@ -47,12 +47,12 @@ impl Dag {
     /// assert_eq!(skeleton.dag.children(TaskId(0)), [TaskId(1)]);
     /// ```
     pub fn skeleton(&self) -> Skeleton {
-        skeleton(self, &Effort::USUAL)
+        skeleton(self, &Tuning::USUAL)
     }
 }
 
 /// How much to try before the next step. The answer does not depend on it.
-struct Effort {
+struct Tuning {
     /// Hubs a round, at most 64.
     hubs: usize,
     /// Rounds of hubs go on while each round decides one arc in this many.
@@ -65,8 +65,8 @@ struct Effort {
     block: usize,
 }
 
-impl Effort {
-    const USUAL: Effort = Effort {
+impl Tuning {
+    const USUAL: Tuning = Tuning {
         hubs: 64,
         worth: 64,
         rate: 1,
@@ -75,7 +75,7 @@ impl Effort {
     };
 }
 
-fn skeleton(dag: &Dag, effort: &Effort) -> Skeleton {
+fn skeleton(dag: &Dag, tuning: &Tuning) -> Skeleton {
     let ranked = Ranked::new(dag);
     let mut fates = Fates::by_levels(&ranked);
     if fates.open == 0 {
@@ -84,9 +84,9 @@ fn skeleton(dag: &Dag, effort: &Effort) -> Skeleton {
             removed: 0,
         };
     }
-    hubs::mark_through_hubs(&ranked, &mut fates, effort);
-    search_open(&ranked, &mut fates, effort);
-    let mut arcs = sweep::sweep(&ranked, &fates, effort.block);
+    hubs::mark_through_hubs(&ranked, &mut fates, tuning);
+    search_open(&ranked, &mut fates, tuning);
+    let mut arcs = sweep::sweep(&ranked, &fates, tuning.block);
     for (parent, child) in &mut arcs {
         *parent = ranked.task(*parent).0;
         *child = ranked.task(*child).0;
@@ -98,7 +98,7 @@ fn skeleton(dag: &Dag, effort: &Effort) -> Skeleton {
 }
 
 /// Searches for a detour beside each open arc, as long as that is cheaper than a share in a sweep.
-fn search_open(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
+fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
     if fates.open == 0 {
         return;
     }
@@ -113,14 +113,14 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
         let mut open = slots.clone().filter(is_open).count();
         let first_tail = ranked.tail(first);
         let walked = ranked.child_slots(head).start - ranked.child_slots(first_tail).start;
-        let mut budget = (walked as u64 * effort.rate / 4096) as usize;
+        let mut budget = (walked as u64 * tuning.rate / 4096) as usize;
         // From above: the nearest tails have the cheapest searches.
         for slot in slots.rev() {
             if fates.of[slot] != Fate::Open {
                 continue;
             }
             let share = budget / open;
-            if share < effort.least {
+            if share < tuning.least {
                 break;
             }
             let (found, work) = search.detour(ranked.tail(slot), head, share);
@@ -141,17 +141,17 @@ mod tests {
     use proptest::prelude::*;
 
     /// Each leads arcs through other steps.
-    const EFFORTS: [Effort; 6] = [
-        Effort::USUAL,
-        effort(64, 1 << 30, 0, 1),
-        effort(1, 3, 1 << 20, 512),
-        effort(0, 0, 1 << 20, 3),
-        effort(0, 0, 1 << 12, 2),
-        effort(2, 1, 0, 1),
+    const TUNINGS: [Tuning; 6] = [
+        Tuning::USUAL,
+        tuning(64, 1 << 30, 0, 1),
+        tuning(1, 3, 1 << 20, 512),
+        tuning(0, 0, 1 << 20, 3),
+        tuning(0, 0, 1 << 12, 2),
+        tuning(2, 1, 0, 1),
     ];
 
-    const fn effort(hubs: usize, worth: usize, rate: u64, block: usize) -> Effort {
-        Effort {
+    const fn tuning(hubs: usize, worth: usize, rate: u64, block: usize) -> Tuning {
+        Tuning {
             hubs,
             worth,
             rate,
@@ -171,8 +171,8 @@ mod tests {
                 .map(|(u, v)| (u.0, v.0))
                 .collect();
             let dag = Dag::from_arcs(n, theirs.arcs().map(|(u, v)| (u.0, v.0)).collect()).unwrap();
-            for effort in &EFFORTS {
-                let skeleton = skeleton(&dag, effort);
+            for tuning in &TUNINGS {
+                let skeleton = skeleton(&dag, tuning);
                 let got: Vec<_> = skeleton.dag.arcs().map(|(u, v)| (u.0, v.0)).collect();
                 prop_assert_eq!(&got, &expected);
                 prop_assert_eq!(skeleton.removed, gone.len());
@@ -183,12 +183,12 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
         #[test]
-        fn the_effort_changes_nothing(n in 26usize..200, style in 0usize..5, seed in any::<u64>()) {
+        fn the_tuning_changes_nothing(n in 26usize..200, style in 0usize..5, seed in any::<u64>()) {
             let theirs = cairn_oracle::random_dag(n, style, seed);
             let dag = Dag::from_arcs(n, theirs.arcs().map(|(u, v)| (u.0, v.0)).collect()).unwrap();
             let expected = dag.skeleton();
-            for effort in &EFFORTS {
-                prop_assert_eq!(&skeleton(&dag, effort), &expected);
+            for tuning in &TUNINGS {
+                prop_assert_eq!(&skeleton(&dag, tuning), &expected);
             }
         }
     }

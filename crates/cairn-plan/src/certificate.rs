@@ -5,13 +5,13 @@ use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
 use crate::order::places;
 use crate::plan::{Evidence, Plan, Word};
-use crate::{Budget, CertificateError, Weights};
+use crate::{CertificateError, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
+use cairn_kernel::{Stopped, Work};
 use cairn_verify::{
     self as written, Blocks, Certificate, Corner, Corners, Fingerprint, Foreseen, Piece, Search,
     VERSION, Witness,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The certificate of a plan of this flow's dag.
 ///
@@ -47,22 +47,24 @@ pub fn certificate(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Certificate, CertificateError> {
     let dag = flow.dag();
-    let patience = Patience::new(stop);
+    let mut work = Work::until(stop);
     let found;
     let hull = match &plan.hull {
         // That of the skeleton: the same ideals, the same rewards.
         Some(hull) => hull,
         None => {
-            found = hull(dag, &Weights::unit(dag.len()), &patience)?;
+            found = hull(dag, &Weights::unit(dag.len()), &mut work)?;
+            if !found.is_complete() {
+                return Err(CertificateError::Stopped);
+            }
             &found
         }
     };
-    patience.check()?;
     let place = places_in(dag, plan);
     let mut certificate = claims(flow, plan, &upper_bound(dag, hull), &place);
     certificate.dag = written::fingerprint(flow);
     certificate.order = names(flow, &plan.order);
-    certificate.evidence.hull = pieces(dag, hull, &place, &patience)?;
+    certificate.evidence.hull = pieces(dag, hull, &place, &mut work)?;
     Ok(certificate)
 }
 
@@ -146,38 +148,6 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
     }
 }
 
-/// A budget that remembers whether it was ever spent: what was found after that is not complete.
-struct Patience<'a> {
-    stop: &'a (dyn Fn() -> bool + Sync),
-    is_over: AtomicBool,
-}
-
-impl<'a> Patience<'a> {
-    fn new(stop: &'a (dyn Fn() -> bool + Sync)) -> Patience<'a> {
-        Patience {
-            stop,
-            is_over: AtomicBool::new(false),
-        }
-    }
-
-    fn check(&self) -> Result<(), CertificateError> {
-        match self.is_over.load(Ordering::Relaxed) {
-            true => Err(CertificateError::Stopped),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Budget for Patience<'_> {
-    fn is_spent(&self) -> bool {
-        let is_over = self.is_over.load(Ordering::Relaxed) || (self.stop)();
-        if is_over {
-            self.is_over.store(true, Ordering::Relaxed);
-        }
-        is_over
-    }
-}
-
 fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
     tasks.iter().map(|&t| flow.name(t).to_owned()).collect()
 }
@@ -188,11 +158,12 @@ fn pieces(
     dag: &Dag,
     hull: &Hull,
     place: &[u32],
-    patience: &Patience<'_>,
+    work: &mut Work<'_>,
 ) -> Result<Vec<Piece>, CertificateError> {
     let number = |t: &TaskId| place[t.index()];
-    let proof = certify(dag, &Weights::unit(dag.len()), hull, patience)?;
-    patience.check()?;
+    let proof = certify(dag, &Weights::unit(dag.len()), hull, work)?;
+    // What was found after the answer stop proves less.
+    work.go_on().map_err(|Stopped| CertificateError::Stopped)?;
     let units = |piece: &PieceProof, amount: u128| {
         let (cost, scale) = (u128::from(piece.cost), u128::from(piece.scale));
         assert_eq!(

@@ -1,8 +1,9 @@
 //! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
 
-use crate::closure::{Budget, ClosureGraph, Gain, NONE, Tuning, chain};
+use crate::closure::{ClosureGraph, Gain, NONE, Tuning, chain};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use std::cmp::Ordering;
 
 /// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),
@@ -29,26 +30,26 @@ pub struct Hull {
     executed_in: Vec<u32>,
     eligible_in: Vec<u32>,
     bound: Vec<Gain>,
-    /// Pieces that the budget did not allow to settle, sorted.
+    /// Pieces that there was no time to settle, sorted.
     unsettled: Vec<u32>,
     is_unit: bool,
 }
 
-/// The hull of a dag: all of it, or as much as the budget allows.
+/// The hull of a dag: all of it, or as much as there is time for.
 ///
 /// Problem: parametric maximum closure on the split graph, in exact integers. Each cut is a maximum flow, found by
 /// blocking flows on regular dags, by pseudoflow on others. Measured time grows like n^1.0 to
 /// n^1.4; space is O(tasks + arcs), about 150 bytes an arc at the peak. Large pieces are shared among the threads
 /// of the current rayon pool; the result is the same for any number of threads.
 ///
-/// When the budget is spent, what is found so far is returned: true vertices of the hull, longer pieces between
+/// When it is time to stop, what is found so far is returned: true vertices of the hull, longer pieces between
 /// them, and a bound from the flow at that moment. It is valid but weaker: [`Hull::is_complete`] says so.
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Unlimited, Weights, hull, upper_bound};
+/// use cairn_plan::{Weights, Work, hull, upper_bound};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)])?;
-/// let hull = hull(&diamond, &Weights::unit(4), &Unlimited)?;
+/// let hull = hull(&diamond, &Weights::unit(4), &mut Work::unlimited())?;
 /// let corners: Vec<_> = hull.vertices().iter().map(|v| (v.cost, v.reward)).collect();
 /// assert_eq!(corners, [(0, 0), (1, 2), (3, 3)]);
 /// assert_eq!(upper_bound(&diamond, &hull), [1, 2, 1, 1, 0]);
@@ -57,18 +58,18 @@ pub struct Hull {
 ///
 /// # Errors
 /// [`HullError`], when the weights are for another number of tasks or the dag is too large for 32-bit numbers.
-pub fn hull(dag: &Dag, weights: &Weights, budget: &dyn Budget) -> Result<Hull, HullError> {
-    tuned_hull(dag, weights, &Tuning::default(), budget)
+pub fn hull(dag: &Dag, weights: &Weights, work: &mut Work<'_>) -> Result<Hull, HullError> {
+    tuned_hull(dag, weights, &Tuning::default(), work)
 }
 
 fn tuned_hull(
     dag: &Dag,
     weights: &Weights,
     tuning: &Tuning,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Result<Hull, HullError> {
     let graph = ClosureGraph::new(dag, weights)?;
-    let chain = chain(&graph, tuning, budget);
+    let chain = chain(&graph, tuning, work);
     let link_of = chain.link_of(graph.len());
     let of_copy = |copies: &[u32]| {
         let link = |&copy: &u32| {

@@ -1,8 +1,9 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
-use crate::closure::{Budget, ClosureGraph, LinkFlow, LinkGraph, NONE, Scratch, Tuning, link_flow};
+use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, NONE, Scratch, Tuning, link_flow};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use rayon::prelude::*;
 
 /// A proof that no ideal lies above the hull.
@@ -70,16 +71,16 @@ pub struct SelfFlow {
 ///
 /// Every piece is solved once more, by itself and at its own price, so that the proof does not depend on how the
 /// pieces were found. Time is about that of one of the maximum flows that finding the hull took; threads share
-/// the pieces. When the budget is spent the rest of the proof is weaker: still valid, but its bound lies above
+/// the pieces. When it is time to stop the rest of the proof is weaker: still valid, but its bound lies above
 /// the hull. The same holds for the pieces of a hull that is not complete.
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Unlimited, Weights, certify, hull};
+/// use cairn_plan::{Weights, Work, certify, hull};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)])?;
 /// let weights = Weights::unit(4);
-/// let hull = hull(&diamond, &weights, &Unlimited)?;
-/// let proof = certify(&diamond, &weights, &hull, &Unlimited)?;
+/// let hull = hull(&diamond, &weights, &mut Work::unlimited())?;
+/// let proof = certify(&diamond, &weights, &hull, &Work::unlimited())?;
 /// // Executing tasks 1 and 2 earns one eligible task: each of them bears half of its reward.
 /// assert_eq!((proof.pieces[1].reward, proof.pieces[1].cost, proof.pieces[1].scale), (1, 2, 2));
 /// assert!(proof.pieces[1].to_parent.iter().all(|flow| flow.amount == 1));
@@ -92,9 +93,9 @@ pub fn certify(
     dag: &Dag,
     weights: &Weights,
     hull: &Hull,
-    budget: &dyn Budget,
+    work: &Work<'_>,
 ) -> Result<HullCertificate, HullError> {
-    tuned_certify(dag, weights, hull, &Tuning::default(), budget)
+    tuned_certify(dag, weights, hull, &Tuning::default(), work)
 }
 
 fn tuned_certify(
@@ -102,7 +103,7 @@ fn tuned_certify(
     weights: &Weights,
     hull: &Hull,
     tuning: &Tuning,
-    budget: &dyn Budget,
+    work: &Work<'_>,
 ) -> Result<HullCertificate, HullError> {
     if hull.tasks() != dag.len() {
         return Err(HullError::OtherHull {
@@ -112,16 +113,16 @@ fn tuned_certify(
     }
     let graph = ClosureGraph::new(dag, weights)?;
     let links = Links::new(&graph, hull, dag);
-    let prove = |scratch: &mut Scratch, piece: usize| {
+    let prove = |(scratch, work): &mut (Scratch, Work<'_>), piece: usize| {
         let members = links.members(piece);
         let inner = links.graph(&graph, members);
-        let flow = link_flow(inner, !hull.is_settled(piece), scratch, tuning, budget);
+        let flow = link_flow(inner, !hull.is_settled(piece), scratch, tuning, work);
         links.proof(dag, weights, &graph, members, &flow)
     };
     let pieces = (0..hull.pieces()).into_par_iter();
     Ok(HullCertificate {
         pieces: (pieces.with_min_len(64))
-            .map_init(Scratch::default, prove)
+            .map_init(|| (Scratch::default(), work.part(u64::MAX)), prove)
             .collect(),
     })
 }

@@ -26,7 +26,6 @@ mod weights;
 
 pub use cairn_kernel::Work;
 pub use certificate::{certificate, foresee};
-pub use closure::{Budget, Unlimited};
 pub use decide::{Conflict, Corner, Crossing, Pair, Refusal};
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};

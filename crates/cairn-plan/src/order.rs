@@ -12,10 +12,10 @@ use std::collections::BinaryHeap;
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Unlimited, Weights, chain_order, hull};
+/// use cairn_plan::{Weights, Work, chain_order, hull};
 /// // 1 opens two tasks, 0 only one.
 /// let dag = Dag::from_arcs(5, vec![(0, 2), (1, 3), (1, 4)])?;
-/// let hull = hull(&dag, &Weights::unit(5), &Unlimited)?;
+/// let hull = hull(&dag, &Weights::unit(5), &mut Work::unlimited())?;
 /// assert_eq!(chain_order(&dag, &hull)[0].0, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -150,14 +150,14 @@ impl<'a> Greedy<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Unlimited, hull, upper_bound};
+    use crate::{Work, hull, upper_bound};
     use cairn_oracle::{any_dag, profile};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn attains_the_bound_at_every_vertex(dag in any_dag(14)) {
-            let hull = hull(&dag, &Weights::unit(dag.len()), &Unlimited).unwrap();
+            let hull = hull(&dag, &Weights::unit(dag.len()), &mut Work::unlimited()).unwrap();
             let order = chain_order(&dag, &hull);
             let reached = profile(&dag, &order); // panics unless topological
             let bound = upper_bound(&dag, &hull);

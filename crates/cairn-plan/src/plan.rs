@@ -6,6 +6,7 @@ use crate::hull::{Hull, hull};
 use crate::order::{chain_order, places};
 use crate::{Weights, policy};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use cairn_theory::linearize::{Failure, Linearization, Obstacle, Theorem, linearize};
 use cairn_theory::survey;
 use cairn_verify::Foreseen;
@@ -150,7 +151,8 @@ impl Limits {
 /// # Panics
 /// If the dag has more than 2³¹ tasks and arcs.
 pub fn plan(dag: &Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
-    plan_after(dag, &linearize(dag, &limits.theory), limits, stop)
+    let linearized = linearize(dag, &limits.theory, &mut Work::until(stop));
+    plan_after(dag, &linearized, limits, stop)
 }
 
 /// As [`plan()`], where the theory of blocks has been asked already: `theory` is what [`linearize`] says of this dag.
@@ -201,7 +203,10 @@ fn plan_by_hull(
     let (hull, longest) = rayon::join(
         || {
             let weights = Weights::unit(skeleton.len());
-            (!stop()).then(|| hull(skeleton, &weights, &stop).expect("within 2^31 tasks and arcs"))
+            (!stop()).then(|| {
+                hull(skeleton, &weights, &mut Work::until(stop))
+                    .expect("within 2^31 tasks and arcs")
+            })
         },
         || longest_first(skeleton),
     );

@@ -6,8 +6,9 @@
 //! the same question.
 
 use crate::order::chain_order_by_cost;
-use crate::{Budget, Hull, HullError, Weights, hull};
+use crate::{Hull, HullError, Weights, hull};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 
 /// An order along the weighted hull, sinks last, and the hull: at every vertex of a complete one (the last, of those
 /// that cost the same) no order has made more tasks eligible with that much work.
@@ -17,11 +18,11 @@ use cairn_dag::{Dag, TaskId};
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Unlimited, Weights, weighted_order};
+/// use cairn_plan::{Weights, Work, weighted_order};
 /// // Task 0 makes two tasks eligible, but takes ten times as long as task 1.
 /// let dag = Dag::from_arcs(5, vec![(0, 2), (0, 3), (1, 4)])?;
 /// let weights = Weights::new(5, Some(vec![10, 1, 1, 1, 1]), None)?;
-/// let (order, _) = weighted_order(&dag, &weights, &Unlimited)?;
+/// let (order, _) = weighted_order(&dag, &weights, &mut Work::unlimited())?;
 /// assert_eq!(order[0].0, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -31,9 +32,9 @@ use cairn_dag::{Dag, TaskId};
 pub fn weighted_order(
     dag: &Dag,
     weights: &Weights,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Result<(Vec<TaskId>, Hull), HullError> {
-    let hull = hull(dag, weights, budget)?;
+    let hull = hull(dag, weights, work)?;
     Ok((chain_order_by_cost(dag, &hull, weights), hull))
 }
 
@@ -41,10 +42,10 @@ pub fn weighted_order(
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{OverWork, Unlimited, Weights, weighted_order};
+/// use cairn_plan::{OverWork, Weights, Work, weighted_order};
 /// let fork = Dag::from_arcs(3, vec![(0, 1), (0, 2)])?;
 /// let weights = Weights::new(3, Some(vec![7, 1, 1]), None)?;
-/// let (order, hull) = weighted_order(&fork, &weights, &Unlimited)?;
+/// let (order, hull) = weighted_order(&fork, &weights, &mut Work::unlimited())?;
 /// let over = OverWork::new(&fork, &order, &weights, &hull);
 /// assert_eq!(over.reached, [7, 7]);
 /// assert!(over.is_optimal());
@@ -158,7 +159,7 @@ fn waits_by_path(dag: &Dag, weights: &Weights) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Unlimited, policy};
+    use crate::policy;
     use cairn_oracle::{any_dag, ideals};
     use proptest::prelude::*;
 
@@ -186,8 +187,8 @@ mod tests {
         ) {
             let cost = cost[..dag.len()].to_vec();
             let weights = Weights::new(dag.len(), Some(cost.clone()), None).unwrap();
-            let budget = move || stopped;
-            let (order, hull) = weighted_order(&dag, &weights, &budget).unwrap();
+            let stop = move || stopped;
+            let (order, hull) = weighted_order(&dag, &weights, &mut Work::until(&stop)).unwrap();
             let over = OverWork::new(&dag, &order, &weights, &hull);
             let made_by = |moments: &[u64], work| moments.iter().filter(|m| **m <= work).count() as u64;
             let points = all_ideals(&dag, &cost);
@@ -225,7 +226,7 @@ mod tests {
         #[test]
         fn units_give_the_profile(dag in any_dag(14)) {
             let ones = Weights::new(dag.len(), Some(vec![1; dag.len()]), None).unwrap();
-            let (order, hull) = weighted_order(&dag, &ones, &Unlimited).unwrap();
+            let (order, hull) = weighted_order(&dag, &ones, &mut Work::unlimited()).unwrap();
             let over = OverWork::new(&dag, &order, &ones, &hull);
             let profile = cairn_oracle::profile(&dag, &order);
             for (t, &eligible) in profile.iter().enumerate() {

@@ -58,7 +58,7 @@ impl Batches {
         while unassigned > 0 {
             let (now, size) = arrivals.next();
             quiet_since = complete_until(&mut play, running, Time::new(now), quiet_since, &mut log);
-            play.patience.spend(play.game.executed_count())?;
+            play.note_event()?;
             batches += 1;
             stalls += u64::from(play.eligible.is_empty());
             requests = requests.saturating_add(size);

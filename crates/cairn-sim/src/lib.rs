@@ -23,7 +23,6 @@ mod known;
 mod leases;
 mod longest;
 mod measures;
-mod patience;
 mod play;
 mod policy;
 mod pool;

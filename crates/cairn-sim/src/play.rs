@@ -2,8 +2,9 @@
 
 use crate::chooser::Chooser;
 use crate::eligible::Eligible;
-use crate::patience::Patience;
+use crate::measures::Stuck;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use cairn_theory::game::Game;
 use cairn_theory::memory::OpenResults;
 
@@ -20,8 +21,16 @@ pub(crate) struct Play<'a> {
     pub(crate) eligible: &'a mut Eligible,
     /// Who chooses whole batches, if anybody does.
     pub(crate) chooser: Option<Box<dyn Chooser + 'a>>,
-    pub(crate) patience: Patience<'a>,
+    /// What is left until the run is given up, and the tasks executed when it was last filled up.
+    patience: Work<'a>,
+    seen_executed: usize,
 }
+
+/// After so many events in a row without a completion a run is given up: a few seconds of computing.
+pub(crate) const PATIENCE: u64 = 10_000_000;
+
+/// Steps of work that an event counts for: some events choose whole batches.
+const STEPS_AN_EVENT: u64 = 16;
 
 impl<'a> Play<'a> {
     /// A play that begins: the sources are fresh.
@@ -31,7 +40,7 @@ impl<'a> Play<'a> {
         eligible: &'a mut Eligible,
         fresh: &'a mut Vec<TaskId>,
         chooser: Option<Box<dyn Chooser + 'a>>,
-        patience: Patience<'a>,
+        stop: &'a (dyn Fn() -> bool + Sync),
     ) -> Play<'a> {
         fresh.clear();
         fresh.extend(dag.sources());
@@ -43,7 +52,26 @@ impl<'a> Play<'a> {
             fresh,
             eligible,
             chooser,
-            patience,
+            patience: Work::new(PATIENCE * STEPS_AN_EVENT, stop),
+            seen_executed: 0,
+        }
+    }
+
+    /// One more event has passed.
+    ///
+    /// # Errors
+    /// Nothing was completed for very long, or whoever asked has stopped waiting.
+    #[inline]
+    pub(crate) fn note_event(&mut self) -> Result<(), Stuck> {
+        let executed = self.game.executed_count();
+        if executed > self.seen_executed {
+            self.patience.refill(PATIENCE * STEPS_AN_EVENT);
+            self.seen_executed = executed;
+        }
+        match self.patience.afford(STEPS_AN_EVENT) {
+            true => Ok(()),
+            false if self.patience.was_stopped() => Err(Stuck::Stopped { executed }),
+            false => Err(Stuck::InVain { executed }),
         }
     }
 

@@ -185,7 +185,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     break;
                 }
                 self.buffers.events.pop();
-                self.play.patience.spend(executed)?;
+                self.play.note_event()?;
                 match kind {
                     Kind::Finish => self.finish(id, generation),
                     Kind::Down => self.go_down(id),

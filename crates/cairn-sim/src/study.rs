@@ -6,8 +6,7 @@ use crate::error::{SimulateError, positive};
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
 use crate::known::Known;
 use crate::measures::{Event, Measure, Measures, Stuck};
-use crate::patience::{PATIENCE, Patience};
-use crate::play::Play;
+use crate::play::{PATIENCE, Play};
 use crate::policy::{Policy, Ranking, Rule};
 use crate::pool::Pool;
 use crate::pool_run::{Dispatch, Needs, PoolBuffers};
@@ -391,7 +390,7 @@ impl<'a> Stage<'a> {
             &mut buffers.eligible,
             &mut buffers.fresh,
             chooser,
-            Patience::new(stop),
+            stop.unwrap_or(&|| false),
         );
         let played = match self.world {
             World::Batches(world) => {

@@ -53,7 +53,7 @@ impl Throttled {
         let (mut requests, mut stalls) = (0u64, 0u64);
         let (mut now, mut idle, mut busy) = (0.0, 0.0, 0.0);
         loop {
-            play.patience.spend(play.game.executed_count())?;
+            play.note_event()?;
             play.welcome_fresh();
             while queue.len() + running.len() < self.submitted as usize {
                 let Some(task) = play.eligible.pop() else {

@@ -19,6 +19,7 @@
 use crate::merge;
 use crate::priority::{Answer, Contender, Weakest, by_table, expands, reduces};
 use crate::recognise::Kind;
+use cairn_kernel::Work;
 use std::cmp::Ordering;
 
 /// Blocks with one and the same optimal profile.
@@ -71,21 +72,21 @@ pub enum NoChain {
 /// The chain of the given classes, or why there is none. It exists iff the sum of all blocks admits an IC-optimal
 /// schedule, and to execute rank after rank is then such a schedule.
 ///
-/// `work` limits how many profile entries may be looked at in tests of ▷ and of sums. Where two strands cannot be
+/// `work` is one step for each profile entry looked at in tests of ▷ and of sums. Where two strands cannot be
 /// compared within it, they are merged as if they were incomparable: that is sound, as the sum of strands always
 /// admits. Time O(S·log C) for S sources in C distinct classes, beside the work.
 ///
 /// ```
-/// use cairn_theory::chain::{chain, Class, Rank};
+/// use cairn_theory::{Work, chain::{chain, Class, Rank}};
 /// let class = |profile, copies| Class { profile, copies, kind: None, strands: true };
 /// // The joins of two, of three, and a fork into three: first the fork, then the smaller join.
-/// let ranks = chain(&[class(&[0, 0, 1], 4), class(&[0, 0, 0, 1], 1), class(&[0, 3], 2)], 1_000).unwrap();
+/// let ranks = chain(&[class(&[0, 0, 1], 4), class(&[0, 0, 0, 1], 1), class(&[0, 3], 2)], &mut Work::steps(1_000)).unwrap();
 /// assert_eq!(ranks, [2, 0, 1].map(|c| Rank::Level(vec![c])));
 /// ```
 ///
 /// # Errors
 /// The first pair of classes that stands in the way.
-pub fn chain(classes: &[Class<'_>], work: u64) -> Result<Vec<Rank>, NoChain> {
+pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, NoChain> {
     let mut sorted: Vec<u32> = (0..classes.len() as u32).collect();
     sorted.sort_by(|&a, &b| concatenation_order(profile(classes, a), profile(classes, b)));
     let mut field = Field::new(classes, work);
@@ -160,14 +161,14 @@ struct Component {
 }
 
 /// The classes with what has been found out about them.
-struct Field<'a> {
+struct Field<'a, 'w> {
     classes: &'a [Class<'a>],
     contenders: Vec<Contender<'a>>,
-    work: u64,
+    work: &'a mut Work<'w>,
 }
 
-impl<'a> Field<'a> {
-    fn new(classes: &'a [Class<'a>], work: u64) -> Field<'a> {
+impl<'a, 'w> Field<'a, 'w> {
+    fn new(classes: &'a [Class<'a>], work: &'a mut Work<'w>) -> Field<'a, 'w> {
         let contender = |class: &Class<'a>| match class.kind {
             Some(kind) if crate::catalogue::sources(kind).is_some() => {
                 Contender::known_reflexive(class.profile)
@@ -215,7 +216,7 @@ impl<'a> Field<'a> {
         let contender = &mut self.contenders[class as usize];
         let first = component.members[0];
         let answer = match &component.weakest {
-            Some(weakest) => weakest.all_have_priority(contender, &mut self.work),
+            Some(weakest) => weakest.all_have_priority(contender, self.work),
             None if component.members.len() == 1 => self.test(first, class),
             None => Answer::TooLarge,
         };
@@ -232,7 +233,7 @@ impl<'a> Field<'a> {
     /// One component of two.
     fn unite(&mut self, mut first: Component, mut second: Component, longest: usize) -> Component {
         let weakest = [&mut first, &mut second].map(|component| match component.members[..] {
-            [only] => Weakest::of(&mut self.contenders[only as usize], longest, &mut self.work),
+            [only] => Weakest::of(&mut self.contenders[only as usize], longest, self.work),
             _ => component.weakest.take(),
         });
         if first.members.len() < second.members.len() {
@@ -268,7 +269,7 @@ impl<'a> Field<'a> {
         let pair = [a as usize, b as usize];
         let [first, second] =
             (self.contenders.get_disjoint_mut(pair)).expect("two different classes");
-        first.has_priority(second, &mut self.work)
+        first.has_priority(second, self.work)
     }
 
     /// Whether the blocks of a class may follow one another: there is only one, or the class is ▷ itself.
@@ -276,7 +277,7 @@ impl<'a> Field<'a> {
         if self.classes[class as usize].copies == 1 {
             return Ok(true);
         }
-        match self.contenders[class as usize].is_reflexive(&mut self.work) {
+        match self.contenders[class as usize].is_reflexive(self.work) {
             Answer::Holds => Ok(true),
             Answer::Fails => Ok(false),
             Answer::TooLarge if self.classes[class as usize].strands => Ok(false),
@@ -313,8 +314,10 @@ impl<'a> Field<'a> {
     /// Whether the sum of a block of each class admits an IC-optimal schedule.
     fn check_sum(&mut self, a: u32, b: u32) -> Result<(), NoChain> {
         let (first, second) = (profile(self.classes, a), profile(self.classes, b));
-        let left = (self.work).checked_sub(first.len() as u64 * second.len() as u64);
-        self.work = left.ok_or(NoChain::TooLarge(a, b))?;
+        let cells = first.len() as u64 * second.len() as u64;
+        if !self.work.afford(cells) {
+            return Err(NoChain::TooLarge(a, b));
+        }
         match merge::sum_admits(first, second) {
             true => Ok(()),
             false => Err(NoChain::NoSum(a, b)),
@@ -394,7 +397,7 @@ mod tests {
             let blocks: Vec<Vec<u32>> = classes.iter().flat_map(every).collect();
             let best = blocks.iter().fold(vec![0], |sum, p| convolution(&sum, p));
             let admits = (0..blocks.len()).all(|i| (0..i).all(|j| merge::sum_admits(&blocks[i], &blocks[j])));
-            let ranks = match chain(&classes, u64::MAX) {
+            let ranks = match chain(&classes, &mut Work::unlimited()) {
                 Ok(ranks) => ranks,
                 Err(NoChain::NoSum(a, b)) => {
                     prop_assert!(!admits);
@@ -442,15 +445,15 @@ mod tests {
             let classes: Vec<Class<'_>> = distinct.iter().map(|p| class(p, 2)).collect();
             let twice = |p: &Vec<u32>| convolution(p, p);
             let best = distinct.iter().fold(vec![0], |sum, p| convolution(&sum, &twice(p)));
-            match chain(&classes, work) {
+            match chain(&classes, &mut Work::steps(work)) {
                 Ok(ranks) => prop_assert_eq!(executed(&classes, &ranks), &best[..]),
-                Err(NoChain::NoSum(..)) => prop_assert!(matches!(chain(&classes, u64::MAX), Err(NoChain::NoSum(..)))),
+                Err(NoChain::NoSum(..)) => prop_assert!(matches!(chain(&classes, &mut Work::unlimited()), Err(NoChain::NoSum(..)))),
                 Err(NoChain::TooLarge(..)) => {}
             }
-            if chain(&classes, u64::MAX).is_ok() {
+            if chain(&classes, &mut Work::unlimited()).is_ok() {
                 // Were these strands, then their sum would admit, as it does here.
                 let strands: Vec<Class<'_>> = classes.iter().map(|c| Class { strands: true, ..*c }).collect();
-                let ranks = chain(&strands, work).unwrap();
+                let ranks = chain(&strands, &mut Work::steps(work)).unwrap();
                 prop_assert_eq!(executed(&strands, &ranks), best);
             }
         }

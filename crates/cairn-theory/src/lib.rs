@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use cairn_dag::Dag;
-//! use cairn_theory::{linearize::linearize, profile::profile, survey::Limits};
+//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::Limits};
 //! let dag = Dag::from_arcs(5, vec![(0, 2), (0, 3), (1, 3), (1, 4)]).unwrap();
-//! let found = linearize(&dag, &Limits::default()).unwrap();
+//! let found = linearize(&dag, &Limits::default(), &mut Work::unlimited()).unwrap();
 //! assert_eq!(profile(&dag, &found.order).unwrap(), [2, 2, 3, 2, 1, 0]);
 //! ```
 //!
@@ -51,3 +51,4 @@ pub mod task_set;
 pub mod tree;
 
 pub use bipartite::Bipartite;
+pub use cairn_kernel::Work;

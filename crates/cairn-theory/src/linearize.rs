@@ -6,6 +6,7 @@ use crate::merge::largest_merge;
 use crate::split::BlockId;
 use crate::survey::{Limits, Solution, Survey};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 
 /// An IC-optimal schedule and why it is one.
 #[derive(Clone, Debug)]
@@ -168,23 +169,28 @@ impl Failure<'_> {
 /// 4. No arc of the super-dag may lead from a later rank to an earlier one.
 /// 5. Blocks in topological order, stably sorted by rank; then the sinks of the dag, isolated tasks among them.
 ///
-/// Time near-linear in tasks plus arcs beside what [`Limits`] allow.
+/// Time near-linear in tasks plus arcs beside what [`Limits`] allow, or until `work` says stop: then blocks count as too
+/// hard, and tests of ▷ as too large.
 ///
 /// ```
 /// use cairn_dag::Dag;
 /// use cairn_theory::linearize::{linearize, Theorem};
-/// use cairn_theory::survey::Limits;
+/// use cairn_theory::{Work, survey::Limits};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let found = linearize(&diamond, &Limits::default()).unwrap();
+/// let found = linearize(&diamond, &Limits::default(), &mut Work::unlimited()).unwrap();
 /// assert_eq!(found.order.len(), 4);
 /// assert_eq!(found.proof.theorem(), Theorem::Linear);
 /// ```
 ///
 /// # Errors
 /// The first [`Obstacle`], with the blocks.
-pub fn linearize<'a>(dag: &'a Dag, limits: &Limits) -> Result<Linearization<'a>, Box<Failure<'a>>> {
-    let survey = Survey::new(dag, limits);
-    match plan(&survey, limits) {
+pub fn linearize<'a>(
+    dag: &'a Dag,
+    limits: &Limits,
+    work: &mut Work<'_>,
+) -> Result<Linearization<'a>, Box<Failure<'a>>> {
+    let survey = Survey::new(dag, limits, work);
+    match plan(&survey, &mut work.part(limits.work)) {
         Ok(Plan {
             order,
             ranks,
@@ -210,12 +216,12 @@ struct Plan {
     rank_start: Vec<u32>,
 }
 
-fn plan(survey: &Survey<'_>, limits: &Limits) -> Result<Plan, Obstacle> {
+fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Plan, Obstacle> {
     if let Some(tasks) = survey.blocks().cycle() {
         return Err(Obstacle::NotComposite { tasks });
     }
     let class_of = classes_of_blocks(survey)?;
-    let ranks = ranks(survey, &class_of, limits)?;
+    let ranks = ranks(survey, &class_of, work)?;
     let rank_of = rank_of_blocks(survey, &class_of, &ranks);
     let inside_merge = arcs_against_rank(survey, &rank_of, &ranks)?;
     let (blocks, rank_start) = sort_blocks(survey, &rank_of, ranks.len());
@@ -243,7 +249,11 @@ fn classes_of_blocks(survey: &Survey<'_>) -> Result<Vec<u32>, Obstacle> {
     survey.blocks().blocks().map(class).collect()
 }
 
-fn ranks(survey: &Survey<'_>, class_of: &[u32], limits: &Limits) -> Result<Vec<Rank>, Obstacle> {
+fn ranks(
+    survey: &Survey<'_>,
+    class_of: &[u32],
+    work: &mut Work<'_>,
+) -> Result<Vec<Rank>, Obstacle> {
     let classes: Vec<Class<'_>> = (survey.classes().iter())
         .map(|class| Class {
             profile: &class.profile,
@@ -259,7 +269,7 @@ fn ranks(survey: &Survey<'_>, class_of: &[u32], limits: &Limits) -> Result<Vec<R
             because: Admission::Strands,
         }]);
     }
-    chain(&classes, limits.work).map_err(|none| {
+    chain(&classes, work).map_err(|none| {
         // An example of each class; of the same class twice, two examples.
         let (a, b) = match none {
             NoChain::NoSum(a, b) | NoChain::TooLarge(a, b) => (a, b),

@@ -6,6 +6,7 @@
 
 use crate::recognise::Kind;
 use crate::strand::StrandKind;
+use cairn_kernel::Work;
 
 /// ▷ by its definition: for all x and y, E1(x) + E2(y) ≤ E1(min(s1, x+y)) + E2(max(0, x+y−s1)). O(s1·s2): the slow
 /// twin of [`Contender::has_priority`].
@@ -132,8 +133,8 @@ pub enum Answer {
 /// computed when first asked for, O(s) for each k, and kept.
 ///
 /// ```
-/// use cairn_theory::priority::{Answer, Contender};
-/// let mut work = 1_000;
+/// use cairn_theory::{Work, priority::{Answer, Contender}};
+/// let mut work = Work::steps(1_000);
 /// let mut first = Contender::new(&[0, 3, 5]);
 /// let mut second = Contender::new(&[0, 1, 2]);
 /// assert_eq!(first.has_priority(&mut second, &mut work), Answer::Holds);
@@ -198,9 +199,9 @@ impl<'a> Contender<'a> {
     ///
     /// O(min(s1, s2)) if both are ▷ themselves or the answer is plain from heads and tails, else also
     /// O((s1 + s2)·min(s1, s2)) for windows, once.
-    pub fn has_priority(&mut self, other: &mut Contender<'_>, work: &mut u64) -> Answer {
+    pub fn has_priority(&mut self, other: &mut Contender<'_>, work: &mut Work<'_>) -> Answer {
         let most_k = self.sources().min(other.sources());
-        if !spend(work, TEST + most_k as u64) {
+        if !work.afford(TEST + most_k as u64) {
             return Answer::TooLarge;
         }
         // Heads and tails are windows too: cheap, and in most cases enough to refuse.
@@ -217,7 +218,7 @@ impl<'a> Contender<'a> {
     }
 
     /// Whether the profile ▷ itself, so that copies of the block may follow one another in any order.
-    pub fn is_reflexive(&mut self, work: &mut u64) -> Answer {
+    pub fn is_reflexive(&mut self, work: &mut Work<'_>) -> Answer {
         if self.reflexive {
             return Answer::Holds;
         }
@@ -244,13 +245,13 @@ impl<'a> Contender<'a> {
     }
 
     /// Computes the windows up to length `most_k`, if that is within `work`.
-    fn prepare(&mut self, most_k: usize, work: &mut u64) -> bool {
+    fn prepare(&mut self, most_k: usize, work: &mut Work<'_>) -> bool {
         let known = self.least.len();
         if self.reflexive || known >= most_k {
             return true;
         }
         let cost = (most_k - known) as u64 * self.profile.len() as u64;
-        if !spend(work, cost) {
+        if !work.afford(cost) {
             return false;
         }
         for k in known + 1..=most_k {
@@ -277,9 +278,13 @@ pub(crate) struct Weakest {
 impl Weakest {
     /// Of one contender, for tests against profiles of at most `most_k` sources; `None` if that takes more work than
     /// is left.
-    pub(crate) fn of(one: &mut Contender<'_>, most_k: usize, work: &mut u64) -> Option<Weakest> {
+    pub(crate) fn of(
+        one: &mut Contender<'_>,
+        most_k: usize,
+        work: &mut Work<'_>,
+    ) -> Option<Weakest> {
         let most_k = most_k.min(one.sources());
-        if !spend(work, most_k as u64) || !one.prepare(most_k, work) {
+        if !work.afford(most_k as u64) || !one.prepare(most_k, work) {
             return None;
         }
         Some(Weakest {
@@ -303,9 +308,13 @@ impl Weakest {
     }
 
     /// Whether all of them ▷ `other`.
-    pub(crate) fn all_have_priority(&self, other: &mut Contender<'_>, work: &mut u64) -> Answer {
+    pub(crate) fn all_have_priority(
+        &self,
+        other: &mut Contender<'_>,
+        work: &mut Work<'_>,
+    ) -> Answer {
         let most_k = self.least.len().min(other.sources());
-        if !spend(work, TEST + most_k as u64) {
+        if !work.afford(TEST + most_k as u64) {
             return Answer::TooLarge;
         }
         if (1..=most_k)
@@ -324,13 +333,6 @@ impl Weakest {
 /// What a test costs beside the entries it looks at.
 const TEST: u64 = 8;
 
-/// Takes `cost` from `work` if that much is left.
-fn spend(work: &mut u64, cost: u64) -> bool {
-    let left = work.checked_sub(cost);
-    *work = left.unwrap_or(*work);
-    left.is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,7 +342,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn by_windows(first: &[u32], second: &[u32]) -> bool {
-        let mut work = u64::MAX;
+        let mut work = Work::unlimited();
         let answer = Contender::new(first).has_priority(&mut Contender::new(second), &mut work);
         assert_ne!(answer, Answer::TooLarge);
         answer == Answer::Holds
@@ -352,7 +354,7 @@ mod tests {
         #[test]
         fn windows_agree_with_the_definition(a in any_profile(8, 3), b in any_profile(8, 3)) {
             prop_assert_eq!(by_windows(&a, &b), by_definition(&a, &b));
-            let reflexive = Contender::new(&a).is_reflexive(&mut u64::MAX.clone()) == Answer::Holds;
+            let reflexive = Contender::new(&a).is_reflexive(&mut Work::unlimited()) == Answer::Holds;
             prop_assert_eq!(reflexive, by_definition(&a, &a));
         }
 
@@ -360,27 +362,27 @@ mod tests {
         #[test]
         fn kept_windows_and_scarce_work(all in prop::collection::vec(any_profile(7, 3), 2..6), scarce in 0u64..200) {
             let mut contenders: Vec<Contender<'_>> = all.iter().map(|p| Contender::new(p)).collect();
-            let mut work = scarce;
+            let mut work = Work::steps(scarce);
             for round in 0..2 {
                 for i in 0..all.len() {
                     for j in 0..all.len() {
                         let mut other = contenders[j].clone();
-                        let before = work;
+                        let before = work.left();
                         let answer = contenders[i].has_priority(&mut other, &mut work);
-                        prop_assert!(work <= before);
+                        prop_assert!(work.left() <= before);
                         let truth = if by_definition(&all[i], &all[j]) { Answer::Holds } else { Answer::Fails };
                         prop_assert!(answer == truth || answer == Answer::TooLarge && round == 0);
                         contenders[j] = other;
                     }
                 }
-                work = u64::MAX;
+                work = Work::unlimited();
             }
         }
 
         /// Several contenders at once.
         #[test]
         fn the_weakest_speak_for_all(all in prop::collection::vec(any_profile(7, 3), 1..5), other in any_profile(7, 3)) {
-            let mut work = u64::MAX;
+            let mut work = Work::unlimited();
             let most = other.len() - 1;
             let mut weakest = Weakest::of(&mut Contender::new(&all[0]), most, &mut work).unwrap();
             for profile in &all[1..] {

@@ -9,6 +9,7 @@
 
 use crate::Bipartite;
 use crate::eager::eager_order;
+use cairn_kernel::{Stopped, Work};
 use std::collections::{BTreeMap, HashSet};
 
 /// Blocks with more classes of sources or of sinks than this are given up at once.
@@ -32,26 +33,26 @@ pub enum SearchAnswer {
         /// The most eligible sinks for each number of executed sources.
         profile: Vec<u32>,
     },
-    /// The budget did not suffice; nothing is known.
+    /// The work allowed did not suffice; nothing is known.
     GaveUp,
 }
 
 /// The optimal profile of any bipartite dag and an IC-optimal order of its sources, or the proof that there is none,
-/// within `budget` states: sets of sources formed. Exponential in the worst case; the answer depends on the block and
-/// the budget alone.
+/// within `work`, a step for each state: a set of sources formed. Exponential in the worst case; the answer depends on
+/// the block and the number of steps alone, unless it is time to stop.
 ///
 /// Having the profile E, an order is a chain of unions of closures U ⊂ U′ = U ∪ closure with
 /// eligible(U) = E(|U′| − 1) and eligible(U′) = E(|U′|): if there is any IC-optimal order, there is one of this form.
 ///
 /// ```
-/// use cairn_theory::{Bipartite, search::{self, SearchAnswer}};
+/// use cairn_theory::{Bipartite, Work, search::{self, SearchAnswer}};
 /// // One source with two children, and two that share three: E = 0, 2, 3, 5, but the best pair leaves out the first.
 /// let arcs = vec![(0, 0), (0, 1), (1, 2), (2, 2), (1, 3), (2, 3), (1, 4), (2, 4)];
 /// let block = Bipartite::from_arcs(3, 5, arcs);
 /// let profile = vec![0, 2, 3, 5];
-/// assert_eq!(search::solve(&block, 1000), SearchAnswer::NoneExists { profile });
+/// assert_eq!(search::solve(&block, &mut Work::steps(1000)), SearchAnswer::NoneExists { profile });
 /// ```
-pub fn solve(block: &Bipartite, budget: u64) -> SearchAnswer {
+pub fn solve(block: &Bipartite, work: &mut Work<'_>) -> SearchAnswer {
     if block.sources() > MOST_SOURCES {
         return SearchAnswer::GaveUp;
     }
@@ -62,11 +63,11 @@ pub fn solve(block: &Bipartite, budget: u64) -> SearchAnswer {
     let mut search = Search {
         profile: block.profile(&eager_order(block)),
         classes: &classes,
-        left: budget,
+        work,
     };
     let found = search.enumerate().and_then(|()| search.chain());
     match found {
-        Err(OutOfStates) => SearchAnswer::GaveUp,
+        Err(Stopped) => SearchAnswer::GaveUp,
         Ok(None) => SearchAnswer::NoneExists {
             profile: search.profile,
         },
@@ -169,16 +170,14 @@ struct State {
     eligible: u32,
 }
 
-struct OutOfStates;
-
-struct Search<'a> {
+struct Search<'a, 'w> {
     classes: &'a Classes,
     /// The best known value for each number of sources; never falls.
     profile: Vec<u32>,
-    left: u64,
+    work: &'a mut Work<'w>,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     fn nothing(&self) -> State {
         State {
             sources: Set::empty(self.classes.size.len()),
@@ -189,8 +188,8 @@ impl Search<'_> {
     }
 
     /// `state` with the closure of one more sink.
-    fn with(&mut self, state: &State, sink: usize) -> Result<State, OutOfStates> {
-        self.left = self.left.checked_sub(1).ok_or(OutOfStates)?;
+    fn with(&mut self, state: &State, sink: usize) -> Result<State, Stopped> {
+        self.work.pay(1)?;
         let added = &self.classes.sinks[sink];
         let new = (added.parents.iter()).filter(|&&p| !state.sources.contains(p));
         let mut next = State {
@@ -208,7 +207,7 @@ impl Search<'_> {
     }
 
     /// Raises the profile to the optimum.
-    fn enumerate(&mut self) -> Result<(), OutOfStates> {
+    fn enumerate(&mut self) -> Result<(), Stopped> {
         let mut stack = vec![(self.nothing(), 0)];
         while let Some((state, from)) = stack.pop() {
             if !self.promising(&state, from) {
@@ -288,7 +287,7 @@ impl Search<'_> {
     }
 
     /// An order through optimal unions of closures; `None` if there is no such chain.
-    fn chain(&mut self) -> Result<Option<Vec<u32>>, OutOfStates> {
+    fn chain(&mut self) -> Result<Option<Vec<u32>>, Stopped> {
         let mut seen = HashSet::new();
         // Each state with the number of the one it came from.
         let mut states: Vec<(State, usize)> = vec![(self.nothing(), 0)];

@@ -6,6 +6,7 @@ use crate::split::{BlockId, Decomposition};
 use crate::tree::{self, TreeOrder};
 use crate::{Bipartite, catalogue, normal};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
@@ -81,9 +82,9 @@ impl Solution {
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_theory::survey::{Limits, Survey};
+/// use cairn_theory::{Work, survey::{Limits, Survey}};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let survey = Survey::new(&diamond, &Limits::default());
+/// let survey = Survey::new(&diamond, &Limits::default(), &mut Work::unlimited());
 /// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
 /// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
 /// assert_eq!(survey.kind_counts(), [1, 1]);
@@ -119,10 +120,11 @@ pub struct ClassOfBlocks {
 
 impl<'a> Survey<'a> {
     /// Looks at every block of `dag`. If the dag is not composite and has shortcut arcs, at those of its skeleton
-    /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5).
-    pub fn new(dag: &'a Dag, limits: &Limits) -> Survey<'a> {
+    /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5). When it is time to stop, what
+    /// has no closed form counts as too hard.
+    pub fn new(dag: &'a Dag, limits: &Limits, work: &mut Work<'_>) -> Survey<'a> {
         let (dag, removed, blocks) = decompose(dag);
-        let mut surveyor = Surveyor::new(limits);
+        let mut surveyor = Surveyor::new(limits, work);
         surveyor.has_failed = !blocks.is_composite();
         let mut kind_of = Vec::with_capacity(blocks.len());
         let mut solution = Vec::with_capacity(blocks.len());
@@ -231,10 +233,12 @@ fn decompose(dag: &Dag) -> (Cow<'_, Dag>, usize, Decomposition) {
 const NONE: u32 = u32::MAX;
 
 /// Solves one block after the other, remembering what can be shared.
-struct Surveyor<'a> {
+struct Surveyor<'a, 'w> {
     limits: &'a Limits,
-    states_left: u64,
-    tree_steps_left: u64,
+    work: &'a mut Work<'w>,
+    /// For all blocks together: states of search, and steps on trees.
+    states: Work<'w>,
+    tree_steps: Work<'w>,
     /// Whether linearization cannot succeed any more.
     has_failed: bool,
     /// The block at hand, and the order of its sources that was found.
@@ -258,12 +262,13 @@ struct Pending {
     strands: bool,
 }
 
-impl<'a> Surveyor<'a> {
-    fn new(limits: &'a Limits) -> Surveyor<'a> {
+impl<'a, 'w> Surveyor<'a, 'w> {
+    fn new(limits: &'a Limits, work: &'a mut Work<'w>) -> Surveyor<'a, 'w> {
         Surveyor {
             limits,
-            states_left: limits.all_states,
-            tree_steps_left: limits.all_tree_steps,
+            states: work.part(limits.all_states),
+            tree_steps: work.part(limits.all_tree_steps),
+            work,
             has_failed: false,
             block: Bipartite::empty(),
             order: Vec::new(),
@@ -351,6 +356,7 @@ impl<'a> Surveyor<'a> {
 
     fn find(&mut self, block: &Bipartite, kind: &Kind) -> Found {
         match kind {
+            _ if self.work.is_stopped() => Found::GaveUp,
             Kind::Tree => self.find_tree(block),
             _ => self.find_any(block),
         }
@@ -360,8 +366,9 @@ impl<'a> Surveyor<'a> {
         if block.sources() > self.limits.tree_sources {
             return Found::GaveUp;
         }
-        let most = self.limits.tree_steps.min(self.tree_steps_left);
-        let Some(tree::TreeAnswer { profile, order }) = tree::solve_within(block, most) else {
+        let most = self.limits.tree_steps.min(self.tree_steps.left());
+        let answer = tree::solve_within(block, &mut self.tree_steps.part(most));
+        let Some(tree::TreeAnswer { profile, order }) = answer else {
             return Found::GaveUp;
         };
         // What was spent is not told; a decided tree seldom takes more than its profile.
@@ -371,17 +378,17 @@ impl<'a> Surveyor<'a> {
             TreeOrder::NoneExists => (Found::NoneExists { profile }, square),
             TreeOrder::Unknown => (Found::Undecided { profile }, most),
         };
-        self.tree_steps_left = self.tree_steps_left.saturating_sub(spent);
+        let _ = self.tree_steps.spend(spent);
         found
     }
 
     fn find_any(&mut self, block: &Bipartite) -> Found {
         let price = block.arc_count().div_ceil(64) as u64;
-        let most = self.limits.block_states.min(self.states_left) / price;
+        let most = self.limits.block_states.min(self.states.left()) / price;
         // No search of a block visits more states than it has sets of sources.
         let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
-        self.states_left -= sets.min(most) * price;
-        match search::solve(block, most) {
+        let _ = self.states.spend(sets.min(most) * price);
+        match search::solve(block, &mut self.states.part(most)) {
             SearchAnswer::Optimal { order, profile } => Found::Optimal { order, profile },
             SearchAnswer::NoneExists { profile } => Found::NoneExists { profile },
             SearchAnswer::GaveUp => Found::GaveUp,
@@ -456,7 +463,7 @@ mod tests {
         /// Every block of every dag: the order attains the optimum at every step, or there is none.
         #[test]
         fn every_block_is_solved_right(dag in any_dag(14)) {
-            let survey = Survey::new(&dag, &Limits::default());
+            let survey = Survey::new(&dag, &Limits::default(), &mut Work::unlimited());
             let mut copies = vec![0; survey.classes().len()];
             for b in survey.blocks().blocks() {
                 let block = survey.blocks().cut(survey.dag(), b);
@@ -488,8 +495,8 @@ mod tests {
         #[test]
         fn shortcuts_change_nothing(dag in any_dag(14)) {
             let skeleton = dag.skeleton();
-            let survey = Survey::new(&dag, &Limits::default());
-            let plain = Survey::new(&skeleton.dag, &Limits::default());
+            let survey = Survey::new(&dag, &Limits::default(), &mut Work::unlimited());
+            let plain = Survey::new(&skeleton.dag, &Limits::default(), &mut Work::unlimited());
             prop_assert_eq!(survey.removed(), skeleton.removed);
             prop_assert_eq!(survey.blocks().len(), plain.blocks().len());
             prop_assert_eq!(survey.order, plain.order);
@@ -505,7 +512,9 @@ mod tests {
             .map(|i| (i / 3, 3 + i % 3))
             .collect();
         let dag = Dag::from_arcs(6, arcs).unwrap();
-        let solution = |limits: &Limits| Survey::new(&dag, limits).solution(BlockId(0));
+        let solution = |limits: &Limits| {
+            Survey::new(&dag, limits, &mut Work::unlimited()).solution(BlockId(0))
+        };
         assert_eq!(solution(&Limits::default()), Solution::Optimal(0));
         let stingy = Limits {
             block_states: 1,

@@ -4,6 +4,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{
     Random, Shape, any_composite, any_dag, any_sum, best_profile, ic_optimal_order,
 };
+use cairn_theory::Work;
 use cairn_theory::chain::Rank;
 use cairn_theory::game::Game;
 use cairn_theory::linearize::{Linearization, Obstacle, Theorem, linearize};
@@ -14,6 +15,7 @@ use cairn_theory::split::BlockId;
 use cairn_theory::survey::{Limits, Survey};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The optimal profile of one block by brute force, and whether an order attains it.
 fn truth(survey: &Survey<'_>, block: BlockId) -> (Vec<u32>, bool) {
@@ -28,7 +30,7 @@ fn truth(survey: &Survey<'_>, block: BlockId) -> (Vec<u32>, bool) {
 
 /// What `linearize` says of a dag is true, be it a schedule or an obstacle. Returns the theorem or the obstacle's name.
 fn check(dag: &Dag) -> String {
-    match linearize(dag, &Limits::default()) {
+    match linearize(dag, &Limits::default(), &mut Work::unlimited()) {
         Ok(Linearization { order, proof }) => {
             assert_eq!(profile(dag, &order).unwrap(), best_profile(dag), "{dag:?}");
             check_proof(&proof);
@@ -114,7 +116,7 @@ fn random_composites() {
     runner
         .run(&any_composite(18), |(dag, shapes)| {
             // [MRY06] Theorem 6: the blocks it was composed of, and none other, are found.
-            let survey = Survey::new(&dag, &Limits::default());
+            let survey = Survey::new(&dag, &Limits::default(), &mut Work::unlimited());
             prop_assert!(survey.blocks().is_composite() && survey.removed() == 0);
             let mut sizes: Vec<_> = shapes
                 .iter()
@@ -159,11 +161,29 @@ proptest! {
     /// Sums of blocks are decided completely: a schedule is found iff there is one.
     #[test]
     fn sums_are_decided(dag in any_sum(18)) {
-        match linearize(&dag, &Limits::default()) {
+        match linearize(&dag, &Limits::default(), &mut Work::unlimited()) {
             Ok(found) => prop_assert_eq!(profile(&dag, &found.order).unwrap(), best_profile(&dag)),
             Err(failure) => {
                 prop_assert!(failure.proves_none());
                 prop_assert_eq!(ic_optimal_order(&dag), None);
+            }
+        }
+    }
+
+    /// Told to stop after so many questions: what is claimed then still holds, and without a question left nothing is
+    /// given up.
+    #[test]
+    fn stopped_early_it_claims_less_but_nothing_wrong(dag in any_sum(18), patience in 0u32..6) {
+        let asked = AtomicU32::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
+        let whole = linearize(&dag, &Limits::default(), &mut Work::unlimited());
+        match linearize(&dag, &Limits::default(), &mut Work::until(&stop)) {
+            Ok(found) => prop_assert_eq!(&found.order, &whole.unwrap().order),
+            Err(failure) if failure.proves_none() => prop_assert!(whole.is_err()),
+            Err(failure) => {
+                prop_assert!(asked.load(Ordering::Relaxed) > patience, "nobody said stop: {}", failure.obstacle);
+                let is_for_time = matches!(failure.obstacle, Obstacle::TooHard { .. } | Obstacle::TestTooLarge { .. });
+                prop_assert!(is_for_time, "{}", failure.obstacle);
             }
         }
     }
@@ -177,7 +197,7 @@ proptest! {
         Random::new(seed).shuffle(&mut label);
         let arcs = dag.arcs().map(|(a, b)| (label[a.index()], label[b.index()])).collect();
         let other = Dag::from_arcs(n, arcs).unwrap();
-        let (first, second) = (linearize(&dag, &Limits::default()), linearize(&other, &Limits::default()));
+        let (first, second) = (linearize(&dag, &Limits::default(), &mut Work::unlimited()), linearize(&other, &Limits::default(), &mut Work::unlimited()));
         // Ties inside a merge are broken by number, so a merge may fit the arcs by luck alone.
         let lucky = |r: &Result<Linearization<'_>, _>| matches!(r, Ok(l) if l.proof.theorem() == Theorem::Merge);
         if let (Ok(first), Ok(second)) = (&first, &second) {
@@ -202,7 +222,7 @@ proptest! {
         let added = longer.len();
         let arcs = dag.arcs().map(|(a, b)| (a.0, b.0)).chain(longer).collect();
         let more = Dag::from_arcs(dag.len(), arcs).unwrap();
-        match (linearize(&dag, &Limits::default()), linearize(&more, &Limits::default())) {
+        match (linearize(&dag, &Limits::default(), &mut Work::unlimited()), linearize(&more, &Limits::default(), &mut Work::unlimited())) {
             (Ok(first), Ok(second)) => {
                 prop_assert_eq!(second.proof.survey.removed(), added);
                 prop_assert_eq!(first.order, second.order);
@@ -218,7 +238,7 @@ proptest! {
     fn duality(given in any_composite(40)) {
         let dag = given.0;
         let reversed = Dag::from_arcs(dag.len(), dag.arcs().map(|(a, b)| (b.0, a.0)).collect()).unwrap();
-        let theorem = |dag: &Dag| linearize(dag, &Limits::default()).ok().map(|l| l.proof.theorem());
+        let theorem = |dag: &Dag| linearize(dag, &Limits::default(), &mut Work::unlimited()).ok().map(|l| l.proof.theorem());
         let (first, second) = (theorem(&dag), theorem(&reversed));
         prop_assert_eq!(first == Some(Theorem::Linear), second == Some(Theorem::Linear));
     }
@@ -228,7 +248,7 @@ proptest! {
 fn tiny_dags() {
     for n in 0..4 {
         let dag = Dag::from_arcs(n, vec![]).unwrap();
-        let found = linearize(&dag, &Limits::default()).unwrap();
+        let found = linearize(&dag, &Limits::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.order.len(), n);
         assert_eq!(found.proof.theorem(), Theorem::Linear);
         assert!(found.proof.ranks.is_empty());
@@ -292,7 +312,7 @@ fn small_families_are_optimal() {
 #[test]
 fn large_families_are_optimal() {
     let optimum = |dag: &Dag| {
-        let found = linearize(dag, &Limits::default()).unwrap();
+        let found = linearize(dag, &Limits::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.proof.theorem(), Theorem::Linear);
         profile(dag, &found.order).unwrap()
     };
@@ -345,7 +365,7 @@ fn large_linear_composites_are_not_beaten() {
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let dag = linear_composite(&mut random, 2_000);
-        let found = linearize(&dag, &Limits::default()).unwrap();
+        let found = linearize(&dag, &Limits::default(), &mut Work::unlimited()).unwrap();
         assert_eq!(found.proof.theorem(), Theorem::Linear);
         let best = profile(&dag, &found.order).unwrap();
         for greedy in [true, false] {

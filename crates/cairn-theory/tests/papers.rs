@@ -2,6 +2,7 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{Random, Shape, any_composite, any_dag, best_profile, sum};
+use cairn_theory::Work;
 use cairn_theory::linearize::{Theorem, linearize};
 use cairn_theory::merge::{convolution, largest_merge};
 use cairn_theory::priority::by_definition;
@@ -76,7 +77,7 @@ proptest! {
     #[test]
     fn mry06_theorem_4_linear_compositions(given in any_composite(16)) {
         let (dag, _) = given;
-        if let Ok(found) = linearize(&dag, &Limits::default())
+        if let Ok(found) = linearize(&dag, &Limits::default(), &mut Work::unlimited())
             && found.proof.theorem() == Theorem::Linear
         {
             let blocks = found.proof.blocks.iter().flat_map(|&b| found.proof.survey.order(b).to_vec());
@@ -288,7 +289,7 @@ fn mry06_figure_5() {
         for seed in 0..20 {
             let (dag, used) = cairn_oracle::compose(&shapes, 22, &mut Random::new(seed));
             assert_eq!(used.len(), shapes.len());
-            let found = linearize(&dag, &Limits::default()).unwrap();
+            let found = linearize(&dag, &Limits::default(), &mut Work::unlimited()).unwrap();
             assert_eq!(found.proof.theorem(), Theorem::Linear);
             assert_eq!(profile(&dag, &found.order).unwrap(), best_profile(&dag));
         }

@@ -2,9 +2,9 @@
 
 mod subsets;
 
-use cairn_theory::Bipartite;
 use cairn_theory::search::{self, SearchAnswer};
 use cairn_theory::tree::{self, TreeOrder};
+use cairn_theory::{Bipartite, Work};
 use subsets::{Random, sum, truth};
 
 /// Dense, sparse, regular, with twins, with idle sources and free sinks, in several components.
@@ -67,7 +67,7 @@ fn agrees_with_brute_force() {
     for round in 0..6000 {
         let most = if round % 10 == 0 { 13 } else { 8 };
         let block = any_block(&mut random, most);
-        let answer = search::solve(&block, u64::MAX);
+        let answer = search::solve(&block, &mut Work::unlimited());
         seen[usize::from(check(&block, &answer))] += 1;
         assert!(block.sources() > 0);
     }
@@ -81,8 +81,8 @@ fn a_small_budget_gives_up_and_never_lies() {
     let mut gave_up = 0;
     for _ in 0..1000 {
         let block = any_block(&mut random, 9);
-        let whole = search::solve(&block, u64::MAX);
-        let little = search::solve(&block, random.below(60) as u64);
+        let whole = search::solve(&block, &mut Work::unlimited());
+        let little = search::solve(&block, &mut Work::steps(random.below(60) as u64));
         if little == SearchAnswer::GaveUp {
             gave_up += 1;
         } else {
@@ -101,7 +101,7 @@ fn agrees_with_the_tree_program() {
         let tree = random.tree(nodes, stretch);
         let known = tree::solve(&tree).unwrap();
         let (other, _) = random.relabelled(&tree);
-        match search::solve(&other, 1_000_000) {
+        match search::solve(&other, &mut Work::steps(1_000_000)) {
             SearchAnswer::Optimal { order, profile } => {
                 assert_eq!(profile, known.profile);
                 assert_eq!(other.profile(&order), known.profile);
@@ -124,7 +124,8 @@ fn twins_are_merged() {
         Bipartite::from_arcs(s as usize, t as usize, arcs)
     };
     let block = sum(&[complete(300, 40), complete(7, 200), complete(400, 1)]);
-    let SearchAnswer::Optimal { order, profile } = search::solve(&block, 40) else {
+    let SearchAnswer::Optimal { order, profile } = search::solve(&block, &mut Work::steps(40))
+    else {
         panic!("three classes");
     };
     assert_eq!(block.profile(&order), profile);
@@ -144,7 +145,7 @@ fn smallest_bipartite_dags_without_an_ic_optimal_order() {
                 let arcs = (0..bits).filter(|b| arcs >> b & 1 == 1);
                 let arcs = arcs.map(|b| ((b / sinks) as u32, (b % sinks) as u32));
                 let block = Bipartite::from_arcs(sources, sinks, arcs.collect());
-                if !check(&block, &search::solve(&block, u64::MAX)) {
+                if !check(&block, &search::solve(&block, &mut Work::unlimited())) {
                     without.push(block);
                 }
             }

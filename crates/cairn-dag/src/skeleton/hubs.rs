@@ -1,6 +1,6 @@
 //! Proves many shortcuts at once through hubs: tasks that lie on many paths. Never proves that an arc is none.
 
-use super::Effort;
+use super::Tuning;
 use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
 
@@ -10,10 +10,10 @@ const DRAWS: usize = 8;
 /// Finds shortcuts among the open arcs by rounds of up to 64 hubs, spread over the ranks. An arc u→v is a shortcut
 /// when u reaches a hub that reaches v. A round takes O(tasks + arcs); there is another for as long as each
 /// decides its share of the arcs.
-pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, effort: &Effort) {
+pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
     let mut random = 0x5851_F42D_4C95_7F2D;
     while fates.open > 0 {
-        let hubs = choose(ranked, effort.hubs, &mut random);
+        let hubs = choose(ranked, tuning.hubs, &mut random);
         let reaches = masks(ranked, &hubs, Ranked::children, true);
         let reached_from = masks(ranked, &hubs, Ranked::parents, false);
         let before = fates.open;
@@ -27,7 +27,7 @@ pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, effort: &Eff
             }
         }
         let decided = before - fates.open;
-        if decided == 0 || decided.saturating_mul(effort.worth) < ranked.arc_count() {
+        if decided == 0 || decided.saturating_mul(tuning.worth) < ranked.arc_count() {
             return;
         }
     }

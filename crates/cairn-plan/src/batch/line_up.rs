@@ -2,13 +2,14 @@
 //! of gains.
 
 use super::piece::Piece;
+use cairn_kernel::Work;
 
 /// A task *matters* at a place when it stands before and shares a prize with one behind. What is returned makes the sum
 /// over all places of 2^(tasks that matter) small: a bound on the states of a program that runs along the line.
 ///
 /// From the best of some greedy lines, single tasks are moved at random, worse lines accepted at first and ever less
 /// (annealing; the same each time). Takes at most an eighth of the work left. Time O(arcs) a move.
-pub(super) fn line_up(piece: &Piece, left: &mut u64) -> Vec<u32> {
+pub(super) fn line_up(piece: &Piece, work: &mut Work<'_>) -> Vec<u32> {
     let mut starts: Vec<u32> = (0..piece.len() as u32).collect();
     starts.sort_by_key(|&v| (piece.prizes(v).len(), v));
     starts.truncate(STARTS);
@@ -20,10 +21,12 @@ pub(super) fn line_up(piece: &Piece, left: &mut u64) -> Vec<u32> {
         .expect("a piece has a task");
     let cost_of_move = (piece.len() + 2 * piece.arcs()) as u64;
     // No more moves than states: a line that is good enough is left alone.
-    let moves = (*left / 8 / cost_of_move)
+    let moves = (work.left() / 8 / cost_of_move)
         .min(MOST_MOVES)
         .min(cost as u64 / 4);
-    *left -= moves * cost_of_move;
+    if !work.afford(moves * cost_of_move) {
+        return order;
+    }
     anneal(piece, measure, (cost, order), moves)
 }
 

@@ -23,6 +23,7 @@ pub use state::BatchState;
 
 use crate::decide::NONE;
 use cairn_dag::TaskId;
+use cairn_kernel::Work;
 use cairn_theory::game::Standing;
 use offer::Asked;
 use piece::{Grade, Piece, Sets};
@@ -357,7 +358,7 @@ impl<'d> Batcher<'d> {
 
     /// Makes sure that every piece has an offer up to `most` tasks, as good as the effort allows.
     fn make_offers(&mut self, most: usize, effort: &Effort) {
-        let mut left = effort.steps;
+        let mut work = Work::steps(effort.steps);
         let is_alone = self.pieces.len() - self.free.len() == 1;
         let fresh = std::mem::take(&mut self.fresh);
         let mut again: Vec<u32> = self.short.iter().copied().collect();
@@ -378,7 +379,7 @@ impl<'d> Batcher<'d> {
                 self.stock.take(old.class, stocked.rank);
             }
             let mut asked = asked;
-            let mut offer = offer::make(&stocked.piece, &mut asked, &mut left);
+            let mut offer = offer::make(&stocked.piece, &mut asked, &mut work);
             let marks = [
                 (&mut self.short, asked.reach < tasks),
                 (&mut self.weak, !asked.is_final()),

@@ -4,6 +4,7 @@ use super::one_step::{self, closure};
 use super::piece::{Grade, Offer, Piece, Sets};
 use super::search::{self, MOST};
 use super::{greedy, tree};
+use cairn_kernel::Work;
 use std::ops::RangeInclusive;
 
 /// What an offer was made for.
@@ -56,16 +57,16 @@ impl Asked {
     }
 }
 
-/// The best offer that the steps left allow.
-pub(super) fn make(piece: &Piece, asked: &mut Asked, left: &mut u64) -> Offer {
-    let offer = attempt(piece, asked, left);
+/// The best offer that the work allows.
+pub(super) fn make(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
+    let offer = attempt(piece, asked, work);
     if offer.grade == Grade::Exact {
         asked.settle();
     }
     offer
 }
 
-fn attempt(piece: &Piece, asked: &mut Asked, left: &mut u64) -> Offer {
+fn attempt(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
     let reach = asked.reach;
     let exact = |gain: Vec<u32>, sets: Sets| Offer {
         upper: gain.clone(),
@@ -80,20 +81,20 @@ fn attempt(piece: &Piece, asked: &mut Asked, left: &mut u64) -> Offer {
         }
         return exact(gain, Sets::Tree);
     }
-    if piece.is_tree() && afford(tree::cost(piece, reach), left) {
+    if piece.is_tree() && work.afford(tree::cost(piece, reach)) {
         return exact(tree::profile(piece, reach), Sets::Tree);
     }
-    let mut offer = by_yield(piece, reach, left);
+    let mut offer = by_yield(piece, reach, work);
     let fits = piece.len() <= MOST && piece.shared() <= MOST;
     if !fits && !piece.is_tree() && offer.has_closure() {
         asked.settle();
     }
-    if fits && *left > 0 && offer.grade != Grade::Exact {
+    if fits && !work.is_over() && offer.grade != Grade::Exact {
         // Others have to be made as well.
-        let mut part = if asked.is_alone { *left } else { *left / 4 };
-        let before = part;
-        by_search(piece, &mut offer, &asked.wanted, &mut part);
-        *left -= before - part;
+        let share = work.left() / if asked.is_alone { 1 } else { 4 };
+        work.lend(share, |part| {
+            by_search(piece, &mut offer, &asked.wanted, part)
+        });
     }
     if offer.gain == offer.upper {
         offer.grade = Grade::Exact;
@@ -101,14 +102,8 @@ fn attempt(piece: &Piece, asked: &mut Asked, left: &mut u64) -> Offer {
     offer
 }
 
-fn afford(cost: u64, left: &mut u64) -> bool {
-    let is_affordable = cost <= *left;
-    *left -= if is_affordable { cost } else { 0 };
-    is_affordable
-}
-
 /// By current yield and, if there is work left for it, along the hull, whichever is better; with the hull as bound.
-fn by_yield(piece: &Piece, reach: usize, left: &mut u64) -> Offer {
+fn by_yield(piece: &Piece, reach: usize, work: &mut Work<'_>) -> Offer {
     let cut = |mut profile: Vec<u32>| {
         profile.truncate(reach + 1);
         profile
@@ -119,7 +114,7 @@ fn by_yield(piece: &Piece, reach: usize, left: &mut u64) -> Offer {
     let mut orders = [order, Vec::new()];
     let mut is_second = Vec::new();
     if gain != upper
-        && afford(one_step::cost(piece), left)
+        && work.afford(one_step::cost(piece))
         && let Some(closure) = closure(piece, PATIENCE)
     {
         let along = cut(piece.gains(&closure.order));
@@ -148,13 +143,18 @@ fn by_yield(piece: &Piece, reach: usize, left: &mut u64) -> Offer {
 const PATIENCE: u64 = 1_000_000;
 
 /// Narrows the gap by branch and bound where it matters.
-fn by_search(piece: &Piece, offer: &mut Offer, wanted: &RangeInclusive<usize>, left: &mut u64) {
+fn by_search(
+    piece: &Piece,
+    offer: &mut Offer,
+    wanted: &RangeInclusive<usize>,
+    work: &mut Work<'_>,
+) {
     let mut known = search::Known {
         gain: offer.gain.clone(),
         upper: offer.upper.clone(),
         found: vec![None; offer.gain.len()],
     };
-    search::improve(piece, &mut known, wanted, left);
+    search::improve(piece, &mut known, wanted, work);
     // More tasks never gain less, so a bound for more of them holds for fewer.
     for r in (1..known.upper.len()).rev() {
         known.upper[r - 1] = known.upper[r - 1].min(known.upper[r]);

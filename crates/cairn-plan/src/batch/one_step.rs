@@ -4,6 +4,7 @@ use super::greedy;
 use super::piece::Piece;
 use crate::{Weights, hull};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A bound on what any number of tasks gains, and an order that attains it at the corners.
@@ -43,7 +44,7 @@ pub(super) fn closure(piece: &Piece, patience: u64) -> Option<Closure> {
     let weights = Weights::new(nodes, None, Some(reward)).ok()?;
     let asked = AtomicU64::new(0);
     let is_spent = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
-    let hull = hull(&dag, &weights, &is_spent).ok()?;
+    let hull = hull(&dag, &weights, &mut Work::until(&is_spent)).ok()?;
     let total = u64::from(piece.total());
     let upper = (0..=tasks as u64).map(|t| hull.at(t).min(total) as u32);
     let stage = |v: u32| hull.executed_in(TaskId(v)).map_or(u32::MAX, |i| i as u32);

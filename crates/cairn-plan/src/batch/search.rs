@@ -9,6 +9,7 @@
 
 use super::line_up::line_up;
 use super::piece::{Piece, SCALE, part};
+use cairn_kernel::Work;
 use hashbrown::HashMap;
 use std::ops::{Range, RangeInclusive};
 
@@ -39,18 +40,18 @@ struct State {
     hope: u32,
 }
 
-/// Closes the gap for the numbers of tasks in `wanted`, or narrows it; `left` is what the work may cost. Returns
+/// Closes the gap for the numbers of tasks in `wanted`, or narrows it, within the work. Returns
 /// whether all of them are exact now.
 pub(super) fn improve(
     piece: &Piece,
     known: &mut Known,
     wanted: &RangeInclusive<usize>,
-    left: &mut u64,
+    work: &mut Work<'_>,
 ) -> bool {
     if piece.len() > MOST || piece.shared() > MOST {
         return false;
     }
-    let line = Line::new(piece, left);
+    let line = Line::new(piece, work);
     let is_closed = |known: &Known| wanted.clone().all(|r| known.gain[r] == known.upper[r]);
     // Narrow beams first: they find good sets, without which nothing can be dropped.
     for width in [30, 1000, MOST_STATES] {
@@ -58,14 +59,8 @@ pub(super) fn improve(
             break;
         }
         // A beam may take a part of the work only, or nothing would be left for the proof.
-        let mut part = if width < MOST_STATES {
-            *left / 4
-        } else {
-            *left
-        };
-        let before = part;
-        let is_complete = line.sweep(piece, known, wanted, width, &mut part);
-        *left -= before - part;
+        let share = work.left() / if width < MOST_STATES { 4 } else { 1 };
+        let is_complete = work.lend(share, |part| line.sweep(piece, known, wanted, width, part));
         if is_complete {
             for r in wanted.clone() {
                 known.upper[r] = known.gain[r];
@@ -87,8 +82,8 @@ struct Line {
 }
 
 impl Line {
-    fn new(piece: &Piece, left: &mut u64) -> Line {
-        let order = line_up(piece, left);
+    fn new(piece: &Piece, work: &mut Work<'_>) -> Line {
+        let order = line_up(piece, work);
         let mut place = vec![0u32; piece.len()];
         for (i, &v) in order.iter().enumerate() {
             place[v as usize] = i as u32;
@@ -120,7 +115,7 @@ impl Line {
         known: &mut Known,
         wanted: &RangeInclusive<usize>,
         width: usize,
-        left: &mut u64,
+        work: &mut Work<'_>,
     ) -> bool {
         let most = *wanted.end() as u32;
         let mut is_complete = true;
@@ -142,10 +137,9 @@ impl Line {
                     if chosen && state.count == most {
                         continue;
                     }
-                    if *left < future.cost() {
+                    if !work.afford(future.cost()) {
                         return false;
                     }
-                    *left -= future.cost();
                     let mut moved = self.decide(piece, place, state, chosen);
                     note(known, &moved);
                     let slot = seen.entry((moved.alive, moved.count));
@@ -406,9 +400,9 @@ mod tests {
                 found: vec![None; tasks + 1],
             };
             prop_assert!(best.iter().zip(&known.upper).all(|(b, u)| b <= u), "equal shares are a bound");
-            let mut left = steps;
-            let is_exact = improve(&piece, &mut known, &wanted, &mut left);
-            prop_assert!(left <= steps && (is_exact || steps < u64::MAX));
+            let mut work = Work::steps(steps);
+            let is_exact = improve(&piece, &mut known, &wanted, &mut work);
+            prop_assert!(work.left() <= steps && (is_exact || steps < u64::MAX));
             for r in 0..=tasks {
                 prop_assert!(known.gain[r] <= best[r] && best[r] <= known.upper[r]);
                 if let Some(set) = known.found[r] {
@@ -475,7 +469,12 @@ mod tests {
                     upper: piece.equal_shares(),
                     found: vec![None; 15],
                 };
-                assert!(improve(&piece, &mut known, &(r..=r), &mut u64::MAX.clone()));
+                assert!(improve(
+                    &piece,
+                    &mut known,
+                    &(r..=r),
+                    &mut Work::unlimited()
+                ));
                 assert_eq!(known.gain[r], best[r], "seed {seed}, {r} tasks");
             }
         }
@@ -491,7 +490,12 @@ mod tests {
                 upper: piece.equal_shares(),
                 found: vec![None; 25],
             };
-            assert!(improve(&piece, &mut known, &wanted, &mut 40_000_000));
+            assert!(improve(
+                &piece,
+                &mut known,
+                &wanted,
+                &mut Work::steps(40_000_000)
+            ));
             known.gain
         };
         // All numbers at once, or one at a time.

@@ -228,7 +228,7 @@ fn large_trees_against_the_theory() {
         }
         let block =
             cairn_theory::Bipartite::from_arcs(sources as usize, sinks as usize, arcs.clone());
-        let best = cairn_theory::tree::solve_within(&block, 0)
+        let best = cairn_theory::tree::solve_within(&block, &mut Work::steps(0))
             .expect("a tree")
             .profile;
         let arcs = arcs.into_iter().map(|(u, s)| (u, sources + s)).collect();

@@ -1,10 +1,10 @@
 //! A bound on the hull from any flow at all. Knows one piece.
 
 use super::amount::Amount;
-use super::budget::Unlimited;
 use super::gain::Gain;
 use super::level::level;
 use super::piece::Piece;
+use cairn_kernel::Work;
 use std::cmp::Ordering;
 
 /// Points, counted from the start of the piece, of a bound on the hull over the piece: valid for whatever flow
@@ -20,7 +20,12 @@ pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
     if !piece.is_routed {
         piece.reset_flow();
     }
-    let levelled = level(&mut piece.network, &piece.cost, SWEEPS, &Unlimited);
+    let levelled = level(
+        &mut piece.network,
+        &piece.cost,
+        SWEEPS,
+        &mut Work::unlimited(),
+    );
     debug_assert!(levelled.is_ok(), "nobody says stop");
     let unit = piece.total.reduced();
     let loads = (0..piece.len()).map(|u| {

@@ -2,7 +2,6 @@
 
 use super::amount::Amount;
 use super::bound::load_bound;
-use super::budget::{Budget, Stopped};
 use super::components::components;
 use super::contract::{Merges, Place, cut_out, merge};
 use super::gain::Gain;
@@ -12,6 +11,7 @@ use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
+use cairn_kernel::{Stopped, Work};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 
@@ -100,46 +100,49 @@ enum Step {
 /// the piece is an edge, and the strong components of the residual network are its finest chain (Picard and
 /// Queyranne 1980). A cut where hull edges are parallel to the chord may lie inside an edge: it is still a member
 /// of a finest chain. Pieces are independent, so threads share them; the result does not depend on how.
-pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, budget: &dyn Budget) -> Chain {
+pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, work: &mut Work<'_>) -> Chain {
     let mut merges = Merges::new();
-    let Some(root) = root(graph, &mut merges, budget) else {
+    let Some(root) = root(graph, &mut merges, work) else {
         return Chain::default();
     };
-    let work = Work {
+    let settlers = Settlers {
         tuning,
-        budget,
+        work,
         done: Mutex::new(Chain {
             parts: Vec::new(),
             merges,
         }),
     };
     if root.len() < tuning.worth_a_thread {
-        work.settle(None, root);
+        settlers.settle(None, root);
     } else {
-        rayon::scope(|scope| work.settle(Some(scope), root));
+        rayon::scope(|scope| settlers.settle(Some(scope), root));
     }
-    let mut chain = (work.done.into_inner()).unwrap_or_else(PoisonError::into_inner);
+    let mut chain = (settlers.done.into_inner()).unwrap_or_else(PoisonError::into_inner);
     (chain.parts).sort_unstable_by_key(|part| (part.base.cost, part.base.reward));
     chain
 }
 
 /// What the threads share.
-struct Work<'a> {
+struct Settlers<'a> {
     tuning: &'a Tuning,
-    budget: &'a dyn Budget,
+    work: &'a Work<'a>,
     done: Mutex<Chain>,
 }
 
-impl Work<'_> {
+impl Settlers<'_> {
     /// Settles a piece and all that is cut from it, handing large ones to other threads.
     fn settle<'scope>(&'scope self, scope: Option<&Scope<'scope>>, piece: AnyPiece) {
+        let mut work = self.work.part(u64::MAX);
         let mut scratch = Scratch::default();
         let mut own = Chain::default();
         let mut stack = vec![piece];
         while let Some(piece) = stack.pop() {
             let step = match piece {
-                AnyPiece::Narrow(piece) => self.step(piece, &mut scratch, &mut own.merges),
-                AnyPiece::Wide(piece) => self.step(piece, &mut scratch, &mut own.merges),
+                AnyPiece::Narrow(piece) => {
+                    self.step(piece, &mut scratch, &mut own.merges, &mut work)
+                }
+                AnyPiece::Wide(piece) => self.step(piece, &mut scratch, &mut own.merges, &mut work),
             };
             match step {
                 Step::Done(part) => own.parts.push(part),
@@ -161,17 +164,18 @@ impl Work<'_> {
         done.merges.append(&mut own.merges);
     }
 
-    /// Settles the piece as an edge, or cuts it in two, or leaves it with a bound when the budget is spent.
+    /// Settles the piece as an edge, or cuts it in two, or leaves it with a bound when it is time to stop.
     fn step<N: Amount>(
         &self,
         mut piece: Piece<N>,
         scratch: &mut Scratch,
         merges: &mut Merges,
+        work: &mut Work<'_>,
     ) -> Step {
         if piece.total.is_degenerate() {
             return Step::Done(whole(piece, None));
         }
-        if let Err(Stopped) = solve(&mut piece, scratch, self.tuning, self.budget) {
+        if let Err(Stopped) = solve(&mut piece, scratch, self.tuning, work) {
             let bound = load_bound(&mut piece);
             return Step::Done(whole(piece, Some(bound)));
         }
@@ -183,7 +187,7 @@ impl Work<'_> {
 }
 
 /// The piece that is everything, merged where that is plain from the start.
-fn root(graph: &ClosureGraph, merges: &mut Merges, budget: &dyn Budget) -> Option<AnyPiece> {
+fn root(graph: &ClosureGraph, merges: &mut Merges, work: &mut Work<'_>) -> Option<AnyPiece> {
     if graph.len() == 0 {
         return None;
     }
@@ -192,9 +196,9 @@ fn root(graph: &ClosureGraph, merges: &mut Merges, budget: &dyn Budget) -> Optio
         cost: graph.cost.iter().sum(),
     };
     Some(if fits::<i64>(total) {
-        AnyPiece::Narrow(merged_root(graph, total, merges, budget))
+        AnyPiece::Narrow(merged_root(graph, total, merges, work))
     } else {
-        AnyPiece::Wide(merged_root(graph, total, merges, budget))
+        AnyPiece::Wide(merged_root(graph, total, merges, work))
     })
 }
 
@@ -202,12 +206,12 @@ fn merged_root<N: Amount>(
     graph: &ClosureGraph,
     total: Gain,
     merges: &mut Merges,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Piece<N> {
     let (reward, cost) = (graph.reward.clone(), graph.cost.clone());
     let mut piece = Piece::new(reward, cost, &graph.needs, total);
     // Merging may make more merging possible, most where it has done much.
-    while !budget.is_spent() {
+    while !work.is_stopped() {
         let before = piece.len();
         match merge(&piece, merges) {
             Some(merged) => piece = merged,

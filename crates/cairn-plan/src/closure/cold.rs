@@ -1,11 +1,11 @@
 //! The cold start: blocking flows from zero, given up soon if they do not finish. Knows one network at a time.
 
 use super::amount::Amount;
-use super::budget::{Budget, Stopped, check};
 use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::Tuning;
+use cairn_kernel::{Stopped, Work};
 
 /// Sources after which to ask whether to stop.
 const SOURCES_A_CHECK: usize = 1 << 12;
@@ -28,11 +28,11 @@ pub(crate) fn attempt<N: Amount>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
     tuning: &Tuning,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Result<Attempt, Stopped> {
     let mut before: Option<f64> = None;
     for phase in 0.. {
-        check(budget)?;
+        work.go_on()?;
         label_from_deficits(network, &mut scratch.queue);
         let mut sources = std::mem::take(&mut scratch.live);
         sources.clear();
@@ -45,7 +45,7 @@ pub(crate) fn attempt<N: Amount>(
         let done = sources.is_empty();
         if !done && !slow && phase < tuning.cold_phases {
             for some in sources.chunks(SOURCES_A_CHECK) {
-                check(budget)?;
+                work.go_on()?;
                 for &source in some {
                     drain(network, source as usize, &mut scratch.path);
                 }

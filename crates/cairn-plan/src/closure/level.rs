@@ -1,8 +1,8 @@
 //! Levelling sweeps: move flow about until neighbours bear nearly equal loads. Solves nothing, gives good bounds.
 
 use super::amount::Amount;
-use super::budget::{Budget, Stopped, check};
 use super::network::Network;
+use cairn_kernel::{Stopped, Work};
 
 /// Sweeps that level most of what sweeps can.
 pub(crate) const SWEEPS: usize = 8;
@@ -17,7 +17,7 @@ pub(crate) fn level<N: Amount>(
     network: &mut Network<N>,
     cost: &[u64],
     sweeps: usize,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
     for pass in 0..sweeps {
         if pass % 2 == 0 {
@@ -25,7 +25,7 @@ pub(crate) fn level<N: Amount>(
         } else {
             sweep_up(network, cost);
         }
-        check(budget)?;
+        work.go_on()?;
     }
     Ok(())
 }

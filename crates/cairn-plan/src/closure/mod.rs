@@ -6,7 +6,6 @@
 
 mod amount;
 mod bound;
-mod budget;
 mod chain;
 mod cold;
 mod components;
@@ -27,7 +26,6 @@ mod trees;
 #[cfg(test)]
 mod twin;
 
-pub use budget::{Budget, Unlimited};
 pub(crate) use chain::chain;
 pub(crate) use gain::Gain;
 pub(crate) use graph::ClosureGraph;

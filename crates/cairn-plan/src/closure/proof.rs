@@ -1,12 +1,12 @@
 //! A flow that proves the slope of one link of the chain. Knows one link, not what it stands for.
 
 use super::amount::Amount;
-use super::budget::Budget;
 use super::gain::Gain;
 use super::level::{SWEEPS, level};
 use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::solve::{Tuning, solve};
+use cairn_kernel::Work;
 
 /// The nodes of one link with needs among themselves, numbered so that needs come first.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ pub(crate) fn link_flow(
     unsettled: bool,
     scratch: &mut Scratch,
     tuning: &Tuning,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> LinkFlow {
     let total = Gain {
         reward: graph.reward.iter().sum(),
@@ -48,9 +48,9 @@ pub(crate) fn link_flow(
         };
     }
     if fits::<i64>(total) {
-        solved::<i64>(graph, total, unsettled, scratch, tuning, budget)
+        solved::<i64>(graph, total, unsettled, scratch, tuning, work)
     } else {
-        solved::<i128>(graph, total, unsettled, scratch, tuning, budget)
+        solved::<i128>(graph, total, unsettled, scratch, tuning, work)
     }
 }
 
@@ -60,14 +60,14 @@ fn solved<N: Amount>(
     unsettled: bool,
     scratch: &mut Scratch,
     tuning: &Tuning,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> LinkFlow {
     let mut piece = Piece::<N>::new(graph.reward, graph.cost, &graph.needs, total);
-    let stopped = unsettled || solve(&mut piece, scratch, tuning, budget).is_err();
+    let stopped = unsettled || solve(&mut piece, scratch, tuning, work).is_err();
     if stopped {
         // Whatever the flow is, it is valid; a few sweeps make it good, and the budget may not forbid the first.
         piece.reset_flow();
-        let _ = level(&mut piece.network, &piece.cost, SWEEPS, budget);
+        let _ = level(&mut piece.network, &piece.cost, SWEEPS, work);
     }
     let network = &piece.network;
     let slots = (0..piece.len()).flat_map(|u| network.needs(u));

@@ -1,11 +1,11 @@
 //! The exact maximum flow, from any start, in rounds that move surplus or deficits. Knows one network at a time.
 
 use super::amount::Amount;
-use super::budget::{Budget, Stopped, check};
 use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::trees::Trees;
+use cairn_kernel::{Stopped, Work};
 
 /// The label of an active node that no search has reached yet; others have `NONE`.
 const UNREACHED_ACTIVE: u32 = NONE - 1;
@@ -13,9 +13,9 @@ const UNREACHED_ACTIVE: u32 = NONE - 1;
 /// The label of a node whose side is decided.
 const CLOSED: u32 = NONE - 2;
 
-/// Units of work a live node that the first round may take before the labels are made exact again. Each round
+/// Slots to look at for each live node, that the first round may take before the labels are made exact again. Each round
 /// gets more than the one before, so that in the end one comes to its own end.
-const WORK_A_NODE: usize = 30;
+const LOOKS_A_NODE: usize = 30;
 
 /// The fewer should move; but pulling costs less than pushing, until deficits are so many times more than surpluses.
 const PULL_BELOW: usize = 3;
@@ -28,14 +28,14 @@ const PULL_BELOW: usize = 3;
 pub(crate) fn route<N: Amount>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
     scratch.sides.clear();
     scratch.sides.resize(network.len(), Side::Open);
     scratch.live.clear();
     scratch.live.extend(0..network.len() as u32);
     for number in 1.. {
-        check(budget)?;
+        work.go_on()?;
         let (surpluses, deficits) = count_active(network, &scratch.live);
         if surpluses == 0 || deficits == 0 {
             let rest = if surpluses > 0 {
@@ -46,11 +46,11 @@ pub(crate) fn route<N: Amount>(
             decide_live(scratch, |_| rest);
             return Ok(());
         }
-        let work = number * WORK_A_NODE * scratch.live.len();
+        let looks = number * LOOKS_A_NODE * scratch.live.len();
         let finished = if deficits < PULL_BELOW * surpluses {
-            round::<N, true>(network, scratch, deficits, work, budget)
+            round::<N, true>(network, scratch, deficits, looks, work)
         } else {
-            round::<N, false>(network, scratch, surpluses, work, budget)
+            round::<N, false>(network, scratch, surpluses, looks, work)
         };
         if finished? {
             return Ok(());
@@ -76,14 +76,14 @@ fn decide_live(scratch: &mut Scratch, side: impl Fn(u32) -> Side) {
     scratch.live.clear();
 }
 
-/// One round: exact labels, then trees until nothing is active or the work is used up. Returns whether everything
+/// One round: exact labels, then trees until nothing is active or enough was looked at. Returns whether everything
 /// is decided.
 fn round<N: Amount, const PULL: bool>(
     network: &mut Network<N>,
     scratch: &mut Scratch,
     active: usize,
-    work: usize,
-    budget: &dyn Budget,
+    looks: usize,
+    work: &mut Work<'_>,
 ) -> Result<bool, Stopped> {
     let (reached_all, found) = label::<N, PULL>(network, scratch, active);
     // Unreached nodes cannot reach a deficit (push) or be reached from a surplus (pull), ever again.
@@ -112,7 +112,7 @@ fn round<N: Amount, const PULL: bool>(
             stays
         });
     }
-    Trees::<N, PULL>::new(network, scratch).run(work, budget)?;
+    Trees::<N, PULL>::new(network, scratch).run(looks, work)?;
     Ok(false)
 }
 

@@ -1,11 +1,11 @@
 //! Finds the best closure of a piece at its own price: which flow algorithm, in which order. Knows one piece.
 
 use super::amount::Amount;
-use super::budget::{Budget, Stopped};
 use super::cold::{Attempt, attempt};
 use super::piece::Piece;
 use super::route::route;
 use super::scratch::Scratch;
+use cairn_kernel::{Stopped, Work};
 
 /// How much of what to try: the figures that measured best. They change the time, never the result.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +38,13 @@ pub(crate) fn solve<N: Amount>(
     piece: &mut Piece<N>,
     scratch: &mut Scratch,
     tuning: &Tuning,
-    budget: &dyn Budget,
+    work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
     if piece.len() <= piece.cold_failure / 2 {
         let kept = piece.is_routed.then(|| piece.flow());
         piece.is_routed = false;
         piece.reset_flow();
-        if attempt(&mut piece.network, scratch, tuning, budget)? == Attempt::Finished {
+        if attempt(&mut piece.network, scratch, tuning, work)? == Attempt::Finished {
             return Ok(());
         }
         piece.cold_failure = piece.len();
@@ -53,5 +53,5 @@ pub(crate) fn solve<N: Amount>(
         }
     }
     piece.is_routed = true;
-    route(&mut piece.network, scratch, budget)
+    route(&mut piece.network, scratch, work)
 }

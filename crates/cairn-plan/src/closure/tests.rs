@@ -1,6 +1,5 @@
 //! The chain against its slow twin, with every algorithm forced.
 
-use super::budget::Unlimited;
 use super::chain::{Chain, chain};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
@@ -8,6 +7,7 @@ use super::twin::twin_chain;
 use crate::Weights;
 use crate::testing::{any_weighted_dag, tunings};
 use cairn_dag::Dag;
+use cairn_kernel::Work;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
@@ -59,7 +59,7 @@ fn compare(dag: &Dag, weights: &Weights) {
         gains
     };
     for tuning in tunings() {
-        let fast = links(&chain(&graph, &tuning, &Unlimited), graph.len());
+        let fast = links(&chain(&graph, &tuning, &mut Work::unlimited()), graph.len());
         check_chain(&graph, &fast);
         assert_eq!(sorted(&fast), sorted(&slow));
     }

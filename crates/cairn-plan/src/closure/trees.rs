@@ -1,13 +1,13 @@
 //! One round of pseudoflow: trees gather surplus and carry it towards deficits. Knows labels, not what comes after.
 
 use super::amount::Amount;
-use super::budget::{Budget, Stopped, check};
 use super::network::{NONE, Network, Slot};
 use super::route::active_amount;
 use super::scratch::Scratch;
+use cairn_kernel::{Stopped, Work};
 
-/// Units of work after which to ask whether to stop: some milliseconds.
-const WORK_A_CHECK: usize = 1 << 18;
+/// Slots looked at after which to ask whether to stop: some milliseconds.
+const LOOKS_A_CHECK: usize = 1 << 18;
 
 /// Where a node stands in its tree.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Trees<'a, N, const PULL: bool> {
     highest: usize,
     /// Nodes above a label that nobody has are cut off until the next round.
     gap: u32,
-    work: usize,
+    looked: usize,
 }
 
 impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
@@ -70,7 +70,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             counts: &mut scratch.counts,
             highest: 0,
             gap: NONE,
-            work: 0,
+            looked: 0,
         };
         for &u in &scratch.queue {
             let u = u as usize;
@@ -82,13 +82,13 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         trees
     }
 
-    /// Goes on until no root is active, or about `work` slots have been looked at.
-    pub(crate) fn run(&mut self, work: usize, budget: &dyn Budget) -> Result<(), Stopped> {
-        let mut next_check = WORK_A_CHECK;
-        while self.work <= work {
-            if self.work > next_check {
-                check(budget)?;
-                next_check = self.work + WORK_A_CHECK;
+    /// Goes on until no root is active, or about `most` slots have been looked at.
+    pub(crate) fn run(&mut self, most: usize, work: &mut Work<'_>) -> Result<(), Stopped> {
+        let mut next_check = LOOKS_A_CHECK;
+        while self.looked <= most {
+            if self.looked > next_check {
+                work.go_on()?;
+                next_check = self.looked + LOOKS_A_CHECK;
             }
             while self.highest > 0 && self.heads[self.highest] == NONE {
                 self.highest -= 1;
@@ -134,7 +134,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             loop {
                 while child != NONE && self.network.labels[child as usize] != label {
                     child = self.places[child as usize].next;
-                    self.work += 1;
+                    self.looked += 1;
                 }
                 if child != NONE {
                     u = child as usize;
@@ -174,7 +174,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         };
         let found = slots.iter().position(leads_down);
         let passed = found.unwrap_or(slots.len());
-        self.work += passed + 1;
+        self.looked += passed + 1;
         self.network.nodes[u].cursor += passed as u32;
         found.map(|_| start + passed)
     }
@@ -187,7 +187,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         self.counts[label as usize + 1] += 1;
         self.network.labels[u] = label + 1;
         self.network.nodes[u].cursor = 0;
-        self.work += 1;
+        self.looked += 1;
     }
 
     /// Makes `u` the root of its tree and hangs it where `slot` leads.
@@ -197,7 +197,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             let above = self.places[u].parent;
             self.cut_off(u);
             self.join(u, slot);
-            self.work += 1;
+            self.looked += 1;
             if above == NONE {
                 return;
             }
@@ -245,7 +245,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         self.network.nodes[from].balance = N::ZERO;
         let mut u = from;
         while self.places[u].parent != NONE {
-            self.work += 1;
+            self.looked += 1;
             let slot = self.places[u].parent as usize;
             let arc = self.network.slots[slot];
             if is_unlimited::<PULL>(u, arc.to) {

@@ -1,14 +1,14 @@
 //! The hull against brute force, and laws that hold on dags of any size.
 
 use super::*;
-use crate::Unlimited;
+use crate::Work;
 use crate::testing::{all_gains, any_lightly_weighted_dag, any_weighted_dag, tunings, upper_hull};
 use cairn_oracle::{any_dag, best_profile, random_dag};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 fn full(dag: &Dag, weights: &Weights) -> Hull {
-    hull(dag, weights, &Unlimited).unwrap()
+    hull(dag, weights, &mut Work::unlimited()).unwrap()
 }
 
 fn unit(dag: &Dag) -> Hull {
@@ -135,7 +135,7 @@ proptest! {
         tuning in 0usize..3,
     ) {
         let whole = full(&dag, &weights);
-        let part = tuned_hull(&dag, &weights, &tunings()[tuning], &stop_after(checks)).unwrap();
+        let part = tuned_hull(&dag, &weights, &tunings()[tuning], &mut Work::until(&stop_after(checks))).unwrap();
         check_chain(&dag, &weights, &part);
         for vertex in highest_at_their_cost(&part) {
             prop_assert_eq!(vertex.reward, whole.at(vertex.cost));
@@ -223,7 +223,7 @@ fn threads_do_not_change_the_result() {
         let dag = random_dag(50 + 40 * seed, seed % 5, seed as u64);
         let weights = Weights::unit(dag.len());
         for tuning in tunings() {
-            let run = || tuned_hull(&dag, &weights, &tuning, &Unlimited).unwrap();
+            let run = || tuned_hull(&dag, &weights, &tuning, &mut Work::unlimited()).unwrap();
             assert_eq!(one.install(run), four.install(run));
         }
     }
@@ -242,7 +242,7 @@ fn dags_without_anything_to_plan() {
 #[test]
 fn weights_of_another_dag_are_an_error() {
     let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
-    let error = hull(&dag, &Weights::unit(3), &Unlimited).unwrap_err();
+    let error = hull(&dag, &Weights::unit(3), &mut Work::unlimited()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the weights are for 3 tasks, but the dag has 2"

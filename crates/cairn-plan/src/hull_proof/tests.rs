@@ -1,7 +1,6 @@
 //! Certificates against a checker that knows nothing of how they were made.
 
 use super::*;
-use crate::closure::Unlimited;
 use crate::hull;
 use crate::testing::{any_weighted_dag, tunings};
 use cairn_oracle::{any_dag, random_dag};
@@ -126,15 +125,15 @@ proptest! {
     #[test]
     fn proves_exactly_the_hull(dag in any_dag(40), tuning in 0usize..3) {
         let weights = Weights::unit(dag.len());
-        let hull = hull(&dag, &weights, &Unlimited).unwrap();
-        let proof = tuned_certify(&dag, &weights, &hull, &tunings()[tuning], &Unlimited).unwrap();
+        let hull = hull(&dag, &weights, &mut Work::unlimited()).unwrap();
+        let proof = tuned_certify(&dag, &weights, &hull, &tunings()[tuning], &Work::unlimited()).unwrap();
         prop_assert_eq!(proves_the_hull(&dag, &hull, &proof), Ok(true));
     }
 
     #[test]
     fn loads_are_in_proportion_to_costs((dag, weights) in any_weighted_dag(40), tuning in 0usize..3) {
-        let hull = hull(&dag, &weights, &Unlimited).unwrap();
-        let proof = tuned_certify(&dag, &weights, &hull, &tunings()[tuning], &Unlimited).unwrap();
+        let hull = hull(&dag, &weights, &mut Work::unlimited()).unwrap();
+        let proof = tuned_certify(&dag, &weights, &hull, &tunings()[tuning], &Work::unlimited()).unwrap();
         check_proportions(&dag, &weights, &hull, &proof);
     }
 
@@ -142,12 +141,12 @@ proptest! {
     fn stopped_early_it_is_valid_but_weaker(dag in any_dag(40), coarse: bool) {
         let weights = Weights::unit(dag.len());
         let stop = || true;
-        let whole = hull(&dag, &weights, &Unlimited).unwrap();
+        let whole = hull(&dag, &weights, &mut Work::unlimited()).unwrap();
         let proof = if coarse {
-            let coarse = hull(&dag, &weights, &stop).unwrap();
-            certify(&dag, &weights, &coarse, &Unlimited)
+            let coarse = hull(&dag, &weights, &mut Work::until(&stop)).unwrap();
+            certify(&dag, &weights, &coarse, &Work::unlimited())
         } else {
-            certify(&dag, &weights, &whole, &stop)
+            certify(&dag, &weights, &whole, &Work::until(&stop))
         };
         // The assertion inside: never below the hull.
         prop_assert!(proves_the_hull(&dag, &whole, &proof.unwrap()).is_ok());
@@ -157,8 +156,8 @@ proptest! {
     fn one_changed_number_is_noticed(n in 4usize..30, style in 0usize..5, seed: u64) {
         let dag = random_dag(n, style, seed);
         let weights = Weights::unit(n);
-        let hull = hull(&dag, &weights, &Unlimited).unwrap();
-        let mut proof = certify(&dag, &weights, &hull, &Unlimited).unwrap();
+        let hull = hull(&dag, &weights, &mut Work::unlimited()).unwrap();
+        let mut proof = certify(&dag, &weights, &hull, &Work::unlimited()).unwrap();
         let mut amounts: Vec<&mut u128> = (proof.pieces.iter_mut())
             .flat_map(|p| {
                 let selves = p.to_self.iter_mut().map(|flow| &mut flow.amount);
@@ -179,8 +178,8 @@ fn large_dags_are_proved_exactly() {
     for seed in 0..10 {
         let dag = random_dag(3000, seed % 5, seed as u64);
         let weights = Weights::unit(3000);
-        let hull = hull(&dag, &weights, &Unlimited).unwrap();
-        let proof = certify(&dag, &weights, &hull, &Unlimited).unwrap();
+        let hull = hull(&dag, &weights, &mut Work::unlimited()).unwrap();
+        let proof = certify(&dag, &weights, &hull, &Work::unlimited()).unwrap();
         check_proportions(&dag, &weights, &hull, &proof);
     }
 }
@@ -189,8 +188,8 @@ fn large_dags_are_proved_exactly() {
 fn a_hull_of_another_dag_is_an_error() {
     let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
     let larger = Dag::from_arcs(3, vec![(0, 1)]).unwrap();
-    let hull = hull(&dag, &Weights::unit(2), &Unlimited).unwrap();
-    let error = certify(&larger, &Weights::unit(3), &hull, &Unlimited).unwrap_err();
+    let hull = hull(&dag, &Weights::unit(2), &mut Work::unlimited()).unwrap();
+    let error = certify(&larger, &Weights::unit(3), &hull, &Work::unlimited()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the hull is that of a dag with 2 tasks, but this one has 3"

@@ -7,6 +7,7 @@ use super::program::{best_at_price, convolve, profile};
 use crate::Bipartite;
 use crate::eager::eager_order;
 use crate::strand::Strand;
+use cairn_kernel::{Stopped, Work};
 use std::collections::{HashMap, HashSet};
 
 /// Trees that no rule splits are taken apart source by source only up to this size: each source is a level of recursion.
@@ -22,14 +23,10 @@ pub(super) enum Decision {
     None,
 }
 
-/// The work allowed does not suffice.
-#[derive(Debug)]
-pub(super) struct Undecided;
+type Decided = Result<Decision, Stopped>;
 
-type Decided = Result<Decision, Undecided>;
-
-pub(super) struct Solver {
-    work: u64,
+pub(super) struct Solver<'a, 'w> {
+    work: &'a mut Work<'w>,
     /// Whether to try strands, hull vertices and the eager order. Tests also do without.
     shortcuts: bool,
     names: Names,
@@ -37,19 +34,14 @@ pub(super) struct Solver {
     known: HashMap<Name, Decision>,
 }
 
-impl Solver {
-    pub(super) fn new(work: u64) -> Solver {
+impl<'a, 'w> Solver<'a, 'w> {
+    pub(super) fn new(work: &'a mut Work<'w>) -> Solver<'a, 'w> {
         Solver {
             work,
             shortcuts: true,
             names: Names::default(),
             known: HashMap::new(),
         }
-    }
-
-    fn spend(&mut self, work: usize) -> Result<(), Undecided> {
-        self.work = self.work.checked_sub(work as u64).ok_or(Undecided)?;
-        Ok(())
     }
 
     /// Decides a connected tree with this profile.
@@ -126,7 +118,7 @@ impl Solver {
             return Ok(Decision::Order(order));
         }
         if tree.sources() > MOST_UNSPLIT {
-            return Err(Undecided);
+            return Err(Stopped);
         }
         let mut tried: HashSet<Vec<Name>> = HashSet::new();
         let mut undecided = None;
@@ -162,12 +154,12 @@ impl Solver {
         let mut profiles = Vec::with_capacity(forest.len());
         for part in &forest {
             let size = part.block.sources() + 1;
-            self.spend(size * size)?;
+            self.work.pay((size * size) as u64)?;
             profiles.push(profile(&part.block));
         }
         let mut all = vec![0];
         for next in &profiles {
-            self.spend(all.len() * next.len())?;
+            self.work.pay((all.len() * next.len()) as u64)?;
             all = convolve(&all, next);
         }
         if all != wanted {
@@ -192,9 +184,9 @@ impl Solver {
         let mut merged: (Vec<u32>, Vec<u32>) = (vec![0], Vec::new());
         for (profile, order) in orders {
             let cells = merged.0.len() * profile.len();
-            self.spend(cells)?;
+            self.work.pay(cells as u64)?;
             if cells > MOST_CELLS {
-                return Err(Undecided);
+                return Err(Stopped);
             }
             let Some(both) = merge(&merged, &(profile, order)) else {
                 return Ok(Decision::None);
@@ -336,7 +328,8 @@ mod tests {
         fn shortcuts_do_not_matter(tree in subdivided_tree()) {
             let best = profile(&tree);
             let decided = |shortcuts| {
-                let mut solver = Solver::new(u64::MAX);
+                let mut work = Work::unlimited();
+                let mut solver = Solver::new(&mut work);
                 solver.shortcuts = shortcuts;
                 match solver.decide_tree(&tree, &best).expect("small trees are decided") {
                     Decision::Order(order) => {
@@ -367,7 +360,8 @@ mod tests {
         ];
         let tree = Bipartite::from_arcs(4, 7, arcs);
         let best = profile(&tree);
-        let mut solver = Solver::new(0);
+        let mut work = Work::steps(0);
+        let mut solver = Solver::new(&mut work);
         solver.shortcuts = false;
         assert!(solver.decide_tree(&tree, &best).is_err());
     }

@@ -9,6 +9,7 @@ mod part;
 mod program;
 
 use crate::Bipartite;
+use cairn_kernel::{Stopped, Work};
 use decide::{Decision, Solver};
 
 /// The most sources for which [`solve`] computes a profile: the time is quadratic.
@@ -64,11 +65,12 @@ pub enum TreeOrder {
 /// assert!(matches!(answer.order, TreeOrder::Optimal(order) if order.len() == 4));
 /// ```
 pub fn solve(block: &Bipartite) -> Option<TreeAnswer> {
-    solve_within(block, WORK)
+    solve_within(block, &mut Work::steps(WORK))
 }
 
-/// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else.
-pub fn solve_within(block: &Bipartite, work: u64) -> Option<TreeAnswer> {
+/// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else, unless it is time to
+/// stop.
+pub fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<TreeAnswer> {
     if !is_tree(block) || block.sources() > MOST_SOURCES {
         return None;
     }
@@ -76,7 +78,7 @@ pub fn solve_within(block: &Bipartite, work: u64) -> Option<TreeAnswer> {
     let order = match Solver::new(work).decide_tree(block, &profile) {
         Ok(Decision::Order(order)) => TreeOrder::Optimal(order),
         Ok(Decision::None) => TreeOrder::NoneExists,
-        Err(_) => TreeOrder::Unknown,
+        Err(Stopped) => TreeOrder::Unknown,
     };
     Some(TreeAnswer { profile, order })
 }

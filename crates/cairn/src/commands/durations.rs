@@ -4,7 +4,7 @@ use super::plan::tied;
 use crate::cli;
 use crate::failure::Failure;
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_plan::{Hull, OverWork, WeightError, Weights, weighted_order};
+use cairn_plan::{Hull, OverWork, WeightError, Weights, Work, weighted_order};
 use serde_json::{Value, json};
 
 /// An order by executed seconds, and what it takes to judge it.
@@ -26,8 +26,8 @@ impl Weighted {
         let seconds = all_seconds(flow)?;
         let (weights, scale) =
             Weights::from_seconds(dag.len(), &seconds).map_err(|e| refused(&e, flow))?;
-        let (order, hull) =
-            weighted_order(dag, &weights, &stop).map_err(|e| Failure::usage(e.to_string(), ""))?;
+        let (order, hull) = weighted_order(dag, &weights, &mut Work::until(stop))
+            .map_err(|e| Failure::usage(e.to_string(), ""))?;
         Ok(Weighted {
             order: tied(flow, order, choices, &weights),
             weights,

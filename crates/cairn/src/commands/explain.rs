@@ -11,7 +11,7 @@ use crate::limits;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::{Plan, Word};
+use cairn_plan::{Plan, Word, Work};
 use cairn_theory::chain::Rank;
 use cairn_theory::linearize::{Linearization, Obstacle, linearize};
 use cairn_theory::profile::area;
@@ -33,9 +33,9 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         theory: Default::default(),
         ..limits::effort(&settings.limits)
     };
-    let linearized = linearize(dag, &plan_limits.theory);
-    let mut plan =
-        cairn_plan::plan_after(dag, &linearized, &plan_limits, &clock.stop_planning(dag));
+    let stop = clock.stop_planning(dag);
+    let linearized = linearize(dag, &plan_limits.theory, &mut Work::until(&stop));
+    let mut plan = cairn_plan::plan_after(dag, &linearized, &plan_limits, &stop);
     if !clock.stop()() {
         plan.checked = cairn_plan::foresee(flow, &plan);
     }
@@ -266,7 +266,8 @@ fn search_text(plan: &Plan) -> String {
 
 /// The same for a plan that keeps no survey: the dag is cut into its blocks once more.
 pub(crate) fn blocks_in_the_way(obstacle: &Obstacle, flow: &Flow) -> String {
-    match linearize(flow.dag(), &cairn_plan::Limits::quick().theory) {
+    let limits = cairn_plan::Limits::quick().theory;
+    match linearize(flow.dag(), &limits, &mut Work::unlimited()) {
         Err(failure) => obstacle_words(obstacle, &failure.survey, flow),
         Ok(found) => obstacle_words(obstacle, &found.proof.survey, flow),
     }

@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, TaskId};
-use cairn_plan::{Plan, Word, cap};
+use cairn_plan::{Plan, Word, Work, cap};
 use cairn_show::{
     Captioned, DagDrawing, EligibilityCurves, Figure, Page, Series, ShowError, Table, Tradeoff,
     TradeoffPoint,
@@ -317,7 +317,7 @@ impl<'a> Gallery<'a> {
 
 /// The kind of the block that each task is executed for: the one below it, or for a sink the one above.
 fn block_kinds(dag: &Dag) -> Vec<String> {
-    let survey = Survey::new(dag, &Limits::default());
+    let survey = Survey::new(dag, &Limits::default(), &mut Work::unlimited());
     let blocks = survey.blocks();
     let kind = |task: TaskId| {
         let block = blocks
