@@ -388,13 +388,22 @@ fn stage(
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let mut temporary = tempfile::Builder::new()
         .prefix(".cairn-")
-        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+        .map_err(without_path)?;
     let mut out = std::io::BufWriter::with_capacity(1 << 16, temporary.as_file_mut());
     write(&mut out)?;
     out.flush()?;
     drop(out);
     give_usual_rights(temporary.as_file(), path)?;
     Ok(temporary)
+}
+
+/// The error without the name of the temporary file, which tells nobody anything.
+fn without_path(error: std::io::Error) -> std::io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((why, _)) => std::io::Error::new(error.kind(), why),
+        None => error,
+    }
 }
 
 /// A temporary file is private; the file it becomes keeps the old one's rights, or gets the usual ones.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// How a run ended and what it printed.
@@ -37,6 +37,13 @@ pub(crate) fn cairn_with_input(args: &[&str], input: &[u8]) -> Run {
 pub(crate) fn cairn_in(columns: usize, args: &[&str], input: &[u8]) -> Run {
     let mut command = command(args);
     command.env("COLUMNS", columns.to_string());
+    fed(command, input)
+}
+
+/// Runs `cairn` in a folder of its own, with `input` on standard input, as in a terminal of 80 columns.
+pub(crate) fn cairn_at(folder: &Path, args: &[&str], input: &[u8]) -> Run {
+    let mut command = command(args);
+    command.current_dir(folder).env("COLUMNS", "80");
     fed(command, input)
 }
 
