@@ -332,6 +332,11 @@ impl FlowBuilder {
         set(&mut self.attributes.done, task, true);
     }
 
+    /// The engine starts the task by itself, outside of the dag, as DAGMan does a FINAL node.
+    pub fn set_apart(&mut self, task: Symbol) {
+        set(&mut self.attributes.apart, task, true);
+    }
+
     /// The task reads the file. A size, once known, holds for every mention of the path.
     pub fn add_input(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
         let file = self.file(path, bytes);

@@ -120,6 +120,13 @@ impl Flow {
             .unwrap_or(false)
     }
 
+    /// Whether the engine starts the task by itself, outside of the dag, as DAGMan does a FINAL node: nobody chooses it.
+    pub fn is_apart(&self, task: TaskId) -> bool {
+        (self.attributes.apart.get(task.index()))
+            .copied()
+            .unwrap_or(false)
+    }
+
     /// Files the task reads, in the input's order.
     pub fn inputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
         self.attributes.files_of(&self.attributes.inputs, task)
@@ -160,6 +167,7 @@ pub(crate) struct Attributes {
     pub(crate) retries: Vec<Option<u32>>,
     pub(crate) priority: Vec<Option<i64>>,
     pub(crate) done: Vec<bool>,
+    pub(crate) apart: Vec<bool>,
     pub(crate) file_names: Names,
     /// By file. Unknown where shorter.
     pub(crate) file_bytes: Vec<Option<u64>>,
@@ -210,6 +218,7 @@ impl Attributes {
         self.retries = permuted(&self.retries, to);
         self.priority = permuted(&self.priority, to);
         self.done = permuted(&self.done, to);
+        self.apart = permuted(&self.apart, to);
         self.inputs.spans = permuted(&self.inputs.spans, to);
         self.outputs.spans = permuted(&self.outputs.spans, to);
     }
@@ -236,6 +245,7 @@ impl Attributes {
             + 8 * (self.cpus.capacity() + self.retries.capacity())
             + 16 * self.priority.capacity()
             + self.done.capacity()
+            + self.apart.capacity()
             + self.file_names.heap_bytes()
             + 16 * self.file_bytes.capacity()
             + lists(&self.inputs)

@@ -152,6 +152,9 @@ fn add(
     if flow.is_done(task) || partner.is_some_and(|(flow, task)| flow.is_done(task)) {
         build.set_done(to);
     }
+    if flow.is_apart(task) || partner.is_some_and(|(flow, task)| flow.is_apart(task)) {
+        build.set_apart(to);
+    }
     add_files(build, to, from, partner);
     Ok(())
 }

@@ -1,10 +1,19 @@
 //! How many bytes flow along each arc, from the files that tasks write and read. Knows no worker and no link.
 
 use cairn_dag::{Flow, TaskId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Bytes along each arc of a flow, in the order of [`cairn_dag::Dag::arcs`], for [`crate::Work::with_bytes`]: the sizes
-/// of the files that the parent writes and the child reads. Files of unknown size count as nothing.
+/// What flows along the arcs of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArcBytes {
+    /// By arc, in the order of [`cairn_dag::Dag::arcs`], for [`crate::Work::with_bytes`]: the sizes of the files that the
+    /// parent writes and the child reads.
+    pub bytes: Vec<f64>,
+    /// How many files flow along some arc and have no size: they count as nothing.
+    pub unknown: usize,
+}
+
+/// Bytes along each arc of a flow, from the files that its tasks write and read.
 ///
 /// Time linear in tasks, arcs and mentions of files, times the writers of one file (nearly always one).
 ///
@@ -18,10 +27,10 @@ use std::collections::HashMap;
 /// build.add_output(make, "log", Some(7));
 /// build.add_input(read, "big", None);
 /// let flow = build.finish().unwrap();
-/// assert_eq!(cairn_sim::arc_bytes(&flow), [1000.0]);
+/// assert_eq!(cairn_sim::arc_bytes(&flow).bytes, [1000.0]);
 /// # Ok::<(), cairn_dag::BuildError>(())
 /// ```
-pub fn arc_bytes(flow: &Flow) -> Vec<f64> {
+pub fn arc_bytes(flow: &Flow) -> ArcBytes {
     let dag = flow.dag();
     // By file, who writes it: in a sound flow one task, but a file may list several.
     let mut writers: HashMap<&str, Vec<TaskId>> = HashMap::new();
@@ -38,22 +47,29 @@ pub fn arc_bytes(flow: &Flow) -> Vec<f64> {
         first_arc[task.index() + 1] = first_arc[task.index()] + dag.children(task).len();
     }
     let mut bytes = vec![0.0; dag.arc_count()];
+    let mut unknown = HashSet::new();
     let mut inputs = Vec::new();
     for child in dag.tasks() {
         inputs.clear();
-        inputs.extend(flow.inputs(child).map(|f| (f.path, f.bytes.unwrap_or(0))));
+        inputs.extend(flow.inputs(child).map(|f| (f.path, f.bytes)));
         // A file named twice is fetched once.
         inputs.sort_unstable();
         inputs.dedup();
         for (path, size) in &inputs {
             for writer in writers.get(path).into_iter().flatten() {
                 if let Ok(k) = dag.children(*writer).binary_search(&child) {
-                    bytes[first_arc[writer.index()] + k] += *size as f64;
+                    match size {
+                        Some(size) => bytes[first_arc[writer.index()] + k] += *size as f64,
+                        None => drop(unknown.insert(*path)),
+                    }
                 }
             }
         }
     }
-    bytes
+    ArcBytes {
+        bytes,
+        unknown: unknown.len(),
+    }
 }
 
 #[cfg(test)]
@@ -77,7 +93,8 @@ mod tests {
         build.add_input(c, "z", None);
         build.add_input(c, "x", None);
         let flow = build.finish().unwrap();
-        // a→b carries x once, a→c carries x, b→c carries z.
-        assert_eq!(arc_bytes(&flow), [5.0, 5.0, 11.0]);
+        // a→b carries x once and y of unknown size, a→c carries x, b→c carries z; nobody writes raw.
+        let ArcBytes { bytes, unknown } = arc_bytes(&flow);
+        assert_eq!((bytes, unknown), (vec![5.0, 5.0, 11.0], 1));
     }
 }

@@ -41,7 +41,7 @@ mod worker;
 mod world;
 
 pub use batches::Batches;
-pub use bytes::arc_bytes;
+pub use bytes::{ArcBytes, arc_bytes};
 pub use chooser::{Chooser, Server};
 pub use error::{SettingError, SimulateError, TooLong};
 pub use grid::{Cell, grid};

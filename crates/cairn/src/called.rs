@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::layout;
+use crate::output::Output;
 use cairn_dag::{Flow, Meant, TaskId, plain};
 use serde_json::{Map, Value};
 
@@ -27,6 +28,12 @@ pub(crate) fn labels(flow: &Flow, tasks: &[TaskId]) -> Option<Value> {
     let entry = |&t: &TaskId| (flow.name(t).to_owned(), Value::from(flow.shown(t)));
     let all: Map<String, Value> = tasks.iter().map(entry).collect();
     Some(Value::Object(all))
+}
+
+/// The same for all tasks, where machines are told.
+pub(crate) fn labels_for(out: &Output, flow: &Flow) -> Option<Value> {
+    let all: Vec<TaskId> = flow.dag().tasks().collect();
+    out.json.then(|| labels(flow, &all)).flatten()
 }
 
 /// The task that a word on the command line means: a name, or a label that only one has. `None` where nobody has it.

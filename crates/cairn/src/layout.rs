@@ -7,17 +7,35 @@ const USUAL: usize = 100;
 /// Narrower terminals get lines of this length all the same.
 const LEAST: usize = 40;
 
-/// Columns to keep to: what the variable COLUMNS says, else the terminal.
+/// Columns to keep to: what the variable COLUMNS says, else the terminal, else the usual.
 pub(crate) fn width() -> usize {
+    known_width().unwrap_or(USUAL)
+}
+
+/// The same where anybody says how many there are.
+pub(crate) fn known_width() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok().and_then(|v| v.parse().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let width = told.filter(|&width| width > 0).or_else(seen);
-    width.unwrap_or(USUAL).max(LEAST)
+    width.map(|width| width.max(LEAST))
 }
 
-/// Characters that a text takes on a line.
+/// Characters that a text takes on a line; our own colours take none.
 pub(crate) fn breadth(text: &str) -> usize {
-    text.chars().count()
+    let colours = text.split('\x1b').skip(1);
+    let colours = colours.map(|c| 1 + c.find('m').map_or(0, |end| end + 1));
+    text.chars().count() - colours.sum::<usize>()
+}
+
+/// Remarks and errors, which go to standard error: long lines hang `indent` columns in where a terminal asks for it. A
+/// log, whose width nobody knows, keeps each of them in one line.
+pub(crate) fn remark(lead: &str, indent: usize, text: &str, width: Option<usize>) -> String {
+    match width {
+        Some(width) if breadth(lead) + breadth(text) > width => {
+            hanging_at(lead, indent, text, width)
+        }
+        _ => format!("{lead}{text}\n"),
+    }
 }
 
 /// The words of `text` in lines of at most `width`, the first after `lead`, the others below its end. A word that is
@@ -186,6 +204,20 @@ mod tests {
             hanging_at("  1 × k: ", 4, "one two", 12),
             "  1 × k: one\n    two\n"
         );
+    }
+
+    #[test]
+    fn remarks_are_folded_where_there_is_a_terminal() {
+        let fit = |width| remark("error: ", 2, "one  two three", width);
+        assert_eq!(fit(None), "error: one  two three\n");
+        assert_eq!(fit(Some(21)), "error: one  two three\n");
+        assert_eq!(fit(Some(15)), "error: one two\n  three\n");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        assert_eq!(breadth("\x1b[31;1merror:\x1b[0m älter"), 12);
+        assert_eq!(breadth("mm"), 2);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::cli::{Color, Common};
 use crate::failure::Failure;
+use crate::layout;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::plain;
@@ -69,14 +70,14 @@ impl Output {
     /// answer has it.
     pub(crate) fn complain(&self, text: &str) {
         if !self.json {
-            Output::say(text);
+            Output::say(&folded(text));
         }
     }
 
     /// A remark for people, on standard error; nothing with `--quiet` or `--json`.
     pub(crate) fn remark(&self, text: &str) {
         if !self.quiet && !self.json {
-            Output::say(text);
+            Output::say(&folded(text));
         }
     }
 
@@ -95,7 +96,7 @@ impl Output {
     /// Prints the warnings of a usable input.
     pub(crate) fn warnings(&self, report: &Report) {
         if !self.quiet && !self.json {
-            Output::say(self.problems_text(report).trim_end());
+            Output::say(&self.problems_text(report));
         }
     }
 
@@ -120,12 +121,12 @@ impl Output {
                 // Nothing is left to tell whoever closed the pipe.
                 let _ = screen::write_json(&mut out, &value).and_then(|()| writeln!(out));
             }
-            Failure::Input(report) => Output::say(self.problems_text(report).trim_end()),
+            Failure::Input(report) => Output::say(&self.problems_text(report)),
             Failure::Interrupted(what) => Output::say(&format!("interrupted: {what}")),
             Failure::Usage { message, help } => {
-                let mut text = format!("{} {}", self.paint("31;1", "error:"), plain(message));
+                let mut text = self.labelled("31;1", "error:", message);
                 if !help.is_empty() {
-                    text += &format!("\n  {} {}", self.paint("36", "help:"), plain(help));
+                    text += &self.labelled("36", "  help:", help);
                 }
                 Output::say(&text);
             }
@@ -151,22 +152,32 @@ impl Output {
     }
 
     fn problem_text(&self, problem: &Problem) -> String {
-        let label = match problem.severity {
-            Severity::Error => self.paint("31;1", "error:"),
-            Severity::Warning => self.paint("33;1", "warning:"),
+        let mut text = match problem.severity {
+            Severity::Error => self.labelled("31;1", "error:", &problem.message),
+            Severity::Warning => self.labelled("33;1", "warning:", &problem.message),
         };
-        let mut text = format!("{label} {}\n", plain(&problem.message));
-        let mut add = |mark: &str, said: &str| {
-            text += &format!("  {} {}\n", self.paint("36", mark), plain(said));
+        // What is quoted is not broken: a place may be copied, and a line of the file is one.
+        let mut quote = |mark: &str, said: &str| {
+            text += &format!("  {} {said}\n", self.paint("36", mark));
         };
-        add("-->", &problem.place.to_string());
+        quote("-->", &plain(&problem.place.to_string()));
         if !problem.place.text.is_empty() {
-            add(" |", &problem.place.text);
+            let line = plain(&problem.place.text);
+            let room = layout::known_width().unwrap_or(usize::MAX) - "   | ".len();
+            quote(" |", &layout::short(&line, room));
         }
         if !problem.help.is_empty() {
-            add("help:", &problem.help);
+            text += &self.labelled("36", "  help:", &problem.help);
         }
         text
+    }
+
+    /// A coloured label and what it says, folded where a terminal asks for it.
+    fn labelled(&self, code: &str, label: &str, said: &str) -> String {
+        let word = label.trim_start();
+        let blanks = " ".repeat(label.len() - word.len());
+        let lead = format!("{blanks}{} ", self.paint(code, word));
+        layout::remark(&lead, blanks.len() + 2, &plain(said), layout::known_width())
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -178,11 +189,22 @@ impl Output {
     }
 
     fn say(text: &str) {
+        let text = text.trim_end();
         if !text.is_empty() {
             // A closed standard error leaves nobody to tell.
             let _ = writeln!(std::io::stderr().lock(), "{}", screen::text(text));
         }
     }
+}
+
+/// The lines of a remark, each folded where a terminal asks for it.
+fn folded(text: &str) -> String {
+    let fold = |line: &str| {
+        let words = line.trim_start();
+        let (blanks, _) = line.split_at(line.len() - words.len());
+        layout::remark(blanks, blanks.len() + 2, words, layout::known_width())
+    };
+    text.lines().map(fold).collect()
 }
 
 /// A spinner that appears after a second.

@@ -60,6 +60,14 @@ fn the_plan_shows_labels_and_gives_ids_to_machines() {
     let value: Value = serde_json::from_str(&run.stdout).unwrap();
     let labels = json!({ "0": "all", "1": "align sample: A", "2": "align sample: B", "3": "index (3)", "4": "index (4)" });
     assert_eq!(value["labels"], labels);
+    for args in [
+        &["plan", "--json", "--no-arrays"][..],
+        &["explain", "--json"],
+    ] {
+        let run = cairn(&[args, &[&place.dot()]].concat());
+        let value: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(value["labels"], labels, "{args:?}");
+    }
     assert_eq!(value["priority"]["0"], 1);
     let order: Vec<&str> = (value["order"].as_array().unwrap().iter())
         .map(|id| id.as_str().unwrap())

@@ -220,3 +220,26 @@ fn a_cap_that_no_order_meets_is_refused() {
     refused(&["plan", "-", "--memory-cap=-3"], join, &["-3"]);
     assert_eq!(plan(join, &["--memory-cap", "2"])["memory"]["peak"], 2);
 }
+
+/// They have no arcs, and so they would be eligible from the first step on.
+#[test]
+fn batches_leave_out_the_nodes_that_dagman_starts_itself() {
+    let text = "JOB a x\nJOB b x\nPARENT a CHILD b\nFINAL f x\nPROVISIONER p x\nSERVICE s x\n";
+    let run = cairn_with_input(&["batch", "-", "-r", "9"], text.as_bytes());
+    assert_eq!((run.code, run.stdout.as_str()), (0, "a\n"), "{run:?}");
+    assert!(run.stderr.contains("by itself: f, p, s"), "{run:?}");
+    let value = json(&cairn_with_input(
+        &["batch", "-", "-r", "9", "--json"],
+        text.as_bytes(),
+    ));
+    assert_eq!(value["chosen"], serde_json::json!(["a"]));
+    assert_eq!(value["left_out"], serde_json::json!(["f", "p", "s"]));
+    assert_eq!(value["eligible_before"], 1);
+    let several = json(&cairn_with_input(
+        &["batch", "-", "-r", "2,2", "--json"],
+        text.as_bytes(),
+    ));
+    assert_eq!(several["batches"], serde_json::json!([["a"], ["b"]]));
+    let plain = cairn_with_input(&["batch", "-", "-r", "9", "--json"], b"JOB a x\n");
+    assert!(json(&plain).get("left_out").is_none(), "{plain:?}");
+}

@@ -66,11 +66,19 @@ fn a_page_holds_all_figures_and_the_table() {
     for words in [
         "the best there is: no order has more tasks ready at any step (proved)",
         "critical-path",
-        "of the bound",
+        "tasks ready",
+        "of the limit",
         "peak memory",
     ] {
         assert!(page.contains(words), "{words}");
     }
+    // The table speaks as `plan` does.
+    let (_, table) = page.split_once("<table").unwrap();
+    let (table, _) = table.split_once("</table>").unwrap();
+    assert!(
+        !table.contains("area") && !table.contains("bound"),
+        "{table}"
+    );
 }
 
 /// On an optimal plan every step is marked; fifo on AIRSN meets the bound at fewer.

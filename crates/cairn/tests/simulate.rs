@@ -612,3 +612,36 @@ fn runs_that_are_all_equal_are_said_to_be() {
         "{ratio}"
     );
 }
+
+#[test]
+fn files_of_unknown_size_are_told_where_they_travel() {
+    let flow = r#"
+        [[task]]
+        name = "make"
+        outputs = [{ path = "big", bytes = 1000 }, "log", "notes"]
+        [[task]]
+        name = "read"
+        after = ["make"]
+        inputs = ["big", "log", "notes"]
+        [[task]]
+        name = "look"
+        after = ["make"]
+        inputs = ["log"]
+    "#;
+    let run = |args: &[&str]| {
+        let all = [&["simulate", "-", "--format", "toml", "--runs", "2"], args].concat();
+        cairn_with_input(&all, flow.as_bytes())
+    };
+    let pool = ["--world", "pool", "--workers", "2"];
+    let links = [&pool[..], &["--bandwidth", "100"]].concat();
+    let told = run(&links);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.stderr.contains("no size of 2 files"), "{told:?}");
+    let value = json(&run(&[&links[..], &["--json"]].concat()));
+    assert_eq!(value["unknown_sizes"], 2, "{value}");
+    // Nothing travels: nothing is missing.
+    let silent = run(&pool);
+    assert_eq!(silent.stderr, "", "{silent:?}");
+    let value = json(&run(&[&pool[..], &["--json"]].concat()));
+    assert!(value.get("unknown_sizes").is_none(), "{value}");
+}

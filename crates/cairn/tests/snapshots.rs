@@ -477,7 +477,7 @@ fn example_files() -> Vec<String> {
 /// Runs a command and tells everything it said.
 fn told(folder: &Path, line: &str, input: &str) -> String {
     let args: Vec<&str> = line.split_whitespace().collect();
-    let run = cairn_at(folder, &args, input.as_bytes());
+    let run = cairn_at(folder, 80, &args, input.as_bytes());
     let mut text = format!("$ cairn {line}").trim_end().to_owned() + "\n";
     text += &input
         .lines()

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, cairn, cairn_in, cairn_with_input};
+use common::{Run, cairn, cairn_at, cairn_in, cairn_with_input, root};
 use serde_json::Value;
 
 const DIAMOND: &str =
@@ -299,6 +299,75 @@ fn explain_and_check_keep_to_the_width() {
             }
         }
     }
+}
+
+/// What is checked, lost, written or wrong: on either stream, all of it.
+#[test]
+fn proofs_losses_priorities_and_errors_keep_to_the_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let cycle = DIAMOND.to_owned() + "PARENT d CHILD a\n";
+    let long = format!(
+        "JOB a x\nVARS a word=\"{}\"\nPARENT a CHILD nobody\n",
+        "x".repeat(90)
+    );
+    // The kept number puts d's other parent last.
+    let kept = "JOB a x\nJOB b x\nJOB c x\nJOB d x\nJOB e x\nPARENT a CHILD b c\nPRIORITY d 9\nPRIORITY e 8\n";
+    write(
+        "none.dag",
+        "JOB fork a\nJOB left a\nJOB right a\nJOB f1 a\nJOB f2 a\nJOB j1 a\nJOB j2 a\nJOB j3 a\nJOB j4 a\nPARENT fork CHILD f1 f2\nPARENT left right CHILD j1 j2 j3 j4\n",
+    );
+    write("diamond.dag", DIAMOND);
+    write("cycle.dag", &cycle);
+    write("long.dag", &long);
+    write("kept.dag", kept);
+    write("prose.md", "# A title\n\nSome words, and more.\n");
+    let example = root().join("examples/variant-calling.json");
+    std::fs::copy(example, folder.path().join("variants.json")).unwrap();
+    let mut told = 0;
+    for (line, code) in [
+        ("plan none.dag --certificate proof.json -q", 0),
+        ("verify none.dag proof.json", 0),
+        ("verify diamond.dag proof.json", 1),
+        ("convert variants.json out.dag", 0),
+        ("convert variants.json out.csv", 0),
+        ("prio kept.dag", 0),
+        ("prio kept.dag --keep -o out.dag", 0),
+        (
+            "prio diamond.dag -o a-file-with-a-rather-long-name-of-its-own.dag",
+            0,
+        ),
+        ("prio prose.md", 2),
+        ("check cycle.dag", 1),
+        ("plan cycle.dag", 2),
+        ("check long.dag", 1),
+        ("plan prose.md", 2),
+        ("plan diamond.dag --memory-cap nonsense", 2),
+        ("plan variants.json --memory-cap 1kB", 2),
+        ("plan diamond.dag --executed b", 2),
+        ("simulate diamond.dag --world pool --up 600", 2),
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let narrow = cairn_at(folder.path(), 60, &args, b"");
+        assert_eq!(narrow.code, code, "{narrow:?}");
+        let said = format!("{}{}", narrow.stdout, narrow.stderr);
+        for row in said.lines() {
+            assert!(row.chars().count() <= 60, "{line}: {row}");
+        }
+        // Nothing is left out for it, and who knows no width gets it in one piece.
+        let wide = cairn_at(folder.path(), 1000, &args, b"");
+        let words = |run: &Run| -> Vec<String> {
+            let said = format!("{}{}", run.stdout, run.stderr);
+            said.split_whitespace().map(str::to_owned).collect()
+        };
+        if !line.contains("long") {
+            assert_eq!(words(&narrow), words(&wide), "{line}");
+        }
+        told += usize::from(
+            said.lines().count() > format!("{}{}", wide.stdout, wide.stderr).lines().count(),
+        );
+    }
+    assert!(told > 8, "only {told} of the texts are long");
 }
 
 #[test]

@@ -896,7 +896,9 @@ impl Layout<'_, '_> {
         if node.done && node.kind.is_regular() {
             self.build.set_done(task);
         }
-        if node.kind.is_regular() {
+        if !node.kind.is_regular() {
+            self.build.set_apart(task);
+        } else {
             let (priority, retries) = node.settings.with(scope.all);
             priority
                 .into_iter()

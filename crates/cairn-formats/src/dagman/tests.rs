@@ -62,6 +62,8 @@ fn special_nodes_stand_alone_and_a_subdag_is_a_node() {
         .collect();
     assert_eq!(priorities[..2], [(Some(3), Some(2)); 2]);
     assert_eq!(priorities[2..], [(None, None); 4]);
+    let apart: Vec<bool> = flow.dag().tasks().map(|t| flow.is_apart(t)).collect();
+    assert_eq!(apart, [false, false, true, true, true, true]);
 }
 
 #[test]

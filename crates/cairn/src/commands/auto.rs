@@ -47,6 +47,9 @@ pub(crate) fn choose(
     out: &Output,
 ) -> Result<Choice, Failure> {
     let scene = world::scene(&contest.whole_world(), flow)?;
+    if let Some(doubt) = scene.doubt() {
+        out.remark(&doubt);
+    }
     let play = |policies: &[Policy], runs: &cli::Runs, clock: &Clock| {
         let rules: Vec<_> = (policies.iter())
             .map(|&p| simulated(Contender::Listed(p), flow, scene.seconds.as_deref(), ic))

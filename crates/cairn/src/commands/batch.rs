@@ -3,16 +3,17 @@
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Read};
 use crate::limits;
 use crate::output::Output;
 use cairn_dag::TaskId;
 use cairn_plan::batch::{BatchState, Batcher, Effort, Quality, look_ahead};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
     let clock = limits::clock(&settings.limits)?;
-    let read = input::read_rest(&settings.input, &settings.executed, out)?;
+    let mut read = input::read_rest(&settings.input, &settings.executed, out)?;
+    let apart = leave_out(&mut read, out)?;
     let flow = &read.flow;
     let plan = cairn_plan::plan(
         flow.dag(),
@@ -43,7 +44,7 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
         if let Some(labels) = called::labels(flow, &batch.chosen) {
             value["labels"] = labels;
         }
-        read.done.tell(&mut value);
+        tell(&mut value, &read, &apart);
         let words = match batch.quality {
             Quality::Exact => "no other choice does better".to_owned(),
             Quality::Gap => format!("no choice leaves more than {bound}"),
@@ -66,11 +67,37 @@ pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
     if let Some(labels) = called::labels(flow, &ahead.batches.concat()) {
         value["labels"] = labels;
     }
-    read.done.tell(&mut value);
+    tell(&mut value, &read, &apart);
     let mut text = String::new();
     for (i, (batch, after)) in ahead.batches.iter().zip(&ahead.eligible).enumerate() {
         let shown = called::list(flow, batch, batch.len());
         text += &format!("{}: {shown} ({after} eligible after)\n", i + 1);
     }
     out.answer(&value, &text)
+}
+
+/// Takes out what the engine starts by itself, such as DAGMan's FINAL node: it is not for workers that ask. Gives the
+/// names.
+fn leave_out(read: &mut Read, out: &Output) -> Result<Vec<String>, Failure> {
+    let flow = &read.flow;
+    let is_apart: Vec<bool> = flow.dag().tasks().map(|t| flow.is_apart(t)).collect();
+    let apart: Vec<TaskId> = flow.dag().tasks().filter(|&t| flow.is_apart(t)).collect();
+    if apart.is_empty() {
+        return Ok(Vec::new());
+    }
+    out.remark(&format!(
+        "left out, as DAGMan starts FINAL, PROVISIONER and SERVICE nodes by itself: {}",
+        called::list(flow, &apart, apart.len())
+    ));
+    let names = apart.iter().map(|&t| flow.name(t).to_owned()).collect();
+    read.flow = (flow.rest(&is_apart)).map_err(|e| Failure::usage(e.to_string(), ""))?;
+    Ok(names)
+}
+
+/// What both forms of the answer say of the input.
+fn tell(value: &mut Value, read: &Read, apart: &[String]) {
+    read.done.tell(value);
+    if !apart.is_empty() {
+        value["left_out"] = json!(apart);
+    }
 }

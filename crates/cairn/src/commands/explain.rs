@@ -66,6 +66,9 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         "search": search_json(&plan),
         "verdict": verdict, "proof": proof_json(&plan, flow),
     });
+    if let Some(labels) = called::labels_for(out, flow) {
+        value["labels"] = labels;
+    }
     read.done.tell(&mut value);
     if limits::is_interrupted() {
         value["interrupted"] = json!(true);

@@ -137,6 +137,9 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
         is_file: settings.input.file != Path::new("-"),
     };
     let mut value = report.json(out.json && !settings.no_arrays);
+    if let Some(labels) = called::labels_for(out, &read.flow) {
+        value["labels"] = labels;
+    }
     value["elapsed_ms"] = json!({ "read": round(read_ms), "plan": round(plan_ms) });
     if limits::is_interrupted() {
         value["interrupted"] = json!(true);
@@ -444,9 +447,6 @@ impl Report<'_> {
                 .collect();
             value["order"] = json!(order);
             value["priority"] = Value::Object(priority);
-            if let Some(labels) = called::labels(flow, &self.reached.order) {
-                value["labels"] = labels;
-            }
             value["profile"] = json!(self.reached.profile);
             value["bound"] = json!(plan.bound);
         }

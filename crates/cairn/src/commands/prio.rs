@@ -6,6 +6,7 @@ use super::plan::{check_simulation, is_proved, make, order_of, planning_time, ve
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
+use crate::layout;
 use crate::limits;
 use crate::output::{Output, replace_files, write_file};
 use crate::plural::counted;
@@ -89,11 +90,13 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         ));
         return Ok(());
     }
+    let width = layout::width();
     let mut text = String::new();
     for (path, change) in &written {
-        text += &format!("{}: {}\n", screen::path(path), change.words());
+        text += &layout::heading(&screen::path(path), change.words(), width);
     }
-    text += &format!("{}; {words}\n", counted(tasks, "task"));
+    let words = format!("{}; {words}", counted(tasks, "task"));
+    text += &layout::hanging_at("", 2, &words, width);
     let listed: Vec<Value> = (written.iter())
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();

@@ -113,14 +113,15 @@ impl<'a> Gallery<'a> {
             .collect();
         let rows = self.rows();
         let table = Table {
-            caption: "Orders beside each other",
+            caption: "Orders beside each other. Tasks ready: on average over all steps. Limit: what no order can exceed. Results \
+                      open: made and still needed, at the most.",
             header: &[
                 "policy",
-                "area",
-                "of the bound",
-                "steps at the bound",
+                "tasks ready",
+                "of the limit",
+                "steps at the limit",
                 "largest gap",
-                "open results",
+                "results open",
             ],
             rows: &rows,
         };
@@ -203,7 +204,7 @@ impl<'a> Gallery<'a> {
                 .map(|(p, b)| b - p);
             vec![
                 shown.name.clone(),
-                reached.to_string(),
+                worth::mean_ready(reached, self.read.flow.dag().len()),
                 format!("{:.2} %", self.share(reached)),
                 format!(
                     "{} of {}",

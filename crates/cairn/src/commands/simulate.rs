@@ -29,6 +29,9 @@ pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure>
         ..settings.world.clone()
     };
     let scene = world::scene(&flags, &read.flow)?;
+    if let Some(doubt) = scene.doubt() {
+        out.remark(&doubt);
+    }
     let mut ic = Vec::new();
     let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
     if planned.iter().any(|p| settings.policies.contains(p)) {
@@ -124,6 +127,9 @@ impl Report<'_> {
             "runs_asked": self.asked, "out_of_time": study.out_of_time,
             "policies": policies, "ratios": ratios,
         });
+        if let Some(unknown) = self.scene.unknown_sizes {
+            value["unknown_sizes"] = json!(unknown);
+        }
         self.read.done.tell(&mut value);
         value
     }

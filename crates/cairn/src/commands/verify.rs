@@ -3,6 +3,7 @@
 use crate::cli;
 use crate::failure::Failure;
 use crate::input::{self, Read};
+use crate::layout;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::plain;
@@ -43,7 +44,8 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
             let mut value =
                 json!({ "accepted": false, "proved": [], "asserted": [], "reason": reason });
             read.done.tell(&mut value);
-            out.answer(&value, &format!("{name}: rejected: {}\n", plain(&reason)))?;
+            let words = format!("rejected: {}", plain(&reason));
+            out.answer(&value, &layout::heading(name, &words, layout::width()))?;
             Err(Failure::No)
         }
     }
@@ -68,14 +70,15 @@ fn text(name: &str, verdict: &str, accepted: &Accepted) -> String {
         0 => "all of it proved".to_owned(),
         count => format!("{} only asserted", counted(count, "claim")),
     };
-    let mut text = format!("{name}: accepted, verdict {}, {how}\n", plain(verdict));
+    let width = layout::width();
+    let words = format!("accepted, verdict {}, {how}", plain(verdict));
+    let mut text = layout::heading(name, &words, width);
     let lines = (proved.iter().map(|line| ("proved", line)))
         .chain(asserted.iter().map(|line| ("asserted", line)));
     for (kind, line) in lines {
-        // What a certificate says is quoted in these lines, and must not make any: neither by a line end, nor by blanks
-        // that fill the terminal's row.
-        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
-        text += &format!("  {kind:<9} {}\n", plain(&words.join(" ")));
+        // What a certificate says is quoted in these lines, and must not look like one: no line end and no row of blanks
+        // of it is left, and where a line is folded, the rest of it hangs far from the margin.
+        text += &layout::hanging(&format!("  {kind:<9} "), &plain(line), width);
     }
     text
 }

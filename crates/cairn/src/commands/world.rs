@@ -9,8 +9,8 @@ use crate::plural::counted;
 use crate::screen;
 use cairn_dag::Flow;
 use cairn_sim::{
-    Breaks, Crew, Lease, Link, Options, Policy, PoolSettings, SimulateError, Spread, Study, Tail,
-    Trace, Work, World,
+    ArcBytes, Breaks, Crew, Lease, Link, Options, Policy, PoolSettings, SimulateError, Spread,
+    Study, Tail, Trace, Work, World,
 };
 
 /// Runs of each policy where none are asked for.
@@ -29,6 +29,23 @@ pub(crate) struct Scene {
     pub(crate) seconds: Option<Vec<f64>>,
     pub(crate) words: String,
     pub(crate) durations: String,
+    /// Files that pass from task to task without a size; none where nothing travels.
+    pub(crate) unknown_sizes: Option<usize>,
+}
+
+impl Scene {
+    /// What the input does not say and the simulation takes for nothing, if anything.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        let unknown = self.unknown_sizes.filter(|&files| files > 0)?;
+        Some(format!(
+            "warning: the input gives no size of {} from task to task: what is missing counts as 0 bytes, and travels \
+             in no time but the latency's",
+            match unknown {
+                1 => "1 file that passes".to_owned(),
+                files => format!("{files} files that pass"),
+            }
+        ))
+    }
 }
 
 /// The scene that the flags ask for.
@@ -51,8 +68,11 @@ pub(crate) fn scene(flags: &cli::World, flow: &Flow) -> Result<Scene, Failure> {
         let cores = flow.dag().tasks().map(|t| flow.cpus(t).unwrap_or(1));
         work = work.with_cores(cores.collect()).map_err(refused)?;
     }
+    let mut unknown_sizes = None;
     if flags.bandwidth.is_some() || flags.latency.is_some() {
-        work = work.with_bytes(bytes(flow)?).map_err(refused)?;
+        let ArcBytes { bytes, unknown } = bytes(flow)?;
+        work = work.with_bytes(bytes).map_err(refused)?;
+        unknown_sizes = Some(unknown);
     }
     Ok(Scene {
         world,
@@ -60,6 +80,7 @@ pub(crate) fn scene(flags: &cli::World, flow: &Flow) -> Result<Scene, Failure> {
         seconds,
         words,
         durations,
+        unknown_sizes,
     })
 }
 
@@ -259,9 +280,9 @@ pub(crate) fn durations(wanted: Option<Durations>, flow: &Flow) -> Result<Taken,
 }
 
 /// Bytes along arcs; without any, links would make no difference, which nobody who sets them expects.
-fn bytes(flow: &Flow) -> Result<Vec<f64>, Failure> {
+fn bytes(flow: &Flow) -> Result<ArcBytes, Failure> {
     let bytes = cairn_sim::arc_bytes(flow);
-    if bytes.iter().all(|&b| b == 0.0) {
+    if bytes.bytes.iter().all(|&b| b == 0.0) {
         return Err(Failure::usage(
             "--bandwidth and --latency: the input gives no sizes of files that pass from task to task",
             "leave them out, or give outputs with sizes and the inputs that read them",

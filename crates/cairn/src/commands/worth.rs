@@ -34,6 +34,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// Ready tasks on average over all steps.
+pub(crate) fn mean_ready(area: u64, tasks: usize) -> String {
+    format!("{:.1}", area as f64 / tasks.max(1) as f64)
+}
+
 /// One order in the table of orders.
 pub(crate) struct Beside {
     pub(crate) name: String,
@@ -62,7 +67,7 @@ pub(crate) fn table(
         };
         vec![
             row.name.clone(),
-            format!("{:.1}", row.area as f64 / tasks.max(1) as f64),
+            mean_ready(row.area, tasks),
             percent(share),
             open(row.peak),
         ]

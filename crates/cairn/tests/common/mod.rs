@@ -40,10 +40,12 @@ pub(crate) fn cairn_in(columns: usize, args: &[&str], input: &[u8]) -> Run {
     fed(command, input)
 }
 
-/// Runs `cairn` in a folder of its own, with `input` on standard input, as in a terminal of 80 columns.
-pub(crate) fn cairn_at(folder: &Path, args: &[&str], input: &[u8]) -> Run {
+/// Runs `cairn` in a folder of its own, with `input` on standard input, as in a terminal of so many columns.
+pub(crate) fn cairn_at(folder: &Path, columns: usize, args: &[&str], input: &[u8]) -> Run {
     let mut command = command(args);
-    command.current_dir(folder).env("COLUMNS", "80");
+    command
+        .current_dir(folder)
+        .env("COLUMNS", columns.to_string());
     fed(command, input)
 }
 
