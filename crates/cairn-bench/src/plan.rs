@@ -2,7 +2,7 @@
 
 use crate::measure::{peak_memory, timed};
 use cairn_dag::{Dag, Family};
-use cairn_plan::{Limits, Plan, Word, plan};
+use cairn_plan::{Limits, Plan, plan};
 use cairn_theory::profile::{area, profile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,21 +19,13 @@ fn family(words: &str) -> Dag {
     family.build(1).expect("fits")
 }
 
-fn planned(dag: &Dag) -> (Plan, f64) {
+fn planned(dag: &Dag) -> (Plan<'_>, f64) {
     timed(|| plan(dag, &Limits::default(), &|| false))
 }
 
 /// Order and certified bound, without a search for a verdict.
-fn quick(dag: &Dag) -> (Plan, f64) {
+fn quick(dag: &Dag) -> (Plan<'_>, f64) {
     timed(|| plan(dag, &Limits::quick(), &|| false))
-}
-
-fn word(plan: &Plan) -> &'static str {
-    match plan.word {
-        Word::Optimal => "optimal",
-        Word::NoneExists => "none-exists",
-        Word::Open => "open",
-    }
 }
 
 fn ratio(plan: &Plan, reached: u64) -> f64 {
@@ -61,7 +53,7 @@ fn large() {
             dag.len(),
             dag.arc_count(),
             ratio(&first, area(&first.profile)),
-            word(&plan),
+            plan.verdict.name(),
             ratio(&plan, area(&plan.profile)),
             peak_memory().unwrap_or(0) as f64 / 1e6
         );
@@ -123,7 +115,7 @@ fn beside_dask() {
             println!("SKIPPED: cannot write {}", graph.display());
             return;
         }
-        let best_of = |run: fn(&Dag) -> (Plan, f64)| {
+        let best_of = |run: fn(&Dag) -> (Plan<'_>, f64)| {
             let mut seconds: Vec<f64> = (0..3).map(|_| run(&dag).1).collect();
             while seconds.iter().sum::<f64>() < 2.0 {
                 seconds.push(run(&dag).1);
@@ -209,7 +201,7 @@ fn corpus() {
         println!(
             "| {name} | {} | {} | {:.2} | {:.1} | {:.1} | {:.1} | {:.1} | {seconds:.2} |",
             dag.len(),
-            word(&plan),
+            plan.verdict.name(),
             ratio(&plan, area(&plan.profile)),
             of(cairn_plan::policy::fifo(dag)),
             of(cairn_plan::policy::lifo(dag)),

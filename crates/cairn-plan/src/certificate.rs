@@ -4,8 +4,8 @@ use crate::decide::{self, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
 use crate::order::places;
-use crate::plan::{Evidence, Plan, Word};
-use crate::{CertificateError, Weights};
+use crate::plan::{Evidence, Plan};
+use crate::{CertificateError, Verdict, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_kernel::{Stopped, Work};
 use cairn_verify::{
@@ -116,10 +116,10 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
         .map(|(&ours, &hulls)| u64::from(ours.min(hulls)))
         .collect();
     let profile: Vec<u64> = plan.profile.iter().map(|&e| u64::from(e)).collect();
-    let verdict = match plan.word {
+    let verdict = match plan.verdict {
         _ if bound == profile => written::Verdict::Optimal,
-        Word::NoneExists => written::Verdict::NoneExists,
-        Word::Optimal | Word::Open => written::Verdict::Open,
+        Verdict::NoneExists => written::Verdict::NoneExists,
+        Verdict::Optimal | Verdict::Suboptimal | Verdict::Open => written::Verdict::Open,
     };
     let blocks = match plan.evidence {
         Evidence::Linearization { .. } | Evidence::Merge { .. } => {
@@ -150,6 +150,14 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
 
 fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
     tasks.iter().map(|&t| flow.name(t).to_owned()).collect()
+}
+
+/// A few names, for people: nothing that is checked.
+fn first_names(flow: &Flow, tasks: &[TaskId]) -> String {
+    const SHOWN: usize = 4;
+    let more = if tasks.len() > SHOWN { ", …" } else { "" };
+    let shown = &tasks[..tasks.len().min(SHOWN)];
+    names(flow, shown).join(", ") + more
 }
 
 /// The pieces of the hull, each with the flow that proves it, in the units of the format: a reward is worth `cost`
@@ -186,17 +194,14 @@ fn pieces(
 }
 
 fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {
-    let mut left_out = Vec::new();
-    if plan.skeleton_removed > 0 {
-        let skeleton = dag.skeleton().dag;
-        let shortcuts = dag.arcs().filter(|&(p, c)| !skeleton.has_arc(p, c));
-        left_out = shortcuts
-            .map(|(p, c)| (place[p.index()], place[c.index()]))
-            .collect();
-    }
+    let survey = plan.survey();
+    let is_left_out = |&(p, c): &(TaskId, TaskId)| !survey.dag().has_arc(p, c);
+    let shortcuts = (survey.removed() > 0).then(|| dag.arcs().filter(is_left_out));
     Blocks {
-        count: plan.blocks as u64,
-        left_out,
+        count: survey.blocks().len() as u64,
+        left_out: (shortcuts.into_iter().flatten())
+            .map(|(p, c)| (place[p.index()], place[c.index()]))
+            .collect(),
     }
 }
 
@@ -256,8 +261,9 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
             from: *from as u64,
             to: *to as u64,
         },
-        Evidence::Blocks(obstacle) => written::Refusal::Asserted {
-            reason: obstacle.to_string(),
+        Evidence::Blocks => written::Refusal::Asserted {
+            reason: (plan.obstacle_words(|tasks| first_names(flow, tasks)))
+                .expect("blocks are in the way"),
         },
         _ => written::Refusal::Asserted {
             reason: "found by search between corners of a hull that was not complete".to_owned(),

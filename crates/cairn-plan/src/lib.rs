@@ -15,12 +15,14 @@ mod decide;
 mod error;
 mod hull;
 mod hull_proof;
+mod obstacle;
 mod order;
 mod plan;
 pub mod policy;
 #[cfg(test)]
 mod testing;
 mod ties;
+mod verdict;
 mod weighted;
 mod weights;
 
@@ -31,8 +33,9 @@ pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
 pub use order::chain_order;
-pub use plan::{Evidence, Limits, Plan, Search, Word, plan, plan_after};
+pub use plan::{Evidence, Limits, Plan, Search, plan};
 pub use ties::{Ties, break_ties};
+pub use verdict::Verdict;
 pub use weighted::{OverWork, weighted_order};
 pub use weights::{WeightError, Weights};
 

@@ -1,14 +1,15 @@
 //! The plan of a dag: an order, a bound and a verdict, by theory where it applies and by the hull where it does not.
 //! Knows no files and no clock.
 
-use crate::decide::{self, Chain, Decision, NONE, Refusal, Verdict};
+use crate::decide::{self, Chain, NONE, Refusal};
 use crate::hull::{Hull, hull};
 use crate::order::{chain_order, places};
-use crate::{Weights, policy};
+use crate::{Verdict, Weights, policy};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
-use cairn_theory::linearize::{Failure, Linearization, Obstacle, Theorem, linearize};
-use cairn_theory::survey;
+use cairn_theory::linearize::{Failure, Linearization, Obstacle, Proof, Theorem, linearize};
+use cairn_theory::profile::profile;
+use cairn_theory::survey::{self, Survey};
 use cairn_verify::Foreseen;
 
 /// What proves a verdict.
@@ -28,26 +29,15 @@ pub enum Evidence {
     Bound,
     /// No IC-optimal order exists, for this reason.
     Refusal(Refusal),
-    /// The dag is a sum of blocks of which one, or two together, admit no IC-optimal order.
-    Blocks(Obstacle),
+    /// The dag is a sum of blocks of which one, or two together, admit no IC-optimal order: the plan's obstacle.
+    Blocks,
     /// Nothing is proved beside the bound.
     Nothing,
 }
 
-/// The verdict in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// Proved: no order has more eligible tasks at any step.
-    Optimal,
-    /// Proved: every order falls short of the best at some step.
-    NoneExists,
-    /// Not decided within the budget.
-    Open,
-}
-
 /// An order for a dag and all that is known of how good it is.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Plan<'a> {
     /// Every task once, each after its parents; sinks last.
     pub order: Vec<TaskId>,
     /// Eligible tasks after t = 0..=n steps of the order.
@@ -55,23 +45,37 @@ pub struct Plan {
     /// No order has more eligible tasks after t steps.
     pub bound: Vec<u32>,
     /// The verdict.
-    pub word: Word,
+    pub verdict: Verdict,
     /// What proves it.
     pub evidence: Evidence,
-    /// Whether the dag, or its skeleton, is composite.
-    pub is_composite: bool,
-    /// Number of blocks, of the skeleton where the dag itself is not composite.
-    pub blocks: usize,
-    /// Shortcut arcs left out to find the blocks.
-    pub skeleton_removed: usize,
-    /// Why the theory of blocks alone does not decide, when it does not.
-    pub obstacle: Option<Obstacle>,
+    /// What the theory of blocks says of the dag: a proof, or why it does not decide alone. Both keep the blocks.
+    pub theory: Result<Proof<'a>, Box<Failure<'a>>>,
     /// How the hull's components were decided, when they had to be.
     pub search: Option<Search>,
     /// The hull, when it was needed and found completely.
     pub hull: Option<Hull>,
     /// What the checker will prove of it, once [`foresee`](crate::foresee) was asked; nothing until then.
     pub checked: Foreseen,
+}
+
+impl<'a> Plan<'a> {
+    /// The blocks of the dag, or of its skeleton where the dag itself is not composite.
+    pub fn survey(&self) -> &Survey<'a> {
+        match &self.theory {
+            Ok(proof) => &proof.survey,
+            Err(failure) => &failure.survey,
+        }
+    }
+
+    /// Why the theory of blocks alone does not decide, when it does not.
+    pub fn obstacle(&self) -> Option<&Obstacle> {
+        self.theory.as_ref().err().map(|failure| &failure.obstacle)
+    }
+
+    /// The verdict on an order with this profile, which may not be the plan's own.
+    pub fn judge(&self, profile: &[u32]) -> Verdict {
+        self.verdict.judge(profile, &self.bound)
+    }
 }
 
 /// How the hull's components were decided.
@@ -141,48 +145,30 @@ impl Limits {
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Limits, Word, plan};
+/// use cairn_plan::{Limits, Verdict, plan};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
 /// let plan = plan(&diamond, &Limits::default(), &|| false);
-/// assert_eq!(plan.word, Word::Optimal);
+/// assert_eq!(plan.verdict, Verdict::Optimal);
 /// assert_eq!(plan.profile, [1, 2, 1, 1, 0]);
 /// ```
 ///
 /// # Panics
 /// If the dag has more than 2³¹ tasks and arcs.
-pub fn plan(dag: &Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Plan {
-    let linearized = linearize(dag, &limits.theory, &mut Work::until(stop));
-    plan_after(dag, &linearized, limits, stop)
-}
-
-/// As [`plan()`], where the theory of blocks has been asked already: `theory` is what [`linearize`] says of this dag.
-///
-/// # Panics
-/// If the dag has more than 2³¹ tasks and arcs.
-pub fn plan_after(
-    dag: &Dag,
-    theory: &Result<Linearization<'_>, Box<Failure<'_>>>,
-    limits: &Limits,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> Plan {
-    match theory {
-        Ok(found) => {
-            let ranks = found.proof.ranks.len();
-            let survey = &found.proof.survey;
-            let profile = profile(dag, &found.order);
+pub fn plan<'a>(dag: &'a Dag, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'a> {
+    match linearize(dag, &limits.theory, &mut Work::until(stop)) {
+        Ok(Linearization { order, proof }) => {
+            let ranks = proof.ranks.len();
+            let profile = profile(dag, &order).expect("linearizations are topological orders");
             Plan {
-                evidence: match found.proof.theorem() {
+                evidence: match proof.theorem() {
                     Theorem::Linear => Evidence::Linearization { ranks },
                     Theorem::Strands | Theorem::Merge => Evidence::Merge { ranks },
                 },
-                word: Word::Optimal,
+                verdict: Verdict::Optimal,
                 bound: profile.clone(),
                 profile,
-                is_composite: true,
-                blocks: survey.blocks().len(),
-                skeleton_removed: survey.removed(),
-                order: found.order.clone(),
-                obstacle: None,
+                order,
+                theory: Ok(proof),
                 search: None,
                 hull: None,
                 checked: Foreseen::default(),
@@ -192,12 +178,12 @@ pub fn plan_after(
     }
 }
 
-fn plan_by_hull(
+fn plan_by_hull<'a>(
     dag: &Dag,
-    failure: &Failure<'_>,
+    failure: Box<Failure<'a>>,
     limits: &Limits,
     stop: &(dyn Fn() -> bool + Sync),
-) -> Plan {
+) -> Plan<'a> {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
     let (hull, longest) = rayon::join(
@@ -219,35 +205,26 @@ fn plan_by_hull(
         vertices: chain.is_edge.len().saturating_sub(1),
         is_hull_complete: hull.is_complete(),
         components: decision.components,
-        methods: decision.methods.clone(),
+        methods: decision.methods,
     });
-    let (word, evidence) = verdict(failure, &decision);
+    let (verdict, evidence) = match decision.refusal {
+        _ if decision.gains == decision.upper => (Verdict::Optimal, Evidence::Bound),
+        Some(refusal) => (Verdict::NoneExists, Evidence::Refusal(refusal)),
+        None if failure.proves_none() => (Verdict::NoneExists, Evidence::Blocks),
+        None => (Verdict::Open, Evidence::Nothing),
+    };
     let mut order = decision.order;
     order.extend(dag.sinks());
     Plan {
         profile: eligible(dag, &decision.gains),
         bound: eligible(dag, &decision.upper),
         order,
-        word,
+        verdict,
         evidence,
-        is_composite: failure.survey.blocks().is_composite(),
-        blocks: failure.survey.blocks().len(),
-        skeleton_removed: failure.survey.removed(),
-        obstacle: Some(failure.obstacle.clone()),
+        theory: Err(failure),
         search,
         hull: hull.filter(Hull::is_complete),
         checked: Foreseen::default(),
-    }
-}
-
-fn verdict(failure: &Failure<'_>, decision: &Decision) -> (Word, Evidence) {
-    match &decision.verdict {
-        Verdict::Optimal => (Word::Optimal, Evidence::Bound),
-        Verdict::NoneExists(refusal) => (Word::NoneExists, Evidence::Refusal(refusal.clone())),
-        Verdict::Open if failure.proves_none() => {
-            (Word::NoneExists, Evidence::Blocks(failure.obstacle.clone()))
-        }
-        Verdict::Open => (Word::Open, Evidence::Nothing),
     }
 }
 
@@ -300,10 +277,6 @@ fn eligible(dag: &Dag, gains: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-fn profile(dag: &Dag, order: &[TaskId]) -> Vec<u32> {
-    cairn_theory::profile::profile(dag, order).expect("plans are topological orders of all tasks")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,10 +294,10 @@ mod tests {
             for t in 0..best.len() {
                 prop_assert!(plan.bound[t] >= best[t]);
             }
-            match plan.word {
-                Word::Optimal => prop_assert_eq!(&plan.profile, &best),
-                Word::NoneExists => prop_assert!(ic_optimal_order(&dag).is_none()),
-                Word::Open => prop_assert!(false, "open"),
+            match plan.verdict {
+                Verdict::Optimal => prop_assert_eq!(&plan.profile, &best),
+                Verdict::NoneExists => prop_assert!(ic_optimal_order(&dag).is_none()),
+                other => prop_assert!(false, "{}", other.name()),
             }
         }
 
@@ -337,10 +310,11 @@ mod tests {
             let best = best_profile(&dag);
             prop_assert_eq!(&plan.profile, &cairn_oracle::profile(&dag, &plan.order));
             prop_assert!(plan.bound.iter().zip(&best).all(|(bound, best)| bound >= best));
-            match plan.word {
-                Word::Optimal => prop_assert_eq!(&plan.profile, &best),
-                Word::NoneExists => prop_assert!(ic_optimal_order(&dag).is_none()),
-                Word::Open => {}
+            match plan.verdict {
+                Verdict::Optimal => prop_assert_eq!(&plan.profile, &best),
+                Verdict::NoneExists => prop_assert!(ic_optimal_order(&dag).is_none()),
+                Verdict::Open => {}
+                Verdict::Suboptimal => prop_assert!(false, "of the plan's own order"),
             }
         }
 
@@ -354,8 +328,9 @@ mod tests {
             if !pairs.is_empty() {
                 let mut arcs: Vec<(u32, u32)> = dag.arcs().map(|(a, b)| (a.0, b.0)).collect();
                 arcs.push(pairs[pick as usize % pairs.len()]);
-                let after = plan(&Dag::from_arcs(dag.len(), arcs).unwrap(), &Limits::default(), &|| false);
-                prop_assert_eq!(before.word, after.word);
+                let longer = Dag::from_arcs(dag.len(), arcs).unwrap();
+                let after = plan(&longer, &Limits::default(), &|| false);
+                prop_assert_eq!(before.verdict, after.verdict);
                 prop_assert_eq!(best_profile(&dag).len(), after.bound.len());
             }
         }

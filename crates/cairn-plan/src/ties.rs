@@ -18,7 +18,7 @@ pub enum Ties<'a> {
 }
 
 /// Rearranges a topological order so that ties are broken as asked. Its profile stays the same at every step, and so
-/// does what each step costs under `weights`.
+/// does what each step costs under `weights`. `blocks` are those of the dag or of its skeleton.
 ///
 /// The *gain* of a task in an order is the number of tasks that it makes eligible, being the last parent they wait
 /// for. These are the ties:
@@ -38,17 +38,25 @@ pub enum Ties<'a> {
 /// ```
 /// use cairn_dag::{Dag, TaskId};
 /// use cairn_plan::{Ties, Weights, break_ties};
+/// use cairn_theory::split::Decomposition;
 /// // A chain of two and a chain of three.
 /// let dag = Dag::from_arcs(5, vec![(0, 1), (2, 3), (3, 4)])?;
 /// let order = [0, 2, 3, 1, 4].map(TaskId);
-/// let longest_first = break_ties(&dag, &order, Ties::CriticalPath(None), &Weights::unit(5));
+/// let blocks = Decomposition::new(&dag);
+/// let longest_first = break_ties(&dag, &blocks, &order, Ties::CriticalPath(None), &Weights::unit(5));
 /// assert_eq!(longest_first, [2, 0, 3, 1, 4].map(TaskId));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Panics
 /// If `order` is no topological order of all tasks, or seconds or weights are for another number of tasks.
-pub fn break_ties(dag: &Dag, order: &[TaskId], ties: Ties<'_>, weights: &Weights) -> Vec<TaskId> {
+pub fn break_ties(
+    dag: &Dag,
+    blocks: &Decomposition,
+    order: &[TaskId],
+    ties: Ties<'_>,
+    weights: &Weights,
+) -> Vec<TaskId> {
     assert_eq!(order.len(), dag.len(), "an order names every task once");
     assert_eq!(weights.tasks(), dag.len(), "one weight a task");
     let mut gains = Gains::new(dag, order, weights);
@@ -60,10 +68,11 @@ pub fn break_ties(dag: &Dag, order: &[TaskId], ties: Ties<'_>, weights: &Weights
     if let Some(level) = &level {
         gains.turn_packets(&mut new, level);
     }
-    for cut in [cut_blocks, cut_packets, cut_tasks] {
-        let starts = cut(&gains, &new);
-        new = Walk::new(&gains, &new, starts, level.as_deref()).rearrange();
-    }
+    let walk =
+        |order: &[TaskId], starts| Walk::new(&gains, order, starts, level.as_deref()).rearrange();
+    new = walk(&new, cut_blocks(blocks, &new));
+    new = walk(&new, cut_packets(&gains, &new));
+    new = walk(&new, cut_tasks(&gains, &new));
     let is_worse = level.is_none() && memory_cost(dag, &new) > memory_cost(dag, order);
     if is_worse { order.to_vec() } else { new }
 }
@@ -161,8 +170,7 @@ fn cut_packets(gains: &Gains<'_>, order: &[TaskId]) -> Vec<usize> {
 }
 
 /// Where no block is begun and not ended. A task is executed for the block below it.
-fn cut_blocks(gains: &Gains<'_>, order: &[TaskId]) -> Vec<usize> {
-    let blocks = Decomposition::new(gains.dag);
+fn cut_blocks(blocks: &Decomposition, order: &[TaskId]) -> Vec<usize> {
     let mut left: Vec<usize> = blocks
         .blocks()
         .map(|block| blocks.sources(block).len())
@@ -429,12 +437,18 @@ mod tests {
             Ties::CriticalPath(None),
             Ties::CriticalPath(Some(&seconds)),
         ] {
-            let new = break_ties(dag, order, ties, &Weights::unit(dag.len()));
+            let new = break_ties(
+                dag,
+                &Decomposition::new(dag),
+                order,
+                ties,
+                &Weights::unit(dag.len()),
+            );
             prop_assert_eq!(profile(dag, &new), profile(dag, order), "{:?}", ties);
             if ties == Ties::Memory {
                 prop_assert!(memory_cost(dag, &new) <= memory_cost(dag, order));
             }
-            let new = break_ties(dag, order, ties, &weighted);
+            let new = break_ties(dag, &Decomposition::new(dag), order, ties, &weighted);
             prop_assert_eq!(profile(dag, &new), profile(dag, order), "{:?}", ties);
             let cost = |t: &TaskId| costs[t.index()];
             prop_assert!(new.iter().map(cost).eq(order.iter().map(cost)));
@@ -463,7 +477,13 @@ mod tests {
 
     fn ordered(dag: &Dag, order: &[u32], ties: Ties<'_>) -> Vec<u32> {
         let order: Vec<TaskId> = order.iter().map(|&t| TaskId(t)).collect();
-        let new = break_ties(dag, &order, ties, &Weights::unit(dag.len()));
+        let new = break_ties(
+            dag,
+            &Decomposition::new(dag),
+            &order,
+            ties,
+            &Weights::unit(dag.len()),
+        );
         new.into_iter().map(|t| t.0).collect()
     }
 

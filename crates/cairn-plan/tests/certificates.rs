@@ -2,8 +2,8 @@
 
 use cairn_dag::{Dag, Family, FamilyOptions, Flow};
 use cairn_oracle::{any_composite, any_dag, best_profile, ic_optimal_order};
-use cairn_plan::{CertificateError, Limits, certificate, foresee, plan};
-use cairn_verify::{Accepted, Certificate, Verdict, parse, verify};
+use cairn_plan::{CertificateError, Evidence, Limits, certificate, foresee, plan};
+use cairn_verify::{Accepted, Certificate, Refusal, Verdict, parse, verify};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use serde_json::{Value, json};
@@ -42,6 +42,35 @@ fn accept(flow: &Flow) -> (Certificate, Accepted) {
 fn family(name: &str, args: &[&str]) -> Flow {
     let family = Family::parse(name, args, &FamilyOptions::default()).unwrap();
     Flow::numbered(&family.build(1).unwrap())
+}
+
+/// Blocks that admit nothing together are told by their tasks, not by numbers that nobody else knows.
+#[test]
+fn asserted_reasons_name_tasks() {
+    let arcs = [
+        (0, 2),
+        (1, 2),
+        (0, 3),
+        (1, 3),
+        (0, 4),
+        (1, 4),
+        (5, 6),
+        (5, 7),
+    ];
+    let flow = Flow::numbered(&Dag::from_arcs(8, arcs.to_vec()).unwrap());
+    let plan = plan(flow.dag(), &Limits::quick(), &|| false);
+    assert_eq!(plan.evidence, Evidence::Blocks);
+    let certificate = certificate(&flow, &plan, &|| false).unwrap();
+    let Some(Refusal::Asserted { reason }) = &certificate.refusal else {
+        panic!("{:?}", certificate.refusal);
+    };
+    assert!(
+        reason.contains("their sum admits no IC-optimal"),
+        "{reason}"
+    );
+    assert!(reason.contains("K(2,3) (t0, t1 → t2, t3, t4)"), "{reason}");
+    assert!(reason.contains("W(1,2) (t5 → t6, t7)"), "{reason}");
+    assert!(verify(&flow, &certificate).is_ok());
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_oracle::{Random, any_dag, eligible};
-use cairn_plan::{Limits, Word, certificate, plan};
+use cairn_plan::{Limits, Verdict, certificate, plan};
 use cairn_theory::profile::profile;
 use cairn_verify::verify;
 use proptest::prelude::*;
@@ -77,10 +77,11 @@ proptest! {
         for (t, &most) in best.iter().enumerate() {
             prop_assert!(found.bound[t] >= most, "step {}", t);
         }
-        match found.word {
-            Word::Optimal => prop_assert_eq!(&reached, &best),
-            Word::NoneExists => prop_assert!(!exists),
-            Word::Open => prop_assert!(reached != best),
+        match found.verdict {
+            Verdict::Optimal => prop_assert_eq!(&reached, &best),
+            Verdict::NoneExists => prop_assert!(!exists),
+            Verdict::Open => prop_assert!(reached != best),
+            Verdict::Suboptimal => prop_assert!(false, "of a plan's own order"),
         }
         let certificate = certificate(&rest, &found, &|| false).unwrap();
         prop_assert!(verify(&rest, &certificate).is_ok());

@@ -20,6 +20,23 @@ pub(crate) fn unbroken(flow: &Flow, tasks: &[TaskId], most: usize) -> String {
     shown.join(", ")
 }
 
+/// How many tasks of a block are named.
+const FEW: usize = 4;
+
+/// The first few of some tasks.
+pub(crate) fn few(flow: &Flow, tasks: &[TaskId]) -> String {
+    list(flow, tasks, FEW) + more(tasks)
+}
+
+/// The same for [`layout::hanging`].
+pub(crate) fn few_unbroken(flow: &Flow, tasks: &[TaskId]) -> String {
+    unbroken(flow, tasks, FEW) + more(tasks)
+}
+
+fn more(tasks: &[TaskId]) -> &'static str {
+    if tasks.len() > FEW { ", …" } else { "" }
+}
+
 /// From names to what people see, where that differs.
 pub(crate) fn labels(flow: &Flow, tasks: &[TaskId]) -> Option<Value> {
     if !flow.has_labels() {

@@ -1,7 +1,7 @@
 //! Which vertices of the hull are in the way of a set that no order through all of them reaches. Knows bounds, not how
 //! they are found.
 
-use super::verdict::Crossing;
+use super::refusal::Crossing;
 use super::windows::Windows;
 use cairn_dag::TaskId;
 use cairn_kernel::Work;

@@ -3,8 +3,8 @@
 
 use super::convolution::{convolve, signed};
 use super::knowledge::Knowledge;
+use super::refusal::{Conflict, Corner, Crossing, Refusal};
 use super::solved::Solved;
-use super::verdict::{Conflict, Corner, Crossing, Refusal};
 use super::witness::{self, Witnesses};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
@@ -99,11 +99,14 @@ impl Intervals {
         };
         self.inside.extend((1..reached.len()).map(inside));
         if self.refusal.is_none() {
-            self.refusal = refuses(parts, &knowns, solved, from, to).or_else(|| {
+            let refusing = knowns.iter().position(|k| k.admits == Some(false));
+            let refusal = refusing.map(|k| solved.refusal_of(parts[k], from, to));
+            self.refusal = refusal.or_else(|| {
                 let all_admit = knowns.iter().all(|k| k.admits == Some(true));
                 let sum = sum.as_ref().filter(|_| all_admit)?;
                 let step = (0..reached.len()).find(|&t| reached[t] as i32 != sum[t])?;
                 Some(Refusal::Sum {
+                    interval: j,
                     from,
                     to,
                     step: from + step,
@@ -176,17 +179,6 @@ fn merge(parts: &[usize], knowns: &[&Knowledge], solved: &Solved) -> Vec<u32> {
         })
         .collect();
     largest_merge(&profiles, &units)
-}
-
-fn refuses(
-    parts: &[usize],
-    knowns: &[&Knowledge],
-    solved: &Solved,
-    from: usize,
-    to: usize,
-) -> Option<Refusal> {
-    let refusing = knowns.iter().position(|k| k.admits == Some(false))?;
-    Some(solved.refusal_of(parts[refusing], from, to))
 }
 
 /// The (max,+) convolution over the components of one interval, equal ones by repeated doubling.

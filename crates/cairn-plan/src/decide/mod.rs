@@ -20,13 +20,13 @@ mod list_orders;
 mod macro_states;
 mod pair;
 mod reason;
+mod refusal;
 mod rounds;
 mod solve;
 mod solved;
 mod split_pair;
 #[cfg(test)]
 mod tests;
-mod verdict;
 mod windows;
 mod witness;
 
@@ -35,8 +35,9 @@ pub(crate) use component::NONE;
 #[cfg(test)]
 pub(crate) use component::{Component, components};
 pub(crate) use intervals::Chain;
-pub(crate) use rounds::{Decision, Limits, decide};
+pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
+#[cfg(test)]
+pub(crate) use rounds::Decision;
+pub(crate) use rounds::{Limits, decide};
 #[cfg(test)]
 pub(crate) use solve::Effort;
-pub(crate) use verdict::Verdict;
-pub use verdict::{Conflict, Corner, Crossing, Pair, Refusal};

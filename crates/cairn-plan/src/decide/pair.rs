@@ -3,7 +3,7 @@
 use super::component::{Component, NONE};
 use super::knowledge::Knowledge;
 use super::macro_states::{Explored, Space, count};
-use super::verdict::{Conflict, Pair};
+use super::refusal::{Conflict, Pair};
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
 

@@ -1,10 +1,9 @@
 //! Chooses, of the reasons why no IC-optimal order exists, one that shows two steps. Knows nothing of how they are found.
 
 use super::pair;
+use super::refusal::{Conflict, Refusal};
 use super::solved::Solved;
 use super::split_pair::{self, Part};
-use super::verdict::{Conflict, Refusal};
-use cairn_dag::TaskId;
 use cairn_kernel::Work;
 
 impl Solved {
@@ -17,12 +16,15 @@ impl Solved {
         work: &mut Work<'_>,
     ) -> Refusal {
         work.lend(work.left() / 4 * 3, |work| {
-            self.look_for_pair(&mut refusal, start, work);
+            self.look_for_pair(&mut refusal, work);
         });
         let (size, own) = match &refusal {
             Refusal::Crossing(_) => return refusal,
             _ if refusal.shows_two_sets() => return refusal,
-            Refusal::Component { tasks, .. } => (tasks.len(), Some(self.class[self.named(tasks)])),
+            Refusal::Component { component, .. } => (
+                self.placed[*component].tasks.len(),
+                Some(self.class[*component]),
+            ),
             Refusal::Sum { from, to, .. } => (to - from, None),
         };
         let mut others: Vec<usize> = (self.first.iter().zip(&self.known))
@@ -34,7 +36,7 @@ impl Solved {
         for i in others {
             let j = self.placed[i].interval as usize;
             let mut other = self.refusal_of(i, start[j], start[j + 1]);
-            self.look_for_pair(&mut other, start, work);
+            self.look_for_pair(&mut other, work);
             if other.shows_two_sets() {
                 return other;
             }
@@ -43,27 +45,28 @@ impl Solved {
     }
 
     /// Looks for two steps that conflict, in the component or in the interval that refuses.
-    fn look_for_pair(&self, refusal: &mut Refusal, start: &[usize], work: &mut Work<'_>) {
+    fn look_for_pair(&self, refusal: &mut Refusal, work: &mut Work<'_>) {
         match refusal {
             Refusal::Crossing(_) => {}
             Refusal::Component {
-                tasks, conflict, ..
+                component,
+                conflict,
+                ..
             } => {
-                let i = self.named(tasks);
-                let known = &self.known[self.class[i]];
-                *conflict = pair::look(&self.placed[i].component, tasks, known, work);
+                let placed = &self.placed[*component];
+                let known = &self.known[self.class[*component]];
+                *conflict = pair::look(&placed.component, &placed.tasks, known, work);
             }
             Refusal::Sum {
+                interval,
                 from,
-                to,
                 step,
                 conflict,
+                ..
             } => {
-                let j = start.windows(2).position(|w| w == [*from, *to]);
-                let j = j.expect("one of them") as u32;
                 let here = self.placed.iter().zip(&self.class);
                 let parts: Vec<Part<'_>> = here
-                    .filter(|(placed, _)| placed.interval == j)
+                    .filter(|(placed, _)| placed.interval as usize == *interval)
                     .map(|(placed, &class)| {
                         let known = &self.known[class];
                         let order = known.order.iter();
@@ -78,18 +81,13 @@ impl Solved {
         }
     }
 
-    /// The component of these tasks.
-    fn named(&self, tasks: &[TaskId]) -> usize {
-        let found = self.placed.iter().position(|p| p.tasks == tasks);
-        found.expect("a component of this dag")
-    }
-
     /// That component `i` of the interval between these steps admits no IC-optimal order.
     pub(super) fn refusal_of(&self, i: usize, from: usize, to: usize) -> Refusal {
         let (method, states) = self.known[self.class[i]].by;
         Refusal::Component {
             from,
             to,
+            component: i,
             tasks: self.placed[i].tasks.clone(),
             method,
             states,

@@ -4,9 +4,9 @@
 use super::crossing::narrow;
 use super::improve::{gains, improve};
 use super::intervals::{Chain, Intervals};
+use super::refusal::Refusal;
 use super::solve::Effort;
 use super::solved::Solved;
-use super::verdict::{Refusal, Verdict};
 use super::windows::Windows;
 use super::witness::Witnesses;
 use cairn_dag::{Dag, TaskId};
@@ -89,7 +89,7 @@ impl Limits {
     }
 }
 
-/// The order, the bound and the verdict.
+/// The order, the bound, and why no order meets it.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     /// All nonsinks in order.
@@ -101,8 +101,8 @@ pub(crate) struct Decision {
     /// The most that a real set of `t` nonsinks was seen to gain.
     #[cfg(test)]
     pub witness: Vec<u32>,
-    /// The verdict.
-    pub verdict: Verdict,
+    /// Why no IC-optimal order exists, where that was proved.
+    pub refusal: Option<Refusal>,
     /// How many components there are, and how many different ones.
     pub components: (usize, usize),
     /// By name of the method: how many components it decided.
@@ -123,86 +123,135 @@ pub(crate) fn decide(
     if stop() {
         return Decision::undecided(dag, chain);
     }
-    let mut solved = Solved::new(dag, chain);
-    let mut upper = chain.upper.clone();
-    let mut round = 0;
-    let mut proved: Option<Refusal> = None;
-    let (mut order, mut found, refusal, intervals) = loop {
-        let limits_now = limits.in_round(round);
-        round += 1;
-        solved.deepen(&limits_now, stop);
-        let mut intervals = Intervals::new(chain, &solved, stop);
+    let mut decider = Decider {
+        solved: Solved::new(dag, chain),
+        upper: chain.upper.clone(),
+        dag,
+        chain,
+        limits,
+        stop,
+    };
+    let mut number = 0;
+    let mut proved = None;
+    let mut round = loop {
+        let mut round = decider.round(&limits.in_round(number));
+        number += 1;
+        // A later round may be stopped before it proves the same again.
+        round.refusal = round.refusal.or(proved);
+        if decider.is_settled(&round) || number >= limits.rounds || stop() {
+            break round;
+        }
+        proved = round.refusal;
+    };
+    if round.gains != decider.upper {
+        decider.polish(&mut round);
+    }
+    let is_optimal = round.gains == decider.upper;
+    let refusal = round.refusal.take();
+    debug_assert!(
+        !is_optimal || refusal.is_none(),
+        "optimal and refused: {refusal:?}"
+    );
+    Decision {
+        refusal: refusal
+            .filter(|_| !is_optimal)
+            .map(|refusal| decider.best_shown(refusal, &round)),
+        #[cfg(test)]
+        witness: round.found.gains().to_vec(),
+        methods: decider.solved.methods(),
+        components: (decider.solved.placed.len(), decider.solved.known.len()),
+        order: round.order,
+        gains: round.gains,
+        upper: decider.upper,
+    }
+}
+
+/// What all rounds share: each learns more of the components and lowers the bound.
+struct Decider<'a> {
+    dag: &'a Dag,
+    chain: &'a Chain,
+    limits: &'a Limits,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    solved: Solved,
+    upper: Vec<u32>,
+}
+
+/// What one round found.
+struct Round {
+    intervals: Intervals,
+    order: Vec<TaskId>,
+    gains: Vec<u32>,
+    found: Witnesses,
+    refusal: Option<Refusal>,
+}
+
+impl Decider<'_> {
+    /// Solves, adds up, and looks across intervals, within these steps.
+    fn round(&mut self, limits: &Limits) -> Round {
+        self.solved.deepen(limits, self.stop);
+        let mut intervals = Intervals::new(self.chain, &self.solved, self.stop);
         let order = std::mem::take(&mut intervals.order);
-        let reached = gains(dag, &order);
-        let mut found = Witnesses::new(&reached);
-        if reached != upper && order.len() <= limits.most_for_across {
-            let windows = Windows::new(dag, chain, &solved, &intervals.start);
-            let forest = windows.lower(&mut upper, &mut Work::new(limits.forest, stop));
-            let mut work = Work::new(limits_now.across, stop);
-            intervals.look_for_witnesses(dag, &solved, &mut found, &mut work);
+        let gains = gains(self.dag, &order);
+        let mut found = Witnesses::new(&gains);
+        if gains != self.upper && order.len() <= limits.most_for_across {
+            let windows = Windows::new(self.dag, self.chain, &self.solved, &intervals.start);
+            let forest = windows.lower(&mut self.upper, &mut Work::new(limits.forest, self.stop));
+            let mut work = Work::new(limits.across, self.stop);
+            intervals.look_for_witnesses(self.dag, &self.solved, &mut found, &mut work);
             if let Some(forest) = forest {
-                windows.tighten(&forest, &mut upper, &mut found, &mut work);
+                windows.tighten(&forest, &mut self.upper, &mut found, &mut work);
                 found.settle();
             }
         }
-        let refusal = intervals
-            .refusal
-            .take()
-            .or_else(|| intervals.crossing(&found).map(Refusal::Crossing))
-            // A later round may be stopped before it proves the same again.
-            .or(proved);
-        let is_settled = reached == upper
-            || refusal.is_some()
-                && (order.len() > limits.most_to_polish
-                    || falls_short_by(dag, &reached, &upper) < ENOUGH);
-        if is_settled || round >= limits.rounds || stop() {
-            break (order, found, refusal, intervals);
-        }
-        proved = refusal;
-    };
-    let mut order_gains = gains(dag, &order);
-    if order_gains != upper {
-        // Where the bound is met nothing is to be gained.
-        let is_open = |s: &Range<usize>| order_gains[s.clone()] != upper[s.clone()];
-        let segments: Vec<Range<usize>> = (intervals.start.windows(2).map(|w| w[0]..w[1]))
-            .filter(is_open)
-            .collect();
-        let mut work = Work::new(limits.improve, stop);
-        improve(dag, &mut order, &segments, &mut work);
-        order_gains = gains(dag, &order);
-        for (t, &gain) in order_gains.iter().enumerate() {
-            found.note_set(gain, || order[..t].to_vec(), t);
+        let refusal = intervals.refusal.take();
+        Round {
+            refusal: refusal.or_else(|| intervals.crossing(&found).map(Refusal::Crossing)),
+            intervals,
+            order,
+            gains,
+            found,
         }
     }
-    let verdict = match refusal {
-        _ if order_gains == upper => {
-            debug_assert!(refusal.is_none(), "optimal and refused: {refusal:?}");
-            Verdict::Optimal
+
+    /// Whether another round would help nobody.
+    fn is_settled(&self, round: &Round) -> bool {
+        let is_large = round.order.len() > self.limits.most_to_polish;
+        let is_near = || falls_short_by(self.dag, &round.gains, &self.upper) < ENOUGH;
+        round.gains == self.upper || round.refusal.is_some() && (is_large || is_near())
+    }
+
+    /// Makes the order better where it is below the bound.
+    fn polish(&self, round: &mut Round) {
+        // Where the bound is met nothing is to be gained.
+        let is_open = |s: &Range<usize>| round.gains[s.clone()] != self.upper[s.clone()];
+        let start = &round.intervals.start;
+        let segments: Vec<Range<usize>> = (start.windows(2).map(|w| w[0]..w[1]))
+            .filter(is_open)
+            .collect();
+        let mut work = Work::new(self.limits.improve, self.stop);
+        improve(self.dag, &mut round.order, &segments, &mut work);
+        round.gains = gains(self.dag, &round.order);
+        for (t, &gain) in round.gains.iter().enumerate() {
+            let prefix = || round.order[..t].to_vec();
+            round.found.note_set(gain, prefix, t);
         }
-        None => Verdict::Open,
-        Some(refusal) => {
-            let mut work = Work::new(limits.pair, stop);
-            let refusal = solved.with_pair(refusal, &intervals.start, &mut work);
-            let crossing = || intervals.crossing(&found).filter(|c| c.set.is_some());
-            let other = (!refusal.shows_two_sets()).then(crossing).flatten();
-            Verdict::NoneExists(match other.map_or(refusal, Refusal::Crossing) {
-                Refusal::Crossing(crossing) => {
-                    let windows = Windows::new(dag, chain, &solved, &intervals.start);
-                    Refusal::Crossing(narrow(crossing, &windows, &intervals.start, &mut work))
-                }
-                refusal => refusal,
-            })
+    }
+
+    /// Of all reasons to refuse that are at hand, one that shows two sets.
+    fn best_shown(&self, refusal: Refusal, round: &Round) -> Refusal {
+        let (intervals, start) = (&round.intervals, &round.intervals.start);
+        let mut work = Work::new(self.limits.pair, self.stop);
+        let refusal = self.solved.with_pair(refusal, start, &mut work);
+        let crossing = || intervals.crossing(&round.found);
+        let other = (!refusal.shows_two_sets()).then(crossing).flatten();
+        let other = other.filter(|crossing| crossing.set.is_some());
+        match other.map_or(refusal, Refusal::Crossing) {
+            Refusal::Crossing(crossing) => {
+                let windows = Windows::new(self.dag, self.chain, &self.solved, start);
+                Refusal::Crossing(narrow(crossing, &windows, start, &mut work))
+            }
+            refusal => refusal,
         }
-    };
-    Decision {
-        #[cfg(test)]
-        witness: found.gains().to_vec(),
-        methods: solved.methods(),
-        components: (solved.placed.len(), solved.known.len()),
-        order,
-        gains: order_gains,
-        upper,
-        verdict,
     }
 }
 
@@ -227,11 +276,7 @@ impl Decision {
         let order: Vec<TaskId> = by_rank.into_iter().flatten().collect();
         let gains = gains(dag, &order);
         Decision {
-            verdict: if gains == chain.upper {
-                Verdict::Optimal
-            } else {
-                Verdict::Open
-            },
+            refusal: None,
             upper: chain.upper.clone(),
             #[cfg(test)]
             witness: gains.clone(),

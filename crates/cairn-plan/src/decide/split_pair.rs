@@ -1,6 +1,6 @@
 //! Finds two steps of a sum of independent parts whose best splits cannot be nested. Knows only profiles.
 
-use super::verdict::{Conflict, Pair};
+use super::refusal::{Conflict, Pair};
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
 

@@ -71,8 +71,8 @@ proptest! {
 
     #[test]
     fn verdicts_agree_with_brute_force_and_are_never_open(dag in any_dag(13)) {
-        let verdict = check(&dag, &Limits::default())?;
-        prop_assert!(verdict != Verdict::Open, "open");
+        let decision = check(&dag, &Limits::default())?;
+        prop_assert!(decision.gains == decision.upper || decision.refusal.is_some(), "open");
     }
 
     /// With a beam of one and no enumeration even small dags reach the later methods.
@@ -115,7 +115,7 @@ fn every_kind_of_reason_is_literally_true() {
             component: effort,
             ..Limits::default()
         };
-        let Verdict::NoneExists(refusal) = check(&dag, &limits).unwrap() else {
+        let Some(refusal) = check(&dag, &limits).unwrap().refusal else {
             continue;
         };
         let kind = match refusal {
@@ -160,7 +160,7 @@ fn a_proof_is_not_lost_by_stopping_later() {
             let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
             // On one thread, so that the questions come in the same order each time.
             let decision = one_thread.install(|| decide(&dag, &chain, &Limits::default(), &stop));
-            let is_proved = matches!(decision.verdict, Verdict::NoneExists(_));
+            let is_proved = decision.refusal.is_some();
             assert!(is_proved || !was_proved, "seed {seed}, asked {asked} times");
             was_proved = is_proved;
             proofs += u32::from(is_proved);
@@ -186,12 +186,12 @@ fn the_pair_of_a_sum() {
     ];
     let dag = Dag::from_arcs(9, arcs).unwrap();
     let decision = decide(&dag, &obvious_chain(&dag), &Limits::default(), &|| false);
-    let Verdict::NoneExists(Refusal::Sum {
+    let Some(Refusal::Sum {
         conflict: Conflict::Pair(pair),
         ..
-    }) = decision.verdict
+    }) = decision.refusal
     else {
-        panic!("{:?}", decision.verdict);
+        panic!("{:?}", decision.refusal);
     };
     assert_eq!((pair.steps, pair.gains), ([1, 2], [2, 4]));
     assert_eq!(pair.smaller, [TaskId(0)]);
@@ -205,16 +205,16 @@ fn the_pair_of_a_sum() {
         },
         &|| false,
     );
-    let Verdict::NoneExists(Refusal::Sum { conflict, .. }) = quick.verdict else {
-        panic!("{:?}", quick.verdict);
+    let Some(Refusal::Sum { conflict, .. }) = quick.refusal else {
+        panic!("{:?}", quick.refusal);
     };
     assert_eq!(conflict, Conflict::Unknown);
 }
 
-fn check(dag: &Dag, limits: &Limits) -> Result<Verdict, TestCaseError> {
+fn check(dag: &Dag, limits: &Limits) -> Result<Decision, TestCaseError> {
     let decision = decide(dag, &obvious_chain(dag), limits, &|| false);
     compare(dag, &decision, limits.component.enumerate)?;
-    Ok(decision.verdict)
+    Ok(decision)
 }
 
 fn compare(dag: &Dag, decision: &Decision, is_all: bool) -> Result<(), TestCaseError> {
@@ -228,13 +228,16 @@ fn compare(dag: &Dag, decision: &Decision, is_all: bool) -> Result<(), TestCaseE
         prop_assert!(decision.gains[t] <= decision.witness[t]);
     }
     let admits = ic_optimal_order(dag).is_some();
-    match &decision.verdict {
-        Verdict::Optimal => prop_assert!(admits),
-        Verdict::NoneExists(refusal) => {
+    match &decision.refusal {
+        _ if decision.gains == decision.upper => {
+            prop_assert!(admits);
+            prop_assert_eq!(&decision.refusal, &None);
+        }
+        Some(refusal) => {
             prop_assert!(!admits);
             check_refusal(dag, &decision.order, refusal, is_all)?;
         }
-        Verdict::Open => {}
+        None => {}
     }
     Ok(())
 }
@@ -269,6 +272,7 @@ fn check_refusal(
             to,
             step,
             conflict,
+            ..
         } => {
             let (before, inside) = check_vertices(dag, order, *from, *to)?;
             let among = Among::new(dag, before, inside);

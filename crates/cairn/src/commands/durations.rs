@@ -4,7 +4,7 @@ use super::plan::tied;
 use crate::cli;
 use crate::failure::Failure;
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_plan::{Hull, OverWork, WeightError, Weights, Work, weighted_order};
+use cairn_plan::{Hull, OverWork, Verdict, WeightError, Weights, Work, weighted_order};
 use serde_json::{Value, json};
 
 /// An order by executed seconds, and what it takes to judge it.
@@ -29,7 +29,7 @@ impl Weighted {
         let (order, hull) = weighted_order(dag, &weights, &mut Work::until(stop))
             .map_err(|e| Failure::usage(e.to_string(), ""))?;
         Ok(Weighted {
-            order: tied(flow, order, choices, &weights),
+            order: tied(flow, order, choices, &weights, None),
             weights,
             scale,
             hull,
@@ -105,18 +105,17 @@ impl OverTime {
         }
     }
 
-    fn verdict(&self) -> &'static str {
-        if self.over.is_optimal() {
-            "optimal"
-        } else {
-            "open"
+    fn verdict(&self) -> Verdict {
+        match self.over.is_optimal() {
+            true => Verdict::Optimal,
+            false => Verdict::Open,
         }
     }
 
     pub(crate) fn json(&self, arrays: bool) -> Value {
         let (gap, moment) = self.over.largest_gap();
         let mut value = json!({
-            "verdict": self.verdict(), "seconds": self.seconds(self.over.total.into()),
+            "verdict": self.verdict().name(), "seconds": self.seconds(self.over.total.into()),
             "area": self.seconds(self.over.area()), "area_bound": self.seconds(self.over.area_bound()),
             "area_ratio": self.ratio(),
             "largest_gap": { "seconds": self.seconds(moment.into()), "gap": gap },
@@ -148,7 +147,7 @@ impl OverTime {
         let (gap, moment) = self.over.largest_gap();
         let seconds = |work: u128| round(self.seconds(work));
         match self.verdict() {
-            "optimal" => {
+            Verdict::Optimal => {
                 "optimal, by the hull over seconds: no order has made more tasks eligible after any number of executed seconds".to_owned()
             }
             _ => format!(

@@ -10,10 +10,10 @@ use crate::layout;
 use crate::limits;
 use crate::output::Output;
 use crate::plural::counted;
-use cairn_dag::{Flow, TaskId};
-use cairn_plan::{Plan, Word, Work};
+use cairn_dag::Flow;
+use cairn_plan::Plan;
 use cairn_theory::chain::Rank;
-use cairn_theory::linearize::{Linearization, Obstacle, linearize};
+use cairn_theory::linearize::Proof;
 use cairn_theory::profile::area;
 use cairn_theory::split::BlockId;
 use cairn_theory::survey::Survey;
@@ -33,22 +33,13 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         theory: Default::default(),
         ..limits::effort(&settings.limits)
     };
-    let stop = clock.stop_planning(dag);
-    let linearized = linearize(dag, &plan_limits.theory, &mut Work::until(&stop));
-    let mut plan = cairn_plan::plan_after(dag, &linearized, &plan_limits, &stop);
+    let mut plan = cairn_plan::plan(dag, &plan_limits, &clock.stop_planning(dag));
     if !clock.stop()() {
         plan.checked = cairn_plan::foresee(flow, &plan);
     }
     drop(progress);
-    let verdict = match plan.word {
-        Word::Optimal => "optimal",
-        Word::NoneExists => "none-exists",
-        Word::Open => "open",
-    };
-    let (survey, proof) = match &linearized {
-        Ok(found) => (&found.proof.survey, Some(found)),
-        Err(failure) => (&failure.survey, None),
-    };
+    let verdict = plan.verdict;
+    let (survey, proof) = (plan.survey(), plan.theory.as_ref().ok());
     let kinds = kinds(survey);
     let super_arcs: usize = survey
         .blocks()
@@ -61,10 +52,10 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
         "blocks": survey.blocks().len(),
         "kinds": kinds.iter().map(|(kind, count, _)| json!({ "kind": kind, "count": count })).collect::<Vec<_>>(),
         "super_dag": { "blocks": survey.blocks().len(), "arcs": super_arcs },
-        "ranks": proof.map(|p| ranks_json(p)),
-        "obstacle": plan.obstacle.as_ref().map(|o| obstacle_words(o, survey, flow)),
+        "ranks": proof.map(ranks_json),
+        "obstacle": plan.obstacle_words(|tasks| called::few(flow, tasks)),
         "search": search_json(&plan),
-        "verdict": verdict, "proof": proof_json(&plan, flow),
+        "verdict": verdict.name(), "proof": proof_json(&plan, flow),
     });
     if let Some(labels) = called::labels_for(out, flow) {
         value["labels"] = labels;
@@ -85,12 +76,12 @@ pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> 
     text += &layout::hanging("In short: ", &short, width);
     text += &read.done.row();
     text += &blocks_text(survey, &kinds, super_arcs, flow);
-    if let Some(found) = proof {
-        text += &ranks_text(found);
+    if let Some(proof) = proof {
+        text += &ranks_text(proof);
     }
-    if let Some(obstacle) = &plan.obstacle {
+    if let Some(words) = plan.obstacle_words(|tasks| called::few_unbroken(flow, tasks)) {
         text += "Linearization (Theorem 7): fails\n";
-        text += &layout::hanging("  ", &obstacle_words(obstacle, survey, flow), width);
+        text += &layout::hanging("  ", &words, width);
     }
     text += &search_text(&plan);
     text += &layout::hanging("Verdict: ", &verdict_words(verdict, &plan, flow), width);
@@ -119,12 +110,6 @@ fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
     kinds
 }
 
-/// The first of some tasks, not to be broken.
-fn names(flow: &Flow, tasks: &[TaskId]) -> String {
-    let more = if tasks.len() > 4 { ", …" } else { "" };
-    format!("{}{more}", called::unbroken(flow, tasks, 4))
-}
-
 /// A line of words, folded where the width asks for it.
 fn paragraph(words: &str) -> String {
     layout::hanging_at("", 4, words, layout::width())
@@ -150,8 +135,8 @@ fn blocks_text(
         counted(kinds.len(), "kind")
     );
     for (kind, count, example) in kinds.iter().take(SHOWN) {
-        let from = names(flow, survey.order(*example));
-        let to = names(flow, blocks.sinks(*example));
+        let from = called::few_unbroken(flow, survey.order(*example));
+        let to = called::few_unbroken(flow, blocks.sinks(*example));
         let lead = format!("  {count:>7} × {kind:14} such as ");
         text += &layout::hanging_at(&lead, 14, &format!("{from} → {to}"), layout::width());
     }
@@ -174,8 +159,7 @@ fn blocks_text(
     text
 }
 
-fn ranks_json(found: &Linearization<'_>) -> Value {
-    let proof = &found.proof;
+fn ranks_json(proof: &Proof<'_>) -> Value {
     (0..proof.ranks.len())
         .map(|r| {
             let blocks = proof.blocks_of(r);
@@ -186,8 +170,7 @@ fn ranks_json(found: &Linearization<'_>) -> Value {
         .collect()
 }
 
-fn ranks_text(found: &Linearization<'_>) -> String {
-    let proof = &found.proof;
+fn ranks_text(proof: &Proof<'_>) -> String {
     let mut text = format!(
         "Ranks under ▷: {}, executed one after the other\n",
         proof.ranks.len()
@@ -265,79 +248,4 @@ fn search_text(plan: &Plan) -> String {
         methods.join(", ")
     );
     paragraph(&hull) + &paragraph(&components)
-}
-
-/// The same for a plan that keeps no survey: the dag is cut into its blocks once more.
-pub(crate) fn blocks_in_the_way(obstacle: &Obstacle, flow: &Flow) -> String {
-    let limits = cairn_plan::Limits::quick().theory;
-    match linearize(flow.dag(), &limits, &mut Work::unlimited()) {
-        Err(failure) => obstacle_words(obstacle, &failure.survey, flow),
-        Ok(found) => obstacle_words(obstacle, &found.proof.survey, flow),
-    }
-}
-
-/// The obstacle with the names of tasks and blocks.
-fn obstacle_words(obstacle: &Obstacle, survey: &Survey<'_>, flow: &Flow) -> String {
-    let block = |b: &BlockId| {
-        let kind = survey.kind(*b);
-        format!(
-            "{kind} ({} → {})",
-            names(flow, survey.order(*b)),
-            names(flow, survey.blocks().sinks(*b))
-        )
-    };
-    match obstacle {
-        Obstacle::NotComposite { tasks } => {
-            format!(
-                "blocks feed each other in a cycle, by the tasks {}",
-                names(flow, tasks)
-            )
-        }
-        Obstacle::NoOrder { block: b } => format!(
-            "the block {} admits no IC-optimal order of its own",
-            block(b)
-        ),
-        Obstacle::TooHard {
-            block: b,
-            sources,
-            sinks,
-        } => {
-            format!(
-                "the block {} of {} and {} is too hard for exact search",
-                block(b),
-                counted(*sources, "source"),
-                counted(*sinks, "sink")
-            )
-        }
-        Obstacle::Incomparable { first, second } => {
-            format!(
-                "neither ▷ the other, and their sum admits no IC-optimal order: {} and {}",
-                block(first),
-                block(second)
-            )
-        }
-        Obstacle::TestTooLarge { first, second } => {
-            format!(
-                "the ▷ test between {} and {} is too large",
-                block(first),
-                block(second)
-            )
-        }
-        Obstacle::AgainstRank { from, to, by } => {
-            format!(
-                "{} must come before {} but has lower priority, by task {}",
-                block(from),
-                block(to),
-                flow.shown(*by)
-            )
-        }
-        Obstacle::AgainstMerge { from, to, by } => {
-            format!(
-                "{} and {} would have to be merged, but task {} leads from one to the other",
-                block(from),
-                block(to),
-                flow.shown(*by)
-            )
-        }
-    }
 }

@@ -2,7 +2,6 @@
 
 use super::auto::{self, Choice};
 use super::durations::{OverTime, Weighted};
-use super::explain::blocks_in_the_way;
 use super::memory::Sizes;
 use super::world;
 use super::worth::{self, Beside};
@@ -18,10 +17,11 @@ use crate::screen;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::cap::{self, Capped};
 use cairn_plan::{
-    CertificateError, Conflict, Corner, Crossing, Evidence, Plan, Refusal, Search, Ties, Weights,
-    Word, break_ties, foresee, policy,
+    CertificateError, Conflict, Corner, Crossing, Evidence, Plan, Refusal, Search, Ties, Verdict,
+    Weights, break_ties, foresee, policy,
 };
 use cairn_theory::profile::{area, profile};
+use cairn_theory::split::Decomposition;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -94,13 +94,15 @@ pub(crate) fn run(settings: &cli::Plan, out: &Output) -> Result<(), Failure> {
             (choice.policy, Some(choice))
         }
     };
-    let order = match (&choice, &weighted, policy) {
-        (Some(choice), ..) => choice.order.clone(),
-        (None, Some(weighted), _) => weighted.order().to_vec(),
-        (None, None, Policy::Ic) => plan.order.clone(),
-        (None, None, other) => order_of(other, &read.flow),
+    let mut reached = match (&choice, &weighted, policy) {
+        (Some(choice), ..) => reach(dag, choice.order.clone()),
+        (None, Some(weighted), _) => reach(dag, weighted.order().to_vec()),
+        (None, None, Policy::Ic) => Reached {
+            order: plan.order.clone(),
+            profile: plan.profile.clone(),
+        },
+        (None, None, other) => reach(dag, order_of(other, &read.flow)),
     };
-    let mut reached = reach(dag, order);
     let mut curve = Vec::new();
     let free = sizes.peak(dag, &reached.order);
     if let Some(most) = sizes.cap {
@@ -165,15 +167,17 @@ pub(crate) fn planning_time(policy: Wanted, clock: &Clock) -> Clock {
 }
 
 /// The plan of a flow, with ties broken as asked.
-pub(crate) fn make(
-    flow: &Flow,
+pub(crate) fn make<'f>(
+    flow: &'f Flow,
     choices: cli::Choices,
     limits: &cli::Limits,
     clock: &Clock,
-) -> Plan {
+) -> Plan<'f> {
     let dag = flow.dag();
     let mut plan = cairn_plan::plan(dag, &limits::effort(limits), &clock.stop_planning(dag));
-    plan.order = tied(flow, plan.order, choices, &Weights::unit(dag.len()));
+    let order = std::mem::take(&mut plan.order);
+    let blocks = Some(plan.survey().blocks());
+    plan.order = tied(flow, order, choices, &Weights::unit(dag.len()), blocks);
     plan
 }
 
@@ -183,6 +187,7 @@ pub(crate) fn tied(
     order: Vec<TaskId>,
     choices: cli::Choices,
     weights: &Weights,
+    blocks: Option<&Decomposition>,
 ) -> Vec<TaskId> {
     let seconds = seconds(flow);
     let ties = match choices.ties {
@@ -190,7 +195,15 @@ pub(crate) fn tied(
         Some(TieRule::Memory) => Ties::Memory,
         Some(TieRule::CriticalPath) => Ties::CriticalPath(seconds.as_deref()),
     };
-    break_ties(flow.dag(), &order, ties, weights)
+    let found;
+    let blocks = match blocks {
+        Some(blocks) => blocks,
+        None => {
+            found = Decomposition::new(flow.dag());
+            &found
+        }
+    };
+    break_ties(flow.dag(), blocks, &order, ties, weights)
 }
 
 /// What became of the certificate that was asked for.
@@ -315,22 +328,10 @@ pub(crate) fn seconds(flow: &Flow) -> Option<Vec<f64>> {
     )
 }
 
-/// The verdict on an order with this profile, which may not be the plan's own.
-pub(crate) fn verdict(plan: &Plan, profile: &[u32]) -> &'static str {
-    if profile == plan.bound {
-        return "optimal";
-    }
-    match plan.word {
-        Word::NoneExists => "none-exists",
-        Word::Optimal => "suboptimal",
-        Word::Open => "open",
-    }
-}
-
 /// Everything that is printed about a plan.
 struct Report<'a> {
     read: &'a Read,
-    plan: &'a Plan,
+    plan: &'a Plan<'a>,
     reached: &'a Reached,
     policy: Policy,
     choice: Option<&'a Choice>,
@@ -368,8 +369,8 @@ fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
 
 impl Report<'_> {
     /// The verdict on the order printed, which may not be the plan's own.
-    fn verdict(&self) -> &'static str {
-        verdict(self.plan, &self.reached.profile)
+    fn verdict(&self) -> Verdict {
+        self.plan.judge(&self.reached.profile)
     }
 
     /// Whether the cap changed the order.
@@ -417,12 +418,12 @@ impl Report<'_> {
             "tasks": dag.len(), "arcs": dag.arc_count(),
             "sources": dag.sources().count(), "sinks": dag.sinks().count(),
             "area": reached, "area_bound": area(&plan.bound), "area_ratio": self.ratio(reached),
-            "verdict": self.verdict(), "proof": proof_json(plan, flow),
+            "verdict": self.verdict().name(), "proof": proof_json(plan, flow),
             "bound_checked": { "proved": steps_proved(plan), "steps": plan.bound.len() },
             "largest_gap": { "step": step, "gap": gap },
             "memory": { "peak": self.peak, "unit": self.sizes.unit },
-            "composite": plan.is_composite, "blocks": plan.blocks,
-            "skeleton_removed": plan.skeleton_removed,
+            "composite": plan.survey().blocks().is_composite(), "blocks": plan.survey().blocks().len(),
+            "skeleton_removed": plan.survey().removed(),
             "baselines": baselines, "policy": super::contender::name(&self.policy),
         });
         self.read.done.tell(&mut value);
@@ -458,14 +459,14 @@ impl Report<'_> {
         let share = self.ratio(area(&self.reached.profile));
         let words = worth::verdict(self.verdict(), &how(self.verdict(), self.plan), share);
         match self.verdict() {
-            "suboptimal" if self.is_narrowed() => format!(
+            Verdict::Suboptimal if self.is_narrowed() => format!(
                 "as good as found under the cap: it has {} of the ready tasks of an order without --memory-cap",
                 worth::percent(share)
             ),
-            "suboptimal" if self.over_time.is_some() => {
+            Verdict::Suboptimal if self.over_time.is_some() => {
                 format!("counting steps, {words} (leave out --durations)")
             }
-            "suboptimal" => format!("{words} (--policy ic)"),
+            Verdict::Suboptimal => format!("{words} (--policy ic)"),
             _ => words,
         }
     }
@@ -537,7 +538,7 @@ impl Report<'_> {
             100.0 * self.ratio(reached)
         );
         let searched = self.plan.checked.steps.len() - steps_proved(self.plan);
-        if searched > 0 && self.verdict() != "optimal" {
+        if searched > 0 && self.verdict() != Verdict::Optimal {
             let steps = self.plan.bound.len();
             words += &format!(
                 "; at {searched} of {steps} steps the bound rests on a search that `verify` does not repeat"
@@ -558,11 +559,10 @@ impl Report<'_> {
             peak: self.peak,
         }];
         if self.reached.order != self.plan.order {
-            let free = reach(dag, self.plan.order.clone());
             rows.push(Beside {
                 name: "ic".to_owned(),
-                area: area(&free.profile),
-                peak: self.sizes.peak(dag, &free.order),
+                area: area(&self.plan.profile),
+                peak: self.sizes.peak(dag, &self.plan.order),
             });
         }
         let shown = if out.verbose { usize::MAX } else { 2 };
@@ -640,8 +640,9 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
         Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
         Evidence::Bound => json!({ "by": "bound" }),
-        Evidence::Blocks(obstacle) => {
-            json!({ "by": "merge", "obstacle": blocks_in_the_way(obstacle, flow) })
+        Evidence::Blocks => {
+            let words = plan.obstacle_words(|tasks| called::few(flow, tasks));
+            json!({ "by": "merge", "obstacle": words })
         }
         Evidence::Nothing => Value::Null,
         Evidence::Refusal(Refusal::Component {
@@ -651,6 +652,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             method,
             states,
             conflict,
+            ..
         }) => json!({
             "by": "exhaustive", "from": from, "to": to, "tasks": names(tasks), "method": method, "states": states,
             "pair": pair(conflict),
@@ -660,6 +662,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
             to,
             step,
             conflict,
+            ..
         }) => {
             json!({ "by": "merge", "from": from, "to": to, "step": step, "pair": pair(conflict) })
         }
@@ -696,15 +699,15 @@ fn steps_proved(plan: &Plan) -> usize {
 }
 
 /// Whether `verify` proves such a verdict on an order of this plan's dag.
-pub(crate) fn is_proved(verdict: &str, plan: &Plan) -> bool {
+pub(crate) fn is_proved(verdict: Verdict, plan: &Plan) -> bool {
     match verdict {
-        "optimal" => steps_proved(plan) == plan.bound.len(),
+        Verdict::Optimal => steps_proved(plan) == plan.bound.len(),
         _ => plan.checked.verdict,
     }
 }
 
 /// How a verdict is known: proved, where `verify` proves it, else by what.
-pub(crate) fn how(verdict: &str, plan: &Plan) -> String {
+pub(crate) fn how(verdict: Verdict, plan: &Plan) -> String {
     let searched = plan.search.as_ref();
     let searched = searched.map_or("exhausted search".to_owned(), search_words);
     match (is_proved(verdict, plan), &plan.evidence) {
@@ -726,7 +729,7 @@ fn search_words(search: &Search) -> String {
 }
 
 /// The verdict in words, with the proof, for [`layout::hanging`]: names are not to be broken.
-pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
+pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> String {
     let list = |set: &[TaskId]| {
         const SHOWN: usize = 8;
         let names = called::unbroken(flow, set, SHOWN);
@@ -740,27 +743,27 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
     };
     let how = how(verdict, plan);
     match (verdict, &plan.evidence) {
-        ("optimal", Evidence::Linearization { ranks }) => {
+        (Verdict::Optimal, Evidence::Linearization { ranks }) => {
             format!(
                 "IC-optimal, {how}: {} in {} under ▷ (Theorem 7)",
-                counted(plan.blocks, "block"),
+                counted(plan.survey().blocks().len(), "block"),
                 counted(*ranks, "rank")
             )
         }
-        ("optimal", Evidence::Merge { ranks }) => {
+        (Verdict::Optimal, Evidence::Merge { ranks }) => {
             format!(
                 "IC-optimal, {how}: {} merged into {}",
-                counted(plan.blocks, "block"),
+                counted(plan.survey().blocks().len(), "block"),
                 counted(*ranks, "rank")
             )
         }
-        ("optimal", _) => {
+        (Verdict::Optimal, _) => {
             format!("IC-optimal, {how}: the order meets the certified bound at every step")
         }
-        ("suboptimal", _) => {
+        (Verdict::Suboptimal, _) => {
             "an IC-optimal order exists, and this is not one (--policy ic)".to_owned()
         }
-        ("open", _) => {
+        (Verdict::Open, _) => {
             "open: neither proved optimal nor proved that no IC-optimal order exists".to_owned()
         }
         (_, Evidence::Refusal(Refusal::Crossing(crossing))) => format!(
@@ -790,13 +793,15 @@ pub(crate) fn verdict_words(verdict: &str, plan: &Plan, flow: &Flow) -> String {
                 to,
                 step,
                 conflict,
+                ..
             }),
         ) => format!(
             "no IC-optimal order exists, {how}: between steps {from} and {to} independent parts pull apart at step {step}{}",
             conflict_words(conflict, "the tasks in between", list)
         ),
-        (_, Evidence::Blocks(obstacle)) => {
-            let why = blocks_in_the_way(obstacle, flow);
+        (_, Evidence::Blocks) => {
+            let why = plan.obstacle_words(|tasks| called::few_unbroken(flow, tasks));
+            let why = why.unwrap_or_default();
             format!("no IC-optimal order exists, {how}: {why}")
         }
         (_, _) => format!("no IC-optimal order exists, {how}"),

@@ -2,7 +2,7 @@
 
 use super::auto;
 use super::contender::name;
-use super::plan::{check_simulation, is_proved, make, order_of, planning_time, verdict};
+use super::plan::{check_simulation, is_proved, make, order_of, planning_time};
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
@@ -16,7 +16,7 @@ use cairn_formats::{
     EditedFile, ExistingPriorities, Format, Limits, PriorityError, Report, Source, set_priorities,
 };
 use cairn_plan::policy::by_priority;
-use cairn_plan::{Plan, foresee};
+use cairn_plan::{Plan, Verdict, foresee};
 use cairn_theory::profile::{area, profile};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();
     let mut value = json!({
-        "files": listed, "tasks": tasks, "verdict": judged.verdict, "policy": name(&policy),
+        "files": listed, "tasks": tasks, "verdict": judged.verdict.name(), "policy": name(&policy),
         "replaced": edited.replaced, "as_planned": judged.is_as_planned(),
         "area": judged.reached, "area_planned": judged.planned, "area_bound": judged.bound,
     });
@@ -115,7 +115,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
 /// The order that an engine makes of the numbers as they are written: it may not be the one that was planned, where
 /// priorities are kept, or where one number serves several tasks.
 struct Judged {
-    verdict: &'static str,
+    verdict: Verdict,
     /// The area that the engine reaches, the one that was planned, and the bound.
     reached: u64,
     planned: u64,
@@ -135,7 +135,7 @@ impl Judged {
         let orders = [&by_priority(dag, &numbers)[..], order];
         let [reached, planned] =
             orders.map(|o| profile(dag, o).expect("policies give topological orders"));
-        let verdict = verdict(plan, &reached);
+        let verdict = plan.judge(&reached);
         Judged {
             verdict,
             is_proved: is_proved(verdict, plan),
@@ -164,13 +164,13 @@ impl Judged {
             false => "by exhausted search",
         };
         let verdict = match self.verdict {
-            "optimal" => format!("the best there is ({how})"),
-            "none-exists" if self.is_same && policy == Policy::Ic => {
+            Verdict::Optimal => format!("the best there is ({how})"),
+            Verdict::NoneExists if self.is_same && policy == Policy::Ic => {
                 format!("as good as found ({how}: no order is the best at every step)")
             }
-            "none-exists" => format!("not the best at every step ({how}: none is){cure}"),
-            "suboptimal" => format!("not the best: there is a better one{cure}"),
-            _ => format!("not proved the best{cure}"),
+            Verdict::NoneExists => format!("not the best at every step ({how}: none is){cure}"),
+            Verdict::Suboptimal => format!("not the best: there is a better one{cure}"),
+            Verdict::Open => format!("not proved the best{cure}"),
         };
         if self.is_same {
             return format!("the order is {verdict}");

@@ -12,14 +12,13 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Dag, TaskId};
-use cairn_plan::{Plan, Word, Work, cap};
+use cairn_plan::{Plan, cap};
 use cairn_show::{
     Captioned, DagDrawing, EligibilityCurves, Figure, Page, Series, ShowError, Table, Tradeoff,
     TradeoffPoint,
 };
 use cairn_theory::memory::memory_cost;
 use cairn_theory::profile::{area, profile};
-use cairn_theory::survey::{Limits, Survey};
 use serde_json::json;
 
 const KINDS: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
@@ -74,12 +73,12 @@ struct Shown {
 /// A plan with the orders shown beside it.
 struct Gallery<'a> {
     read: &'a Read,
-    plan: &'a Plan,
+    plan: &'a Plan<'a>,
     shown: Vec<Shown>,
 }
 
 impl<'a> Gallery<'a> {
-    fn new(read: &'a Read, plan: &'a Plan, policies: &[Policy]) -> Gallery<'a> {
+    fn new(read: &'a Read, plan: &'a Plan<'a>, policies: &[Policy]) -> Gallery<'a> {
         let dag = read.flow.dag();
         let mut wanted: Vec<Policy> = Vec::new();
         for &policy in policies {
@@ -88,13 +87,17 @@ impl<'a> Gallery<'a> {
             }
         }
         let shown = wanted.into_iter().map(|policy| {
-            let order = match policy {
-                Policy::Ic => plan.order.clone(),
-                other => order_of(other, &read.flow),
+            let (order, profile) = match policy {
+                Policy::Ic => (plan.order.clone(), plan.profile.clone()),
+                other => {
+                    let order = order_of(other, &read.flow);
+                    let profile = profile(dag, &order);
+                    (order, profile.expect("policies give topological orders"))
+                }
             };
             Shown {
                 name: name(&policy),
-                profile: profile(dag, &order).expect("policies give topological orders"),
+                profile,
                 peak: memory_cost(dag, &order) as u64,
                 order,
             }
@@ -162,18 +165,14 @@ impl<'a> Gallery<'a> {
 
     fn lead(&self) -> String {
         let dag = self.read.flow.dag();
-        let word = match self.plan.word {
-            Word::Optimal => "optimal",
-            Word::NoneExists => "none-exists",
-            Word::Open => "open",
-        };
+        let verdict = self.plan.verdict;
         let share = self.share(area(&self.plan.profile)) / 100.0;
         format!(
             "{}{}, {}. Cairn's order: {}.",
             counted(dag.len(), "task"),
             self.read.done.aside(),
             counted(dag.arc_count(), "arc"),
-            worth::verdict(word, &how(word, self.plan), share)
+            worth::verdict(verdict, &how(verdict, self.plan), share)
         )
     }
 
@@ -259,7 +258,7 @@ impl<'a> Gallery<'a> {
         let flow = &self.read.flow;
         let dag = flow.dag();
         let blocks: Vec<String> = if by_block {
-            block_kinds(dag)
+            block_kinds(self.plan, dag)
         } else {
             Vec::new()
         };
@@ -317,8 +316,8 @@ impl<'a> Gallery<'a> {
 }
 
 /// The kind of the block that each task is executed for: the one below it, or for a sink the one above.
-fn block_kinds(dag: &Dag) -> Vec<String> {
-    let survey = Survey::new(dag, &Limits::default(), &mut Work::unlimited());
+fn block_kinds(plan: &Plan<'_>, dag: &Dag) -> Vec<String> {
+    let survey = plan.survey();
     let blocks = survey.blocks();
     let kind = |task: TaskId| {
         let block = blocks

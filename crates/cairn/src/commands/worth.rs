@@ -4,23 +4,24 @@
 use super::memory::Sizes;
 use crate::layout;
 use crate::size;
+use cairn_plan::Verdict;
 
 /// How good an order is, in a sentence. `how` says how that is known, `share` is the part of the ready tasks that no order
 /// can exceed.
-pub(crate) fn verdict(verdict: &str, how: &str, share: f64) -> String {
+pub(crate) fn verdict(verdict: Verdict, how: &str, share: f64) -> String {
     let percent = percent(share);
     match verdict {
-        "optimal" => {
+        Verdict::Optimal => {
             format!("the best there is: no order has more tasks ready at any step ({how})")
         }
-        "none-exists" => format!(
+        Verdict::NoneExists => format!(
             "no order is the best at every step ({how}); this one has {percent} of the ready tasks that no order can exceed"
         ),
-        "suboptimal" => format!(
+        Verdict::Suboptimal => format!(
             "not the best: another order has more tasks ready at some steps and fewer at none; this one has {percent} of its \
              ready tasks"
         ),
-        _ => format!(
+        Verdict::Open => format!(
             "not proved the best: it has {percent} of the ready tasks that no order can exceed"
         ),
     }

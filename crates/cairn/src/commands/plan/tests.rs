@@ -3,7 +3,7 @@
 use super::{proof_json, verdict_words};
 use cairn_dag::Flow;
 use cairn_oracle::{Among, gain, ideals, is_independent, most_between, only_best, random_tangle};
-use cairn_plan::{Limits, Plan, Word, foresee, plan};
+use cairn_plan::{Limits, Plan, Verdict, foresee, plan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn flow_of(seed: u64) -> Flow {
 
 /// The words of a verdict in one line.
 fn sentence(plan: &Plan, flow: &Flow) -> String {
-    let words = verdict_words("none-exists", plan, flow);
+    let words = verdict_words(Verdict::NoneExists, plan, flow);
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -180,7 +180,7 @@ fn every_printed_reason_is_literally_true() {
         }
         let mut plan = plan(flow.dag(), &limits, &|| false);
         plan.checked = foresee(&flow, &plan);
-        if plan.word != Word::NoneExists {
+        if plan.verdict != Verdict::NoneExists {
             continue;
         }
         none += 1;

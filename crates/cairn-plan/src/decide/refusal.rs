@@ -1,17 +1,6 @@
-//! The verdict on a dag and the evidence for it. Knows nothing of how it was found.
+//! Why no IC-optimal order exists. Knows nothing of how that was found.
 
 use cairn_dag::TaskId;
-
-/// What is proved of a dag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The order attains the largest possible number of eligible tasks at every step.
-    Optimal,
-    /// No order does, for this reason.
-    NoneExists(Refusal),
-    /// Neither was proved within the budget.
-    Open,
-}
 
 /// Why no IC-optimal order exists. Every such order passes through each strict vertex of the hull.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +12,8 @@ pub enum Refusal {
         from: usize,
         /// Nonsinks executed at its end.
         to: usize,
+        /// Which of all components.
+        component: usize,
         /// The tasks.
         tasks: Vec<TaskId>,
         /// The method that proved it.
@@ -35,6 +26,8 @@ pub enum Refusal {
     /// Between two vertices, the components admit IC-optimal orders, but their sum does not: at `step` the largest
     /// merge falls short of the best split.
     Sum {
+        /// Which of all intervals.
+        interval: usize,
         /// Nonsinks executed before the interval.
         from: usize,
         /// Nonsinks executed at its end.
