@@ -101,6 +101,17 @@ impl Flow {
         self.attributes.cpus.get(task.index()).copied().flatten()
     }
 
+    /// By task, its duration where the input gives any; tasks without one count as the mean of the others.
+    pub fn imputed_seconds(&self) -> Option<Vec<f64>> {
+        let tasks = || self.dag.tasks();
+        let known: Vec<f64> = tasks().filter_map(|t| self.seconds(t)).collect();
+        if known.is_empty() {
+            return None;
+        }
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        Some(tasks().map(|t| self.seconds(t).unwrap_or(mean)).collect())
+    }
+
     /// How often to try again after a failure.
     pub fn retries(&self, task: TaskId) -> Option<u32> {
         self.attributes.retries.get(task.index()).copied().flatten()
@@ -250,5 +261,29 @@ impl Attributes {
             + 16 * self.file_bytes.capacity()
             + lists(&self.inputs)
             + lists(&self.outputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::FlowBuilder;
+
+    #[test]
+    fn tasks_without_a_duration_take_as_long_as_the_others_on_the_mean() {
+        let flow = |seconds: [Option<f64>; 3]| {
+            let mut build = FlowBuilder::new();
+            for (name, seconds) in ["a", "b", "c"].into_iter().zip(seconds) {
+                let task = build.declare(name, 0).unwrap();
+                let known = seconds.map(|s| build.set_seconds(task, s).unwrap());
+                assert_eq!(known.is_some(), seconds.is_some());
+            }
+            build.finish().unwrap().imputed_seconds()
+        };
+        assert_eq!(flow([None, None, None]), None);
+        assert_eq!(
+            flow([Some(1.0), None, Some(4.0)]),
+            Some(vec![1.0, 2.5, 4.0])
+        );
+        assert_eq!(flow([None, Some(0.0), None]), Some(vec![0.0; 3]));
     }
 }

@@ -17,6 +17,7 @@ mod hull;
 mod hull_proof;
 mod obstacle;
 mod order;
+mod pace;
 mod plan;
 pub mod policy;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
 pub use order::chain_order;
+pub use pace::nanoseconds_to_finish;
 pub use plan::{Evidence, Limits, Plan, Search, plan};
 pub use ties::{Ties, break_ties};
 pub use verdict::Verdict;

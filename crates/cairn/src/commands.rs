@@ -1,4 +1,7 @@
 //! One module a command: settings in, one library call, output. Knows no algorithm.
+//!
+//! [`prepare`] is the first of three steps: what was typed becomes settings, and whatever is wrong with it is told before a
+//! file is opened. The second is the work, the third, in each command, what is printed of it.
 
 mod auto;
 mod batch;
@@ -7,17 +10,19 @@ mod check;
 mod contender;
 mod convert;
 mod durations;
+mod estimates;
 mod explain;
-pub(crate) mod generate;
+mod generate;
 mod info;
 mod memory;
+mod orders;
 mod pictures;
 mod plan;
 mod prio;
+mod reasons;
 mod shell;
 mod show;
 mod simulate;
-pub(crate) mod spread;
 mod study;
 mod verify;
 mod world;
@@ -25,23 +30,81 @@ mod worth;
 
 use crate::cli::Command;
 use crate::failure::Failure;
+use crate::limits::Limits;
 use crate::output::Output;
 
-pub(crate) fn run(command: Command, out: &Output) -> Result<(), Failure> {
-    match command {
-        Command::Info(input) => info::run(&input, out),
-        Command::Check(input) => check::run(&input, out),
-        Command::Convert(settings) => convert::run(&settings, out),
-        Command::Gen(settings) => generate::run(&settings, out),
-        Command::Plan(settings) => plan::run(&settings, out),
-        Command::Verify(settings) => verify::run(&settings, out),
-        Command::Prio(settings) => prio::run(&settings, out),
-        Command::Explain(settings) => explain::run(&settings, out),
-        Command::Batch(settings) => batch::run(&settings, out),
-        Command::Simulate(settings) => simulate::run(&settings, out),
-        Command::Study(settings) => study::run(&settings, out),
-        Command::Show(settings) => show::run(&settings, out),
-        Command::Completions { shell } => shell::completions(shell, out),
-        Command::Man { folder } => shell::manual(&folder, out),
+/// A command whose flags are all good: what is left is the work.
+pub(crate) struct Ready {
+    /// What it may cost; none for commands that plan nothing.
+    pub(crate) limits: Option<Limits>,
+    pub(crate) work: Box<Work>,
+}
+
+/// What a command does, and prints.
+type Work = dyn FnOnce(&Output) -> Result<(), Failure>;
+
+/// Work that nobody has to limit.
+fn ready(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
+    Ready {
+        limits: None,
+        work: Box::new(work),
     }
+}
+
+/// Work that keeps to a time limit and answers Ctrl-C.
+fn within(limits: Limits, work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
+    Ready {
+        limits: Some(limits),
+        work: Box::new(work),
+    }
+}
+
+/// From flags to settings, or what is wrong with the flags.
+pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> {
+    Ok(match command {
+        Command::Info(input) => ready(move |out| info::run(&input, out)),
+        Command::Check(input) => ready(move |out| check::run(&input, out)),
+        Command::Convert(flags) => {
+            let format = convert::format(&flags)?;
+            ready(move |out| convert::run(&flags, format, out))
+        }
+        Command::Gen(flags) => {
+            let settings = generate::Settings::new(flags)?;
+            ready(move |out| generate::run(&settings, out))
+        }
+        Command::Plan(flags) => {
+            let settings = plan::Settings::new(flags)?;
+            within(settings.limits, move |out| plan::run(&settings, out))
+        }
+        Command::Verify(flags) => ready(move |out| verify::run(&flags, out)),
+        Command::Prio(flags) => {
+            let settings = prio::Settings::new(flags, out)?;
+            within(settings.limits, move |out| prio::run(&settings, out))
+        }
+        Command::Explain(flags) => {
+            let limits = Limits::new(&flags.limits)?;
+            within(limits, move |out| explain::run(&flags, &limits, out))
+        }
+        Command::Batch(flags) => {
+            let limits = Limits::new(&flags.limits)?;
+            within(limits, move |out| batch::run(&flags, &limits, out))
+        }
+        Command::Simulate(flags) => {
+            let settings = simulate::Settings::new(flags)?;
+            within(settings.limits, move |out| simulate::run(&settings, out))
+        }
+        Command::Study(flags) => {
+            let settings = study::Settings::new(flags)?;
+            within(settings.limits, move |out| study::run(&settings, out))
+        }
+        Command::Show(flags) => {
+            let settings = show::Settings::new(flags)?;
+            within(settings.limits, move |out| show::run(&settings, out))
+        }
+        Command::Completions { shell } => ready(move |out| shell::completions(shell, out)),
+        Command::Man { folder } => {
+            shell::check(&folder)?;
+            ready(move |out| shell::manual(&folder, out))
+        }
+    })
 }

@@ -1,4 +1,4 @@
-//! Time limits and Ctrl-C as one question: stop now? The only clock of the planner.
+//! What a plan may cost; time limits and Ctrl-C as one question: stop now? The only clock of the planner.
 
 use crate::cli;
 use crate::failure::Failure;
@@ -16,14 +16,69 @@ pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// From now on the first Ctrl-C asks the work to stop and give the best so far; a second one ends the program.
-pub(crate) fn catch_interrupt() {
-    // Where a handler cannot be set, Ctrl-C keeps its usual meaning.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED_CODE.into());
+/// Ctrl-C was pressed: the work is to stop and give the best so far. Says whether it was pressed before.
+pub(crate) fn interrupt() -> bool {
+    INTERRUPTED.swap(true, Ordering::Relaxed)
+}
+
+/// What a plan may cost, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    time: Duration,
+    threads: Option<usize>,
+    quick: bool,
+    pub(crate) thorough: bool,
+}
+
+impl Limits {
+    pub(crate) fn new(flags: &cli::Limits) -> Result<Limits, Failure> {
+        let seconds = flags.time_limit;
+        if !seconds.is_finite() || seconds < 0.0 {
+            return Err(Failure::usage(
+                format!("--time-limit {seconds} is no number of seconds"),
+                "give a number from 0 on, such as --time-limit 10",
+            ));
         }
-    });
+        if flags.threads == Some(0) {
+            return Err(Failure::usage(
+                "--threads 0 leaves nobody to do the work",
+                "give 1 or more",
+            ));
+        }
+        Ok(Limits {
+            time: Duration::from_secs_f64(seconds.min(1e9)),
+            threads: flags.threads.map(most_threads),
+            quick: flags.quick,
+            thorough: flags.thorough,
+        })
+    }
+
+    /// How hard a plan may try.
+    pub(crate) fn effort(&self) -> cairn_plan::Limits {
+        match (self.quick, self.thorough) {
+            (true, _) => cairn_plan::Limits::quick(),
+            (_, true) => cairn_plan::Limits::thorough(),
+            _ => cairn_plan::Limits::default(),
+        }
+    }
+
+    /// From now on as many threads work as were asked for.
+    pub(crate) fn set_threads(&self) {
+        if let Some(threads) = self.threads {
+            // Only the first pool counts, and this is it.
+            let _ = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build_global();
+        }
+    }
+
+    /// The time begins to run.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock {
+            start: Instant::now(),
+            limit: self.time,
+        }
+    }
 }
 
 /// When the time is up.
@@ -33,9 +88,6 @@ pub(crate) struct Clock {
     limit: Duration,
 }
 
-/// What it takes to finish a plan that was told to stop, for each task and arc.
-const TO_FINISH: Duration = Duration::from_nanos(200);
-
 impl Clock {
     /// A question that answers yes once the time is up or Ctrl-C was pressed.
     pub(crate) fn stop(&self) -> impl Fn() -> bool + Sync + use<> {
@@ -44,8 +96,8 @@ impl Clock {
 
     /// The same for planning: early enough that the plan is finished when the time is up, if half of it is enough.
     pub(crate) fn stop_planning(&self, dag: &Dag) -> impl Fn() -> bool + Sync + use<> {
-        let size = u32::try_from(dag.len() + dag.arc_count()).unwrap_or(u32::MAX);
-        self.stop_before((TO_FINISH * size).min(self.limit / 2))
+        let to_finish = Duration::from_nanos(cairn_plan::nanoseconds_to_finish(dag));
+        self.stop_before(to_finish.min(self.limit / 2))
     }
 
     /// Half of the time that is left, for work with as much still to come.
@@ -66,44 +118,6 @@ impl Clock {
 fn most_threads(asked: usize) -> usize {
     let processors = std::thread::available_parallelism();
     asked.min(processors.map_or(1, std::num::NonZero::get))
-}
-
-/// How hard a plan may try.
-pub(crate) fn effort(limits: &cli::Limits) -> cairn_plan::Limits {
-    match (limits.quick, limits.thorough) {
-        (true, _) => cairn_plan::Limits::quick(),
-        (_, true) => cairn_plan::Limits::thorough(),
-        _ => cairn_plan::Limits::default(),
-    }
-}
-
-/// Starts the clock, and sets the number of threads.
-pub(crate) fn clock(limits: &cli::Limits) -> Result<Clock, Failure> {
-    let seconds = limits.time_limit;
-    if !seconds.is_finite() || seconds < 0.0 {
-        return Err(Failure::usage(
-            format!("--time-limit {seconds} is no number of seconds"),
-            "give a number from 0 on, such as --time-limit 10",
-        ));
-    }
-    if limits.threads == Some(0) {
-        return Err(Failure::usage(
-            "--threads 0 leaves nobody to do the work",
-            "give 1 or more",
-        ));
-    }
-    if let Some(threads) = limits.threads {
-        let threads = most_threads(threads);
-        // Only the first pool counts; a second plan in one process keeps it.
-        let _ = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global();
-    }
-    catch_interrupt();
-    Ok(Clock {
-        start: Instant::now(),
-        limit: Duration::from_secs_f64(seconds.min(1e9)),
-    })
 }
 
 #[cfg(test)]

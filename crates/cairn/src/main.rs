@@ -13,6 +13,7 @@ mod plural;
 mod screen;
 mod size;
 mod span;
+mod spread;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let out = output::Output::new(&cli.common);
-    match commands::run(cli.command, &out) {
+    match run(cli.command, &out) {
         // Some commands answer with the best so far.
         Ok(()) if limits::is_interrupted() => ExitCode::from(limits::INTERRUPTED_CODE),
         Ok(()) => ExitCode::SUCCESS,
@@ -34,6 +35,26 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Flags to settings, all of them checked; then the work.
+fn run(command: cli::Command, out: &output::Output) -> Result<(), failure::Failure> {
+    let ready = commands::prepare(command, out)?;
+    if let Some(limits) = ready.limits {
+        limits.set_threads();
+        catch_interrupt();
+    }
+    (ready.work)(out)
+}
+
+/// From now on the first Ctrl-C asks the work to stop and give the best so far; a second one ends the program.
+fn catch_interrupt() {
+    // Where a handler cannot be set, Ctrl-C keeps its usual meaning.
+    let _ = ctrlc::set_handler(|| {
+        if limits::interrupt() {
+            std::process::exit(limits::INTERRUPTED_CODE.into());
+        }
+    });
 }
 
 /// The command line, or the exit code after what is wrong with it, or the help asked for, was printed.

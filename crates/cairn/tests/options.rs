@@ -243,3 +243,95 @@ fn batches_leave_out_the_nodes_that_dagman_starts_itself() {
     let plain = cairn_with_input(&["batch", "-", "-r", "9", "--json"], b"JOB a x\n");
     assert!(json(&plain).get("left_out").is_none(), "{plain:?}");
 }
+
+/// Settings come before work: what is wrong with a flag is told before the file is opened, let alone planned.
+#[test]
+fn bad_flags_are_told_before_the_file_is_opened() {
+    let cases = [
+        ("plan FILE --memory-cap nonsense", "--memory-cap nonsense"),
+        ("plan FILE --memory-cap 3kB2", "--memory-cap 3kB2"),
+        ("plan FILE --time-limit -1", "--time-limit -1"),
+        ("plan FILE --threads 0", "--threads 0"),
+        ("plan FILE --workers 4", "--workers means nothing"),
+        ("plan FILE --certificate -", "standard output"),
+        ("plan FILE --durations --policy fifo", "--durations makes"),
+        ("plan FILE --policy auto --runs 0", "zero runs"),
+        ("plan FILE --policy auto --gap -1", "the mean gap"),
+        ("plan FILE --policy auto --world pool --up 5", "--down"),
+        (
+            "plan FILE --policy auto --world-durations normal:1:-1",
+            "spread of durations",
+        ),
+        ("prio FILE --time-limit -1", "--time-limit -1"),
+        ("prio FILE --backup a/b --in-place", "no suffix"),
+        ("prio FILE --seed 3", "--seed means nothing"),
+        ("prio FILE --policy auto --size 0", "the mean size"),
+        ("explain FILE --time-limit inf", "--time-limit inf"),
+        ("explain FILE --threads 0", "--threads 0"),
+        ("batch FILE -r 3 --threads 0", "--threads 0"),
+        ("batch FILE -r 3 --time-limit -1", "--time-limit -1"),
+        ("show FILE -o x.gif", "x.gif"),
+        ("show FILE -o x.svg --what all", "one figure"),
+        ("show FILE -o x.svg --threads 0", "--threads 0"),
+        ("simulate FILE --runs 0", "zero runs"),
+        ("simulate FILE --precision 0", "--precision 0"),
+        ("simulate FILE --size -3", "the mean size"),
+        ("simulate FILE --world pool --gap 3", "--gap means nothing"),
+        ("simulate FILE --world pool --workers 0", "workers is 0"),
+        ("simulate FILE --world pool --speed const:0", "speed"),
+        ("simulate FILE --world pool --lease -1", "lease"),
+        ("simulate FILE --world throttled --submitted 0", "submitted"),
+        ("simulate FILE --world trace", "needs a trace"),
+        (
+            "simulate FILE --world trace --trace nowhere.csv",
+            "nowhere.csv",
+        ),
+        ("simulate FILE --durations exp:-1", "-1"),
+        ("simulate FILE -o x.gif", "x.gif"),
+        ("simulate FILE --time-limit -1", "--time-limit -1"),
+        ("study FILE -o out --runs 0", "zero runs"),
+        ("study FILE -o out --gaps 1,0", "the mean gap"),
+        ("study FILE -o out --sizes -1", "the mean size"),
+        ("study FILE -o out --durations exp:-1", "-1"),
+        ("study FILE -o out --threads 0", "--threads 0"),
+        ("convert FILE out.xyz", "out.xyz"),
+        ("convert FILE -", "--to"),
+        ("gen mesh x -o FILE", "'x'"),
+        ("gen nonsense -o FILE", "nonsense"),
+        ("man FILE", "no folder"),
+    ];
+    for (line, word) in cases {
+        let args: Vec<&str> = line
+            .split(' ')
+            .map(|w| if w == "FILE" { "no-such-file.dag" } else { w })
+            .collect();
+        let run = cairn(&args);
+        assert_eq!(run.code, 2, "{line}: {run:?}");
+        let said = run.stderr.replace("no-such-file.dag", "");
+        assert!(said.contains(word), "{line}: {run:?}");
+        assert!(!said.contains("no such file"), "{line}: {run:?}");
+    }
+    assert!(!std::path::Path::new("out").exists());
+}
+
+/// What only the file can tell is told before it is planned: this plan would take longer than the test waits.
+#[test]
+fn a_cap_that_the_input_forbids_is_told_before_the_plan() {
+    let made = cairn(&["gen", "layered", "60", "60", "3", "--to", "dagman"]).stdout;
+    for (cap, word) in [("2", "no order stays under"), ("1GB", "no file sizes")] {
+        let args = [
+            "plan",
+            "-",
+            "--thorough",
+            "--time-limit",
+            "500",
+            "--memory-cap",
+            cap,
+        ];
+        let started = std::time::Instant::now();
+        let run = cairn_with_input(&args, made.as_bytes());
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(word), "{run:?}");
+        assert!(started.elapsed().as_secs() < 10, "it was planned");
+    }
+}

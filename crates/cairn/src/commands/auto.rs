@@ -1,18 +1,44 @@
 //! `--policy auto` of `plan` and `prio`: the policy that wins in a simulated world, and by how much. Knows no bounds.
 
 use super::contender::{name, simulated};
-use super::plan::order_of;
-use super::simulate::{interval_text, ratio_json};
+use super::estimates::{interval_text, ratio_json};
+use super::orders::order_of;
 use super::world;
-use crate::cli::{self, Contender, Policy};
+use crate::cli::{self, Contender, Policy, Wanted};
 use crate::failure::Failure;
 use crate::limits::Clock;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::policy::critical_path;
-use cairn_sim::{Measure, Ratio};
+use cairn_sim::{Measure, Options, Ratio};
 use serde_json::{Value, json};
+
+/// Where policies are played against each other, and how often, checked.
+pub(crate) struct Contest {
+    world: world::Settings,
+    options: Options<'static>,
+}
+
+impl Contest {
+    /// The contest that chooses a policy; none where one is given, and then flags of a simulation would be forgotten in
+    /// silence.
+    pub(crate) fn new(policy: Wanted, flags: &cli::Contest) -> Result<Option<Contest>, Failure> {
+        let world = flags.whole_world();
+        if policy == Wanted::Auto {
+            return Ok(Some(Contest {
+                options: world::options(&flags.runs)?,
+                world: world::Settings::new(world)?,
+            }));
+        }
+        match world::first_flag(&world, &flags.runs) {
+            Some(flag) => Err(Failure::usage(
+                format!("{flag} means nothing without --policy auto"),
+                "leave it out, or add --policy auto",
+            )),
+            None => Ok(None),
+        }
+    }
+}
 
 /// The policy chosen, and why.
 pub(crate) struct Choice {
@@ -37,32 +63,47 @@ const CANDIDATES: [Policy; 6] = [
     Policy::Memory,
 ];
 
+/// The time for a plan: half of it is for the contest, where there is one.
+pub(crate) fn planning_time(contest: Option<&Contest>, clock: &Clock) -> Clock {
+    match contest {
+        Some(_) => clock.half(),
+        None => *clock,
+    }
+}
+
 /// Plays all candidates, then ic against its strongest rival once more, with another seed: an interval from the runs
 /// that chose the rival would flatter it. Unless the rival is faster beyond doubt, ic is taken.
 pub(crate) fn choose(
     flow: &Flow,
     ic: &[TaskId],
-    contest: &cli::Contest,
+    contest: &Contest,
     clock: &Clock,
     out: &Output,
 ) -> Result<Choice, Failure> {
-    let scene = world::scene(&contest.whole_world(), flow)?;
+    let scene = contest.world.scene(flow)?;
     if let Some(doubt) = scene.doubt() {
         out.remark(&doubt);
     }
-    let play = |policies: &[Policy], runs: &cli::Runs, clock: &Clock| {
+    let play = |policies: &[Policy], options: &Options<'static>, clock: &Clock| {
         let rules: Vec<_> = (policies.iter())
-            .map(|&p| simulated(Contender::Listed(p), flow, scene.seconds.as_deref(), ic))
+            .map(|&p| {
+                simulated(
+                    Contender::Listed(p),
+                    flow.dag(),
+                    scene.seconds.as_deref(),
+                    ic,
+                )
+            })
             .collect();
-        world::simulate(&scene, flow, &rules, runs, clock, out)
+        world::simulate(&scene, flow, &rules, options, clock, out)
     };
-    let first = play(&CANDIDATES, &contest.runs, &clock.half())?;
+    let first = play(&CANDIDATES, &contest.options, &clock.half())?;
     let time = |p: usize| first.summary(p, Measure::Makespan).mean;
     let rival = (1..CANDIDATES.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
     let rival = CANDIDATES[rival.expect("there are several candidates")];
-    let fresh = cli::Runs {
-        seed: Some(contest.runs.seed.unwrap_or(1).wrapping_add(1)),
-        ..contest.runs.clone()
+    let fresh = Options {
+        seed: contest.options.seed.wrapping_add(1),
+        ..contest.options
     };
     let second = play(&[Policy::Ic, rival], &fresh, clock)?;
     let ratio = second.ratio(0, 1, Measure::Makespan);
@@ -70,8 +111,7 @@ pub(crate) fn choose(
     let policy = if rival_wins { rival } else { Policy::Ic };
     let order = match policy {
         Policy::Ic => ic.to_vec(),
-        Policy::CriticalPath => critical_path(flow.dag(), scene.seconds.as_deref()),
-        other => order_of(other, flow),
+        other => order_of(other, flow.dag(), scene.seconds.as_deref()),
     };
     Ok(Choice {
         policy,

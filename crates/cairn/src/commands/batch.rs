@@ -4,23 +4,23 @@ use crate::called;
 use crate::cli;
 use crate::failure::Failure;
 use crate::input::{self, Read};
-use crate::limits;
+use crate::limits::Limits;
 use crate::output::Output;
 use cairn_dag::TaskId;
 use cairn_plan::batch::{BatchState, Batcher, Effort, Quality, look_ahead};
 use serde_json::{Value, json};
 
-pub(crate) fn run(settings: &cli::Batch, out: &Output) -> Result<(), Failure> {
-    let clock = limits::clock(&settings.limits)?;
+pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Result<(), Failure> {
+    let clock = limits.clock();
     let mut read = input::read_rest(&settings.input, &settings.executed, out)?;
     let apart = leave_out(&mut read, out)?;
     let flow = &read.flow;
     let plan = cairn_plan::plan(
         flow.dag(),
-        &limits::effort(&settings.limits),
+        &limits.effort(),
         &clock.stop_planning(flow.dag()),
     );
-    let effort = match (settings.fast, settings.limits.thorough) {
+    let effort = match (settings.fast, limits.thorough) {
         (true, _) => Effort::fast(),
         (_, true) => Effort::thorough(),
         _ => Effort::default(),

@@ -8,14 +8,16 @@ use cairn_formats::{Format, Limits, Loss, LossKind, Report, Source, WriteError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn run(settings: &cli::Convert, out: &Output) -> Result<(), Failure> {
+/// The format to write.
+pub(crate) fn format(settings: &cli::Convert) -> Result<Format, Failure> {
     let wanted = match &settings.to {
         Some(name) => Format::from_name(name),
         None => Format::from_extension(&settings.out),
     };
-    let Some(format) = wanted else {
-        return Err(untold(&settings.out));
-    };
+    wanted.ok_or_else(|| untold(&settings.out))
+}
+
+pub(crate) fn run(settings: &cli::Convert, format: Format, out: &Output) -> Result<(), Failure> {
     let mut report = Report::default();
     let named = settings.input.format.as_deref().and_then(Format::from_name);
     let source = Source::load(&settings.input.file, &Limits::default(), &mut report);

@@ -1,6 +1,6 @@
 //! `cairn plan --durations`: an order by executed seconds, and how good it is. Knows no game by steps.
 
-use super::plan::tied;
+use super::orders::tied;
 use crate::cli;
 use crate::failure::Failure;
 use cairn_dag::{Dag, Flow, TaskId};

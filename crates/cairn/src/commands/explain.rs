@@ -1,13 +1,13 @@
 //! `cairn explain`: blocks, super-dag, ranks, and which theorem applied or failed.
 
-use super::plan::{how, proof_json, verdict_words};
+use super::reasons::{how, proof_json, verdict_words};
 use super::worth;
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
 use crate::input;
 use crate::layout;
-use crate::limits;
+use crate::limits::{self, Limits};
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::Flow;
@@ -23,15 +23,15 @@ use std::collections::HashMap;
 /// How many blocks of a list are shown to people.
 const SHOWN: usize = 12;
 
-pub(crate) fn run(settings: &cli::Explain, out: &Output) -> Result<(), Failure> {
-    let clock = limits::clock(&settings.limits)?;
+pub(crate) fn run(settings: &cli::Explain, limits: &Limits, out: &Output) -> Result<(), Failure> {
+    let clock = limits.clock();
     let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("explaining");
     // Every block is looked at, also where linearization cannot succeed any more.
     let plan_limits = cairn_plan::Limits {
         theory: Default::default(),
-        ..limits::effort(&settings.limits)
+        ..limits.effort()
     };
     let mut plan = cairn_plan::plan(dag, &plan_limits, &clock.stop_planning(dag));
     if !clock.stop()() {

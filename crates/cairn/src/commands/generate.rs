@@ -9,50 +9,55 @@ use crate::screen;
 use cairn_dag::{Family, FamilyOptions, Flow};
 use cairn_formats::Format;
 
-pub(crate) fn run(settings: &cli::Gen, out: &Output) -> Result<(), Failure> {
-    let format = convert::output_format(&settings.out, settings.to.as_deref())?;
-    let format = format.unwrap_or(Format::FlowJsonLines);
-    let args: Vec<&str> = settings.args.iter().map(String::as_str).collect();
-    let options = FamilyOptions {
-        arity: settings.arity,
-        dim: settings.dim,
-        skip: settings.skip,
-        size: settings.size,
-        blocks: settings.blocks,
-        dual: settings.dual,
-        shuffle: settings.shuffle,
-    };
-    let cannot = |error: &dyn std::fmt::Display| {
-        Failure::usage(error.to_string(), "cairn gen --help lists the families")
-    };
-    let family = Family::parse(&settings.family, &args, &options).map_err(|e| cannot(&e))?;
-    let dag = family.build(settings.seed).map_err(|e| cannot(&e))?;
+/// What to make and how to write it, checked.
+pub(crate) struct Settings {
+    flags: cli::Gen,
+    family: Family,
+    format: Format,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Gen) -> Result<Settings, Failure> {
+        let format = convert::output_format(&flags.out, flags.to.as_deref())?;
+        let args: Vec<&str> = flags.args.iter().map(String::as_str).collect();
+        let options = FamilyOptions {
+            arity: flags.arity,
+            dim: flags.dim,
+            skip: flags.skip,
+            size: flags.size,
+            blocks: flags.blocks,
+            dual: flags.dual,
+            shuffle: flags.shuffle,
+        };
+        let family = Family::parse(&flags.family, &args, &options).map_err(|e| cannot(&e))?;
+        Ok(Settings {
+            family,
+            format: format.unwrap_or(Format::FlowJsonLines),
+            flags,
+        })
+    }
+}
+
+fn cannot(error: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(error.to_string(), "cairn gen --help lists the families")
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let dag = (settings.family.build(flags.seed)).map_err(|e| cannot(&e))?;
     let (tasks, arcs) = (dag.len(), dag.arc_count());
-    convert::write(&Flow::numbered(&dag), format, &settings.out)?;
-    if out.json && settings.out.as_os_str() != "-" {
-        let value = serde_json::json!({ "family": settings.family, "tasks": tasks, "edges": arcs, "arcs": arcs, "seed": settings.seed });
+    convert::write(&Flow::numbered(&dag), settings.format, &flags.out)?;
+    if out.json && flags.out.as_os_str() != "-" {
+        let value = serde_json::json!({ "family": flags.family, "tasks": tasks, "edges": arcs, "arcs": arcs, "seed": flags.seed });
         return out.answer(&value, "");
     }
-    if settings.out.as_os_str() != "-" {
+    if flags.out.as_os_str() != "-" {
         out.remark(&format!(
             "wrote {}: {}, {}",
-            screen::path(&settings.out),
+            screen::path(&flags.out),
             counted(tasks, "task"),
             counted(arcs, "arc")
         ));
     }
     Ok(())
-}
-
-/// The families, for `--help`.
-pub(crate) fn families_help() -> String {
-    let mut text = "Families:\n".to_owned();
-    for entry in Family::catalogue() {
-        let usage = format!("{} {}", entry.name, entry.arguments)
-            .trim()
-            .to_owned();
-        let options: String = entry.options.iter().map(|o| format!(" [{o}]")).collect();
-        text += &format!("  {usage}  {}{options}\n", entry.about);
-    }
-    text + "\nExamples:\n  cairn gen mesh 100 -o mesh.dag\n  cairn gen layered 100 1000 3 --seed 7 -o random.jsonl\n  cairn gen fft 4 --to dot"
 }

@@ -7,6 +7,27 @@ use cairn_dag::{Dag, Flow, TaskId};
 use cairn_plan::cap::{self, Capped};
 use cairn_theory::memory::open_results;
 
+/// How much may be open, as `--memory-cap` says it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cap {
+    Results(u64),
+    Bytes(u64),
+}
+
+impl Cap {
+    /// A plain number counts results; a number with a unit counts bytes.
+    pub(crate) fn parse(text: &str) -> Result<Cap, Failure> {
+        let results = text.trim().parse().ok().map(Cap::Results);
+        let cap = results.or_else(|| size::parse(text).map(Cap::Bytes));
+        cap.ok_or_else(|| {
+            Failure::usage(
+                format!("--memory-cap {text} is neither a number of results nor a size"),
+                "give a whole number such as 40, or a size such as 512MB or 2GiB",
+            )
+        })
+    }
+}
+
 /// What an open result takes, and how much may be open.
 pub(crate) struct Sizes {
     pub(crate) by_task: Vec<u64>,
@@ -17,27 +38,19 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// A plain number counts results; a number with a unit counts bytes, which the input must have.
-    pub(crate) fn new(flow: &Flow, cap: Option<&str>) -> Result<Sizes, Failure> {
-        let results = |cap| Sizes {
+    /// Bytes are for inputs that have sizes.
+    pub(crate) fn new(flow: &Flow, cap: Option<Cap>) -> Result<Sizes, Failure> {
+        let cap = match cap {
+            Some(Cap::Bytes(most)) => return Sizes::bytes(flow, most),
+            Some(Cap::Results(most)) => Some(most),
+            None => None,
+        };
+        Ok(Sizes {
             by_task: vec![1; flow.dag().len()],
             unit: "results",
             cap,
             unknown: Vec::new(),
-        };
-        let Some(text) = cap else {
-            return Ok(results(None));
-        };
-        if let Ok(count) = text.trim().parse::<u64>() {
-            return Ok(results(Some(count)));
-        }
-        match size::parse(text) {
-            Some(bytes) => Sizes::bytes(flow, bytes),
-            None => Err(Failure::usage(
-                format!("--memory-cap {text} is neither a number of results nor a size"),
-                "give a whole number such as 40, or a size such as 512MB or 2GiB",
-            )),
-        }
+        })
     }
 
     /// Bytes of every result that some task waits for.
@@ -134,34 +147,43 @@ impl Sizes {
         u64::try_from(peak).unwrap_or(u64::MAX)
     }
 
-    /// An order of the largest area found that stays under the cap, or why there is none.
+    /// An amount in the words of an error.
+    fn exact(&self, amount: u128) -> String {
+        match self.unit {
+            "bytes" => size::exact(amount),
+            _ => counted(usize::try_from(amount).unwrap_or(usize::MAX), "result"),
+        }
+    }
+
+    /// Refuses a cap that no order can keep to, as some task alone needs more.
+    pub(crate) fn check_cap(&self, dag: &Dag) -> Result<(), Failure> {
+        let least = cap::least_possible(dag, &self.by_task);
+        match self.cap {
+            Some(most) if u128::from(most) < least => Err(Failure::usage(
+                format!(
+                    "no order stays under a cap of {}: some task alone needs {} open",
+                    self.exact(most.into()),
+                    self.exact(least)
+                ),
+                format!("give at least --memory-cap {}", self.flag(least)),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// An order of the largest area found that stays under the cap, or why none is.
     pub(crate) fn under_cap(
         &self,
         dag: &Dag,
         order: &[TaskId],
         most: u64,
     ) -> Result<Capped, Failure> {
-        let least = cap::least_possible(dag, &self.by_task);
-        let shown = |amount: u128| match self.unit {
-            "bytes" => size::exact(amount),
-            _ => counted(usize::try_from(amount).unwrap_or(usize::MAX), "result"),
-        };
-        if u128::from(most) < least {
-            return Err(Failure::usage(
-                format!(
-                    "no order stays under a cap of {}: some task alone needs {} open",
-                    shown(most.into()),
-                    shown(least)
-                ),
-                format!("give at least --memory-cap {}", self.flag(least)),
-            ));
-        }
         cap::under_cap(dag, order, &self.by_task, most.into()).ok_or_else(|| {
             let leanest = cap::follow(dag, order, &self.by_task, 0).peak;
             Failure::usage(
                 format!(
                     "found no order under a cap of {} (not a proof that there is none)",
-                    shown(most.into())
+                    self.exact(most.into())
                 ),
                 format!(
                     "the leanest order found needs --memory-cap {}",

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::write_file;
 use cairn_show::{Figure, Page, ShowError};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the extension of an output file asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 }
 
 /// The kind that the extension names, if it is among `allowed`.
-pub(crate) fn kind(path: &Path, allowed: &[Kind]) -> Result<Kind, Failure> {
+fn kind(path: &Path, allowed: &[Kind]) -> Result<Kind, Failure> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let found = match extension.to_ascii_lowercase().as_str() {
         "svg" => Some(Kind::Svg),
@@ -35,6 +35,11 @@ pub(crate) fn kind(path: &Path, allowed: &[Kind]) -> Result<Kind, Failure> {
             format!("give a name that ends in {}", names.join(", ")),
         )
     })
+}
+
+/// The kinds of several files.
+pub(crate) fn kinds(paths: &[PathBuf], allowed: &[Kind]) -> Result<Vec<Kind>, Failure> {
+    paths.iter().map(|path| kind(path, allowed)).collect()
 }
 
 /// Writes what the kind asks for, whole or not at all.

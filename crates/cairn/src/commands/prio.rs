@@ -1,19 +1,20 @@
 //! `cairn prio`: priorities written into the user's own file, everything else byte for byte.
 
-use super::auto;
+use super::auto::{self, Contest};
 use super::contender::name;
-use super::plan::{check_simulation, is_proved, make, order_of, planning_time};
-use crate::cli::{self, Policy, Wanted};
+use super::orders;
+use super::reasons::is_proved;
+use crate::cli::{self, Policy};
 use crate::failure::Failure;
 use crate::input;
 use crate::layout;
-use crate::limits;
+use crate::limits::{Limits, is_interrupted};
 use crate::output::{Output, replace_files, write_file};
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
-    EditedFile, ExistingPriorities, Format, Limits, PriorityError, Report, Source, set_priorities,
+    EditedFile, ExistingPriorities, Format, PriorityError, Report, Source, set_priorities,
 };
 use cairn_plan::policy::by_priority;
 use cairn_plan::{Plan, Verdict, foresee};
@@ -24,55 +25,74 @@ use std::path::{Component, Path, PathBuf};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
-    check_usage(settings, out)?;
-    check_simulation(settings.policy, &settings.contest)?;
-    let clock = limits::clock(&settings.limits)?;
-    let (source, read) = input::open_rest(&settings.input, &settings.executed, out)?;
+/// Which priorities to write and where, checked.
+pub(crate) struct Settings {
+    flags: cli::Prio,
+    contest: Option<Contest>,
+    pub(crate) limits: Limits,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Prio, out: &Output) -> Result<Settings, Failure> {
+        check_places(&flags, out)?;
+        Ok(Settings {
+            contest: Contest::new(flags.policy, &flags.contest)?,
+            limits: Limits::new(&flags.limits)?,
+            flags,
+        })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let Settings {
+        flags,
+        contest,
+        limits,
+    } = settings;
+    let clock = limits.clock();
+    let (source, read) = input::open_rest(&flags.input, &flags.executed, out)?;
     let (format, flow) = (read.format, &read.flow);
     if !format.holds_priorities() {
         return Err(refused(&PriorityError::NoPlace(format)));
     }
-    if settings.in_place {
-        on_disk(&settings.input.file, source.text())?; // before any work: a packed file is refused
+    if flags.in_place {
+        on_disk(&flags.input.file, source.text())?; // before any work: a packed file is refused
     }
     let progress = out.progress("planning");
-    let planning = planning_time(settings.policy, &clock);
-    let mut plan = make(flow, settings.choices, &settings.limits, &planning);
+    let planning = auto::planning_time(contest.as_ref(), &clock);
+    let mut plan = orders::make(flow, flags.choices, limits, &planning);
     drop(progress);
-    if limits::is_interrupted() {
+    if is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
     }
-    let (policy, choice) = match settings.policy {
-        Wanted::Given(policy) => (policy, None),
-        Wanted::Auto => {
-            let choice = auto::choose(flow, &plan.order, &settings.contest, &clock, out)?;
-            (choice.policy, Some(choice))
-        }
+    let choice = match contest {
+        Some(contest) => Some(auto::choose(flow, &plan.order, contest, &clock, out)?),
+        None => None,
     };
+    let policy = choice.as_ref().map_or(flags.policy.given(), |c| c.policy);
     let order = match (&choice, policy) {
         (Some(choice), _) => choice.order.clone(),
         (None, Policy::Ic) => plan.order.clone(),
-        (None, other) => order_of(other, flow),
+        (None, other) => orders::order_of(other, flow.dag(), flow.imputed_seconds().as_deref()),
     };
     let edited = edit(
         &source,
         format,
         flow,
         &order,
-        settings.keep,
+        flags.keep,
         (out, &read.report),
     )?;
     let files = &edited.pieces;
     plan.checked = foresee(flow, &plan);
     let judged = Judged::new(&plan, flow, &order, &edited.after);
-    let written = if settings.in_place {
-        replace(files, settings.backup.as_deref())?
+    let written = if flags.in_place {
+        replace(files, flags.backup.as_deref())?
     } else {
-        write(files, settings.out.as_deref())?
+        write(files, flags.out.as_deref())?
     };
     let tasks = flow.dag().len();
-    let words = judged.words(policy, settings.keep);
+    let words = judged.words(policy, flags.keep);
     if edited.replaced > 0 {
         let which = if edited.replaced == 1 { "it" } else { "them" };
         let tasks = counted(edited.replaced, "task");
@@ -83,7 +103,7 @@ pub(crate) fn run(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     if let Some(choice) = &choice {
         out.remark(&format!("policy {}", choice.text()));
     }
-    if to_standard_output(settings) {
+    if to_standard_output(flags) {
         out.remark(&format!(
             "priorities of {}; {words}",
             counted(tasks, "task")
@@ -193,7 +213,7 @@ fn to_standard_output(settings: &cli::Prio) -> bool {
 }
 
 /// What can be refused before reading anything.
-fn check_usage(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
+fn check_places(settings: &cli::Prio, out: &Output) -> Result<(), Failure> {
     if settings.in_place && settings.input.file == Path::new("-") {
         return Err(Failure::usage(
             "standard input cannot be edited in place",
@@ -250,7 +270,7 @@ fn edit(
         if let Some(known) = loaded.get(path) {
             return Some(known.clone());
         }
-        let source = Source::load_named_by_file(path, &Limits::default(), report)?;
+        let source = Source::load_named_by_file(path, &cairn_formats::Limits::default(), report)?;
         loaded.insert(path.to_owned(), source.clone());
         Some(source)
     };

@@ -19,13 +19,18 @@ pub(crate) fn completions(shell: clap_complete::Shell, out: &Output) -> Result<(
     write_file(Path::new("-"), |out| out.write_all(&script))
 }
 
-pub(crate) fn manual(folder: &Path, out: &Output) -> Result<(), Failure> {
-    if !folder.is_dir() {
-        return Err(Failure::usage(
+/// Where pages can be written to.
+pub(crate) fn check(folder: &Path) -> Result<(), Failure> {
+    match folder.is_dir() {
+        true => Ok(()),
+        false => Err(Failure::usage(
             format!("{} is no folder", folder.display()),
             "create it first, for example with mkdir -p",
-        ));
+        )),
     }
+}
+
+pub(crate) fn manual(folder: &Path, out: &Output) -> Result<(), Failure> {
     let shown = folder.display().to_string();
     clap_mangen::generate_to(Cli::command(), folder).map_err(|e| Failure::writing(&shown, &e))?;
     let command = Cli::command();

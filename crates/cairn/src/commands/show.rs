@@ -1,13 +1,14 @@
 //! `cairn show`: a plan as pictures.
 
 use super::contender::name;
+use super::orders;
 use super::pictures::{self, Kind};
-use super::plan::{how, make, order_of};
+use super::reasons::how;
 use super::worth;
 use crate::cli::{self, Drawing, Policy};
 use crate::failure::Failure;
 use crate::input::{self, Read};
-use crate::limits;
+use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
@@ -23,40 +24,56 @@ use serde_json::json;
 
 const KINDS: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
 
-pub(crate) fn run(settings: &cli::Show, out: &Output) -> Result<(), Failure> {
-    let clock = limits::clock(&settings.limits)?;
-    let kinds = (settings.out.iter())
-        .map(|path| pictures::kind(path, &KINDS))
-        .collect::<Result<Vec<Kind>, Failure>>()?;
-    let one_figure = kinds.iter().any(|&k| k != Kind::Html);
-    if one_figure && settings.what == Some(Drawing::All) {
-        return Err(Failure::usage(
-            "SVG and PNG hold one figure, not all",
-            "write .html, or choose --what dag, blocks, curves or tradeoff",
-        ));
+/// What to draw and where, checked.
+pub(crate) struct Settings {
+    flags: cli::Show,
+    kinds: Vec<Kind>,
+    pub(crate) limits: Limits,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Show) -> Result<Settings, Failure> {
+        let kinds = pictures::kinds(&flags.out, &KINDS)?;
+        let one_figure = kinds.iter().any(|&k| k != Kind::Html);
+        if one_figure && flags.what == Some(Drawing::All) {
+            return Err(Failure::usage(
+                "SVG and PNG hold one figure, not all",
+                "write .html, or choose --what dag, blocks, curves or tradeoff",
+            ));
+        }
+        Ok(Settings {
+            limits: Limits::new(&flags.limits)?,
+            kinds,
+            flags,
+        })
     }
-    let read = input::read_rest(&settings.input, &settings.executed, out)?;
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let Settings {
+        flags,
+        kinds,
+        limits,
+    } = settings;
+    let clock = limits.clock();
+    let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let progress = out.progress("planning");
-    let mut plan = make(&read.flow, settings.choices, &settings.limits, &clock);
+    let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
     plan.checked = cairn_plan::foresee(&read.flow, &plan);
-    let gallery = Gallery::new(&read, &plan, &settings.policies);
+    let gallery = Gallery::new(&read, &plan, &flags.policies);
     drop(progress);
-    if limits::is_interrupted() {
+    if is_interrupted() {
         return Err(Failure::Interrupted("nothing was drawn"));
     }
-    for (path, &kind) in settings.out.iter().zip(&kinds) {
-        let what = settings.what.unwrap_or(match kind {
+    for (path, &kind) in flags.out.iter().zip(kinds) {
+        let what = flags.what.unwrap_or(match kind {
             Kind::Html => Drawing::All,
             _ => Drawing::Curves,
         });
         gallery.write(path, kind, what)?;
         out.remark(&format!("wrote {}", screen::path(path)));
     }
-    let paths: Vec<String> = settings
-        .out
-        .iter()
-        .map(|p| p.display().to_string())
-        .collect();
+    let paths: Vec<String> = flags.out.iter().map(|p| p.display().to_string()).collect();
     let mut value = json!({ "file": read.name, "tasks": read.flow.dag().len(), "wrote": paths });
     read.done.tell(&mut value);
     out.answer(&value, "")
@@ -90,7 +107,8 @@ impl<'a> Gallery<'a> {
             let (order, profile) = match policy {
                 Policy::Ic => (plan.order.clone(), plan.profile.clone()),
                 other => {
-                    let order = order_of(other, &read.flow);
+                    let seconds = read.flow.imputed_seconds();
+                    let order = orders::order_of(other, dag, seconds.as_deref());
                     let profile = profile(dag, &order);
                     (order, profile.expect("policies give topological orders"))
                 }

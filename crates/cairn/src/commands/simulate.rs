@@ -1,88 +1,83 @@
 //! `cairn simulate`: what the order is worth on workers that come and go.
 
 use super::contender::{name, simulated};
+use super::estimates::{estimate, estimate_json, interval_text, ratio_json};
+use super::orders;
 use super::pictures::{self, Kind};
 use super::world::{self, Scene};
 use crate::cli::{self, Contender, Policy};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::layout;
-use crate::limits;
+use crate::limits::Limits;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
-use cairn_sim::{Interval, Measure, Ratio, Study};
+use cairn_sim::{Measure, Options, Ratio, Study};
 use serde_json::{Map, Value, json};
 
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
 
-pub(crate) fn run(settings: &cli::Simulate, out: &Output) -> Result<(), Failure> {
-    let clock = limits::clock(&settings.limits)?;
-    world::check(&settings.runs)?;
-    let kinds = (settings.out.iter())
-        .map(|path| pictures::kind(path, &KINDS))
-        .collect::<Result<Vec<Kind>, Failure>>()?;
-    let read = input::read_rest(&settings.input, &settings.executed, out)?;
-    let flags = cli::World {
-        durations: settings.durations,
-        ..settings.world.clone()
-    };
-    let scene = world::scene(&flags, &read.flow)?;
+/// Who plays where, how often, and what is written, checked.
+pub(crate) struct Settings {
+    flags: cli::Simulate,
+    world: world::Settings,
+    options: Options<'static>,
+    kinds: Vec<Kind>,
+    pub(crate) limits: Limits,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Simulate) -> Result<Settings, Failure> {
+        let world = cli::World {
+            durations: flags.durations,
+            ..flags.world.clone()
+        };
+        Ok(Settings {
+            limits: Limits::new(&flags.limits)?,
+            options: world::options(&flags.runs)?,
+            kinds: pictures::kinds(&flags.out, &KINDS)?,
+            world: world::Settings::new(world)?,
+            flags,
+        })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let Settings { flags, options, .. } = settings;
+    let clock = settings.limits.clock();
+    let read = input::read_rest(&flags.input, &flags.executed, out)?;
+    let scene = settings.world.scene(&read.flow)?;
     if let Some(doubt) = scene.doubt() {
         out.remark(&doubt);
     }
     let mut ic = Vec::new();
     let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
-    if planned.iter().any(|p| settings.policies.contains(p)) {
+    if planned.iter().any(|p| flags.policies.contains(p)) {
         let _progress = out.progress("planning");
         // Half of the time is for the runs.
         let half = clock.half();
-        ic = super::plan::make(&read.flow, settings.choices, &settings.limits, &half).order;
-        world::end_if_interrupted();
+        ic = orders::make(&read.flow, flags.choices, &settings.limits, &half).order;
+        world::go_on()?;
     }
-    let policies: Vec<_> = (settings.policies.iter())
-        .map(|&c| simulated(c, &read.flow, scene.seconds.as_deref(), &ic))
+    let policies: Vec<_> = (flags.policies.iter())
+        .map(|&c| simulated(c, read.flow.dag(), scene.seconds.as_deref(), &ic))
         .collect();
-    let study = world::simulate(&scene, &read.flow, &policies, &settings.runs, &clock, out)?;
+    let study = world::simulate(&scene, &read.flow, &policies, options, &clock, out)?;
     let report = Report {
         read: &read,
         scene: &scene,
         study: &study,
-        asked: world::options(&settings.runs).runs,
-        policies: settings.policies.iter().map(name).collect(),
+        asked: options.runs,
+        policies: flags.policies.iter().map(name).collect(),
     };
     let value = report.json();
-    for (path, &kind) in settings.out.iter().zip(&kinds) {
+    for (path, &kind) in flags.out.iter().zip(&settings.kinds) {
         report.write(path, kind, &value)?;
         out.remark(&format!("wrote {}", screen::path(path)));
     }
     out.answer(&value, &report.text())
-}
-
-/// A mean with its ends, as `{"mean","lo","hi","all_equal"}`; ends are null after one run, and the mean where all runs
-/// are equal: then there is no interval.
-fn estimate_json(mean: f64, ends: Option<Interval>, all_equal: bool) -> Value {
-    let (low, high) = (ends.map(|i| i.low), ends.map(|i| i.high));
-    json!({ "mean": mean, "lo": low, "hi": high, "all_equal": all_equal })
-}
-
-pub(crate) fn ratio_json(ratio: &Ratio) -> Value {
-    estimate_json(ratio.mean, ratio.ends(), ratio.all_equal)
-}
-
-/// A mean with its interval, as `0.842 [0.831, 0.853]`, or `1.000 (all runs equal)`.
-pub(crate) fn interval_text(
-    mean: f64,
-    interval: Option<Interval>,
-    all_equal: bool,
-    digits: usize,
-) -> String {
-    match interval {
-        Some(i) => format!("{mean:.digits$} [{:.digits$}, {:.digits$}]", i.low, i.high),
-        None if all_equal => format!("{mean:.digits$} (all runs equal)"),
-        None => format!("{mean:.digits$}"),
-    }
 }
 
 /// Everything that is printed or drawn of a simulation.
@@ -305,15 +300,6 @@ impl Report<'_> {
             reference,
         }
         .draw()
-    }
-}
-
-/// An estimate to draw; without an interval, a point.
-pub(crate) fn estimate(value: f64, interval: Option<Interval>) -> Estimate {
-    Estimate {
-        value,
-        low: interval.map_or(value, |i| i.low),
-        high: interval.map_or(value, |i| i.high),
     }
 }
 

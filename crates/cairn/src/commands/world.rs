@@ -1,12 +1,12 @@
 //! From flags to a simulated world with its durations, and the simulation itself with a bar. Knows no policy.
 
-use super::spread::{self, Durations};
 use crate::cli::{self, WorldName};
 use crate::failure::Failure;
-use crate::limits::{self, Clock};
+use crate::limits::{Clock, is_interrupted};
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
+use crate::spread::{self, Durations};
 use cairn_dag::Flow;
 use cairn_sim::{
     ArcBytes, Breaks, Crew, Lease, Link, Options, Policy, PoolSettings, SimulateError, Spread,
@@ -20,6 +20,78 @@ const BATCH: f64 = 16.0;
 const LEASE: f64 = 3.0;
 /// The durations of the published study.
 pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
+
+/// A world as the flags give it, checked.
+pub(crate) struct Settings {
+    flags: cli::World,
+    name: WorldName,
+    /// The record that a trace plays, with the name of its file.
+    trace: Option<(String, Trace)>,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::World) -> Result<Settings, Failure> {
+        let name = flags.world.unwrap_or(WorldName::Batches);
+        refuse_strangers(&flags, name)?;
+        let trace = match name {
+            WorldName::Trace => Some(recorded(&flags)?),
+            _ => None,
+        };
+        let settings = Settings { flags, name, trace };
+        // Whatever is wrong with the numbers shows when the world is made, whatever tasks take in it.
+        settings.world(1.0)?;
+        check_durations(settings.flags.durations)?;
+        Ok(settings)
+    }
+
+    /// The world for tasks that take so long on the mean.
+    fn world(&self, mean: f64) -> Result<Named, Failure> {
+        match (self.name, &self.trace) {
+            (WorldName::Batches, _) => batches(&self.flags, mean),
+            (WorldName::Throttled, _) => throttled(&self.flags),
+            (WorldName::Trace, Some((file, record))) => trace(&self.flags, file, record, mean),
+            (WorldName::Pool | WorldName::Trace, _) => pool(&self.flags, mean),
+        }
+    }
+
+    /// The scene in which a flow is played.
+    pub(crate) fn scene(&self, flow: &Flow) -> Result<Scene, Failure> {
+        let flags = &self.flags;
+        let Taken {
+            mut work,
+            seconds,
+            words: durations,
+            mean,
+        } = durations(flags.durations, flow)?;
+        let (world, words) = self.world(mean)?;
+        if flags.cores.is_some() {
+            let cores = flow.dag().tasks().map(|t| flow.cpus(t).unwrap_or(1));
+            work = work.with_cores(cores.collect()).map_err(refused)?;
+        }
+        let mut unknown_sizes = None;
+        if flags.bandwidth.is_some() || flags.latency.is_some() {
+            let ArcBytes { bytes, unknown } = bytes(flow)?;
+            work = work.with_bytes(bytes).map_err(refused)?;
+            unknown_sizes = Some(unknown);
+        }
+        Ok(Scene {
+            world,
+            work,
+            seconds,
+            words,
+            durations,
+            unknown_sizes,
+        })
+    }
+}
+
+/// Refuses durations that nothing can have.
+pub(crate) fn check_durations(wanted: Option<Durations>) -> Result<(), Failure> {
+    match wanted {
+        Some(Durations::Drawn(spread)) => Work::drawn(spread).map(|_| ()).map_err(refused),
+        _ => Ok(()),
+    }
+}
 
 /// A world, what tasks take in it, and both in words.
 pub(crate) struct Scene {
@@ -48,80 +120,30 @@ impl Scene {
     }
 }
 
-/// The scene that the flags ask for.
-pub(crate) fn scene(flags: &cli::World, flow: &Flow) -> Result<Scene, Failure> {
-    let name = flags.world.unwrap_or(WorldName::Batches);
-    refuse_strangers(flags, name)?;
-    let Taken {
-        mut work,
-        seconds,
-        words: durations,
-        mean,
-    } = durations(flags.durations, flow)?;
-    let (world, words) = match name {
-        WorldName::Batches => batches(flags, mean),
-        WorldName::Throttled => throttled(flags),
-        WorldName::Pool => pool(flags, mean),
-        WorldName::Trace => trace(flags, mean),
-    }?;
-    if flags.cores.is_some() {
-        let cores = flow.dag().tasks().map(|t| flow.cpus(t).unwrap_or(1));
-        work = work.with_cores(cores.collect()).map_err(refused)?;
-    }
-    let mut unknown_sizes = None;
-    if flags.bandwidth.is_some() || flags.latency.is_some() {
-        let ArcBytes { bytes, unknown } = bytes(flow)?;
-        work = work.with_bytes(bytes).map_err(refused)?;
-        unknown_sizes = Some(unknown);
-    }
-    Ok(Scene {
-        world,
-        work,
-        seconds,
-        words,
-        durations,
-        unknown_sizes,
-    })
-}
-
 /// Plays all policies in the scene: all runs, or as many as can be made in time.
 pub(crate) fn simulate(
     scene: &Scene,
     flow: &Flow,
     policies: &[Policy],
-    runs: &cli::Runs,
+    options: &Options<'static>,
     clock: &Clock,
     out: &Output,
 ) -> Result<Study, Failure> {
-    let most = runs.runs.unwrap_or(RUNS);
-    let bar = out.bar("runs", most);
-    let tick = |done: usize| {
-        end_if_interrupted();
-        bar.at(done);
-    };
+    let bar = out.bar("runs", options.runs);
+    let tick = |done: usize| bar.at(done);
     let stop = clock.stop();
     let options = Options {
         progress: Some(&tick),
         stop: Some(&stop),
-        ..options(runs)
+        ..*options
     };
     let study = cairn_sim::simulate(flow.dag(), &scene.work, &scene.world, policies, &options);
-    end_if_interrupted();
+    go_on()?;
     study.map_err(|error| failed(&error, flow))
 }
 
-/// The library's options, without progress.
-pub(crate) fn options(runs: &cli::Runs) -> Options<'static> {
-    Options {
-        runs: runs.runs.unwrap_or(RUNS),
-        seed: runs.seed.unwrap_or(1),
-        precision: runs.precision,
-        ..Options::default()
-    }
-}
-
-/// Numbers no simulation can have, before any long work is begun.
-pub(crate) fn check(runs: &cli::Runs) -> Result<(), Failure> {
+/// The library's options, without progress; no simulation can have some numbers.
+pub(crate) fn options(runs: &cli::Runs) -> Result<Options<'static>, Failure> {
     if runs.runs == Some(0) {
         return Err(Failure::usage(
             SimulateError::NoRuns.to_string(),
@@ -133,14 +155,20 @@ pub(crate) fn check(runs: &cli::Runs) -> Result<(), Failure> {
             format!("--precision {p} is no share above zero"),
             "give a share of the ratio such as --precision 0.01",
         )),
-        _ => Ok(()),
+        precision => Ok(Options {
+            runs: runs.runs.unwrap_or(RUNS),
+            seed: runs.seed.unwrap_or(1),
+            precision,
+            ..Options::default()
+        }),
     }
 }
 
 /// Ctrl-C ends a simulation without an answer.
-pub(crate) fn end_if_interrupted() {
-    if limits::is_interrupted() {
-        std::process::exit(limits::INTERRUPTED_CODE.into());
+pub(crate) fn go_on() -> Result<(), Failure> {
+    match is_interrupted() {
+        true => Err(Failure::Interrupted("the simulation is not done")),
+        false => Ok(()),
     }
 }
 
@@ -173,7 +201,7 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
 
 const HELP: &str = "cairn simulate --help lists the worlds and their settings";
 
-fn refused(error: cairn_sim::SettingError) -> Failure {
+pub(crate) fn refused(error: cairn_sim::SettingError) -> Failure {
     Failure::usage(error.to_string(), HELP)
 }
 
@@ -245,7 +273,7 @@ pub(crate) struct Taken {
 
 /// Durations from where they are wanted: by default from the file where it has any, else as in the published study.
 pub(crate) fn durations(wanted: Option<Durations>, flow: &Flow) -> Result<Taken, Failure> {
-    let known = super::plan::seconds(flow);
+    let known = flow.imputed_seconds();
     let wanted = wanted.unwrap_or(match known {
         Some(_) => Durations::File,
         None => Durations::Study,
@@ -356,7 +384,8 @@ fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
     Ok((World::pool(settings).map_err(refused)?, words))
 }
 
-fn trace(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
+/// The record of a trace and the name of its file.
+fn recorded(flags: &cli::World) -> Result<(String, Trace), Failure> {
     let Some(path) = &flags.trace else {
         return Err(Failure::usage(
             "--world trace needs a trace",
@@ -376,13 +405,18 @@ fn trace(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
             "rows are worker,start,end with times in seconds",
         )
     })?;
+    Ok((shown, trace))
+}
+
+fn trace(flags: &cli::World, file: &str, trace: &Trace, mean: f64) -> Result<Named, Failure> {
     let again = if flags.repeat { ", over and over" } else { "" };
     let words = format!(
-        "{} as recorded in {shown}{again}{}",
+        "{} as recorded in {file}{again}{}",
         counted(trace.workers(), "worker"),
         crew_words(flags)
     );
-    let world = World::trace(trace, flags.repeat, crew(flags, mean, true)).map_err(refused)?;
+    let world =
+        World::trace(trace.clone(), flags.repeat, crew(flags, mean, true)).map_err(refused)?;
     Ok((world, words))
 }
 

@@ -1,0 +1,284 @@
+//! Groups of flags that several commands take. Knows nothing of what commands do.
+
+use crate::span;
+use crate::spread::{self, Durations};
+use cairn_formats::Format;
+use cairn_sim::Spread;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// The file to read.
+#[derive(Debug, Args)]
+pub(crate) struct Input {
+    /// The workflow to read; '-' is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Its format, when detection by content and extension fails
+    #[arg(long, value_name = "FORMAT", value_parser = format_names())]
+    pub(crate) format: Option<String>,
+}
+
+/// What was executed before.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Half-run workflows")]
+pub(crate) struct Executed {
+    /// Tasks executed so far, besides those that the input calls done: names with commas between them, or @FILE with
+    /// one name a line, or @FILE with a DAGMan rescue file
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) executed: String,
+    /// Do not look for the rescue file beside a DAGMan file
+    #[arg(long)]
+    pub(crate) no_rescue: bool,
+}
+
+/// How a plan chooses where it has a choice.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Choices {
+    /// Which of equally good tasks goes first; the number of eligible tasks is the same at every step either way
+    #[arg(long, value_name = "RULE")]
+    pub(crate) ties: Option<TieRule>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TieRule {
+    /// What leaves fewer results open
+    Memory,
+    /// What the longer path hangs on, in seconds where the input has durations
+    CriticalPath,
+}
+
+/// What a plan may cost.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Effort")]
+pub(crate) struct Limits {
+    /// Time after which the best so far is given: seconds, or as in 90s, 5m, 1h30m
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span::seconds, allow_negative_numbers = true)]
+    pub(crate) time_limit: f64,
+    /// Order and certified bound at once: no search for a verdict. On 10⁶ tasks the bound itself takes most of the time
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Try harder for verdicts and better orders: some ten seconds instead of one or two
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) thorough: bool,
+    /// Threads to use, at most one for each processor [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// As many eligible tasks as possible at every step
+    Ic,
+    /// First eligible, first executed, as DAGMan does
+    Fifo,
+    /// Last eligible, first executed; among those the last in the file
+    Lifo,
+    /// Longest path to the end first
+    CriticalPath,
+    /// Most children first
+    Outdegree,
+    /// Fewest open results first
+    Memory,
+}
+
+/// What `plan` may be asked for: a policy, or the one that wins in a given world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Given(Policy),
+    Auto,
+}
+
+impl Wanted {
+    /// The policy that is given; ic where the best one is looked for.
+    pub(crate) fn given(self) -> Policy {
+        match self {
+            Wanted::Given(policy) => policy,
+            Wanted::Auto => Policy::Ic,
+        }
+    }
+}
+
+impl ValueEnum for Wanted {
+    fn value_variants<'a>() -> &'a [Wanted] {
+        const ALL: [Wanted; 7] = [
+            Wanted::Given(Policy::Ic),
+            Wanted::Given(Policy::Fifo),
+            Wanted::Given(Policy::Lifo),
+            Wanted::Given(Policy::CriticalPath),
+            Wanted::Given(Policy::Outdegree),
+            Wanted::Given(Policy::Memory),
+            Wanted::Auto,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Wanted::Given(policy) => policy.to_possible_value(),
+            Wanted::Auto => {
+                Some(PossibleValue::new("auto").help("Whichever wins in simulations of --world"))
+            }
+        }
+    }
+}
+
+/// A policy that can be simulated: one that is a fixed order, or one that only exists at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contender {
+    Listed(Policy),
+    Batch,
+    Random,
+    Heft,
+    Peft,
+}
+
+impl ValueEnum for Contender {
+    fn value_variants<'a>() -> &'a [Contender] {
+        const ALL: [Contender; 10] = [
+            Contender::Listed(Policy::Ic),
+            Contender::Listed(Policy::Fifo),
+            Contender::Listed(Policy::Lifo),
+            Contender::Listed(Policy::CriticalPath),
+            Contender::Listed(Policy::Outdegree),
+            Contender::Listed(Policy::Memory),
+            Contender::Batch,
+            Contender::Random,
+            Contender::Heft,
+            Contender::Peft,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let value = |name, help| Some(PossibleValue::new(name).help(help));
+        match self {
+            Contender::Listed(policy) => policy.to_possible_value(),
+            Contender::Batch => value(
+                "batch",
+                "The best tasks for each whole batch; as ic where workers ask one by one",
+            ),
+            Contender::Random => value("random", "A random order, drawn anew for each run"),
+            Contender::Heft => value("heft", "Earliest finish time; knows speeds and transfers"),
+            Contender::Peft => value("peft", "As heft, with a look ahead"),
+        }
+    }
+}
+
+/// Where simulated workers come from, and how long tasks take. Nothing has a default here: commands ask what was given.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "World")]
+pub(crate) struct World {
+    /// Where workers come from [default: batches]
+    #[arg(long, value_name = "WORLD")]
+    pub(crate) world: Option<WorldName>,
+    /// batches: mean time between two batches [default: the mean duration of a task]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true)]
+    pub(crate) gap: Option<f64>,
+    /// batches: mean number of requests in a batch [default: 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) size: Option<f64>,
+    /// pool, throttled: how many workers [default: 16]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) workers: Option<u32>,
+    /// throttled: how many tasks may be queued or running at once [default: as many as workers]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) submitted: Option<u32>,
+    /// pool: how long a worker is up at a time [default: always]
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
+    pub(crate) up: Option<Spread>,
+    /// pool: how long a worker is down in between
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
+    pub(crate) down: Option<Spread>,
+    /// pool: mean time between further workers that join [default: none do]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true)]
+    pub(crate) join: Option<f64>,
+    /// pool: how long a worker belongs to the pool before it leaves for good [default: for ever]
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
+    pub(crate) stay: Option<Spread>,
+    /// trace: CSV file with rows worker,start,end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// trace: start over when the record ends
+    #[arg(long)]
+    pub(crate) repeat: bool,
+    /// pool, trace: work a worker does in a second [default: 1]
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
+    pub(crate) speed: Option<Spread>,
+    /// pool, trace: cores of a worker; tasks then take the cores the input gives
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) cores: Option<u32>,
+    /// pool, trace: bytes a second of a worker's link; inputs made elsewhere must travel
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
+    pub(crate) bandwidth: Option<Spread>,
+    /// pool, trace: time for each input that must travel
+    #[arg(long, value_name = "SPREAD", value_parser = spread::of_delay, allow_hyphen_values = true)]
+    pub(crate) latency: Option<Spread>,
+    /// pool, trace: a task not delivered after so many times its expected duration is given out again [default: 3]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
+    pub(crate) lease: Option<f64>,
+    /// pool, trace: idle workers get second copies of the last N tasks
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) tail: Option<u32>,
+    /// How long tasks take; commands have flags of their own for it.
+    #[arg(skip)]
+    pub(crate) durations: Option<Durations>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WorldName {
+    /// Requests in batches; those not served leave
+    Batches,
+    /// Workers that come and go by chance
+    Pool,
+    /// A queue with a limit
+    Throttled,
+    /// Workers as recorded
+    Trace,
+}
+
+/// How often to simulate.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Runs")]
+pub(crate) struct Runs {
+    /// The most runs of each policy [default: 200]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) runs: Option<usize>,
+    /// Number that fixes every random choice [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Stop early, when all ratios of times are known to within this share, such as 0.01
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) precision: Option<f64>,
+}
+
+/// Where `--policy auto` plays policies against each other.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Contest {
+    #[command(flatten)]
+    pub(crate) world: World,
+    /// Durations of simulated tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
+    #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
+    pub(crate) world_durations: Option<Durations>,
+    #[command(flatten)]
+    pub(crate) runs: Runs,
+}
+
+impl Contest {
+    /// The simulated world, with its durations.
+    pub(crate) fn whole_world(&self) -> World {
+        World {
+            durations: self.world_durations,
+            ..self.world.clone()
+        }
+    }
+}
+
+fn format_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
+}

@@ -1,0 +1,302 @@
+//! What `cairn plan` prints: words, JSON, the table of orders. Knows not how they were found.
+
+use crate::cli::Policy;
+use crate::commands::auto::Choice;
+use crate::commands::contender::name;
+use crate::commands::durations::OverTime;
+use crate::commands::memory::Sizes;
+use crate::commands::reasons::{how, proof_json, steps_proved, verdict_words};
+use crate::commands::worth::{self, Beside};
+use crate::input::Read;
+use crate::layout;
+use crate::output::Output;
+use crate::plural::counted;
+use cairn_dag::TaskId;
+use cairn_plan::cap::Capped;
+use cairn_plan::{Plan, Verdict};
+use cairn_theory::profile::area;
+use serde_json::{Map, Value, json};
+
+/// An order that a policy gives, and what it reaches.
+pub(super) struct Reached {
+    pub(super) order: Vec<TaskId>,
+    pub(super) profile: Vec<u32>,
+}
+
+/// Everything that is printed about a plan.
+pub(super) struct Report<'a> {
+    pub(super) read: &'a Read,
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) reached: &'a Reached,
+    pub(super) policy: Policy,
+    pub(super) choice: Option<&'a Choice>,
+    pub(super) over_time: Option<OverTime>,
+    pub(super) sizes: &'a Sizes,
+    pub(super) peak: u64,
+    /// The peak of the same policy's order without a cap.
+    pub(super) free: u64,
+    pub(super) curve: &'a [Capped],
+    /// Other policies; empty when there was no time for them.
+    pub(super) baselines: Vec<Beside>,
+    /// Whether the input has a name that other commands can read.
+    pub(super) is_file: bool,
+}
+
+impl Report<'_> {
+    /// The verdict on the order printed, which may not be the plan's own.
+    fn verdict(&self) -> Verdict {
+        self.plan.judge(&self.reached.profile)
+    }
+
+    /// Whether the cap changed the order.
+    fn is_narrowed(&self) -> bool {
+        self.sizes.cap.is_some_and(|cap| cap < self.free)
+    }
+
+    fn ratio(&self, reached: u64) -> f64 {
+        let most = area(&self.plan.bound);
+        if most == 0 {
+            1.0
+        } else {
+            reached as f64 / most as f64
+        }
+    }
+
+    fn largest_gap(&self) -> (usize, u32) {
+        let gaps = self
+            .plan
+            .bound
+            .iter()
+            .zip(&self.reached.profile)
+            .map(|(b, p)| b - p);
+        let largest = gaps
+            .enumerate()
+            .max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
+        largest.unwrap_or((0, 0))
+    }
+
+    pub(super) fn json(&self, arrays: bool) -> Value {
+        let (flow, plan) = (&self.read.flow, self.plan);
+        let dag = flow.dag();
+        let reached = area(&self.reached.profile);
+        let (step, gap) = self.largest_gap();
+        let baselines: Map<String, Value> = (self.baselines.iter())
+            .map(|b| {
+                let value = json!({
+                    "area": b.area, "area_ratio": self.ratio(b.area), "memory_peak": b.peak,
+                });
+                (b.name.clone(), value)
+            })
+            .collect();
+        let mut value = json!({
+            "file": self.read.name, "format": self.read.format.name(),
+            "tasks": dag.len(), "arcs": dag.arc_count(),
+            "sources": dag.sources().count(), "sinks": dag.sinks().count(),
+            "area": reached, "area_bound": area(&plan.bound), "area_ratio": self.ratio(reached),
+            "verdict": self.verdict().name(), "proof": proof_json(plan, flow),
+            "bound_checked": { "proved": steps_proved(plan), "steps": plan.bound.len() },
+            "largest_gap": { "step": step, "gap": gap },
+            "memory": { "peak": self.peak, "unit": self.sizes.unit },
+            "composite": plan.survey().blocks().is_composite(), "blocks": plan.survey().blocks().len(),
+            "skeleton_removed": plan.survey().removed(),
+            "baselines": baselines, "policy": name(&self.policy),
+        });
+        self.read.done.tell(&mut value);
+        value["memory"]["executed_needed"] = json!(self.read.done.needed());
+        if let Some(choice) = self.choice {
+            value["auto"] = choice.json();
+        }
+        if let Some(over_time) = &self.over_time {
+            value["durations"] = over_time.json(arrays);
+        }
+        if let Some(most) = self.sizes.cap {
+            let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
+            value["memory"]["cap"] = json!(most);
+            value["memory"]["unknown_sizes"] = json!(self.sizes.unknown.len());
+            value["memory"]["trade_off"] = self.curve.iter().map(point).collect();
+        }
+        if arrays {
+            let tasks = self.reached.order.len();
+            let order: Vec<&str> = self.reached.order.iter().map(|&t| flow.name(t)).collect();
+            let priority: Map<String, Value> = (order.iter().enumerate())
+                .map(|(i, name)| ((*name).to_owned(), json!(tasks - i)))
+                .collect();
+            value["order"] = json!(order);
+            value["priority"] = Value::Object(priority);
+            value["profile"] = json!(self.reached.profile);
+            value["bound"] = json!(plan.bound);
+        }
+        value
+    }
+
+    /// The verdict in plain words, with the reason where it is one of the flags.
+    fn plain(&self) -> String {
+        let share = self.ratio(area(&self.reached.profile));
+        let words = worth::verdict(self.verdict(), &how(self.verdict(), self.plan), share);
+        match self.verdict() {
+            Verdict::Suboptimal if self.is_narrowed() => format!(
+                "as good as found under the cap: it has {} of the ready tasks of an order without --memory-cap",
+                worth::percent(share)
+            ),
+            Verdict::Suboptimal if self.over_time.is_some() => {
+                format!("counting steps, {words} (leave out --durations)")
+            }
+            Verdict::Suboptimal => format!("{words} (--policy ic)"),
+            _ => words,
+        }
+    }
+
+    pub(super) fn text(&self, out: &Output) -> String {
+        let (flow, plan) = (&self.read.flow, self.plan);
+        let dag = flow.dag();
+        let width = layout::width();
+        let line = |name: &str, words: &str| layout::hanging(&format!("  {name:10}"), words, width);
+        let counts = [
+            counted(dag.len(), "task"),
+            counted(dag.arc_count(), "arc"),
+            counted(dag.sources().count(), "source"),
+            counted(dag.sinks().count(), "sink"),
+        ];
+        let mut text = layout::heading(&self.read.name, &counts.join(", "), width);
+        text += &self.read.done.row();
+        text += &line("quality", &self.plain());
+        if let Some(over_time) = &self.over_time {
+            text += &line("seconds", &over_time.text());
+        }
+        text += &line(
+            "memory",
+            &format!(
+                "{} at the most{}",
+                self.sizes.words(self.peak.into()),
+                match self.read.done.needed() {
+                    0 => String::new(),
+                    needed => format!(", besides those of {}", counted(needed, "executed task")),
+                }
+            ),
+        );
+        if let Some(choice) = self.choice {
+            text += &line("policy", &choice.text());
+        }
+        if out.verbose {
+            let words = verdict_words(self.verdict(), plan, flow);
+            text += &line("verdict", &words);
+            text += &line("area", &self.area_words());
+        }
+        text += &format!("\n{}\n", self.table(out, width));
+        const SHOWN: usize = 12;
+        let first: Vec<String> = (self.reached.order.iter().take(SHOWN))
+            .map(|&task| layout::whole(&layout::short(&flow.shown(task), width - 13)))
+            .collect();
+        let more = match dag.len() > SHOWN {
+            true => format!(", … (--order prints all {})", dag.len()),
+            false => String::new(),
+        };
+        text += &line("order", &format!("{}{more}", first.join(", ")));
+        if !out.quiet {
+            let next = layout::pairs(&self.next(), 12, width);
+            text += &next.replacen("            ", "  next      ", 1);
+        }
+        text
+    }
+
+    /// The area of the order and its largest distance from the bound.
+    fn area_words(&self) -> String {
+        let reached = area(&self.reached.profile);
+        let (step, gap) = self.largest_gap();
+        let gap = match gap {
+            0 => "the bound is met at every step".to_owned(),
+            _ => format!("largest gap {gap} at step {step}"),
+        };
+        let mut words = format!(
+            "{reached} of at most {} ({:.2} %), {gap}",
+            area(&self.plan.bound),
+            100.0 * self.ratio(reached)
+        );
+        let searched = self.plan.checked.steps.len() - steps_proved(self.plan);
+        if searched > 0 && self.verdict() != Verdict::Optimal {
+            let steps = self.plan.bound.len();
+            words += &format!(
+                "; at {searched} of {steps} steps the bound rests on a search that `verify` does not repeat"
+            );
+        }
+        words
+    }
+
+    /// This order beside the usual ones: what DAGMan does and the longest path first, with `-v` all of them.
+    fn table(&self, out: &Output, width: usize) -> String {
+        let dag = self.read.flow.dag();
+        let mut rows = vec![Beside {
+            name: match self.policy {
+                Policy::Ic => "this order".to_owned(),
+                other => format!("this order ({})", name(&other)),
+            },
+            area: area(&self.reached.profile),
+            peak: self.peak,
+        }];
+        if self.reached.order != self.plan.order {
+            rows.push(Beside {
+                name: "ic".to_owned(),
+                area: area(&self.plan.profile),
+                peak: self.sizes.peak(dag, &self.plan.order),
+            });
+        }
+        let shown = if out.verbose { usize::MAX } else { 2 };
+        let own = name(&self.policy);
+        let others = self.baselines.iter().take(shown);
+        let others = others.filter(|b| b.name != own).map(|b| Beside {
+            name: b.name.clone(),
+            ..*b
+        });
+        rows.extend(others);
+        let mut text = worth::table(
+            &rows,
+            (dag.len(), area(&self.plan.bound)),
+            self.sizes,
+            width,
+        );
+        if self.baselines.is_empty() {
+            text += "  No other order beside it: the time is up.\n";
+        }
+        text
+    }
+
+    /// What to do with the plan, as commands.
+    fn next(&self) -> Vec<(String, String)> {
+        let file = match self.read.name.as_str() {
+            name if self.is_file => shell_word(name),
+            _ => "FILE".to_owned(),
+        };
+        let mut next = Vec::new();
+        let mut add = |command: String, about: &str| next.push((command, about.to_owned()));
+        let is_free = self.sizes.cap.is_none() && self.over_time.is_none();
+        if is_free && self.read.format.holds_priorities() {
+            let policy = match self.policy {
+                Policy::Ic => String::new(),
+                other => format!(" --policy {}", name(&other)),
+            };
+            add(
+                format!("cairn prio {file} --in-place{policy}"),
+                "write the order into the file",
+            );
+        }
+        add(
+            format!("cairn simulate {file}"),
+            "what it saves on workers that come and go",
+        );
+        add(format!("cairn show {file} -o plan.html"), "see it");
+        add(
+            format!("cairn explain {file}"),
+            "why, in the words of the theory",
+        );
+        next
+    }
+}
+
+/// A name as a shell takes it.
+fn shell_word(name: &str) -> String {
+    let is_bare = |c: char| c.is_alphanumeric() || "-_./+=:,@%".contains(c);
+    match name.chars().all(is_bare) && !name.is_empty() {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
+    }
+}
