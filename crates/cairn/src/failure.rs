@@ -1,7 +1,9 @@
 //! How a command ends when it does not end well: one enum, one exit code each. Knows nothing of terminals.
 
-use crate::limits;
 use cairn_formats::Report;
+
+/// The exit code of a command that Ctrl-C ended, or that gave the best so far because of it.
+pub(crate) const INTERRUPTED_CODE: u8 = 130;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl Failure {
             Failure::No => 1,
             Failure::Input(_) | Failure::Usage { .. } => 2,
             Failure::Unproved => 3,
-            Failure::Interrupted(_) => limits::INTERRUPTED_CODE,
+            Failure::Interrupted(_) => INTERRUPTED_CODE,
         }
     }
 }

@@ -6,9 +6,6 @@ use cairn_dag::Dag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The exit code of a command that Ctrl-C ended, or that gave the best so far because of it.
-pub(crate) const INTERRUPTED_CODE: u8 = 130;
-
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether Ctrl-C was pressed.

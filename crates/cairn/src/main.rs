@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let out = output::Output::new(&cli.common);
     match run(cli.command, &out) {
         // Some commands answer with the best so far.
-        Ok(()) if limits::is_interrupted() => ExitCode::from(limits::INTERRUPTED_CODE),
+        Ok(()) if limits::is_interrupted() => ExitCode::from(failure::INTERRUPTED_CODE),
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             out.failure(&failure);
@@ -52,7 +52,7 @@ fn catch_interrupt() {
     // Where a handler cannot be set, Ctrl-C keeps its usual meaning.
     let _ = ctrlc::set_handler(|| {
         if limits::interrupt() {
-            std::process::exit(limits::INTERRUPTED_CODE.into());
+            std::process::exit(failure::INTERRUPTED_CODE.into());
         }
     });
 }

@@ -42,9 +42,7 @@ impl Contest {
 
 /// The policy chosen, and why.
 pub(crate) struct Choice {
-    pub(crate) policy: Policy,
-    /// The order that was simulated under its name.
-    pub(crate) order: Vec<TaskId>,
+    policy: Policy,
     /// The one with the least mean time in the first runs; ic's rival if ic itself has it.
     rival: Policy,
     /// Time of ic over time of the rival in fresh runs; none if nothing takes time.
@@ -71,15 +69,51 @@ pub(crate) fn planning_time(contest: Option<&Contest>, clock: &Clock) -> Clock {
     }
 }
 
+/// The order that is wanted: of the policy that wins the contest, else of the one that is given.
+pub(crate) fn wanted(
+    flow: &Flow,
+    ic: &[TaskId],
+    given: Policy,
+    contest: Option<&Contest>,
+    clock: &Clock,
+    out: &Output,
+) -> Result<Wish, Failure> {
+    if let Some(contest) = contest {
+        let (choice, order) = choose(flow, ic, contest, clock, out)?;
+        return Ok(Wish {
+            policy: choice.policy,
+            order,
+            choice: Some(choice),
+        });
+    }
+    let order = match given {
+        Policy::Ic => ic.to_vec(),
+        other => order_of(other, flow.dag(), flow.imputed_seconds().as_deref()),
+    };
+    Ok(Wish {
+        policy: given,
+        order,
+        choice: None,
+    })
+}
+
+/// A policy and its order.
+pub(crate) struct Wish {
+    pub(crate) policy: Policy,
+    pub(crate) order: Vec<TaskId>,
+    /// Why this one, where it was chosen.
+    pub(crate) choice: Option<Choice>,
+}
+
 /// Plays all candidates, then ic against its strongest rival once more, with another seed: an interval from the runs
 /// that chose the rival would flatter it. Unless the rival is faster beyond doubt, ic is taken.
-pub(crate) fn choose(
+fn choose(
     flow: &Flow,
     ic: &[TaskId],
     contest: &Contest,
     clock: &Clock,
     out: &Output,
-) -> Result<Choice, Failure> {
+) -> Result<(Choice, Vec<TaskId>), Failure> {
     let scene = contest.world.scene(flow)?;
     if let Some(doubt) = scene.doubt() {
         out.remark(&doubt);
@@ -113,15 +147,15 @@ pub(crate) fn choose(
         Policy::Ic => ic.to_vec(),
         other => order_of(other, flow.dag(), scene.seconds.as_deref()),
     };
-    Ok(Choice {
+    let choice = Choice {
         policy,
-        order,
         rival,
         ratio,
         runs: second.runs(),
         world: scene.words,
         durations: scene.durations,
-    })
+    };
+    Ok((choice, order))
 }
 
 impl Choice {

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits::Limits;
 use crate::output::Output;
-use cairn_dag::TaskId;
+use cairn_dag::{Flow, TaskId};
 use cairn_plan::batch::{BatchState, Batcher, Effort, Quality, look_ahead};
 use serde_json::{Value, json};
 
@@ -26,54 +26,77 @@ pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Resul
         _ => Effort::default(),
     };
     let mut batcher = Batcher::new(BatchState::new(flow.dag()), &plan.order);
-    let names = |tasks: &[TaskId]| -> Vec<&str> { tasks.iter().map(|&t| flow.name(t)).collect() };
-    let before = batcher.state().eligible().len();
-    if let [requests] = settings.requests[..] {
-        let batch = batcher.choose(requests, &effort);
-        let after = before - batch.chosen.len() + batch.gain;
-        let bound = before - batch.chosen.len() + batch.bound;
-        let quality = match batch.quality {
-            Quality::Exact => "exact",
-            Quality::Gap => "gap",
-            Quality::Factor => "factor",
-        };
-        let mut value = json!({
-            "chosen": names(&batch.chosen), "eligible_before": before, "eligible_after": after,
-            "bound": bound, "quality": quality,
-        });
-        if let Some(labels) = called::labels(flow, &batch.chosen) {
-            value["labels"] = labels;
-        }
-        tell(&mut value, &read, &apart);
-        let words = match batch.quality {
-            Quality::Exact => "no other choice does better".to_owned(),
-            Quality::Gap => format!("no choice leaves more than {bound}"),
-            Quality::Factor => {
-                format!("at least half of the best gain; no choice leaves more than {bound}")
-            }
-        };
-        let line = |&t: &TaskId| format!("{}\n", flow.shown(t));
-        let text: String = batch.chosen.iter().map(line).collect();
-        out.remark(&format!(
-            "{before} eligible before, {after} after ({words})"
-        ));
-        return out.answer(&value, &text);
+    let (mut value, text) = match settings.requests[..] {
+        [requests] => one(&mut batcher, requests, &effort, flow, out),
+        _ => several(&batcher, &settings.requests, &effort, flow),
+    };
+    read.done.tell(&mut value);
+    if !apart.is_empty() {
+        value["left_out"] = json!(apart);
     }
-    let ahead = look_ahead(&batcher, &settings.requests, &effort);
-    let batches: Vec<_> = ahead.batches.iter().map(|b| names(b)).collect();
+    out.answer(&value, &text)
+}
+
+fn names<'f>(flow: &'f Flow, tasks: &[TaskId]) -> Vec<&'f str> {
+    tasks.iter().map(|&t| flow.name(t)).collect()
+}
+
+/// One batch, with what is known of its quality.
+fn one(
+    batcher: &mut Batcher<'_>,
+    requests: usize,
+    effort: &Effort,
+    flow: &Flow,
+    out: &Output,
+) -> (Value, String) {
+    let before = batcher.state().eligible().len();
+    let batch = batcher.choose(requests, effort);
+    let after = before - batch.chosen.len() + batch.gain;
+    let bound = before - batch.chosen.len() + batch.bound;
+    let (quality, words) = match batch.quality {
+        Quality::Exact => ("exact", "no other choice does better".to_owned()),
+        Quality::Gap => ("gap", format!("no choice leaves more than {bound}")),
+        Quality::Factor => (
+            "factor",
+            format!("at least half of the best gain; no choice leaves more than {bound}"),
+        ),
+    };
+    let mut value = json!({
+        "chosen": names(flow, &batch.chosen), "eligible_before": before, "eligible_after": after,
+        "bound": bound, "quality": quality,
+    });
+    if let Some(labels) = called::labels(flow, &batch.chosen) {
+        value["labels"] = labels;
+    }
+    out.remark(&format!(
+        "{before} eligible before, {after} after ({words})"
+    ));
+    let line = |&t: &TaskId| format!("{}\n", flow.shown(t));
+    (value, batch.chosen.iter().map(line).collect())
+}
+
+/// Several batches one after the other.
+fn several(
+    batcher: &Batcher<'_>,
+    requests: &[usize],
+    effort: &Effort,
+    flow: &Flow,
+) -> (Value, String) {
+    let before = batcher.state().eligible().len();
+    let ahead = look_ahead(batcher, requests, effort);
+    let batches: Vec<_> = ahead.batches.iter().map(|b| names(flow, b)).collect();
     let mut value = json!({
         "batches": batches, "eligible_before": before, "eligible_after": ahead.eligible, "quality": "heuristic",
     });
     if let Some(labels) = called::labels(flow, &ahead.batches.concat()) {
         value["labels"] = labels;
     }
-    tell(&mut value, &read, &apart);
     let mut text = String::new();
     for (i, (batch, after)) in ahead.batches.iter().zip(&ahead.eligible).enumerate() {
         let shown = called::list(flow, batch, batch.len());
         text += &format!("{}: {shown} ({after} eligible after)\n", i + 1);
     }
-    out.answer(&value, &text)
+    (value, text)
 }
 
 /// Takes out what the engine starts by itself, such as DAGMan's FINAL node: it is not for workers that ask. Gives the
@@ -92,12 +115,4 @@ fn leave_out(read: &mut Read, out: &Output) -> Result<Vec<String>, Failure> {
     let names = apart.iter().map(|&t| flow.name(t).to_owned()).collect();
     read.flow = (flow.rest(&is_apart)).map_err(|e| Failure::usage(e.to_string(), ""))?;
     Ok(names)
-}
-
-/// What both forms of the answer say of the input.
-fn tell(value: &mut Value, read: &Read, apart: &[String]) {
-    read.done.tell(value);
-    if !apart.is_empty() {
-        value["left_out"] = json!(apart);
-    }
 }

@@ -5,7 +5,7 @@ use super::worth;
 use crate::called;
 use crate::cli;
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Read};
 use crate::layout;
 use crate::limits::{self, Limits};
 use crate::output::Output;
@@ -38,54 +38,79 @@ pub(crate) fn run(settings: &cli::Explain, limits: &Limits, out: &Output) -> Res
         plan.checked = cairn_plan::foresee(flow, &plan);
     }
     drop(progress);
-    let verdict = plan.verdict;
-    let (survey, proof) = (plan.survey(), plan.theory.as_ref().ok());
-    let kinds = kinds(survey);
-    let super_arcs: usize = survey
-        .blocks()
-        .blocks()
-        .map(|b| survey.blocks().super_arcs(b).count())
-        .sum();
-    let mut value = json!({
-        "file": read.name, "format": read.format.name(), "tasks": dag.len(), "arcs": dag.arc_count(),
-        "skeleton_removed": survey.removed(), "composite": survey.blocks().is_composite(),
-        "blocks": survey.blocks().len(),
-        "kinds": kinds.iter().map(|(kind, count, _)| json!({ "kind": kind, "count": count })).collect::<Vec<_>>(),
-        "super_dag": { "blocks": survey.blocks().len(), "arcs": super_arcs },
-        "ranks": proof.map(ranks_json),
-        "obstacle": plan.obstacle_words(|tasks| called::few(flow, tasks)),
-        "search": search_json(&plan),
-        "verdict": verdict.name(), "proof": proof_json(&plan, flow),
-    });
+    let report = Report {
+        kinds: kinds(plan.survey()),
+        read: &read,
+        plan: &plan,
+    };
+    let mut value = report.json();
     if let Some(labels) = called::labels_for(out, flow) {
         value["labels"] = labels;
     }
-    read.done.tell(&mut value);
     if limits::is_interrupted() {
         value["interrupted"] = json!(true);
         out.remark("interrupted: this is what was found so far");
     }
-    let width = layout::width();
-    let counts = format!(
-        "{}, {}",
-        counted(dag.len(), "task"),
-        counted(dag.arc_count(), "arc")
-    );
-    let mut text = layout::heading(&read.name, &counts, width);
-    let short = worth::verdict(verdict, &how(verdict, &plan), share(&plan));
-    text += &layout::hanging("In short: ", &short, width);
-    text += &read.done.row();
-    text += &blocks_text(survey, &kinds, super_arcs, flow);
-    if let Some(proof) = proof {
-        text += &ranks_text(proof);
+    out.answer(&value, &report.text())
+}
+
+/// Everything that is printed about the reasons.
+struct Report<'a> {
+    read: &'a Read,
+    plan: &'a Plan<'a>,
+    /// Kinds of blocks with how many there are and one of them, most first.
+    kinds: Vec<(String, usize, BlockId)>,
+}
+
+impl Report<'_> {
+    fn super_arcs(&self) -> usize {
+        let blocks = self.plan.survey().blocks();
+        blocks.blocks().map(|b| blocks.super_arcs(b).count()).sum()
     }
-    if let Some(words) = plan.obstacle_words(|tasks| called::few_unbroken(flow, tasks)) {
-        text += "Linearization (Theorem 7): fails\n";
-        text += &layout::hanging("  ", &words, width);
+
+    fn json(&self) -> Value {
+        let (plan, flow) = (self.plan, &self.read.flow);
+        let (dag, survey) = (flow.dag(), plan.survey());
+        let kind =
+            |(kind, count, _): &(String, usize, BlockId)| json!({ "kind": kind, "count": count });
+        let mut value = json!({
+            "file": self.read.name, "format": self.read.format.name(), "tasks": dag.len(), "arcs": dag.arc_count(),
+            "skeleton_removed": survey.removed(), "composite": survey.blocks().is_composite(),
+            "blocks": survey.blocks().len(), "kinds": self.kinds.iter().map(kind).collect::<Vec<_>>(),
+            "super_dag": { "blocks": survey.blocks().len(), "arcs": self.super_arcs() },
+            "ranks": plan.theory.as_ref().ok().map(ranks_json),
+            "obstacle": plan.obstacle_words(|tasks| called::few(flow, tasks)),
+            "search": search_json(plan),
+            "verdict": plan.verdict.name(), "proof": proof_json(plan, flow),
+        });
+        self.read.done.tell(&mut value);
+        value
     }
-    text += &search_text(&plan);
-    text += &layout::hanging("Verdict: ", &verdict_words(verdict, &plan, flow), width);
-    out.answer(&value, &text)
+
+    fn text(&self) -> String {
+        let (plan, flow) = (self.plan, &self.read.flow);
+        let (dag, verdict) = (flow.dag(), plan.verdict);
+        let width = layout::width();
+        let counts = format!(
+            "{}, {}",
+            counted(dag.len(), "task"),
+            counted(dag.arc_count(), "arc")
+        );
+        let mut text = layout::heading(&self.read.name, &counts, width);
+        let short = worth::verdict(verdict, &how(verdict, plan), share(plan));
+        text += &layout::hanging("In short: ", &short, width);
+        text += &self.read.done.row();
+        text += &blocks_text(plan.survey(), &self.kinds, self.super_arcs(), flow);
+        if let Ok(proof) = &plan.theory {
+            text += &ranks_text(proof);
+        }
+        if let Some(words) = plan.obstacle_words(|tasks| called::few_unbroken(flow, tasks)) {
+            text += "Linearization (Theorem 7): fails\n";
+            text += &layout::hanging("  ", &words, width);
+        }
+        text += &search_text(plan);
+        text + &layout::hanging("Verdict: ", &verdict_words(verdict, plan, flow), width)
+    }
 }
 
 /// The part of the ready tasks that no order can exceed.

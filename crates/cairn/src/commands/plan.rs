@@ -2,7 +2,7 @@
 
 mod report;
 
-use self::report::{Reached, Report};
+use self::report::{Found, Reached, Report};
 use super::auto::{self, Contest};
 use super::contender::name;
 use super::durations::Weighted;
@@ -12,8 +12,8 @@ use super::worth::Beside;
 use crate::called;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
-use crate::input;
-use crate::limits::{self, Limits};
+use crate::input::{self, Read};
+use crate::limits::{self, Clock, Limits};
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
@@ -64,90 +64,26 @@ impl Settings {
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
-    let Settings {
-        flags,
-        contest,
-        limits,
-        ..
-    } = settings;
-    let clock = limits.clock();
+    let flags = &settings.flags;
+    let clock = settings.limits.clock();
     let started = Instant::now();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
-    let dag = read.flow.dag();
-    let sizes = Sizes::new(&read.flow, settings.cap)?;
-    if let Some(doubt) = sizes.doubt(&read.flow) {
-        out.remark(&format!("warning: {doubt}"));
-    }
-    if let (Some(_), needed @ 1..) = (sizes.cap, read.done.needed()) {
-        out.remark(&format!(
-            "warning: the cap is on results made from now on; those of {} are still needed and come on top",
-            counted(needed, "executed task")
-        ));
-    }
-    sizes.check_cap(dag)?;
-    let progress = out.progress("planning");
-    let weighted = match flags.durations {
-        true => Some(Weighted::new(
-            &read.flow,
-            flags.choices,
-            &clock.stop_planning(dag),
-        )?),
-        false => None,
-    };
-    let planning = auto::planning_time(contest.as_ref(), &clock);
-    let mut plan = orders::make(&read.flow, flags.choices, limits, &planning);
-    drop(progress);
-    let proof = match &flags.certificate {
-        Some(path) => Some(write_certificate(path, &read.flow, &plan, limits, out)?),
-        None => None,
-    };
-    let choice = match contest {
-        Some(contest) if !limits::is_interrupted() => {
-            Some(auto::choose(&read.flow, &plan.order, contest, &clock, out)?)
-        }
-        _ => None,
-    };
-    let policy = choice.as_ref().map_or(flags.policy.given(), |c| c.policy);
-    let mut reached = match (&choice, &weighted, policy) {
-        (Some(choice), ..) => reach(dag, choice.order.clone()),
-        (None, Some(weighted), _) => reach(dag, weighted.order().to_vec()),
-        (None, None, Policy::Ic) => Reached {
-            order: plan.order.clone(),
-            profile: plan.profile.clone(),
-        },
-        (None, None, other) => reach(dag, order_of(other, &read.flow)),
-    };
-    let mut curve = Vec::new();
-    let free = sizes.peak(dag, &reached.order);
-    if let Some(most) = sizes.cap {
-        curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
-        reached = reach(dag, sizes.under_cap(dag, &reached.order, most)?.order);
-    }
-    let peak = sizes.peak(dag, &reached.order);
+    let sizes = sizes(&read, settings.cap, out)?;
+    let (mut found, proof) = find(settings, &read, &sizes, &clock, out)?;
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if flags.order {
-        check_lines(&read.flow)?;
-        write_file(Path::new("-"), |out| {
-            (reached.order.iter()).try_for_each(|&t| writeln!(out, "{}", read.flow.name(t)))
-        })?;
+        print_order(&read.flow, &found.reached.order)?;
         return said(&proof, out);
     }
     if !clock.stop()() {
-        plan.checked = foresee(&read.flow, &plan);
+        found.plan.checked = foresee(&read.flow, &found.plan);
     }
     let report = Report {
         read: &read,
-        plan: &plan,
-        reached: &reached,
-        policy,
-        choice: choice.as_ref(),
-        over_time: weighted.map(|w| w.judge(dag, &reached.order)),
+        found: &found,
         sizes: &sizes,
-        peak,
-        free,
-        curve: &curve,
         baselines: match clock.stop()() {
             true => Vec::new(),
             false => baselines(&read.flow, &sizes),
@@ -172,6 +108,80 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     }
     out.answer(&value, &text)?;
     said(&proof, out)
+}
+
+/// What open results take. Says what is doubtful about it, and refuses a cap that no order can keep to.
+fn sizes(read: &Read, cap: Option<Cap>, out: &Output) -> Result<Sizes, Failure> {
+    let sizes = Sizes::new(&read.flow, cap)?;
+    if let Some(doubt) = sizes.doubt(&read.flow) {
+        out.remark(&format!("warning: {doubt}"));
+    }
+    if let (Some(_), needed @ 1..) = (sizes.cap, read.done.needed()) {
+        out.remark(&format!(
+            "warning: the cap is on results made from now on; those of {} are still needed and come on top",
+            counted(needed, "executed task")
+        ));
+    }
+    sizes.check_cap(read.flow.dag())?;
+    Ok(sizes)
+}
+
+/// The plan, its certificate where one is asked for, and the order that is wanted.
+fn find<'a>(
+    settings: &'a Settings,
+    read: &'a Read,
+    sizes: &Sizes,
+    clock: &Clock,
+    out: &Output,
+) -> Result<(Found<'a>, Option<Proof<'a>>), Failure> {
+    let (flags, limits) = (&settings.flags, &settings.limits);
+    let (flow, dag) = (&read.flow, read.flow.dag());
+    let progress = out.progress("planning");
+    let weighted = match flags.durations {
+        true => Some(Weighted::new(
+            flow,
+            flags.choices,
+            &clock.stop_planning(dag),
+        )?),
+        false => None,
+    };
+    let planning = auto::planning_time(settings.contest.as_ref(), clock);
+    let plan = orders::make(flow, flags.choices, limits, &planning);
+    drop(progress);
+    let proof = match &flags.certificate {
+        Some(path) => Some(write_certificate(path, flow, &plan, limits, out)?),
+        None => None,
+    };
+    let contest = settings
+        .contest
+        .as_ref()
+        .filter(|_| !limits::is_interrupted());
+    let wish = auto::wanted(flow, &plan.order, flags.policy.given(), contest, clock, out)?;
+    let mut reached = match &weighted {
+        Some(weighted) => reach(dag, weighted.order().to_vec()),
+        None if wish.policy == Policy::Ic => Reached {
+            order: wish.order,
+            profile: plan.profile.clone(),
+        },
+        None => reach(dag, wish.order),
+    };
+    let mut curve = Vec::new();
+    let free = sizes.peak(dag, &reached.order);
+    if let Some(most) = sizes.cap {
+        curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
+        reached = reach(dag, sizes.under_cap(dag, &reached.order, most)?.order);
+    }
+    let found = Found {
+        policy: wish.policy,
+        choice: wish.choice,
+        over_time: weighted.map(|w| w.judge(dag, &reached.order)),
+        peak: sizes.peak(dag, &reached.order),
+        plan,
+        reached,
+        free,
+        curve,
+    };
+    Ok((found, proof))
 }
 
 /// What became of the certificate that was asked for.
@@ -232,12 +242,13 @@ fn write_certificate<'a>(
     Ok(Proof { path, is_written })
 }
 
-/// A list of one task a line is for machines, so it has names and no labels; a name that would make two lines of one
-/// cannot be in it.
-fn check_lines(flow: &Flow) -> Result<(), Failure> {
+/// One task a line, for machines, so with names and no labels; a name that would make two lines of one cannot be in it.
+fn print_order(flow: &Flow, order: &[TaskId]) -> Result<(), Failure> {
     let is_odd = |&t: &TaskId| !flow.name(t).chars().all(is_plain);
     match flow.dag().tasks().find(is_odd) {
-        None => Ok(()),
+        None => write_file(Path::new("-"), |out| {
+            (order.iter()).try_for_each(|&t| writeln!(out, "{}", flow.name(t)))
+        }),
         Some(task) => Err(Failure::usage(
             format!(
                 "the name of task '{}' has characters that do not fit on a line",
@@ -257,11 +268,6 @@ fn reach(dag: &Dag, order: Vec<TaskId>) -> Reached {
     Reached { order, profile }
 }
 
-/// The order of one of the usual policies, which knows the durations of the input.
-fn order_of(policy: Policy, flow: &Flow) -> Vec<TaskId> {
-    orders::order_of(policy, flow.dag(), flow.imputed_seconds().as_deref())
-}
-
 /// What each of the other policies reaches.
 fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
     let all = [
@@ -271,8 +277,12 @@ fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
         Policy::Outdegree,
         Policy::Memory,
     ];
+    let seconds = flow.imputed_seconds();
     let of = |p| {
-        let reached = reach(flow.dag(), order_of(p, flow));
+        let reached = reach(
+            flow.dag(),
+            orders::order_of(p, flow.dag(), seconds.as_deref()),
+        );
         Beside {
             name: name(&p),
             area: area(&reached.profile),

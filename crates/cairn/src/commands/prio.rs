@@ -1,12 +1,12 @@
 //! `cairn prio`: priorities written into the user's own file, everything else byte for byte.
 
-use super::auto::{self, Contest};
+use super::auto::{self, Contest, Wish};
 use super::contender::name;
 use super::orders;
 use super::reasons::is_proved;
 use crate::cli::{self, Policy};
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Read};
 use crate::layout;
 use crate::limits::{Limits, is_interrupted};
 use crate::output::{Output, replace_files, write_file};
@@ -65,34 +65,29 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
     }
-    let choice = match contest {
-        Some(contest) => Some(auto::choose(flow, &plan.order, contest, &clock, out)?),
-        None => None,
-    };
-    let policy = choice.as_ref().map_or(flags.policy.given(), |c| c.policy);
-    let order = match (&choice, policy) {
-        (Some(choice), _) => choice.order.clone(),
-        (None, Policy::Ic) => plan.order.clone(),
-        (None, other) => orders::order_of(other, flow.dag(), flow.imputed_seconds().as_deref()),
-    };
+    let wish = auto::wanted(
+        flow,
+        &plan.order,
+        flags.policy.given(),
+        contest.as_ref(),
+        &clock,
+        out,
+    )?;
     let edited = edit(
         &source,
         format,
         flow,
-        &order,
+        &wish.order,
         flags.keep,
         (out, &read.report),
     )?;
-    let files = &edited.pieces;
     plan.checked = foresee(flow, &plan);
-    let judged = Judged::new(&plan, flow, &order, &edited.after);
+    let judged = Judged::new(&plan, flow, &wish.order, &edited.after);
     let written = if flags.in_place {
-        replace(files, flags.backup.as_deref())?
+        replace(&edited.pieces, flags.backup.as_deref())?
     } else {
-        write(files, flags.out.as_deref())?
+        write(&edited.pieces, flags.out.as_deref())?
     };
-    let tasks = flow.dag().len();
-    let words = judged.words(policy, flags.keep);
     if edited.replaced > 0 {
         let which = if edited.replaced == 1 { "it" } else { "them" };
         let tasks = counted(edited.replaced, "task");
@@ -100,36 +95,38 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             "{tasks} had another priority, which was replaced (--keep leaves {which} alone)"
         ));
     }
-    if let Some(choice) = &choice {
+    if let Some(choice) = &wish.choice {
         out.remark(&format!("policy {}", choice.text()));
     }
+    let tasks = counted(flow.dag().len(), "task");
+    let words = judged.words(wish.policy, flags.keep);
     if to_standard_output(flags) {
-        out.remark(&format!(
-            "priorities of {}; {words}",
-            counted(tasks, "task")
-        ));
+        out.remark(&format!("priorities of {tasks}; {words}"));
         return Ok(());
     }
-    let width = layout::width();
     let mut text = String::new();
     for (path, change) in &written {
-        text += &layout::heading(&screen::path(path), change.words(), width);
+        text += &layout::heading(&screen::path(path), change.words(), layout::width());
     }
-    let words = format!("{}; {words}", counted(tasks, "task"));
-    text += &layout::hanging_at("", 2, &words, width);
-    let listed: Vec<Value> = (written.iter())
+    text += &layout::hanging_at("", 2, &format!("{tasks}; {words}"), layout::width());
+    out.done(&json(&read, &wish, &edited, &judged, &written), &text)
+}
+
+/// What was written, for machines.
+fn json(read: &Read, wish: &Wish, edited: &Edited, judged: &Judged, written: &Written) -> Value {
+    let files: Vec<Value> = (written.iter())
         .map(|(path, change)| json!({ "path": path.display().to_string(), "changed": change.is_changed() }))
         .collect();
     let mut value = json!({
-        "files": listed, "tasks": tasks, "verdict": judged.verdict.name(), "policy": name(&policy),
+        "files": files, "tasks": read.flow.dag().len(), "verdict": judged.verdict.name(), "policy": name(&wish.policy),
         "replaced": edited.replaced, "as_planned": judged.is_as_planned(),
         "area": judged.reached, "area_planned": judged.planned, "area_bound": judged.bound,
     });
-    if let Some(choice) = &choice {
+    if let Some(choice) = &wish.choice {
         value["auto"] = choice.json();
     }
     read.done.tell(&mut value);
-    out.done(&value, &text)
+    value
 }
 
 /// The order that an engine makes of the numbers as they are written: it may not be the one that was planned, where

@@ -23,19 +23,25 @@ pub(super) struct Reached {
     pub(super) profile: Vec<u32>,
 }
 
-/// Everything that is printed about a plan.
-pub(super) struct Report<'a> {
-    pub(super) read: &'a Read,
-    pub(super) plan: &'a Plan<'a>,
-    pub(super) reached: &'a Reached,
+/// What was found out.
+pub(super) struct Found<'a> {
+    pub(super) plan: Plan<'a>,
     pub(super) policy: Policy,
-    pub(super) choice: Option<&'a Choice>,
+    /// Why this policy, where it was chosen.
+    pub(super) choice: Option<Choice>,
+    pub(super) reached: Reached,
     pub(super) over_time: Option<OverTime>,
-    pub(super) sizes: &'a Sizes,
     pub(super) peak: u64,
     /// The peak of the same policy's order without a cap.
     pub(super) free: u64,
-    pub(super) curve: &'a [Capped],
+    pub(super) curve: Vec<Capped>,
+}
+
+/// Everything that is printed about a plan.
+pub(super) struct Report<'a> {
+    pub(super) read: &'a Read,
+    pub(super) found: &'a Found<'a>,
+    pub(super) sizes: &'a Sizes,
     /// Other policies; empty when there was no time for them.
     pub(super) baselines: Vec<Beside>,
     /// Whether the input has a name that other commands can read.
@@ -45,16 +51,16 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     /// The verdict on the order printed, which may not be the plan's own.
     fn verdict(&self) -> Verdict {
-        self.plan.judge(&self.reached.profile)
+        self.found.plan.judge(&self.found.reached.profile)
     }
 
     /// Whether the cap changed the order.
     fn is_narrowed(&self) -> bool {
-        self.sizes.cap.is_some_and(|cap| cap < self.free)
+        self.sizes.cap.is_some_and(|cap| cap < self.found.free)
     }
 
     fn ratio(&self, reached: u64) -> f64 {
-        let most = area(&self.plan.bound);
+        let most = area(&self.found.plan.bound);
         if most == 0 {
             1.0
         } else {
@@ -64,10 +70,11 @@ impl Report<'_> {
 
     fn largest_gap(&self) -> (usize, u32) {
         let gaps = self
+            .found
             .plan
             .bound
             .iter()
-            .zip(&self.reached.profile)
+            .zip(&self.found.reached.profile)
             .map(|(b, p)| b - p);
         let largest = gaps
             .enumerate()
@@ -76,9 +83,9 @@ impl Report<'_> {
     }
 
     pub(super) fn json(&self, arrays: bool) -> Value {
-        let (flow, plan) = (&self.read.flow, self.plan);
+        let (flow, plan) = (&self.read.flow, &self.found.plan);
         let dag = flow.dag();
-        let reached = area(&self.reached.profile);
+        let reached = area(&self.found.reached.profile);
         let (step, gap) = self.largest_gap();
         let baselines: Map<String, Value> = (self.baselines.iter())
             .map(|b| {
@@ -96,34 +103,40 @@ impl Report<'_> {
             "verdict": self.verdict().name(), "proof": proof_json(plan, flow),
             "bound_checked": { "proved": steps_proved(plan), "steps": plan.bound.len() },
             "largest_gap": { "step": step, "gap": gap },
-            "memory": { "peak": self.peak, "unit": self.sizes.unit },
+            "memory": { "peak": self.found.peak, "unit": self.sizes.unit },
             "composite": plan.survey().blocks().is_composite(), "blocks": plan.survey().blocks().len(),
             "skeleton_removed": plan.survey().removed(),
-            "baselines": baselines, "policy": name(&self.policy),
+            "baselines": baselines, "policy": name(&self.found.policy),
         });
         self.read.done.tell(&mut value);
         value["memory"]["executed_needed"] = json!(self.read.done.needed());
-        if let Some(choice) = self.choice {
+        if let Some(choice) = &self.found.choice {
             value["auto"] = choice.json();
         }
-        if let Some(over_time) = &self.over_time {
+        if let Some(over_time) = &self.found.over_time {
             value["durations"] = over_time.json(arrays);
         }
         if let Some(most) = self.sizes.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
             value["memory"]["unknown_sizes"] = json!(self.sizes.unknown.len());
-            value["memory"]["trade_off"] = self.curve.iter().map(point).collect();
+            value["memory"]["trade_off"] = self.found.curve.iter().map(point).collect();
         }
         if arrays {
-            let tasks = self.reached.order.len();
-            let order: Vec<&str> = self.reached.order.iter().map(|&t| flow.name(t)).collect();
+            let tasks = self.found.reached.order.len();
+            let order: Vec<&str> = self
+                .found
+                .reached
+                .order
+                .iter()
+                .map(|&t| flow.name(t))
+                .collect();
             let priority: Map<String, Value> = (order.iter().enumerate())
                 .map(|(i, name)| ((*name).to_owned(), json!(tasks - i)))
                 .collect();
             value["order"] = json!(order);
             value["priority"] = Value::Object(priority);
-            value["profile"] = json!(self.reached.profile);
+            value["profile"] = json!(self.found.reached.profile);
             value["bound"] = json!(plan.bound);
         }
         value
@@ -131,14 +144,18 @@ impl Report<'_> {
 
     /// The verdict in plain words, with the reason where it is one of the flags.
     fn plain(&self) -> String {
-        let share = self.ratio(area(&self.reached.profile));
-        let words = worth::verdict(self.verdict(), &how(self.verdict(), self.plan), share);
+        let share = self.ratio(area(&self.found.reached.profile));
+        let words = worth::verdict(
+            self.verdict(),
+            &how(self.verdict(), &self.found.plan),
+            share,
+        );
         match self.verdict() {
             Verdict::Suboptimal if self.is_narrowed() => format!(
                 "as good as found under the cap: it has {} of the ready tasks of an order without --memory-cap",
                 worth::percent(share)
             ),
-            Verdict::Suboptimal if self.over_time.is_some() => {
+            Verdict::Suboptimal if self.found.over_time.is_some() => {
                 format!("counting steps, {words} (leave out --durations)")
             }
             Verdict::Suboptimal => format!("{words} (--policy ic)"),
@@ -147,7 +164,7 @@ impl Report<'_> {
     }
 
     pub(super) fn text(&self, out: &Output) -> String {
-        let (flow, plan) = (&self.read.flow, self.plan);
+        let (flow, plan) = (&self.read.flow, &self.found.plan);
         let dag = flow.dag();
         let width = layout::width();
         let line = |name: &str, words: &str| layout::hanging(&format!("  {name:10}"), words, width);
@@ -160,21 +177,21 @@ impl Report<'_> {
         let mut text = layout::heading(&self.read.name, &counts.join(", "), width);
         text += &self.read.done.row();
         text += &line("quality", &self.plain());
-        if let Some(over_time) = &self.over_time {
+        if let Some(over_time) = &self.found.over_time {
             text += &line("seconds", &over_time.text());
         }
         text += &line(
             "memory",
             &format!(
                 "{} at the most{}",
-                self.sizes.words(self.peak.into()),
+                self.sizes.words(self.found.peak.into()),
                 match self.read.done.needed() {
                     0 => String::new(),
                     needed => format!(", besides those of {}", counted(needed, "executed task")),
                 }
             ),
         );
-        if let Some(choice) = self.choice {
+        if let Some(choice) = &self.found.choice {
             text += &line("policy", &choice.text());
         }
         if out.verbose {
@@ -184,7 +201,7 @@ impl Report<'_> {
         }
         text += &format!("\n{}\n", self.table(out, width));
         const SHOWN: usize = 12;
-        let first: Vec<String> = (self.reached.order.iter().take(SHOWN))
+        let first: Vec<String> = (self.found.reached.order.iter().take(SHOWN))
             .map(|&task| layout::whole(&layout::short(&flow.shown(task), width - 13)))
             .collect();
         let more = match dag.len() > SHOWN {
@@ -201,7 +218,7 @@ impl Report<'_> {
 
     /// The area of the order and its largest distance from the bound.
     fn area_words(&self) -> String {
-        let reached = area(&self.reached.profile);
+        let reached = area(&self.found.reached.profile);
         let (step, gap) = self.largest_gap();
         let gap = match gap {
             0 => "the bound is met at every step".to_owned(),
@@ -209,12 +226,12 @@ impl Report<'_> {
         };
         let mut words = format!(
             "{reached} of at most {} ({:.2} %), {gap}",
-            area(&self.plan.bound),
+            area(&self.found.plan.bound),
             100.0 * self.ratio(reached)
         );
-        let searched = self.plan.checked.steps.len() - steps_proved(self.plan);
+        let searched = self.found.plan.checked.steps.len() - steps_proved(&self.found.plan);
         if searched > 0 && self.verdict() != Verdict::Optimal {
-            let steps = self.plan.bound.len();
+            let steps = self.found.plan.bound.len();
             words += &format!(
                 "; at {searched} of {steps} steps the bound rests on a search that `verify` does not repeat"
             );
@@ -226,22 +243,22 @@ impl Report<'_> {
     fn table(&self, out: &Output, width: usize) -> String {
         let dag = self.read.flow.dag();
         let mut rows = vec![Beside {
-            name: match self.policy {
+            name: match self.found.policy {
                 Policy::Ic => "this order".to_owned(),
                 other => format!("this order ({})", name(&other)),
             },
-            area: area(&self.reached.profile),
-            peak: self.peak,
+            area: area(&self.found.reached.profile),
+            peak: self.found.peak,
         }];
-        if self.reached.order != self.plan.order {
+        if self.found.reached.order != self.found.plan.order {
             rows.push(Beside {
                 name: "ic".to_owned(),
-                area: area(&self.plan.profile),
-                peak: self.sizes.peak(dag, &self.plan.order),
+                area: area(&self.found.plan.profile),
+                peak: self.sizes.peak(dag, &self.found.plan.order),
             });
         }
         let shown = if out.verbose { usize::MAX } else { 2 };
-        let own = name(&self.policy);
+        let own = name(&self.found.policy);
         let others = self.baselines.iter().take(shown);
         let others = others.filter(|b| b.name != own).map(|b| Beside {
             name: b.name.clone(),
@@ -250,7 +267,7 @@ impl Report<'_> {
         rows.extend(others);
         let mut text = worth::table(
             &rows,
-            (dag.len(), area(&self.plan.bound)),
+            (dag.len(), area(&self.found.plan.bound)),
             self.sizes,
             width,
         );
@@ -268,9 +285,9 @@ impl Report<'_> {
         };
         let mut next = Vec::new();
         let mut add = |command: String, about: &str| next.push((command, about.to_owned()));
-        let is_free = self.sizes.cap.is_none() && self.over_time.is_none();
+        let is_free = self.sizes.cap.is_none() && self.found.over_time.is_none();
         if is_free && self.read.format.holds_priorities() {
-            let policy = match self.policy {
+            let policy = match self.found.policy {
                 Policy::Ic => String::new(),
                 other => format!(" --policy {}", name(&other)),
             };
