@@ -24,20 +24,29 @@ pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
 /// A world as the flags give it, checked.
 pub(crate) struct Settings {
     flags: cli::World,
-    name: WorldName,
-    /// The record that a trace plays, with the name of its file.
-    trace: Option<(String, Trace)>,
+    kind: Kind,
+}
+
+/// Where workers come from.
+enum Kind {
+    Batches,
+    Pool,
+    Throttled,
+    /// A record, with the name of its file.
+    Trace(String, Trace),
 }
 
 impl Settings {
     pub(crate) fn new(flags: cli::World) -> Result<Settings, Failure> {
         let name = flags.world.unwrap_or(WorldName::Batches);
         refuse_strangers(&flags, name)?;
-        let trace = match name {
-            WorldName::Trace => Some(recorded(&flags)?),
-            _ => None,
+        let kind = match name {
+            WorldName::Batches => Kind::Batches,
+            WorldName::Pool => Kind::Pool,
+            WorldName::Throttled => Kind::Throttled,
+            WorldName::Trace => recorded(&flags)?,
         };
-        let settings = Settings { flags, name, trace };
+        let settings = Settings { flags, kind };
         // Whatever is wrong with the numbers shows when the world is made, whatever tasks take in it.
         settings.world(1.0)?;
         check_durations(settings.flags.durations)?;
@@ -46,11 +55,11 @@ impl Settings {
 
     /// The world for tasks that take so long on the mean.
     fn world(&self, mean: f64) -> Result<Named, Failure> {
-        match (self.name, &self.trace) {
-            (WorldName::Batches, _) => batches(&self.flags, mean),
-            (WorldName::Throttled, _) => throttled(&self.flags),
-            (WorldName::Trace, Some((file, record))) => trace(&self.flags, file, record, mean),
-            (WorldName::Pool | WorldName::Trace, _) => pool(&self.flags, mean),
+        match &self.kind {
+            Kind::Batches => batches(&self.flags, mean),
+            Kind::Throttled => throttled(&self.flags),
+            Kind::Pool => pool(&self.flags, mean),
+            Kind::Trace(file, record) => trace(&self.flags, file, record, mean),
         }
     }
 
@@ -384,8 +393,8 @@ fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
     Ok((World::pool(settings).map_err(refused)?, words))
 }
 
-/// The record of a trace and the name of its file.
-fn recorded(flags: &cli::World) -> Result<(String, Trace), Failure> {
+/// Workers as a file has them.
+fn recorded(flags: &cli::World) -> Result<Kind, Failure> {
     let Some(path) = &flags.trace else {
         return Err(Failure::usage(
             "--world trace needs a trace",
@@ -405,7 +414,7 @@ fn recorded(flags: &cli::World) -> Result<(String, Trace), Failure> {
             "rows are worker,start,end with times in seconds",
         )
     })?;
-    Ok((shown, trace))
+    Ok(Kind::Trace(shown, trace))
 }
 
 fn trace(flags: &cli::World, file: &str, trace: &Trace, mean: f64) -> Result<Named, Failure> {
