@@ -22,6 +22,16 @@ pub(super) struct MacroStates {
     pub(super) beam: Option<usize>,
 }
 
+impl MacroStates {
+    /// Whether a beam of this width comes through the component with so many steps, without being narrowed at once.
+    pub(super) fn fits(&self, component: &Component, steps: u64) -> bool {
+        let nodes = component.nodes() as u64;
+        let states = (nodes / 4).saturating_mul(self.beam.map_or(u64::MAX, |width| width as u64));
+        let scan = component.rewards() as u64 * (1 + nodes / 256);
+        states.saturating_mul(scan) <= steps
+    }
+}
+
 impl Method for MacroStates {
     fn name(&self) -> &'static str {
         match self.beam {
@@ -84,6 +94,12 @@ impl Method for ChainSearch {
 
 /// A beam that costs no more than this at the least is carried to its end, whatever it costs: some 10⁷ steps.
 const SMALL: u64 = 500_000;
+
+/// How many nodes a beam looks ahead: with all closures it costs twice as much and finds no better orders.
+const FAR: usize = 64;
+
+/// The cost of a new state beside that of its words: hashing, a place in the table, cold memory.
+const INSERT: u64 = 24;
 
 /// A component prepared for walking: closures and needs as bit sets of `words` words.
 pub(super) struct Space<'a> {
@@ -244,9 +260,14 @@ impl<'a> Space<'a> {
         })
     }
 
-    /// What growing so many states costs.
+    /// What growing so many states costs, at the least.
     pub(super) fn growing(&self, states: usize) -> u64 {
         states as u64 * self.component.rewards() as u64 * self.scan()
+    }
+
+    /// The cost of finding out what a state opens: a look at all needs, one after the other.
+    fn opening(&self) -> u64 {
+        1 + self.by_node.len() as u64 / 8
     }
 
     /// The cost of comparing two sets of nodes.
@@ -326,8 +347,8 @@ impl<'a> Space<'a> {
             for &state in &here {
                 let cost = self.grow(
                     &mut states,
-                    state,
-                    size,
+                    (state, size),
+                    beam.map_or(0, |_| FAR),
                     threshold,
                     &mut by_size,
                     &mut scratch,
@@ -349,21 +370,38 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Adds every closure to `state`. Returns the work done.
+    /// Adds to `state` every closure of at most `far` nodes more, and those without another in between. Returns the
+    /// work done.
+    ///
+    /// Whoever adds the closure of a reward with a node behind a closed gate adds the gate's closure as well: adding
+    /// that one first leads to the same state, and gains no less on the way. So a walk through all states needs no
+    /// far ones. A beam looks further ahead, as what lies between may not be kept.
     fn grow(
         &self,
         states: &mut States,
-        state: u32,
-        size: usize,
+        (state, size): (u32, usize),
+        far: usize,
         threshold: Option<&[u32]>,
         by_size: &mut [Vec<u32>],
         scratch: &mut Scratch,
     ) -> u64 {
-        let words = self.words;
-        let gain = states.gain[state as usize];
+        let (component, words) = (self.component, self.words);
+        let (gain, area) = (states.gain[state as usize], states.area[state as usize]);
         scratch.from.copy_from_slice(states.get(state));
-        let mut cost = 1;
-        for r in 0..self.component.rewards() {
+        for r in 0..component.rewards() as u32 {
+            let needs = component.needs(r).iter();
+            let missing = needs.filter(|&&v| !contains(&scratch.from, v)).count();
+            scratch.missing[r as usize] = missing as u32;
+        }
+        let mut cost = self.opening();
+        for r in 0..component.rewards() {
+            let is_closed = |gate: u32| gate != NONE && scratch.missing[gate as usize] > 0;
+            let gates = || (component.needs(r as u32).iter()).map(|&v| component.gate(v));
+            let is_near = || !gates().any(is_closed);
+            // Only near ones are wanted: no need to find out how large the closure is.
+            if scratch.missing[r] == 0 || far == 0 && !is_near() {
+                continue;
+            }
             let closure = &self.closure[r * words..(r + 1) * words];
             let mut added = 0;
             for w in 0..words {
@@ -371,7 +409,8 @@ impl<'a> Space<'a> {
                 added += (closure[w] & !scratch.from[w]).count_ones() as usize;
             }
             cost += self.scan();
-            if added == 0 || threshold.is_some_and(|t| t[size + added - 1] > gain) {
+            let falls_short = threshold.is_some_and(|t| t[size + added - 1] > gain);
+            if falls_short || added > far && !is_near() {
                 continue;
             }
             let (new_gain, touched) = self.gain_of(gain, scratch);
@@ -379,10 +418,8 @@ impl<'a> Space<'a> {
             if threshold.is_some_and(|t| t[size + added] > new_gain) {
                 continue;
             }
-            let area = states.area[state as usize]
-                + u64::from(gain) * (added as u64 - 1)
-                + u64::from(new_gain);
-            cost += 8 + self.scan();
+            let area = area + u64::from(gain) * (added as u64 - 1) + u64::from(new_gain);
+            cost += INSERT + self.scan();
             let (target, is_new) = states.insert(&scratch.to);
             if is_new {
                 states.gain[target as usize] = new_gain;
@@ -398,25 +435,23 @@ impl<'a> Space<'a> {
 
     /// What `scratch.to` gains, given what `scratch.from` does, and how much work it was to find out.
     fn gain_of(&self, gain: u32, scratch: &mut Scratch) -> (u32, u64) {
-        let words = self.words;
         scratch.tick += 1;
         let mut total = gain;
         let mut touched = 0;
-        for w in 0..words {
+        for w in 0..self.words {
             let mut new = scratch.to[w] & !scratch.from[w];
             while new != 0 {
                 let v = w * 64 + new.trailing_zeros() as usize;
                 new &= new - 1;
-                for &q in self.rewards_of(v) {
-                    if std::mem::replace(&mut scratch.seen[q as usize], scratch.tick)
-                        == scratch.tick
-                    {
-                        continue;
+                let rewards = self.rewards_of(v);
+                touched += rewards.len() as u64;
+                for &q in rewards {
+                    let (tick, met) = &mut scratch.met[q as usize];
+                    if *tick != scratch.tick {
+                        (*tick, *met) = (scratch.tick, 0);
                     }
-                    let needs = self.component.needs(q);
-                    touched += 1 + needs.len() as u64;
-                    let executed = |&v: &u32| scratch.to[v as usize / 64] >> (v % 64) & 1 == 1;
-                    if needs.iter().all(executed) {
+                    *met += 1;
+                    if *met == scratch.missing[q as usize] {
                         total += self.component.weight(q);
                     }
                 }
@@ -460,8 +495,7 @@ impl<'a> Space<'a> {
         (0..self.component.rewards())
             .map(|r| {
                 let needs = self.component.needs(r as u32);
-                let executed = |&&v: &&u32| state[v as usize / 64] >> (v % 64) & 1 == 1;
-                let done = needs.iter().filter(executed).count() as u64;
+                let done = needs.iter().filter(|&&v| contains(state, v)).count() as u64;
                 let part = done * 1000 / (needs.len() as u64).max(1);
                 part * part * u64::from(self.component.weight(r as u32))
             })
@@ -515,11 +549,18 @@ impl<'a> Space<'a> {
     }
 }
 
+fn contains(set: &[u64], v: u32) -> bool {
+    set[v as usize / 64] >> (v % 64) & 1 == 1
+}
+
 /// Buffers for growing states.
 struct Scratch {
     from: Vec<u64>,
     to: Vec<u64>,
-    seen: Vec<u32>,
+    /// By reward: how many of its needs the state lacks.
+    missing: Vec<u32>,
+    /// By reward: how many of its needs are added now, if its number is the present `tick`.
+    met: Vec<(u32, u32)>,
     tick: u32,
 }
 
@@ -528,7 +569,8 @@ impl Scratch {
         Scratch {
             from: vec![0; space.words],
             to: vec![0; space.words],
-            seen: vec![0; space.component.rewards()],
+            missing: vec![0; space.component.rewards()],
+            met: vec![(0, 0); space.component.rewards()],
             tick: 0,
         }
     }

@@ -107,7 +107,7 @@ pub(super) fn solve(
         (&ChainSearch, share(8), known.is_exact()),
         (&all, share(15), effort.enumerate),
         (&BlockBound, share(4), true),
-        (&wide, share(15), true),
+        (&wide, share(15), wide.fits(component, share(15))),
         (&ChainSearch, share(23), true),
     ];
     for (method, steps, wanted) in answers {
