@@ -1,6 +1,7 @@
 //! The frozen dag: who comes before whom, in compressed sparse rows. Knows no names, files or schedules.
 
 use crate::{TaskId, cycle};
+use cairn_kernel::Rows;
 
 /// A directed acyclic graph that can no longer change.
 ///
@@ -15,10 +16,8 @@ use crate::{TaskId, cycle};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dag {
-    child_start: Vec<u32>,
-    child: Vec<TaskId>,
-    parent_start: Vec<u32>,
-    parent: Vec<TaskId>,
+    children: Rows<TaskId>,
+    parents: Rows<TaskId>,
     topological: Vec<TaskId>,
 }
 
@@ -82,19 +81,13 @@ impl Dag {
                 return Err((DagError::SelfLoop(TaskId(parent)), arcs));
             }
         }
-        let (mut parent_start, mut parent) = rows(tasks, arcs.len(), || {
-            arcs.iter().map(|&(p, c)| (TaskId(c), TaskId(p)))
-        });
-        sort_and_merge(&mut parent_start, &mut parent);
+        let mut parents = Rows::by_row(tasks, arcs.iter().map(|&(p, c)| (c, TaskId(p))));
+        parents.sort_and_merge();
         // Taken child by child, the children of each parent come sorted.
-        let (child_start, child) = rows(tasks, parent.len(), || {
-            row_arcs(&parent_start, &parent).map(|(c, p)| (p, c))
-        });
+        let children = Rows::by_row(tasks, row_arcs(&parents).map(|(c, p)| (p.0, c)));
         let mut dag = Dag {
-            child_start,
-            child,
-            parent_start,
-            parent,
+            children,
+            parents,
             topological: Vec::new(),
         };
         dag.topological = dag.sort_topologically();
@@ -112,7 +105,7 @@ impl Dag {
     /// Number of tasks.
     #[inline]
     pub fn len(&self) -> usize {
-        self.child_start.len() - 1
+        self.children.len()
     }
 
     /// Whether there is no task.
@@ -123,7 +116,7 @@ impl Dag {
     /// Number of distinct arcs.
     #[inline]
     pub fn arc_count(&self) -> usize {
-        self.child.len()
+        self.children.items().len()
     }
 
     /// All tasks, in id order.
@@ -134,18 +127,18 @@ impl Dag {
     /// The tasks that wait for `task`, sorted by id.
     #[inline]
     pub fn children(&self, task: TaskId) -> &[TaskId] {
-        row(&self.child_start, &self.child, task)
+        self.children.row(task.index())
     }
 
     /// The tasks that `task` waits for, sorted by id.
     #[inline]
     pub fn parents(&self, task: TaskId) -> &[TaskId] {
-        row(&self.parent_start, &self.parent, task)
+        self.parents.row(task.index())
     }
 
     /// All arcs (parent, child), sorted.
     pub fn arcs(&self) -> impl Iterator<Item = (TaskId, TaskId)> + '_ {
-        row_arcs(&self.child_start, &self.child)
+        row_arcs(&self.children)
     }
 
     /// Whether `child` waits for `parent` directly. O(log degree).
@@ -183,18 +176,12 @@ impl Dag {
 
     /// Bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        4 * (self.child_start.capacity()
-            + self.child.capacity()
-            + self.parent_start.capacity()
-            + self.parent.capacity()
-            + self.topological.capacity())
+        self.children.heap_bytes() + self.parents.heap_bytes() + 4 * self.topological.capacity()
     }
 
     /// Kahn's algorithm; shorter than the dag when there is a cycle.
     fn sort_topologically(&self) -> Vec<TaskId> {
-        let mut waiting: Vec<u32> = (self.parent_start.windows(2))
-            .map(|w| w[1] - w[0])
-            .collect();
+        let mut waiting: Vec<u32> = self.parents.lengths().collect();
         let mut order = vec![TaskId(0); self.len() + 1];
         let mut released = Vec::new();
         let mut found = 0;
@@ -208,9 +195,10 @@ impl Dag {
             // row, and each counter, is far from the last.
             let block = &order[next..found.min(next + 64)];
             next += block.len();
-            let start = |task: &TaskId| self.child_start[task.index()] as usize;
+            let start = |task: &TaskId| self.children.range(task.index()).start;
             touch(block, |task| start(task) as u32);
-            touch(block, |task| self.child.get(start(task)).map_or(0, |c| c.0));
+            let items = self.children.items();
+            touch(block, |task| items.get(start(task)).map_or(0, |c| c.0));
             released.clear();
             for &task in block {
                 released.extend_from_slice(self.children(task));
@@ -233,66 +221,8 @@ pub(crate) fn touch<T>(items: &[T], read: impl Fn(&T) -> u32) {
     std::hint::black_box(items.iter().fold(0, |sum, item| sum ^ read(item)));
 }
 
-#[inline]
-fn row<'a>(start: &[u32], items: &'a [TaskId], task: TaskId) -> &'a [TaskId] {
-    let i = task.index();
-    &items[start[i] as usize..start[i + 1] as usize]
-}
-
-fn row_arcs<'a>(
-    start: &'a [u32],
-    items: &'a [TaskId],
-) -> impl Iterator<Item = (TaskId, TaskId)> + 'a {
-    start.windows(2).enumerate().flat_map(move |(i, w)| {
-        items[w[0] as usize..w[1] as usize]
-            .iter()
-            .map(move |&item| (TaskId(i as u32), item))
-    })
-}
-
-/// Groups (row, item) pairs by row with a stable counting sort.
-fn rows<I>(tasks: usize, count: usize, pairs: impl Fn() -> I) -> (Vec<u32>, Vec<TaskId>)
-where
-    I: Iterator<Item = (TaskId, TaskId)>,
-{
-    let mut start = vec![0u32; tasks + 1];
-    for (r, _) in pairs() {
-        start[r.index() + 1] += 1;
-    }
-    for i in 0..tasks {
-        start[i + 1] += start[i];
-    }
-    let mut items = vec![TaskId(0); count];
-    // `start[r]` walks to the end of row r, which is the start of row r + 1; shifting restores it.
-    for (r, item) in pairs() {
-        let slot = &mut start[r.index()];
-        items[*slot as usize] = item;
-        *slot += 1;
-    }
-    start.copy_within(0..tasks, 1);
-    start[0] = 0;
-    (start, items)
-}
-
-/// Sorts each row and drops repeated items from it, in place.
-fn sort_and_merge(start: &mut [u32], items: &mut Vec<TaskId>) {
-    let mut kept = 0;
-    let mut begin = 0;
-    for i in 1..start.len() {
-        let end = start[i] as usize;
-        items[begin..end].sort_unstable();
-        let row_begin = kept;
-        for j in begin..end {
-            if kept == row_begin || items[kept - 1] != items[j] {
-                items[kept] = items[j];
-                kept += 1;
-            }
-        }
-        begin = end;
-        start[i] = kept as u32;
-    }
-    items.truncate(kept);
-    items.shrink_to_fit();
+fn row_arcs(rows: &Rows<TaskId>) -> impl Iterator<Item = (TaskId, TaskId)> + Clone + '_ {
+    (rows.iter().zip(0..)).flat_map(|(row, i)| row.iter().map(move |&item| (TaskId(i), item)))
 }
 
 #[cfg(test)]

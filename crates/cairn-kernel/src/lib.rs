@@ -1,5 +1,20 @@
-//! The tools that theory and planner share: counted work that can be stopped. Knows no dag.
+//! The tools that theory and planner share. Knows no dag, no task and no schedule.
+//!
+//! [`Work`] counts what an answer costs and can be stopped; [`Rows`] and [`DisjointSets`] hold graphs; [`convolve`] adds
+//! profiles up and [`corners`] finds their envelope; a [`Puzzle`] asks for the best so many tasks, and where it is a tree
+//! [`tree_program`] answers.
 
+mod convolution;
+mod disjoint_sets;
+mod envelope;
+mod puzzle;
+mod rows;
+pub mod tree_program;
 mod work;
 
+pub use convolution::{NEVER, Value, convolve, convolve_into, convolve_within, signed};
+pub use disjoint_sets::DisjointSets;
+pub use envelope::corners;
+pub use puzzle::{Puzzle, SCALE, part};
+pub use rows::Rows;
 pub use work::{Stopped, Work};

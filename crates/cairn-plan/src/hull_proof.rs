@@ -3,7 +3,7 @@
 use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, NONE, Scratch, Tuning, link_flow};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Rows, Work};
 use rayon::prelude::*;
 
 /// A proof that no ideal lies above the hull.
@@ -135,11 +135,10 @@ struct Links {
     place: Vec<u32>,
     /// By node: the task whose out copy it is, or, if it is none, whose in copy.
     task: Vec<TaskId>,
-    /// By node: where its needs start.
-    needs_start: Vec<u32>,
-    /// Nodes by piece, and where each piece starts.
-    nodes: Vec<u32>,
-    start: Vec<u32>,
+    /// By node: what it needs.
+    needs: Rows,
+    /// Nodes by piece.
+    nodes: Rows,
 }
 
 impl Links {
@@ -158,37 +157,31 @@ impl Links {
                 task[copy as usize] = t;
             }
         }
-        let start = starts(hull.pieces(), piece_of.iter().copied());
-        let mut next = start.clone();
-        let mut nodes = vec![0; graph.len()];
+        let nodes = Rows::by_row(hull.pieces(), piece_of.iter().copied().zip(0..));
         let mut place = vec![0; graph.len()];
-        for (node, &piece) in piece_of.iter().enumerate() {
-            let at = &mut next[piece as usize];
-            nodes[*at as usize] = node as u32;
-            place[node] = *at - start[piece as usize];
-            *at += 1;
+        for members in nodes.iter() {
+            for (&node, i) in members.iter().zip(0..) {
+                place[node as usize] = i;
+            }
         }
         Links {
-            needs_start: starts(graph.len(), graph.needs.iter().map(|&(from, _)| from)),
+            needs: Rows::by_row(graph.len(), graph.needs.iter().copied()),
             piece_of,
             place,
             task,
             nodes,
-            start,
         }
     }
 
     fn members(&self, piece: usize) -> &[u32] {
-        &self.nodes[self.start[piece] as usize..self.start[piece + 1] as usize]
+        self.nodes.row(piece)
     }
 
     /// The needs of a node inside its own piece.
-    fn needs<'a>(&'a self, graph: &'a ClosureGraph, node: u32) -> impl Iterator<Item = u32> + 'a {
-        let from = node as usize;
-        let range = self.needs_start[from] as usize..self.needs_start[from + 1] as usize;
-        (graph.needs[range].iter())
-            .map(|&(_, to)| to)
-            .filter(move |&to| self.piece_of[to as usize] == self.piece_of[from])
+    fn needs(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let piece = self.piece_of[node as usize];
+        let needs = self.needs.row(node as usize).iter().copied();
+        needs.filter(move |&to| self.piece_of[to as usize] == piece)
     }
 
     fn graph(&self, graph: &ClosureGraph, members: &[u32]) -> LinkGraph {
@@ -197,7 +190,7 @@ impl Links {
             link.reward.push(graph.reward[node as usize]);
             link.cost.push(graph.cost[node as usize]);
             let from = self.place[node as usize];
-            let needs = self.needs(graph, node);
+            let needs = self.needs(node);
             (link.needs).extend(needs.map(|to| (from, self.place[to as usize])));
         }
         link
@@ -223,7 +216,7 @@ impl Links {
         for (i, &node) in members.iter().enumerate() {
             let task = self.task[node as usize];
             let is_out = graph.out_copy[task.index()] == node;
-            for to in self.needs(graph, node) {
+            for to in self.needs(node) {
                 let amount = amounts.next().unwrap_or(0);
                 if is_out {
                     from_self[i] = amount;
@@ -281,18 +274,6 @@ impl PieceProof {
             self.to_self.push(SelfFlow { task, amount });
         }
     }
-}
-
-/// Where each of `count` groups starts when items are sorted by group.
-fn starts(count: usize, groups: impl Iterator<Item = u32>) -> Vec<u32> {
-    let mut start = vec![0; count + 1];
-    for group in groups {
-        start[group as usize + 1] += 1;
-    }
-    for group in 0..count {
-        start[group + 1] += start[group];
-    }
-    start
 }
 
 #[cfg(test)]

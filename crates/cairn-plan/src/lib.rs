@@ -8,6 +8,7 @@
 //! [`foresee`] tells what that checker will prove.
 
 pub mod batch;
+mod budgets;
 pub mod cap;
 mod certificate;
 mod closure;

@@ -4,7 +4,7 @@
 use crate::decide::{self, Chain, NONE, Refusal};
 use crate::hull::{Hull, hull};
 use crate::order::{chain_order, places};
-use crate::{Verdict, Weights, policy};
+use crate::{Verdict, Weights, budgets, policy};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use cairn_theory::linearize::{Failure, Linearization, Obstacle, Proof, Theorem, linearize};
@@ -104,12 +104,7 @@ impl Default for Limits {
     /// Little for the theory of blocks: where it does not apply easily, the hull answers.
     fn default() -> Limits {
         Limits {
-            theory: survey::Limits {
-                block_states: 20_000,
-                all_states: 400_000,
-                give_up_early: true,
-                ..survey::Limits::default()
-            },
+            theory: budgets::theory::usual(),
             decide: decide::Limits::default(),
         }
     }
@@ -127,11 +122,7 @@ impl Limits {
     /// For an order and a bound at once: no search, no second look. The verdict is "open" more often.
     pub fn quick() -> Limits {
         Limits {
-            theory: survey::Limits {
-                block_states: 1_000,
-                all_states: 20_000,
-                ..Limits::default().theory
-            },
+            theory: budgets::theory::quick(),
             decide: decide::Limits::quick(),
         }
     }
@@ -200,7 +191,7 @@ fn plan_by_hull<'a>(
         Some(hull) => chain_of(skeleton, hull, longest),
         None => chain_at_once(skeleton, longest),
     };
-    let decision = decide::decide(skeleton, &chain, &limits.decide, stop);
+    let decision = decide::decide(skeleton, &chain, &limits.decide, &mut Work::until(stop));
     let search = hull.as_ref().map(|hull| Search {
         vertices: chain.is_edge.len().saturating_sub(1),
         is_hull_complete: hull.is_complete(),

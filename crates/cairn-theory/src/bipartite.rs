@@ -1,15 +1,15 @@
 //! Bipartite dags with their own dense numbering: what a block looks like when cut out. Knows no larger dag.
 
+use cairn_kernel::Rows;
+
 /// A bipartite dag: arcs go from sources `0..sources` to sinks `0..sinks`, both numbered from 0.
 ///
 /// Rows are sorted and free of duplicates. A source without children or a sink without parents may occur; a
 /// *block* is connected and has neither.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bipartite {
-    child_start: Vec<u32>,
-    child: Vec<u32>,
-    parent_start: Vec<u32>,
-    parent: Vec<u32>,
+    children: Rows,
+    parents: Rows,
 }
 
 impl Bipartite {
@@ -28,10 +28,8 @@ impl Bipartite {
     /// No source, no sink.
     pub fn empty() -> Bipartite {
         Bipartite {
-            child_start: vec![0],
-            child: Vec::new(),
-            parent_start: vec![0],
-            parent: Vec::new(),
+            children: Rows::default(),
+            parents: Rows::default(),
         }
     }
 
@@ -43,45 +41,37 @@ impl Bipartite {
         sinks: usize,
         arcs: impl Iterator<Item = (u32, u32)> + Clone,
     ) {
-        fill_rows(
-            &mut self.child_start,
-            &mut self.child,
-            sources,
-            arcs.clone(),
-        );
-        let reversed = arcs.map(|(u, v)| (v, u));
-        fill_rows(&mut self.parent_start, &mut self.parent, sinks, reversed);
+        self.children.refill(sources, arcs.clone());
+        self.parents.refill(sinks, arcs.map(|(u, v)| (v, u)));
     }
 
     /// Number of sources.
     #[inline]
     pub fn sources(&self) -> usize {
-        self.child_start.len() - 1
+        self.children.len()
     }
 
     /// Number of sinks.
     #[inline]
     pub fn sinks(&self) -> usize {
-        self.parent_start.len() - 1
+        self.parents.len()
     }
 
     /// Number of arcs.
     pub fn arc_count(&self) -> usize {
-        self.child.len()
+        self.children.items().len()
     }
 
     /// The sinks that need source `u`, sorted.
     #[inline]
     pub fn children(&self, u: u32) -> &[u32] {
-        let u = u as usize;
-        &self.child[self.child_start[u] as usize..self.child_start[u + 1] as usize]
+        self.children.row(u as usize)
     }
 
     /// The sources that sink `v` needs, sorted.
     #[inline]
     pub fn parents(&self, v: u32) -> &[u32] {
-        let v = v as usize;
-        &self.parent[self.parent_start[v] as usize..self.parent_start[v + 1] as usize]
+        self.parents.row(v as usize)
     }
 
     /// All arcs (source, sink), sorted.
@@ -92,10 +82,8 @@ impl Bipartite {
     /// Every arc reversed: sinks become sources. \[CMR07\], §5.
     pub fn dual(&self) -> Bipartite {
         Bipartite {
-            child_start: self.parent_start.clone(),
-            child: self.parent.clone(),
-            parent_start: self.child_start.clone(),
-            parent: self.child.clone(),
+            children: self.parents.clone(),
+            parents: self.children.clone(),
         }
     }
 
@@ -110,9 +98,7 @@ impl Bipartite {
             self.sources(),
             "an order names every source once"
         );
-        let mut waiting: Vec<u32> = (self.parent_start.windows(2))
-            .map(|w| w[1] - w[0])
-            .collect();
+        let mut waiting: Vec<u32> = self.parents.lengths().collect();
         let mut executed = vec![false; self.sources()];
         let mut eligible = waiting.iter().filter(|&&w| w == 0).count() as u32;
         let mut out = Vec::with_capacity(order.len() + 1);
@@ -130,33 +116,6 @@ impl Bipartite {
         }
         out
     }
-}
-
-/// Groups (row, item) pairs by row with a stable counting sort.
-fn fill_rows(
-    start: &mut Vec<u32>,
-    items: &mut Vec<u32>,
-    count: usize,
-    pairs: impl Iterator<Item = (u32, u32)> + Clone,
-) {
-    start.clear();
-    start.resize(count + 1, 0);
-    for (r, _) in pairs.clone() {
-        start[r as usize + 1] += 1;
-    }
-    for i in 0..count {
-        start[i + 1] += start[i];
-    }
-    items.clear();
-    items.resize(start[count] as usize, 0);
-    // `start[r]` walks to the end of row r, which is the start of row r + 1; shifting restores it.
-    for (r, item) in pairs {
-        let slot = &mut start[r as usize];
-        items[*slot as usize] = item;
-        *slot += 1;
-    }
-    start.copy_within(0..count, 1);
-    start[0] = 0;
 }
 
 #[cfg(test)]

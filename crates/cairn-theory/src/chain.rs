@@ -328,9 +328,10 @@ impl<'a, 'w> Field<'a, 'w> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::{convolution, largest_merge, merged_profile};
+    use crate::merge::{largest_merge, merged_profile};
     use crate::priority::by_definition;
     use crate::testing::any_profile;
+    use cairn_kernel::convolve;
     use proptest::prelude::*;
 
     fn class(profile: &[u32], copies: u32) -> Class<'_> {
@@ -395,7 +396,7 @@ mod tests {
             let classes: Vec<Class<'_>> = distinct.iter().map(|(p, copies)| class(p, *copies)).collect();
             let every = |c: &Class<'_>| std::iter::repeat_n(c.profile.to_vec(), c.copies as usize).collect::<Vec<_>>();
             let blocks: Vec<Vec<u32>> = classes.iter().flat_map(every).collect();
-            let best = blocks.iter().fold(vec![0], |sum, p| convolution(&sum, p));
+            let best = blocks.iter().fold(vec![0], |sum, p| convolve(&sum, p));
             let admits = (0..blocks.len()).all(|i| (0..i).all(|j| merge::sum_admits(&blocks[i], &blocks[j])));
             let ranks = match chain(&classes, &mut Work::unlimited()) {
                 Ok(ranks) => ranks,
@@ -443,8 +444,8 @@ mod tests {
             distinct.sort();
             distinct.dedup();
             let classes: Vec<Class<'_>> = distinct.iter().map(|p| class(p, 2)).collect();
-            let twice = |p: &Vec<u32>| convolution(p, p);
-            let best = distinct.iter().fold(vec![0], |sum, p| convolution(&sum, &twice(p)));
+            let twice = |p: &Vec<u32>| convolve(p, p);
+            let best = distinct.iter().fold(vec![0], |sum, p| convolve(&sum, &twice(p)));
             match chain(&classes, &mut Work::steps(work)) {
                 Ok(ranks) => prop_assert_eq!(executed(&classes, &ranks), &best[..]),
                 Err(NoChain::NoSum(..)) => prop_assert!(matches!(chain(&classes, &mut Work::unlimited()), Err(NoChain::NoSum(..)))),

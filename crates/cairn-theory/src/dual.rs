@@ -8,13 +8,11 @@
 
 use crate::Bipartite;
 use crate::priority::by_definition;
+use cairn_kernel::Rows;
 
 /// The packets of a schedule: which sinks become eligible at which step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packets {
-    start: Vec<u32>,
-    sink: Vec<u32>,
-}
+pub struct Packets(Rows);
 
 impl Packets {
     /// The packets of an order of the sources. Linear.
@@ -45,31 +43,18 @@ impl Packets {
                 .max()
                 .unwrap_or(0)
         };
-        let mut start = vec![0u32; block.sources() + 2];
-        for v in 0..block.sinks() as u32 {
-            start[ready(v) as usize + 1] += 1;
-        }
-        for t in 0..=block.sources() {
-            start[t + 1] += start[t];
-        }
-        let mut next = start.clone();
-        let mut sink = vec![0; block.sinks()];
-        for v in 0..block.sinks() as u32 {
-            let slot = &mut next[ready(v) as usize];
-            sink[*slot as usize] = v;
-            *slot += 1;
-        }
-        Packets { start, sink }
+        let sinks = (0..block.sinks() as u32).map(|v| (ready(v), v));
+        Packets(Rows::by_row(block.sources() + 1, sinks))
     }
 
     /// The sinks that step `t` renders eligible, steps being numbered from 1; `t = 0` are the sinks without parents.
     pub fn at(&self, t: usize) -> &[u32] {
-        &self.sink[self.start[t] as usize..self.start[t + 1] as usize]
+        self.0.row(t)
     }
 
     /// How many steps there are.
     pub fn steps(&self) -> usize {
-        self.start.len() - 2
+        self.0.len() - 1
     }
 
     /// The dual schedule: packets in reverse order, here in increasing order inside each (\[CMR07\], (5.3)).

@@ -25,6 +25,7 @@
 //!   computing"
 
 mod bipartite;
+mod budgets;
 mod eager;
 mod normal;
 #[cfg(test)]

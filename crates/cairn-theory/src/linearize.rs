@@ -6,7 +6,7 @@ use crate::merge::largest_merge;
 use crate::split::BlockId;
 use crate::survey::{Limits, Solution, Survey};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Rows, Work};
 
 /// An IC-optimal schedule and why it is one.
 #[derive(Clone, Debug)]
@@ -29,11 +29,9 @@ pub struct Proof<'a> {
     pub survey: Survey<'a>,
     /// The ranks, naming classes of the survey.
     pub ranks: Vec<Rank>,
-    /// All blocks, rank after rank, each after the blocks that feed it. Blocks of one merged rank are interleaved in
-    /// the schedule.
-    pub blocks: Vec<BlockId>,
-    /// Where in `blocks` each rank begins, and the end.
-    pub rank_start: Vec<u32>,
+    /// The blocks of each rank, each after the blocks that feed it. Blocks of one merged rank are interleaved in the
+    /// schedule.
+    pub blocks: Rows<BlockId>,
 }
 
 /// The theorem that carries a proof.
@@ -66,7 +64,7 @@ impl Proof<'_> {
 
     /// The blocks of a rank.
     pub fn blocks_of(&self, rank: usize) -> &[BlockId] {
-        &self.blocks[self.rank_start[rank] as usize..self.rank_start[rank + 1] as usize]
+        self.blocks.row(rank)
     }
 }
 
@@ -195,13 +193,11 @@ pub fn linearize<'a>(
             order,
             ranks,
             blocks,
-            rank_start,
         }) => {
             let proof = Proof {
                 survey,
                 ranks,
                 blocks,
-                rank_start,
             };
             Ok(Linearization { order, proof })
         }
@@ -212,8 +208,7 @@ pub fn linearize<'a>(
 struct Plan {
     order: Vec<TaskId>,
     ranks: Vec<Rank>,
-    blocks: Vec<BlockId>,
-    rank_start: Vec<u32>,
+    blocks: Rows<BlockId>,
 }
 
 fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Plan, Obstacle> {
@@ -224,14 +219,13 @@ fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Plan, Obstacle> {
     let ranks = ranks(survey, &class_of, work)?;
     let rank_of = rank_of_blocks(survey, &class_of, &ranks);
     let inside_merge = arcs_against_rank(survey, &rank_of, &ranks)?;
-    let (blocks, rank_start) = sort_blocks(survey, &rank_of, ranks.len());
-    let order = execute(survey, &class_of, &ranks, &blocks, &rank_start);
+    let blocks = sort_blocks(survey, &rank_of, ranks.len());
+    let order = execute(survey, &class_of, &ranks, &blocks);
     check_inside_merge(survey, &order, &inside_merge)?;
     Ok(Plan {
         order,
         ranks,
         blocks,
-        rank_start,
     })
 }
 
@@ -332,23 +326,13 @@ fn arcs_against_rank(
     Ok(inside)
 }
 
-/// The blocks in topological order, stably sorted by rank, and where each rank begins.
-fn sort_blocks(survey: &Survey<'_>, rank_of: &[u32], ranks: usize) -> (Vec<BlockId>, Vec<u32>) {
-    let mut start = vec![0u32; ranks + 1];
-    for &rank in rank_of {
-        start[rank as usize + 1] += 1;
-    }
-    for r in 0..ranks {
-        start[r + 1] += start[r];
-    }
-    let mut next = start.clone();
-    let mut sorted = vec![BlockId(0); rank_of.len()];
-    for &block in survey.blocks().topological_order() {
-        let slot = &mut next[rank_of[block.index()] as usize];
-        sorted[*slot as usize] = block;
-        *slot += 1;
-    }
-    (sorted, start)
+/// The blocks in topological order, stably sorted by rank.
+fn sort_blocks(survey: &Survey<'_>, rank_of: &[u32], ranks: usize) -> Rows<BlockId> {
+    let in_order = survey.blocks().topological_order().iter();
+    Rows::by_row(
+        ranks,
+        in_order.map(|&block| (rank_of[block.index()], block)),
+    )
 }
 
 /// The schedule: rank after rank, then the sinks of the dag.
@@ -356,12 +340,10 @@ fn execute(
     survey: &Survey<'_>,
     class_of: &[u32],
     ranks: &[Rank],
-    blocks: &[BlockId],
-    rank_start: &[u32],
+    blocks: &Rows<BlockId>,
 ) -> Vec<TaskId> {
     let mut order = Vec::with_capacity(survey.dag().len());
-    for (r, rank) in ranks.iter().enumerate() {
-        let members = &blocks[rank_start[r] as usize..rank_start[r + 1] as usize];
+    for (rank, members) in ranks.iter().zip(blocks.iter()) {
         match rank {
             Rank::Level(_) => members
                 .iter()

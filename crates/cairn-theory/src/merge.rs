@@ -19,23 +19,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The (max,+) convolution: the most sinks that `t` sources of the sum of two blocks can render eligible, for each
-/// `t`. The obvious O(s1·s2) loop: what the merge is verified against.
-///
-/// ```
-/// use cairn_theory::merge::convolution;
-/// assert_eq!(convolution(&[0, 3, 5], &[0, 0, 4]), [0, 3, 5, 7, 9]);
-/// ```
-pub fn convolution(first: &[u32], second: &[u32]) -> Vec<u32> {
-    let mut best = vec![0; first.len() + second.len() - 1];
-    for (x, &e) in first.iter().enumerate() {
-        for (y, &f) in second.iter().enumerate() {
-            best[x + y] = best[x + y].max(e + f);
-        }
-    }
-    best
-}
-
 /// The largest merge of the strings of several units: for each step, the index of the unit whose next source is
 /// taken. `units[i]` names the profile of unit `i` in `profiles`; equal units share one. Of units that are equally
 /// good the one named first in `units` goes first.
@@ -196,6 +179,7 @@ fn renumber(
 mod tests {
     use super::*;
     use crate::testing::any_profile;
+    use cairn_kernel::convolve;
     use proptest::prelude::*;
 
     fn increments(profile: &[u32]) -> Vec<u32> {
@@ -250,7 +234,7 @@ mod tests {
         /// A sum of two admits iff some merge attains the convolution at every step: by search over all paths.
         #[test]
         fn the_merge_attains_the_bound_iff_the_sum_admits(a in any_profile(6, 3), b in any_profile(6, 3)) {
-            let best = convolution(&a, &b);
+            let best = convolve(&a, &b);
             let mut front = vec![(0usize, 0usize)];
             for t in 1..best.len() {
                 let mut next = Vec::new();
@@ -271,7 +255,7 @@ mod tests {
         fn pairs_decide_sums(profiles in prop::collection::vec(any_profile(4, 3), 2..5)) {
             let rows: Vec<&[u32]> = profiles.iter().map(Vec::as_slice).collect();
             let units: Vec<u32> = (0..rows.len() as u32).collect();
-            let best = profiles.iter().fold(vec![0], |sum, p| convolution(&sum, p));
+            let best = profiles.iter().fold(vec![0], |sum, p| convolve(&sum, p));
             let merged = merged_profile(&rows, &units, &largest_merge(&rows, &units));
             let pairs = (0..rows.len()).all(|i| (0..i).all(|j| sum_admits(rows[i], rows[j])));
             prop_assert_eq!(merged == best, pairs);

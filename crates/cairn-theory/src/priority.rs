@@ -4,6 +4,7 @@
 //! transitive (Theorem 2 there) but **not reflexive**: W\[4,2\] has the profile 0, 3, 5, which is not ▷ itself, so
 //! that two copies of this block are incomparable.
 
+use crate::budgets::PRIORITY_TEST;
 use crate::recognise::Kind;
 use crate::strand::StrandKind;
 use cairn_kernel::Work;
@@ -201,7 +202,7 @@ impl<'a> Contender<'a> {
     /// O((s1 + s2)·min(s1, s2)) for windows, once.
     pub fn has_priority(&mut self, other: &mut Contender<'_>, work: &mut Work<'_>) -> Answer {
         let most_k = self.sources().min(other.sources());
-        if !work.afford(TEST + most_k as u64) {
+        if !work.afford(PRIORITY_TEST + most_k as u64) {
             return Answer::TooLarge;
         }
         // Heads and tails are windows too: cheap, and in most cases enough to refuse.
@@ -314,7 +315,7 @@ impl Weakest {
         work: &mut Work<'_>,
     ) -> Answer {
         let most_k = self.least.len().min(other.sources());
-        if !work.afford(TEST + most_k as u64) {
+        if !work.afford(PRIORITY_TEST + most_k as u64) {
             return Answer::TooLarge;
         }
         if (1..=most_k)
@@ -330,15 +331,13 @@ impl Weakest {
     }
 }
 
-/// What a test costs beside the entries it looks at.
-const TEST: u64 = 8;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue;
-    use crate::merge::{convolution, sum_admits};
+    use crate::merge::sum_admits;
     use crate::testing::{any_profile, small_catalogue};
+    use cairn_kernel::convolve;
     use proptest::prelude::*;
 
     fn by_windows(first: &[u32], second: &[u32]) -> bool {
@@ -404,7 +403,7 @@ mod tests {
         #[test]
         fn chains_are_executed_block_by_block(all in prop::collection::vec(any_profile(4, 2), 2..5)) {
             if all.windows(2).all(|w| by_definition(&w[0], &w[1])) {
-                let best = all.iter().fold(vec![0], |sum, p| convolution(&sum, p));
+                let best = all.iter().fold(vec![0], |sum, p| convolve(&sum, p));
                 let mut concatenated = vec![0];
                 for profile in &all {
                     let base = concatenated[concatenated.len() - 1];

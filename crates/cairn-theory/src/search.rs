@@ -8,15 +8,10 @@
 //! still want it, so that sinks cost at least their shares.
 
 use crate::Bipartite;
+use crate::budgets::search::{MOST_CLASSES, MOST_SOURCES};
 use crate::eager::eager_order;
 use cairn_kernel::{Stopped, Work};
 use std::collections::{BTreeMap, HashSet};
-
-/// Blocks with more classes of sources or of sinks than this are given up at once.
-const MOST_CLASSES: usize = 1 << 10;
-
-/// Likewise blocks with more sources: every state is compared with the profile step by step.
-const MOST_SOURCES: usize = 1 << 16;
 
 /// What exact search found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use crate::Bipartite;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Rows;
 
 const NONE: u32 = u32::MAX;
 
 /// A block of one decomposition: a dense index, `0..blocks`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct BlockId(pub u32);
 
 impl BlockId {
@@ -55,10 +56,8 @@ pub struct Decomposition {
     in_block: Vec<u32>,
     /// By task: the place of its in-copy among the sinks of the block.
     in_place: Vec<u32>,
-    source_start: Vec<u32>,
-    source: Vec<TaskId>,
-    sink_start: Vec<u32>,
-    sink: Vec<TaskId>,
+    sources: Rows<TaskId>,
+    sinks: Rows<TaskId>,
     /// The blocks in topological order of the super-dag, as far as it has one.
     topological: Vec<BlockId>,
 }
@@ -67,16 +66,19 @@ impl Decomposition {
     /// Splits `dag` into its blocks.
     pub fn new(dag: &Dag) -> Decomposition {
         let (out_block, in_block, blocks) = label(dag);
-        let (source_start, source, _) = group_by_block(blocks, &out_block);
-        let (sink_start, sink, in_place) = group_by_block(blocks, &in_block);
+        let sinks = by_block(blocks, &in_block);
+        let mut in_place = vec![NONE; dag.len()];
+        for row in sinks.iter() {
+            for (task, place) in row.iter().zip(0..) {
+                in_place[task.index()] = place;
+            }
+        }
         let mut parts = Decomposition {
+            sources: by_block(blocks, &out_block),
+            sinks,
             out_block,
             in_block,
             in_place,
-            source_start,
-            source,
-            sink_start,
-            sink,
             topological: Vec::new(),
         };
         parts.topological = parts.sort_super_dag();
@@ -85,7 +87,7 @@ impl Decomposition {
 
     /// Number of blocks. A dag without arcs has none.
     pub fn len(&self) -> usize {
-        self.source_start.len() - 1
+        self.sources.len()
     }
 
     /// Whether there is no block, the dag having no arc.
@@ -112,13 +114,13 @@ impl Decomposition {
     /// The tasks whose out-copies are the sources of a block, in id order.
     #[inline]
     pub fn sources(&self, block: BlockId) -> &[TaskId] {
-        row(&self.source_start, &self.source, block)
+        self.sources.row(block.index())
     }
 
     /// The tasks whose in-copies are the sinks of a block, in id order.
     #[inline]
     pub fn sinks(&self, block: BlockId) -> &[TaskId] {
-        row(&self.sink_start, &self.sink, block)
+        self.sinks.row(block.index())
     }
 
     /// The block that `task` is a source of; `None` for a sink of the dag.
@@ -251,33 +253,13 @@ fn label(dag: &Dag) -> (Vec<u32>, Vec<u32>, usize) {
     (out_block, in_block, blocks as usize)
 }
 
-/// Rows of tasks by block, in id order within each row, and the place of each task in its row.
-fn group_by_block(blocks: usize, block_of: &[u32]) -> (Vec<u32>, Vec<TaskId>, Vec<u32>) {
-    let mut start = vec![0u32; blocks + 1];
-    let mut place = vec![NONE; block_of.len()];
-    for (task, &block) in block_of.iter().enumerate() {
-        if block != NONE {
-            let count = &mut start[block as usize + 1];
-            place[task] = *count;
-            *count += 1;
-        }
-    }
-    for b in 0..blocks {
-        start[b + 1] += start[b];
-    }
-    let mut items = vec![TaskId(0); start[blocks] as usize];
-    for (task, &block) in block_of.iter().enumerate() {
-        if block != NONE {
-            items[(start[block as usize] + place[task]) as usize] = TaskId(task as u32);
-        }
-    }
-    (start, items, place)
-}
-
-#[inline]
-fn row<'a>(start: &[u32], items: &'a [TaskId], block: BlockId) -> &'a [TaskId] {
-    let b = block.index();
-    &items[start[b] as usize..start[b + 1] as usize]
+/// Rows of tasks by block, in id order within each row.
+fn by_block(blocks: usize, block_of: &[u32]) -> Rows<TaskId> {
+    let tasks = block_of
+        .iter()
+        .zip(0..)
+        .filter(|(block, _)| **block != NONE);
+    Rows::by_row(blocks, tasks.map(|(&block, task)| (block, TaskId(task))))
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use crate::recognise::{Kind, recognise_block};
 use crate::search::{self, SearchAnswer};
 use crate::split::{BlockId, Decomposition};
 use crate::tree::{self, TreeOrder};
-use crate::{Bipartite, catalogue, normal};
+use crate::{Bipartite, budgets, catalogue, normal};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Rows, Work};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
@@ -35,15 +35,7 @@ pub struct Limits {
 impl Default for Limits {
     /// A few seconds in all at the very worst.
     fn default() -> Limits {
-        Limits {
-            block_states: 100_000,
-            all_states: 2_000_000,
-            tree_sources: 8_000,
-            tree_steps: 1 << 28,
-            all_tree_steps: 1 << 30,
-            work: 100_000_000,
-            give_up_early: false,
-        }
+        budgets::survey::DEFAULT
     }
 }
 
@@ -98,8 +90,7 @@ pub struct Survey<'a> {
     kind_of: Vec<u32>,
     solution: Vec<Solution>,
     /// The sources of all blocks, block after block, those of a solved block in an IC-optimal order.
-    order: Vec<TaskId>,
-    order_start: Vec<u32>,
+    order: Rows<TaskId>,
     classes: Vec<ClassOfBlocks>,
 }
 
@@ -128,16 +119,14 @@ impl<'a> Survey<'a> {
         surveyor.has_failed = !blocks.is_composite();
         let mut kind_of = Vec::with_capacity(blocks.len());
         let mut solution = Vec::with_capacity(blocks.len());
-        let mut order = Vec::new();
-        let mut order_start = vec![0];
+        let mut order = Rows::default();
         for b in blocks.blocks() {
             blocks.cut_into(&dag, b, &mut surveyor.block);
             let (kind, solved) = surveyor.solve(b);
             kind_of.push(kind);
             solution.push(solved);
             let sources = blocks.sources(b);
-            order.extend(surveyor.order.iter().map(|&u| sources[u as usize]));
-            order_start.push(order.len() as u32);
+            order.push(surveyor.order.iter().map(|&u| sources[u as usize]));
         }
         let (kinds, classes) = surveyor.finish();
         Survey {
@@ -148,7 +137,6 @@ impl<'a> Survey<'a> {
             kind_of,
             solution,
             order,
-            order_start,
             classes,
         }
     }
@@ -199,8 +187,7 @@ impl<'a> Survey<'a> {
 
     /// The sources of a block in an IC-optimal order; if it has none or none was found, in id order.
     pub fn order(&self, block: BlockId) -> &[TaskId] {
-        let b = block.index();
-        &self.order[self.order_start[b] as usize..self.order_start[b + 1] as usize]
+        self.order.row(block.index())
     }
 
     /// The classes of blocks with equal optimal profiles.

@@ -1,10 +1,10 @@
 //! Statements of the papers that are right, each as a test against brute force, where no module tests it already.
 
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::{Work, convolve};
 use cairn_oracle::{Random, Shape, any_composite, any_dag, best_profile, sum};
-use cairn_theory::Work;
 use cairn_theory::linearize::{Theorem, linearize};
-use cairn_theory::merge::{convolution, largest_merge};
+use cairn_theory::merge::largest_merge;
 use cairn_theory::priority::by_definition;
 use cairn_theory::profile::{Relation, compare, profile};
 use cairn_theory::strand::{Strand, schedule_sum};
@@ -80,7 +80,7 @@ proptest! {
         if let Ok(found) = linearize(&dag, &Limits::default(), &mut Work::unlimited())
             && found.proof.theorem() == Theorem::Linear
         {
-            let blocks = found.proof.blocks.iter().flat_map(|&b| found.proof.survey.order(b).to_vec());
+            let blocks = found.proof.blocks.items().iter().flat_map(|&b| found.proof.survey.order(b).to_vec());
             let expected: Vec<TaskId> = blocks.chain(dag.sinks()).collect();
             prop_assert_eq!(&found.order, &expected);
             prop_assert_eq!(profile(&dag, &expected).unwrap(), best_profile(&dag));
@@ -121,7 +121,7 @@ proptest! {
     /// of functions.
     #[test]
     fn mr05_lemma_4_1_the_best_way_to_share(functions in prop::collection::vec(prop::collection::vec(0u32..9, 1..5), 1..5)) {
-        let found = functions.iter().skip(1).fold(functions[0].clone(), |all, f| convolution(&all, f));
+        let found = functions.iter().skip(1).fold(functions[0].clone(), |all, f| convolve(&all, f));
         let mut best = vec![None; found.len()];
         let mut given = vec![0usize; functions.len()];
         loop {

@@ -316,6 +316,7 @@ fn strand_sums_attain_the_convolution_of_tree_profiles() {
     assert!(most > 400, "{most}");
 }
 
+/// The slow twin of the convolution.
 fn convolve(a: &[u32], b: &[u32]) -> Vec<u32> {
     (0..a.len() + b.len() - 1)
         .map(|t| {

@@ -5,6 +5,7 @@ use super::blocks::{self, Block};
 use super::dice::Dice;
 use super::draft::{Draft, at_least, check};
 use crate::Dag;
+use cairn_kernel::Rows;
 
 /// A bipartite tree on `tasks` tasks: uniform among the labelled trees, then its two sides named sources and sinks by a
 /// coin.
@@ -59,28 +60,14 @@ fn next_leaf(left: &[u32], cursor: &mut u32) -> u32 {
 
 /// Colours the ends of each edge of a tree differently; task 0 gets `first`.
 fn two_colours(tasks: u32, edges: &[(u32, u32)], first: bool) -> Vec<bool> {
-    let mut start = vec![0usize; tasks as usize + 1];
-    for &(u, v) in edges {
-        start[u as usize + 1] += 1;
-        start[v as usize + 1] += 1;
-    }
-    for i in 1..start.len() {
-        start[i] += start[i - 1];
-    }
-    let mut next = start.clone();
-    let mut neighbour = vec![0u32; 2 * edges.len()];
-    for &(u, v) in edges {
-        for (from, to) in [(u, v), (v, u)] {
-            neighbour[next[from as usize]] = to;
-            next[from as usize] += 1;
-        }
-    }
+    let both_ways = edges.iter().flat_map(|&(u, v)| [(u, v), (v, u)]);
+    let neighbours = Rows::by_row(tasks as usize, both_ways);
     let mut colour = vec![None; tasks as usize];
     colour[0] = Some(first);
     let mut stack = vec![0u32];
     while let Some(task) = stack.pop() {
         let other = colour[task as usize].map(|c| !c);
-        for &next in &neighbour[start[task as usize]..start[task as usize + 1]] {
+        for &next in neighbours.row(task as usize) {
             if colour[next as usize].is_none() {
                 colour[next as usize] = other;
                 stack.push(next);

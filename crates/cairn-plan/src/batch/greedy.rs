@@ -1,6 +1,6 @@
 //! Choosing by current yield: the fast way, for pieces too large to solve. Knows nothing of other pieces.
 
-use super::piece::Piece;
+use cairn_kernel::Puzzle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -14,7 +14,7 @@ const NEAR: u32 = 4;
 /// prize that needs several tasks needs at least two, and each of them has at least as many prizes of its own as
 /// shared ones. \[MR05\], §6 proves a factor of 4 for a static choice; choosing by *current* yield gives 2.
 /// O(arcs·log tasks).
-pub(super) fn order(piece: &Piece, stage: impl Fn(u32) -> u32) -> Vec<u32> {
+pub(super) fn order(piece: &Puzzle, stage: impl Fn(u32) -> u32) -> Vec<u32> {
     let mut lacking: Vec<u32> = (0..piece.shared() as u32)
         .map(|p| piece.needs(p).len() as u32)
         .collect();

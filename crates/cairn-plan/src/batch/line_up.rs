@@ -1,15 +1,15 @@
 //! Lines up the tasks of a piece so that few of them matter at a time: an approximate path decomposition. Knows nothing
 //! of gains.
 
-use super::piece::Piece;
-use cairn_kernel::Work;
+use crate::budgets::batch::MOST_MOVES;
+use cairn_kernel::{Puzzle, Work};
 
 /// A task *matters* at a place when it stands before and shares a prize with one behind. What is returned makes the sum
 /// over all places of 2^(tasks that matter) small: a bound on the states of a program that runs along the line.
 ///
 /// From the best of some greedy lines, single tasks are moved at random, worse lines accepted at first and ever less
 /// (annealing; the same each time). Takes at most an eighth of the work left. Time O(arcs) a move.
-pub(super) fn line_up(piece: &Piece, work: &mut Work<'_>) -> Vec<u32> {
+pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
     let mut starts: Vec<u32> = (0..piece.len() as u32).collect();
     starts.sort_by_key(|&v| (piece.prizes(v).len(), v));
     starts.truncate(STARTS);
@@ -30,10 +30,9 @@ pub(super) fn line_up(piece: &Piece, work: &mut Work<'_>) -> Vec<u32> {
     anneal(piece, measure, (cost, order), moves)
 }
 
-const MOST_MOVES: u64 = 40_000;
 const STARTS: usize = 12;
 
-fn anneal(piece: &Piece, mut measure: Measure, start: (f64, Vec<u32>), moves: u64) -> Vec<u32> {
+fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u64) -> Vec<u32> {
     let (mut cost, mut order) = start;
     let mut best = (cost, order.clone());
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
@@ -81,7 +80,7 @@ struct Measure {
 }
 
 impl Measure {
-    fn new(piece: &Piece) -> Measure {
+    fn new(piece: &Puzzle) -> Measure {
         Measure {
             place: vec![0; piece.len()],
             last: vec![0; piece.len()],
@@ -89,7 +88,7 @@ impl Measure {
         }
     }
 
-    fn cost(&mut self, piece: &Piece, order: &[u32]) -> f64 {
+    fn cost(&mut self, piece: &Puzzle, order: &[u32]) -> f64 {
         for (i, &v) in order.iter().enumerate() {
             self.place[v as usize] = i as u32;
         }
@@ -119,7 +118,7 @@ impl Measure {
 }
 
 /// From `start` on, always to the task that leaves fewest prizes open.
-fn greedy_from(piece: &Piece, start: u32) -> Vec<u32> {
+fn greedy_from(piece: &Puzzle, start: u32) -> Vec<u32> {
     let mut left: Vec<usize> = (0..piece.shared() as u32)
         .map(|p| piece.needs(p).len())
         .collect();

@@ -16,14 +16,14 @@ mod state;
 mod stock;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub use look_ahead::{Ahead, look_ahead};
 pub use state::BatchState;
 
+use crate::budgets::batch::{THOROUGH, USUAL};
 use crate::decide::NONE;
 use cairn_dag::TaskId;
-use cairn_kernel::Work;
+use cairn_kernel::{Puzzle, Work};
 use cairn_theory::game::Standing;
 use offer::Asked;
 use piece::{Grade, Piece, Sets};
@@ -67,10 +67,7 @@ pub struct Effort {
 impl Default for Effort {
     /// Some tenths of a second at the worst.
     fn default() -> Effort {
-        Effort {
-            steps: 40_000_000,
-            table: 20_000_000,
-        }
+        USUAL
     }
 }
 
@@ -82,10 +79,7 @@ impl Effort {
 
     /// Some seconds at the worst, for pieces that are hard.
     pub fn thorough() -> Effort {
-        Effort {
-            steps: 4_000_000_000,
-            table: 100_000_000,
-        }
+        THOROUGH
     }
 }
 
@@ -248,7 +242,7 @@ impl<'d> Batcher<'d> {
                     let stocked = stocked.expect("a live piece");
                     let Stocked { piece, offer, .. } = stocked;
                     let offered = offer.as_mut().expect("offers were made");
-                    let set = offered.pick(piece, share);
+                    let set = offered.pick(&piece.puzzle, share);
                     let rank = |&v: &u32| self.rank[piece.tasks[v as usize].index()];
                     ranks.extend(set.iter().map(rank));
                 }
@@ -370,7 +364,7 @@ impl<'d> Batcher<'d> {
             let Some(stocked) = &mut self.pieces[number as usize] else {
                 continue;
             };
-            let tasks = stocked.piece.len();
+            let tasks = stocked.piece.tasks.len();
             let asked = Asked::new(tasks, most, is_alone, effort.steps);
             if (stocked.offer.as_ref()).is_some_and(|o| o.asked.is_enough(&asked)) {
                 continue;
@@ -379,7 +373,7 @@ impl<'d> Batcher<'d> {
                 self.stock.take(old.class, stocked.rank);
             }
             let mut asked = asked;
-            let mut offer = offer::make(&stocked.piece, &mut asked, &mut work);
+            let mut offer = offer::make(&stocked.piece.puzzle, &mut asked, &mut work);
             let marks = [
                 (&mut self.short, asked.reach < tasks),
                 (&mut self.weak, !asked.is_final()),
@@ -404,7 +398,7 @@ impl<'d> Batcher<'d> {
 
 impl Offered {
     /// The best set of `count` tasks of the piece, by local numbers.
-    fn pick(&mut self, piece: &Piece, count: u32) -> &[u32] {
+    fn pick(&mut self, piece: &Puzzle, count: u32) -> &[u32] {
         /// Sets remembered a piece.
         const MOST: usize = 4;
         let at = match self.picked.iter().position(|p| p.0 == count) {

@@ -1,10 +1,11 @@
 //! What one piece offers: the best way to find out that the work left allows. Knows nothing of other pieces.
 
+use super::greedy;
 use super::one_step::{self, closure};
-use super::piece::{Grade, Offer, Piece, Sets};
+use super::piece::{Grade, Offer, Sets};
 use super::search::{self, MOST};
-use super::{greedy, tree};
-use cairn_kernel::Work;
+use crate::budgets::batch::QUESTIONS;
+use cairn_kernel::{Puzzle, Work, tree_program};
 use std::ops::RangeInclusive;
 
 /// What an offer was made for.
@@ -58,7 +59,7 @@ impl Asked {
 }
 
 /// The best offer that the work allows.
-pub(super) fn make(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
+pub(super) fn make(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
     let offer = attempt(piece, asked, work);
     if offer.grade == Grade::Exact {
         asked.settle();
@@ -66,7 +67,7 @@ pub(super) fn make(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Off
     offer
 }
 
-fn attempt(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
+fn attempt(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
     let reach = asked.reach;
     let exact = |gain: Vec<u32>, sets: Sets| Offer {
         upper: gain.clone(),
@@ -81,8 +82,8 @@ fn attempt(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
         }
         return exact(gain, Sets::Tree);
     }
-    if piece.is_tree() && work.afford(tree::cost(piece, reach)) {
-        return exact(tree::profile(piece, reach), Sets::Tree);
+    if piece.is_tree() && work.afford(tree_program::cost(piece, reach)) {
+        return exact(tree_program::profile(piece, reach), Sets::Tree);
     }
     let mut offer = by_yield(piece, reach, work);
     let fits = piece.len() <= MOST && piece.shared() <= MOST;
@@ -103,7 +104,7 @@ fn attempt(piece: &Piece, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
 }
 
 /// By current yield and, if there is work left for it, along the hull, whichever is better; with the hull as bound.
-fn by_yield(piece: &Piece, reach: usize, work: &mut Work<'_>) -> Offer {
+fn by_yield(piece: &Puzzle, reach: usize, work: &mut Work<'_>) -> Offer {
     let cut = |mut profile: Vec<u32>| {
         profile.truncate(reach + 1);
         profile
@@ -115,7 +116,7 @@ fn by_yield(piece: &Piece, reach: usize, work: &mut Work<'_>) -> Offer {
     let mut is_second = Vec::new();
     if gain != upper
         && work.afford(one_step::cost(piece))
-        && let Some(closure) = closure(piece, PATIENCE)
+        && let Some(closure) = closure(piece, QUESTIONS)
     {
         let along = cut(piece.gains(&closure.order));
         is_second = along.iter().zip(&gain).map(|(a, g)| a > g).collect();
@@ -138,13 +139,9 @@ fn by_yield(piece: &Piece, reach: usize, work: &mut Work<'_>) -> Offer {
     }
 }
 
-/// How often the minimum cuts may ask whether to go on: far more than any piece seen needed, so that a degenerate one
-/// cannot stall a call.
-const PATIENCE: u64 = 1_000_000;
-
 /// Narrows the gap by branch and bound where it matters.
 fn by_search(
-    piece: &Piece,
+    piece: &Puzzle,
     offer: &mut Offer,
     wanted: &RangeInclusive<usize>,
     work: &mut Work<'_>,
@@ -163,7 +160,7 @@ fn by_search(
         None => Vec::new(),
         Some(set) => {
             let members = (0..piece.len() as u32).filter(|v| set >> v & 1 == 1);
-            tree::fill_up(members.collect(), r, piece.len())
+            tree_program::fill_up(members.collect(), r, piece.len())
         }
     };
     let lists = known.found.iter().enumerate().map(list).collect();
@@ -180,7 +177,7 @@ impl Offer {
 
 impl Sets {
     /// The set behind the offer for `count` tasks, by local numbers.
-    pub(super) fn of(&self, piece: &Piece, count: usize) -> Vec<u32> {
+    pub(super) fn of(&self, piece: &Puzzle, count: usize) -> Vec<u32> {
         match self {
             Sets::Orders(orders, is_second) => {
                 let second = is_second.get(count).copied().unwrap_or(false);
@@ -193,7 +190,7 @@ impl Sets {
             Sets::Tree if count == piece.len() || piece.shared() == 0 || !piece.is_tree() => {
                 (0..count as u32).collect()
             }
-            Sets::Tree => tree::choose(piece, count),
+            Sets::Tree => tree_program::choose(piece, count),
         }
     }
 }

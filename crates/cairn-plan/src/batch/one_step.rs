@@ -1,10 +1,9 @@
 //! The one-step closure of a piece: the concave hull of what any number of its tasks gains. Knows no other piece.
 
 use super::greedy;
-use super::piece::Piece;
 use crate::{Weights, hull};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Puzzle, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A bound on what any number of tasks gains, and an order that attains it at the corners.
@@ -15,7 +14,7 @@ pub(super) struct Closure {
 }
 
 /// Steps that the closure of a piece is reckoned at: cuts cost some dozen visits an arc.
-pub(super) fn cost(piece: &Piece) -> u64 {
+pub(super) fn cost(piece: &Puzzle) -> u64 {
     64 * (piece.len() + piece.arcs()) as u64
 }
 
@@ -24,7 +23,7 @@ pub(super) fn cost(piece: &Piece) -> u64 {
 ///
 /// `patience` bounds how often the cuts may ask whether to go on; the bound is weaker, but holds, when they may not.
 /// `None` if the piece is too large for 32-bit numbers.
-pub(super) fn closure(piece: &Piece, patience: u64) -> Option<Closure> {
+pub(super) fn closure(piece: &Puzzle, patience: u64) -> Option<Closure> {
     let tasks = piece.len();
     let owners: Vec<u32> = (0..tasks as u32)
         .filter(|&v| piece.own[v as usize] > 0)

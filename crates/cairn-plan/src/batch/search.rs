@@ -8,16 +8,13 @@
 //! is dropped.
 
 use super::line_up::line_up;
-use super::piece::{Piece, SCALE, part};
-use cairn_kernel::Work;
+use crate::budgets::batch::MOST_STATES;
+use cairn_kernel::{Puzzle, SCALE, Work, part};
 use hashbrown::HashMap;
 use std::ops::{Range, RangeInclusive};
 
 /// Tasks and shared prizes fit in 128 bits.
 pub(super) const MOST: usize = 128;
-
-/// States of one layer, so that memory stays within some 300 MB.
-const MOST_STATES: usize = 2_000_000;
 
 /// What is known of a piece by number of tasks: the best gain of a known set, that set, and a bound on any.
 #[derive(Clone, Debug)]
@@ -43,7 +40,7 @@ struct State {
 /// Closes the gap for the numbers of tasks in `wanted`, or narrows it, within the work. Returns
 /// whether all of them are exact now.
 pub(super) fn improve(
-    piece: &Piece,
+    piece: &Puzzle,
     known: &mut Known,
     wanted: &RangeInclusive<usize>,
     work: &mut Work<'_>,
@@ -82,7 +79,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(piece: &Piece, work: &mut Work<'_>) -> Line {
+    fn new(piece: &Puzzle, work: &mut Work<'_>) -> Line {
         let order = line_up(piece, work);
         let mut place = vec![0u32; piece.len()];
         for (i, &v) in order.iter().enumerate() {
@@ -111,7 +108,7 @@ impl Line {
     /// be better than the sets known in the end.
     fn sweep(
         &self,
-        piece: &Piece,
+        piece: &Puzzle,
         known: &mut Known,
         wanted: &RangeInclusive<usize>,
         width: usize,
@@ -171,7 +168,7 @@ impl Line {
         is_complete
     }
 
-    fn decide(&self, piece: &Piece, place: usize, state: &State, chosen: bool) -> State {
+    fn decide(&self, piece: &Puzzle, place: usize, state: &State, chosen: bool) -> State {
         if !chosen {
             return State {
                 alive: state.alive & !self.needing[place],
@@ -221,7 +218,7 @@ struct Future {
 }
 
 impl Future {
-    fn new(line: &Line, piece: &Piece, from: usize) -> Future {
+    fn new(line: &Line, piece: &Puzzle, from: usize) -> Future {
         let own = |&v: &u32| u64::from(piece.own[v as usize]) * SCALE;
         let mut base: Vec<u64> = line.order[from..].iter().map(own).collect();
         let mut shares = Vec::with_capacity(piece.shared());
@@ -353,10 +350,11 @@ fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cairn_kernel::Rows;
     use proptest::prelude::*;
 
     /// The best gain for every number of tasks, over all sets.
-    fn brute(piece: &Piece) -> Vec<u32> {
+    fn brute(piece: &Puzzle) -> Vec<u32> {
         let mut best = vec![0; piece.len() + 1];
         for set in 0u32..1 << piece.len() {
             let has = |v: &u32| set >> v & 1 == 1;
@@ -370,7 +368,15 @@ mod tests {
         best
     }
 
-    fn any_piece() -> impl Strategy<Value = Piece> {
+    fn puzzle(own: Vec<u32>, needs: &[Vec<u32>]) -> Puzzle {
+        let mut shared = Rows::default();
+        for row in needs {
+            shared.push(row.iter().copied());
+        }
+        Puzzle::new(own, &shared)
+    }
+
+    fn any_piece() -> impl Strategy<Value = Puzzle> {
         (2usize..11).prop_flat_map(|tasks| {
             let own = prop::collection::vec(prop_oneof![3 => Just(0u32), 1 => 1u32..3], tasks);
             let needs = prop::collection::btree_set(0..tasks as u32, 2..=tasks.min(4));
@@ -379,7 +385,7 @@ mod tests {
                 let shared: Vec<Vec<u32>> = (shared.into_iter())
                     .map(|needs| needs.into_iter().collect())
                     .collect();
-                Piece::from_needs(own, &shared)
+                puzzle(own, &shared)
             })
         })
     }
@@ -444,7 +450,7 @@ mod tests {
     }
 
     /// Twice as many random subsets of three as tasks.
-    fn subsets(tasks: u32, seed: u64) -> Piece {
+    fn subsets(tasks: u32, seed: u64) -> Puzzle {
         let mut random = cairn_oracle::Random::new(seed);
         let shared: Vec<Vec<u32>> = (0..2 * tasks)
             .map(|_| {
@@ -455,7 +461,7 @@ mod tests {
                 needs
             })
             .collect();
-        Piece::from_needs(vec![0; tasks as usize], &shared)
+        puzzle(vec![0; tasks as usize], &shared)
     }
 
     #[test]

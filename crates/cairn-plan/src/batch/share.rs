@@ -431,7 +431,7 @@ fn extend(
 mod tests {
     use super::super::piece::{Grade, Offer, Sets};
     use super::*;
-    use cairn_theory::merge::convolution;
+    use cairn_kernel::convolve;
     use proptest::prelude::*;
 
     fn offer(longest: usize) -> impl Strategy<Value = Vec<u32>> {
@@ -477,7 +477,7 @@ mod tests {
             let mut best = vec![0];
             for (offer, &copies) in offers.iter().zip(&copies) {
                 for _ in 0..copies {
-                    best = convolution(&best, offer);
+                    best = convolve(&best, offer);
                 }
             }
             let truth = u64::from(best[count.min(best.len() - 1)]);

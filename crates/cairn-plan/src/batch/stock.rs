@@ -1,6 +1,7 @@
 //! All offers, those with equal numbers in one class, kept up to date as pieces change. Knows numbers, not tasks.
 
 use super::piece::{Grade, Offer};
+use cairn_kernel::corners;
 use hashbrown::HashMap;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -181,23 +182,11 @@ impl Stock {
 
 /// The steps of the upper concave envelope of a curve.
 fn envelope(curve: &[u32], class: u32) -> Vec<Step> {
-    let mut corners: Vec<usize> = Vec::new();
-    let rise = |a: usize, b: usize| i64::from(curve[b]) - i64::from(curve[a]);
-    for t in 0..curve.len() {
-        while let [.., a, b] = corners[..] {
-            if rise(a, b) * (t - b) as i64 <= rise(b, t) * (b - a) as i64 {
-                corners.pop();
-            } else {
-                break;
-            }
-        }
-        corners.push(t);
-    }
     let step = |pair: &[usize]| Step {
         rise: curve[pair[1]] - curve[pair[0]],
         run: (pair[1] - pair[0]) as u32,
         class,
         from: pair[0] as u32,
     };
-    corners.windows(2).map(step).collect()
+    corners(curve).windows(2).map(step).collect()
 }

@@ -11,7 +11,7 @@ use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{DisjointSets, Stopped, Work};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 
@@ -61,18 +61,12 @@ impl Chain {
                 link += 1;
             }
         }
-        let mut into: Vec<u32> = (0..nodes as u32).collect();
+        let mut merged = DisjointSets::new(nodes);
         for &(node, representative) in &self.merges {
-            into[node as usize] = representative;
+            merged.join(node, representative);
         }
-        for node in 0..nodes {
-            let mut top = node;
-            while into[top] as usize != top {
-                // Halving the path keeps later walks short.
-                into[top] = into[into[top] as usize];
-                top = into[top] as usize;
-            }
-            link_of[node] = link_of[top];
+        for node in 0..nodes as u32 {
+            link_of[node as usize] = link_of[merged.find(node) as usize];
         }
         link_of
     }

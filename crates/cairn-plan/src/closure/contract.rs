@@ -6,6 +6,7 @@ use super::gain::Gain;
 use super::network::{Arc, NONE, Network};
 use super::piece::Piece;
 use super::sides::Side;
+use cairn_kernel::Rows;
 use std::cmp::Ordering;
 
 /// Merging is done if it saves at least one node in so many.
@@ -245,14 +246,15 @@ fn merged_arcs<N: Amount, M: Amount>(
     classes: &Classes,
     in_new_units: impl Fn(N) -> M,
 ) -> Vec<Arc<M>> {
-    let (start, members) = members_by_class(classes);
-    let has_merged = members.len() > classes.count;
+    let inside = (classes.of.iter().zip(0..)).filter(|(class, _)| **class != NONE);
+    let members = Rows::by_row(classes.count, inside.map(|(&class, u)| (class, u)));
+    let has_merged = members.items().len() > classes.count;
     let mut arcs: Vec<Arc<M>> = Vec::new();
     // By class: the last arc towards it.
     let mut last = vec![NONE; if has_merged { classes.count } else { 0 }];
     for from in 0..classes.count as u32 {
         let first_arc = arcs.len() as u32;
-        for &u in &members[start[from as usize] as usize..start[from as usize + 1] as usize] {
+        for &u in members.row(from as usize) {
             for slot in piece.network.needs(u as usize) {
                 let towards = piece.network.slots[slot];
                 let to = classes.of[towards.to as usize];
@@ -273,24 +275,4 @@ fn merged_arcs<N: Amount, M: Amount>(
         }
     }
     arcs
-}
-
-/// The nodes sorted by class, and where each class starts.
-fn members_by_class(classes: &Classes) -> (Vec<u32>, Vec<u32>) {
-    let mut start = vec![0u32; classes.count + 1];
-    for &class in classes.of.iter().filter(|&&class| class != NONE) {
-        start[class as usize + 1] += 1;
-    }
-    for class in 0..classes.count {
-        start[class + 1] += start[class];
-    }
-    let mut next = start.clone();
-    let mut members = vec![0; start[classes.count] as usize];
-    for (u, &class) in classes.of.iter().enumerate() {
-        if class != NONE {
-            members[next[class as usize] as usize] = u as u32;
-            next[class as usize] += 1;
-        }
-    }
-    (start, members)
 }

@@ -1,14 +1,14 @@
 //! An upper bound for a component from its blocks: gates ignored, each block as good as it can be alone.
 //! Knows nothing of orders.
 
-use super::component::{Component, DisjointSets, NONE};
-use super::convolution::{convolve, signed};
+use super::component::{Component, NONE};
 use super::cutset::Cutset;
 use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
+use crate::budgets::decide::BLOCK;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{DisjointSets, Work, convolve, signed};
 use std::collections::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
@@ -81,7 +81,7 @@ fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
         if known.is_exact() {
             break;
         }
-        work.lend(200_000, |part| known.learn(method, block, part));
+        work.lend(BLOCK, |part| known.learn(method, block, part));
     }
     known.upper
 }

@@ -5,6 +5,7 @@
 
 use super::compact::compact;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::{DisjointSets, Rows};
 use std::ops::Range;
 
 /// No reward, no interval.
@@ -17,8 +18,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// refinement, so that most isomorphic components are equal as values, and equal values are always isomorphic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Component {
-    need_start: Vec<u32>,
-    need: Vec<u32>,
+    needs: Rows,
     weight: Vec<u32>,
     gate: Vec<u32>,
 }
@@ -30,24 +30,19 @@ impl Component {
     /// If lengths differ or a number is out of range.
     pub(super) fn new(needs: &[impl AsRef<[u32]>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
         assert_eq!(needs.len(), weight.len(), "a weight for each reward");
-        let mut need_start = vec![0];
-        let mut need = Vec::new();
-        for nodes in needs.iter().map(AsRef::as_ref) {
-            assert!(
-                nodes.iter().all(|&v| (v as usize) < gate.len()),
-                "nodes exist"
-            );
-            need.extend(nodes);
-            need_start.push(need.len() as u32);
+        let mut rows = Rows::default();
+        for nodes in needs {
+            rows.push(nodes.as_ref().iter().copied());
         }
+        let exists = |&v: &u32| (v as usize) < gate.len();
+        assert!(rows.items().iter().all(exists), "nodes exist");
         assert!(
             gate.iter()
                 .all(|&g| g == NONE || (g as usize) < needs.len()),
             "gates exist"
         );
         Component {
-            need_start,
-            need,
+            needs: rows,
             weight,
             gate,
         }
@@ -65,8 +60,7 @@ impl Component {
 
     /// The nodes that reward `r` needs, sorted.
     pub(super) fn needs(&self, r: u32) -> &[u32] {
-        let r = r as usize;
-        &self.need[self.need_start[r] as usize..self.need_start[r + 1] as usize]
+        self.needs.row(r as usize)
     }
 
     /// How many tasks become eligible with reward `r`.
@@ -84,24 +78,9 @@ impl Component {
         self.weight.iter().sum()
     }
 
-    /// For each node the rewards that need it, as start offsets and items.
-    pub(super) fn rewards_by_node(&self) -> (Vec<u32>, Vec<u32>) {
-        let mut start = vec![0u32; self.nodes() + 1];
-        for &v in &self.need {
-            start[v as usize + 1] += 1;
-        }
-        for i in 0..self.nodes() {
-            start[i + 1] += start[i];
-        }
-        let mut next = start.clone();
-        let mut items = vec![0; self.need.len()];
-        for r in 0..self.rewards() as u32 {
-            for &v in self.needs(r) {
-                items[next[v as usize] as usize] = r;
-                next[v as usize] += 1;
-            }
-        }
-        (start, items)
+    /// For each node the rewards that need it.
+    pub(super) fn rewards_by_node(&self) -> Rows {
+        self.needs.transposed(self.nodes())
     }
 
     /// Rewards gained after each prefix of `order`; `None` if a node is executed twice or before its gate.
@@ -130,7 +109,7 @@ impl Component {
         let mut waiting: Vec<u32> = (0..self.rewards() as u32)
             .map(|r| self.needs(r).len() as u32)
             .collect();
-        let (start, items) = self.rewards_by_node();
+        let by_node = self.rewards_by_node();
         let mut executed = vec![false; self.nodes()];
         for &v in order {
             let gate = self.gate(v);
@@ -138,7 +117,7 @@ impl Component {
             if !open || std::mem::replace(&mut executed[v as usize], true) {
                 return false;
             }
-            for &r in &items[start[v as usize] as usize..start[v as usize + 1] as usize] {
+            for &r in by_node.row(v as usize) {
                 waiting[r as usize] -= 1;
                 if waiting[r as usize] == 0 {
                     report(Some(r));
@@ -338,29 +317,6 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     x ^= x >> 32;
     x = x.wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
-}
-
-/// Union–find with path halving.
-pub(crate) struct DisjointSets(Vec<u32>);
-
-impl DisjointSets {
-    pub(crate) fn new(count: usize) -> DisjointSets {
-        DisjointSets((0..count as u32).collect())
-    }
-
-    pub(crate) fn find(&mut self, mut x: u32) -> u32 {
-        while self.0[x as usize] != x {
-            let above = self.0[self.0[x as usize] as usize];
-            self.0[x as usize] = above;
-            x = above;
-        }
-        x
-    }
-
-    pub(crate) fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a), self.find(b));
-        self.0[a as usize] = b;
-    }
 }
 
 #[cfg(test)]

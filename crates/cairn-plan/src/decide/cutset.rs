@@ -5,9 +5,8 @@
 //! states of each of them (cutset conditioning).
 
 use super::component::{Component, NONE};
-use super::convolution::{NEVER, convolve};
 use super::knowledge::{Finding, Knowledge, Method};
-use cairn_kernel::Work;
+use cairn_kernel::{NEVER, Work, convolve_within};
 
 /// Exact profile when at most `most` vertices meet all cycles. O(2^cut · nodes²).
 ///
@@ -239,10 +238,7 @@ impl<'a> Program<'a> {
                         (false, false) => u_off.clone(),
                         _ => larger(u_off, u_on),
                     };
-                    if !work.spend((sum.len() * child.len()) as u64 / 8) {
-                        return None;
-                    }
-                    sum = convolve(&sum, &child);
+                    sum = convolve_within(&sum, &child, usize::MAX, work)?;
                 }
                 if is_node {
                     // A node adds one to the count: executed, the profile moves up by one step.
@@ -271,13 +267,18 @@ impl<'a> Program<'a> {
         let mut sum = vec![0];
         for &root in &self.roots {
             let tree = larger(&off[root as usize], &on[root as usize]);
-            if !work.spend((sum.len() * tree.len()) as u64 / 8) {
-                return None;
-            }
-            sum = convolve(&sum, &tree);
+            sum = convolve_within(&sum, &tree, usize::MAX, work)?;
         }
         Some(sum)
     }
+}
+
+/// The exact profile of a component that is a forest.
+#[cfg(test)]
+pub(crate) fn forest_profile(component: &Component) -> Vec<u32> {
+    let graph = Graph::new(component);
+    let found = Program::new(component, &graph, &[]).run(&mut Work::unlimited());
+    found.expect("nobody says stop").0
 }
 
 fn larger(a: &[i32], b: &[i32]) -> Vec<i32> {

@@ -2,9 +2,8 @@
 //! Knows profiles and ancestors, not how profiles were found.
 
 use super::component::NONE;
-use super::convolution::{NEVER, convolve};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{NEVER, Work, convolve_within};
 
 /// A part of the dag in the forest: some tasks, and a bound on what they gain.
 #[derive(Clone, Debug)]
@@ -64,10 +63,7 @@ impl Forest {
     pub(super) fn bound(&self, work: &mut Work<'_>) -> Option<Vec<i32>> {
         let mut sum = vec![0];
         for root in self.roots() {
-            if !work.spend((sum.len() * self.best[root].len()) as u64 / 8) {
-                return None;
-            }
-            sum = convolve(&sum, &self.best[root]);
+            sum = convolve_within(&sum, &self.best[root], usize::MAX, work)?;
         }
         for t in 1..sum.len() {
             sum[t] = sum[t].max(sum[t - 1]);
@@ -98,10 +94,7 @@ impl Forest {
         let mut opened = 0;
         for (done, &own) in upper.iter().enumerate() {
             for &d in &self.open_below(c, done)[opened..] {
-                if !work.spend((open.len() * self.best[d].len()) as u64 / 8) {
-                    return None;
-                }
-                open = convolve(&open, &self.best[d]);
+                open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
             }
             opened = self.open_below(c, done).len();
             if !work.spend(open.len() as u64 / 8) {
@@ -132,10 +125,7 @@ impl Forest {
             for (done, &own) in parts[c].upper.iter().enumerate().take(tasks + 1) {
                 let below = self.open_below(c, done);
                 for &d in &below[opened..] {
-                    if !work.spend((open.len() * self.best[d].len()) as u64 / 8) {
-                        return None;
-                    }
-                    open = convolve(&open, &self.best[d]);
+                    open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
                 }
                 opened = below.len();
                 if open
@@ -161,10 +151,7 @@ impl Forest {
         let mut sums = vec![vec![0]];
         for &d in parts {
             let last = &sums[sums.len() - 1];
-            if !work.spend((last.len() * self.best[d].len()) as u64 / 8) {
-                return None;
-            }
-            sums.push(convolve(last, &self.best[d]));
+            sums.push(convolve_within(last, &self.best[d], usize::MAX, work)?);
         }
         let mut left = total.min(sums[parts.len()].len() - 1);
         let mut shares = Vec::with_capacity(parts.len());

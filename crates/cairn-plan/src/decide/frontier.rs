@@ -6,9 +6,8 @@
 //! executed *and* a node behind its gate was executed already, so that it must be completed.
 
 use super::component::{Component, NONE};
-use super::convolution::NEVER;
 use super::knowledge::{Finding, Knowledge, Method};
-use cairn_kernel::Work;
+use cairn_kernel::{NEVER, Work};
 use std::collections::BTreeMap;
 
 /// Exact profile when few rewards are open at a time. O(3^open · nodes²) at the worst.
@@ -148,13 +147,13 @@ type Layer = BTreeMap<u128, Vec<i32>>;
 /// Runs the program along `order`: the exact profile and the number of states met.
 fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
     let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
-    let (start, items) = component.rewards_by_node();
+    let by_node = component.rewards_by_node();
     let mut slot = vec![usize::MAX; component.rewards()];
     let mut free: Vec<usize> = (0..MOST_OPEN + 2).rev().collect();
     let mut layer: Layer = BTreeMap::from([(0, vec![0])]);
     let mut states = 0;
     for &v in order {
-        let needed_by = &items[start[v as usize] as usize..start[v as usize + 1] as usize];
+        let needed_by = by_node.row(v as usize);
         let gate = component.gate(v);
         // The rewards this node touches; its gate may be one it is needed by in no dag, so they are distinct.
         let mut touched: Vec<u32> = needed_by.to_vec();

@@ -1,13 +1,13 @@
 //! The intervals of a chain one after the other: components merged into an order, their bounds added up, the first
 //! refusal. Knows solved components, not how they were solved.
 
-use super::convolution::{convolve, signed};
 use super::knowledge::Knowledge;
 use super::refusal::{Conflict, Corner, Crossing, Refusal};
 use super::solved::Solved;
 use super::witness::{self, Witnesses};
+use crate::budgets::decide::SUMS;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, convolve, signed};
 use cairn_theory::merge::largest_merge;
 use std::collections::HashMap;
 
@@ -42,11 +42,7 @@ pub(super) struct Intervals {
 }
 
 impl Intervals {
-    pub(super) fn new(
-        chain: &Chain,
-        solved: &Solved,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Intervals {
+    pub(super) fn new(chain: &Chain, solved: &Solved, work: &Work<'_>) -> Intervals {
         let count = chain.is_edge.len();
         let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut tasks: Vec<Vec<TaskId>> = vec![Vec::new(); count];
@@ -63,7 +59,7 @@ impl Intervals {
             order: Vec::new(),
             refusal: None,
         };
-        let mut work = Work::new(400_000_000, stop);
+        let mut work = work.part(SUMS);
         for j in 0..count {
             intervals.append(j, solved, chain, &mut work);
         }

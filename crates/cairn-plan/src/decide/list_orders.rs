@@ -5,7 +5,7 @@
 
 use super::component::{Component, NONE};
 use super::knowledge::{Finding, Knowledge, Method, area};
-use cairn_kernel::Work;
+use cairn_kernel::{Rows, Work};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -44,14 +44,12 @@ impl Method for ListOrders {
 /// A component with the ways back: from nodes to the rewards that need them, from rewards to the nodes behind them.
 struct Shape<'a> {
     component: &'a Component,
-    by_node_start: Vec<u32>,
-    by_node: Vec<u32>,
+    by_node: Rows,
     behind: Vec<Vec<u32>>,
 }
 
 impl<'a> Shape<'a> {
     fn new(component: &'a Component) -> Shape<'a> {
-        let (by_node_start, by_node) = component.rewards_by_node();
         let mut behind = vec![Vec::new(); component.rewards()];
         for v in 0..component.nodes() as u32 {
             if component.gate(v) != NONE {
@@ -60,19 +58,17 @@ impl<'a> Shape<'a> {
         }
         Shape {
             component,
-            by_node_start,
-            by_node,
+            by_node: component.rewards_by_node(),
             behind,
         }
     }
 
     fn size(&self) -> usize {
-        self.component.nodes() + self.component.rewards() + self.by_node.len()
+        self.component.nodes() + self.component.rewards() + self.by_node.items().len()
     }
 
     fn rewards_of(&self, v: u32) -> &[u32] {
-        let v = v as usize;
-        &self.by_node[self.by_node_start[v] as usize..self.by_node_start[v + 1] as usize]
+        self.by_node.row(v as usize)
     }
 
     fn needs_count(&self) -> Vec<u32> {

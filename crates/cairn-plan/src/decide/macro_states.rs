@@ -7,7 +7,7 @@
 
 use super::component::{Component, NONE};
 use super::knowledge::{Finding, Knowledge, Method};
-use cairn_kernel::Work;
+use cairn_kernel::{Rows, Work};
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
 
@@ -107,8 +107,7 @@ pub(super) struct Space<'a> {
     words: usize,
     /// By reward: all nodes it needs, directly or through gates.
     closure: Vec<u64>,
-    by_node_start: Vec<u32>,
-    by_node: Vec<u32>,
+    by_node: Rows,
     /// By node: a number that grows along gates, so that sorting by it respects them.
     rank: Vec<u32>,
 }
@@ -204,7 +203,6 @@ impl<'a> Space<'a> {
                 closure[r * words + v as usize / 64] |= 1 << (v % 64);
             }
         }
-        let (by_node_start, by_node) = component.rewards_by_node();
         let order = gate_order(component);
         let mut rank = vec![0; component.nodes()];
         for (i, &v) in order.iter().enumerate() {
@@ -214,8 +212,7 @@ impl<'a> Space<'a> {
             component,
             words,
             closure,
-            by_node_start,
-            by_node,
+            by_node: component.rewards_by_node(),
             rank,
         };
         space.close(&order);
@@ -229,8 +226,8 @@ impl<'a> Space<'a> {
             .map(|r| c.needs(r).len() as u32)
             .collect();
         for &v in order {
-            for i in self.by_node_start[v as usize]..self.by_node_start[v as usize + 1] {
-                let r = self.by_node[i as usize] as usize;
+            for &r in self.by_node.row(v as usize) {
+                let r = r as usize;
                 waiting[r] -= 1;
                 if waiting[r] > 0 {
                     continue;
@@ -248,7 +245,7 @@ impl<'a> Space<'a> {
     }
 
     fn rewards_of(&self, v: usize) -> &[u32] {
-        &self.by_node[self.by_node_start[v] as usize..self.by_node_start[v + 1] as usize]
+        self.by_node.row(v)
     }
 
     /// What a walk costs at least: one state of each size in a beam, the closure of every reward without. What
@@ -581,7 +578,7 @@ pub(crate) fn gate_order(component: &Component) -> Vec<u32> {
     let mut waiting: Vec<u32> = (0..component.rewards() as u32)
         .map(|r| component.needs(r).len() as u32)
         .collect();
-    let (start, items) = component.rewards_by_node();
+    let by_node = component.rewards_by_node();
     let mut behind: Vec<Vec<u32>> = vec![Vec::new(); component.rewards()];
     let mut order = Vec::with_capacity(component.nodes());
     for v in 0..component.nodes() as u32 {
@@ -594,7 +591,7 @@ pub(crate) fn gate_order(component: &Component) -> Vec<u32> {
     while next < order.len() {
         let v = order[next] as usize;
         next += 1;
-        for &r in &items[start[v] as usize..start[v + 1] as usize] {
+        for &r in by_node.row(v) {
             waiting[r as usize] -= 1;
             if waiting[r as usize] == 0 {
                 order.append(&mut behind[r as usize]);

@@ -8,7 +8,6 @@
 mod block_bound;
 mod compact;
 mod component;
-mod convolution;
 mod crossing;
 mod cutset;
 mod forest;
@@ -34,10 +33,11 @@ pub(crate) use block_bound::shared_tasks;
 pub(crate) use component::NONE;
 #[cfg(test)]
 pub(crate) use component::{Component, components};
+#[cfg(test)]
+pub(crate) use cutset::forest_profile;
 pub(crate) use intervals::Chain;
 pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
 #[cfg(test)]
 pub(crate) use rounds::Decision;
 pub(crate) use rounds::{Limits, decide};
-#[cfg(test)]
 pub(crate) use solve::Effort;

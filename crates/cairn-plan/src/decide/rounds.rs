@@ -9,6 +9,7 @@ use super::solve::Effort;
 use super::solved::Solved;
 use super::windows::Windows;
 use super::witness::Witnesses;
+use crate::budgets::decide as budgets;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use std::ops::Range;
@@ -39,43 +40,19 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            component: Effort::default(),
-            components: 150_000_000,
-            forest: 200_000_000,
-            across: 50_000_000,
-            improve: 60_000_000,
-            pair: 20_000_000,
-            most_for_across: 12_000,
-            rounds: 3,
-            most_to_polish: 2_500,
-        }
+        budgets::USUAL
     }
 }
 
 impl Limits {
     /// Several times the work, for verdicts and orders that the default does not reach.
     pub fn thorough() -> Limits {
-        Limits {
-            component: Effort::thorough(),
-            components: 1_000_000_000,
-            across: 200_000_000,
-            improve: 240_000_000,
-            ..Limits::default()
-        }
+        budgets::THOROUGH
     }
 
     /// About the time of a hull, whatever the dag.
     pub fn quick() -> Limits {
-        Limits {
-            components: 0,
-            forest: 0,
-            across: 0,
-            improve: 0,
-            pair: 0,
-            rounds: 1,
-            ..Limits::default()
-        }
+        budgets::QUICK
     }
 
     /// The steps of one round, counted from 0; the last has them all.
@@ -109,18 +86,13 @@ pub(crate) struct Decision {
     pub methods: Vec<(&'static str, usize)>,
 }
 
-/// Decides a dag along a chain. The answer is the same on every machine as long as `stop` never says yes; when it
-/// does, what was found by then is returned.
+/// Decides a dag along a chain. The answer is the same on every machine as long as nobody says stop; then what was
+/// found by that time is returned.
 ///
 /// Round after round with more steps, until the order meets the bound or some proof shows that no order can: most
 /// dags are decided in the first.
-pub(crate) fn decide(
-    dag: &Dag,
-    chain: &Chain,
-    limits: &Limits,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> Decision {
-    if stop() {
+pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Limits, work: &mut Work<'_>) -> Decision {
+    if work.is_stopped() {
         return Decision::undecided(dag, chain);
     }
     let mut decider = Decider {
@@ -129,7 +101,7 @@ pub(crate) fn decide(
         dag,
         chain,
         limits,
-        stop,
+        work,
     };
     let mut number = 0;
     let mut proved = None;
@@ -138,7 +110,7 @@ pub(crate) fn decide(
         number += 1;
         // A later round may be stopped before it proves the same again.
         round.refusal = round.refusal.or(proved);
-        if decider.is_settled(&round) || number >= limits.rounds || stop() {
+        if decider.is_settled(&round) || number >= limits.rounds || decider.work.is_stopped() {
             break round;
         }
         proved = round.refusal;
@@ -167,11 +139,11 @@ pub(crate) fn decide(
 }
 
 /// What all rounds share: each learns more of the components and lowers the bound.
-struct Decider<'a> {
+struct Decider<'a, 'w> {
     dag: &'a Dag,
     chain: &'a Chain,
     limits: &'a Limits,
-    stop: &'a (dyn Fn() -> bool + Sync),
+    work: &'a mut Work<'w>,
     solved: Solved,
     upper: Vec<u32>,
 }
@@ -185,18 +157,18 @@ struct Round {
     refusal: Option<Refusal>,
 }
 
-impl Decider<'_> {
+impl Decider<'_, '_> {
     /// Solves, adds up, and looks across intervals, within these steps.
     fn round(&mut self, limits: &Limits) -> Round {
-        self.solved.deepen(limits, self.stop);
-        let mut intervals = Intervals::new(self.chain, &self.solved, self.stop);
+        self.solved.deepen(limits, self.work);
+        let mut intervals = Intervals::new(self.chain, &self.solved, self.work);
         let order = std::mem::take(&mut intervals.order);
         let gains = gains(self.dag, &order);
         let mut found = Witnesses::new(&gains);
         if gains != self.upper && order.len() <= limits.most_for_across {
             let windows = Windows::new(self.dag, self.chain, &self.solved, &intervals.start);
-            let forest = windows.lower(&mut self.upper, &mut Work::new(limits.forest, self.stop));
-            let mut work = Work::new(limits.across, self.stop);
+            let forest = windows.lower(&mut self.upper, &mut self.work.part(limits.forest));
+            let mut work = self.work.part(limits.across);
             intervals.look_for_witnesses(self.dag, &self.solved, &mut found, &mut work);
             if let Some(forest) = forest {
                 windows.tighten(&forest, &mut self.upper, &mut found, &mut work);
@@ -228,7 +200,7 @@ impl Decider<'_> {
         let segments: Vec<Range<usize>> = (start.windows(2).map(|w| w[0]..w[1]))
             .filter(is_open)
             .collect();
-        let mut work = Work::new(self.limits.improve, self.stop);
+        let mut work = self.work.part(self.limits.improve);
         improve(self.dag, &mut round.order, &segments, &mut work);
         round.gains = gains(self.dag, &round.order);
         for (t, &gain) in round.gains.iter().enumerate() {
@@ -240,7 +212,7 @@ impl Decider<'_> {
     /// Of all reasons to refuse that are at hand, one that shows two sets.
     fn best_shown(&self, refusal: Refusal, round: &Round) -> Refusal {
         let (intervals, start) = (&round.intervals, &round.intervals.start);
-        let mut work = Work::new(self.limits.pair, self.stop);
+        let mut work = self.work.part(self.limits.pair);
         let refusal = self.solved.with_pair(refusal, start, &mut work);
         let crossing = || intervals.crossing(&round.found);
         let other = (!refusal.shows_two_sets()).then(crossing).flatten();

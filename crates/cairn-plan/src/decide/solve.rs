@@ -46,26 +46,6 @@ pub struct Effort {
     pub enumerate: bool,
 }
 
-impl Default for Effort {
-    fn default() -> Effort {
-        Effort {
-            beam: 30,
-            steps: 36_000_000,
-            enumerate: true,
-        }
-    }
-}
-
-impl Effort {
-    /// Seven times as many steps.
-    pub fn thorough() -> Effort {
-        Effort {
-            steps: 260_000_000,
-            ..Effort::default()
-        }
-    }
-}
-
 /// Learns all it can of a component within the effort.
 ///
 /// `known` starts from a valid bound (the chord for a component of a hull interval) and an order that respects the
@@ -122,6 +102,7 @@ mod tests {
     use super::super::component::NONE;
     use super::super::macro_states::gate_order;
     use super::*;
+    use crate::budgets::decide::USUAL;
     use crate::testing::whole;
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
@@ -194,7 +175,7 @@ mod tests {
                 prop_assert_eq!(known.admits, Some(admits));
                 // Together.
                 let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));
-                solve(&component, &mut known, &Effort::default(), &mut Work::new(1 << 40, &never));
+                solve(&component, &mut known, &USUAL.component, &mut Work::new(1 << 40, &never));
                 check(&known, &best, admits, "together")?;
                 prop_assert_eq!(known.admits, Some(admits));
                 prop_assert_eq!(&known.upper, &best);

@@ -65,7 +65,7 @@ impl Solved {
     }
 
     /// Learns more of each class that is not decided, the classes in parallel: each has a budget of its own.
-    pub(super) fn deepen(&mut self, limits: &Limits, stop: &(dyn Fn() -> bool + Sync)) {
+    pub(super) fn deepen(&mut self, limits: &Limits, work: &Work<'_>) {
         let placed = &self.placed;
         let size = |i: usize| placed[i].component.nodes() as u64;
         let open = (self.first.iter().zip(&self.known)).filter(|(_, known)| !known.is_decided());
@@ -76,7 +76,7 @@ impl Solved {
                 let mut effort = limits.component;
                 let share = (limits.components / all.max(1)).saturating_mul(size(i));
                 effort.steps = effort.steps.min(share);
-                let mut work = Work::new(u64::MAX, stop);
+                let mut work = work.part(u64::MAX);
                 solve(&placed[i].component, known, &effort, &mut work);
             });
     }

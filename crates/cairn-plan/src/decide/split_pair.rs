@@ -2,7 +2,7 @@
 
 use super::refusal::{Conflict, Pair};
 use cairn_dag::TaskId;
-use cairn_kernel::Work;
+use cairn_kernel::{Work, convolve_into};
 
 /// A part that admits an IC-optimal order.
 pub(super) struct Part<'a> {
@@ -149,16 +149,11 @@ impl<'a> Splits<'a> {
 
 /// (max,+) convolution up to `end`.
 fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u32>> {
-    let length = (a.len() + b.len() - 1).min(end + 1);
     if !work.spend((1 + a.len() * b.len().min(end + 1)) as u64) {
         return None;
     }
-    let mut sum = vec![0; length];
-    for (i, x) in a.iter().enumerate() {
-        for (slot, y) in sum[i..].iter_mut().zip(b) {
-            *slot = (*slot).max(x + y);
-        }
-    }
+    let mut sum = Vec::new();
+    convolve_into(a, b, end, &mut sum);
     Some(sum)
 }
 

@@ -5,6 +5,7 @@ use super::improve::gains;
 use super::*;
 use crate::order::places;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::Work;
 use cairn_oracle::{
     Among, any_dag, best_profile, ic_optimal_order, ideals, is_independent, mask, most_between,
     only_best,
@@ -89,7 +90,7 @@ proptest! {
         let chain = obvious_chain(&dag);
         let count = AtomicU32::new(0);
         let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
-        let decision = decide(&dag, &chain, &Limits::default(), &stop);
+        let decision = decide(&dag, &chain, &Limits::default(), &mut Work::until(&stop));
         compare(&dag, &decision, false)?;
     }
 }
@@ -103,7 +104,7 @@ fn every_kind_of_reason_is_literally_true() {
         let most = 9 + random.below(6);
         let dag = cairn_oracle::random_tangle(most, seed);
         let effort = match random.below(2) {
-            0 => Effort::default(),
+            0 => Limits::default().component,
             // Small components are beyond it: then sets are met that cross the vertices.
             _ => Effort {
                 enumerate: false,
@@ -159,7 +160,8 @@ fn a_proof_is_not_lost_by_stopping_later() {
             let count = AtomicU32::new(0);
             let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
             // On one thread, so that the questions come in the same order each time.
-            let decision = one_thread.install(|| decide(&dag, &chain, &Limits::default(), &stop));
+            let decision = one_thread
+                .install(|| decide(&dag, &chain, &Limits::default(), &mut Work::until(&stop)));
             let is_proved = decision.refusal.is_some();
             assert!(is_proved || !was_proved, "seed {seed}, asked {asked} times");
             was_proved = is_proved;
@@ -185,7 +187,12 @@ fn the_pair_of_a_sum() {
         (2, 8),
     ];
     let dag = Dag::from_arcs(9, arcs).unwrap();
-    let decision = decide(&dag, &obvious_chain(&dag), &Limits::default(), &|| false);
+    let decision = decide(
+        &dag,
+        &obvious_chain(&dag),
+        &Limits::default(),
+        &mut Work::unlimited(),
+    );
     let Some(Refusal::Sum {
         conflict: Conflict::Pair(pair),
         ..
@@ -203,7 +210,7 @@ fn the_pair_of_a_sum() {
             pair: 0,
             ..Limits::default()
         },
-        &|| false,
+        &mut Work::unlimited(),
     );
     let Some(Refusal::Sum { conflict, .. }) = quick.refusal else {
         panic!("{:?}", quick.refusal);
@@ -212,7 +219,7 @@ fn the_pair_of_a_sum() {
 }
 
 fn check(dag: &Dag, limits: &Limits) -> Result<Decision, TestCaseError> {
-    let decision = decide(dag, &obvious_chain(dag), limits, &|| false);
+    let decision = decide(dag, &obvious_chain(dag), limits, &mut Work::unlimited());
     compare(dag, &decision, limits.component.enumerate)?;
     Ok(decision)
 }

@@ -2,7 +2,6 @@
 //! Knows solved components and the forest, not how verdicts are reached.
 
 use super::component::{Component, NONE, components};
-use super::convolution::{convolve, signed};
 use super::cutset::Cutset;
 use super::forest::{Forest, Part};
 use super::frontier::Frontier;
@@ -11,8 +10,9 @@ use super::knowledge::{Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
 use super::solved::Solved;
 use super::witness::{Witnesses, note_prefixes};
+use crate::budgets::decide::{ALLOCATIONS, window};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, convolve_within, signed};
 use std::collections::{HashMap, HashSet};
 
 /// Everything a window needs to know of the chain.
@@ -68,7 +68,7 @@ impl<'a> Windows<'a> {
         work: &mut Work<'_>,
     ) {
         let parts = self.parts_outside(NONE, NONE);
-        work.lend(40_000_000, |part| {
+        work.lend(ALLOCATIONS, |part| {
             self.note_allocations(forest, &parts, upper, found, part);
         });
         found.settle();
@@ -166,10 +166,7 @@ impl<'a> Windows<'a> {
         let inside = self.window_parts(a as u32, b as u32, memo, work)?;
         let mut sum = vec![0];
         for part in &inside {
-            if !work.spend((sum.len() * part.profile.len()) as u64 / 8) {
-                return None;
-            }
-            sum = convolve(&sum, &part.profile);
+            sum = convolve_within(&sum, &part.profile, usize::MAX, work)?;
         }
         let base = self.gained_before(a as u32);
         for (t, &gain) in sum.iter().enumerate() {
@@ -269,12 +266,10 @@ fn sum_at<'p>(
 ) -> Option<u32> {
     let mut sum = vec![0];
     for profile in profiles {
-        let profile = &profile[..profile.len().min(t + 1)];
-        if !work.spend(1 + (sum.len() * profile.len()) as u64 / 8) {
+        if !work.spend(1) {
             return None;
         }
-        sum = convolve(&sum, profile);
-        sum.truncate(t + 1);
+        sum = convolve_within(&sum, profile, t, work)?;
     }
     sum.get(t).map(|&gain| gain as u32)
 }
@@ -283,9 +278,9 @@ fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>>
     let start = vec![component.total(); component.nodes() + 1];
     let mut known = Knowledge::new(component, start, gate_order(component));
     let methods: [(&dyn Method, u64); 3] = [
-        (&MacroStates { beam: None }, 10_000_000),
-        (&Cutset { most: 12 }, 20_000_000),
-        (&Frontier, 10_000_000),
+        (&MacroStates { beam: None }, window::STATES),
+        (&Cutset { most: 12 }, window::TREES),
+        (&Frontier, window::FRONTIER),
     ];
     for (method, steps) in methods {
         work.lend(steps, |part| known.learn(method, component, part));

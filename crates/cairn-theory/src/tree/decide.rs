@@ -3,18 +3,13 @@
 
 use super::name::{Name, Names};
 use super::part::{Part, Stage, parts};
-use super::program::{best_at_price, convolve, profile};
+use super::program::{best_at_price, profile};
 use crate::Bipartite;
+use crate::budgets::tree::{MOST_CELLS, MOST_UNSPLIT};
 use crate::eager::eager_order;
 use crate::strand::Strand;
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, convolve, corners};
 use std::collections::{HashMap, HashSet};
-
-/// Trees that no rule splits are taken apart source by source only up to this size: each source is a level of recursion.
-const MOST_UNSPLIT: usize = 400;
-
-/// The most cells of the table in which two orders are merged: a byte each.
-const MOST_CELLS: usize = 1 << 26;
 
 /// The answer for a tree or forest, in its own numbering.
 #[derive(Clone, Debug)]
@@ -58,7 +53,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 shape.sources[place as usize]
             }));
         }
-        let vertices = hull_vertices(profile);
+        let vertices = corners(profile);
         let decision = if vertices.len() > 2 && self.shortcuts {
             self.decide_intervals(tree, profile, &vertices)?
         } else {
@@ -202,21 +197,6 @@ fn renamed(decision: Decision, name: impl Fn(u32) -> u32) -> Decision {
         Decision::Order(order) => Decision::Order(order.into_iter().map(name).collect()),
         Decision::None => Decision::None,
     }
-}
-
-/// The steps at which the upper concave hull of the profile has a vertex, from 0 to the last.
-fn hull_vertices(profile: &[u32]) -> Vec<usize> {
-    let mut hull: Vec<usize> = Vec::new();
-    for t in 0..profile.len() {
-        while let [.., a, b] = hull[..] {
-            if rise(profile, a, b) * (t - b) as i64 > rise(profile, b, t) * (b - a) as i64 {
-                break;
-            }
-            hull.pop();
-        }
-        hull.push(t);
-    }
-    hull
 }
 
 fn rise(profile: &[u32], from: usize, to: usize) -> i64 {

@@ -9,14 +9,10 @@ mod part;
 mod program;
 
 use crate::Bipartite;
+pub use crate::budgets::tree::MOST_SOURCES;
+use crate::budgets::tree::STEPS;
 use cairn_kernel::{Stopped, Work};
 use decide::{Decision, Solver};
-
-/// The most sources for which [`solve`] computes a profile: the time is quadratic.
-pub const MOST_SOURCES: usize = 1 << 15;
-
-/// The work [`solve`] may spend on an order, in elementary steps of (max,+) convolutions: a second or so.
-pub const WORK: u64 = 1 << 30;
 
 /// What is known of a bipartite tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +50,7 @@ pub enum TreeOrder {
 ///    parents of a sink with fewest parents (of those with one parent, of one with most siblings alike): each such
 ///    set is tried, and the remainder decided by the same rules. Equal shapes are decided once.
 ///
-/// Small and hull-reducible trees are decided; large regular ones may end as [`TreeOrder::Unknown`] after [`WORK`].
+/// Small and hull-reducible trees are decided; large regular ones may end as [`TreeOrder::Unknown`] after a second or so.
 ///
 /// ```
 /// use cairn_theory::{Bipartite, tree::{self, TreeOrder}};
@@ -65,7 +61,7 @@ pub enum TreeOrder {
 /// assert!(matches!(answer.order, TreeOrder::Optimal(order) if order.len() == 4));
 /// ```
 pub fn solve(block: &Bipartite) -> Option<TreeAnswer> {
-    solve_within(block, &mut Work::steps(WORK))
+    solve_within(block, &mut Work::steps(STEPS))
 }
 
 /// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else, unless it is time to

@@ -24,29 +24,20 @@ pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
 /// A world as the flags give it, checked.
 pub(crate) struct Settings {
     flags: cli::World,
-    kind: Kind,
-}
-
-/// Where workers come from.
-enum Kind {
-    Batches,
-    Pool,
-    Throttled,
-    /// A record, with the name of its file.
-    Trace(String, Trace),
+    name: WorldName,
+    /// The record that a trace plays, with the name of its file.
+    trace: Option<(String, Trace)>,
 }
 
 impl Settings {
     pub(crate) fn new(flags: cli::World) -> Result<Settings, Failure> {
         let name = flags.world.unwrap_or(WorldName::Batches);
         refuse_strangers(&flags, name)?;
-        let kind = match name {
-            WorldName::Batches => Kind::Batches,
-            WorldName::Pool => Kind::Pool,
-            WorldName::Throttled => Kind::Throttled,
-            WorldName::Trace => recorded(&flags)?,
+        let trace = match name {
+            WorldName::Trace => Some(recorded(&flags)?),
+            _ => None,
         };
-        let settings = Settings { flags, kind };
+        let settings = Settings { flags, name, trace };
         // Whatever is wrong with the numbers shows when the world is made, whatever tasks take in it.
         settings.world(1.0)?;
         check_durations(settings.flags.durations)?;
@@ -55,11 +46,11 @@ impl Settings {
 
     /// The world for tasks that take so long on the mean.
     fn world(&self, mean: f64) -> Result<Named, Failure> {
-        match &self.kind {
-            Kind::Batches => batches(&self.flags, mean),
-            Kind::Throttled => throttled(&self.flags),
-            Kind::Pool => pool(&self.flags, mean),
-            Kind::Trace(file, record) => trace(&self.flags, file, record, mean),
+        match (self.name, &self.trace) {
+            (WorldName::Batches, _) => batches(&self.flags, mean),
+            (WorldName::Throttled, _) => throttled(&self.flags),
+            (WorldName::Trace, Some((file, record))) => trace(&self.flags, file, record, mean),
+            (WorldName::Pool | WorldName::Trace, _) => pool(&self.flags, mean),
         }
     }
 
@@ -393,8 +384,8 @@ fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
     Ok((World::pool(settings).map_err(refused)?, words))
 }
 
-/// Workers as a file has them.
-fn recorded(flags: &cli::World) -> Result<Kind, Failure> {
+/// The record of a trace and the name of its file.
+fn recorded(flags: &cli::World) -> Result<(String, Trace), Failure> {
     let Some(path) = &flags.trace else {
         return Err(Failure::usage(
             "--world trace needs a trace",
@@ -414,7 +405,7 @@ fn recorded(flags: &cli::World) -> Result<Kind, Failure> {
             "rows are worker,start,end with times in seconds",
         )
     })?;
-    Ok(Kind::Trace(shown, trace))
+    Ok((shown, trace))
 }
 
 fn trace(flags: &cli::World, file: &str, trace: &Trace, mean: f64) -> Result<Named, Failure> {

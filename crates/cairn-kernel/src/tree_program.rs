@@ -1,10 +1,10 @@
-//! The best r tasks of a tree-shaped piece: the program of \[MR05\], §5, without its inner loop over sink choices.
-//! Knows nothing of other pieces.
+//! The best r tasks of a tree-shaped puzzle: the program of Malewicz and Rosenberg, "On batch-scheduling dags for
+//! Internet-based computing", §5, without its inner loop over sink choices. Knows nothing of orders.
 //!
 //! Below each task, two tables by number of *other* tasks chosen at the most: the best gain when it is left out, and
 //! when it is chosen. The prize above the task is not counted in them.
 
-use super::piece::Piece;
+use crate::{Puzzle, convolve_into};
 use std::ops::Range;
 
 /// The tree hung from task 0, each task before all below it, and those below one task side by side.
@@ -14,17 +14,17 @@ struct Rooted {
     above: Vec<u32>,
 }
 
-fn root(piece: &Piece) -> Rooted {
-    let mut order = Vec::with_capacity(piece.len());
-    let mut above = vec![u32::MAX; piece.len()];
+fn root(puzzle: &Puzzle) -> Rooted {
+    let mut order = Vec::with_capacity(puzzle.len());
+    let mut above = vec![u32::MAX; puzzle.len()];
     let mut todo = vec![0u32];
     while let Some(u) = todo.pop() {
         order.push(u);
-        for &p in piece.prizes(u).iter().rev() {
+        for &p in puzzle.prizes(u).iter().rev() {
             if p == above[u as usize] {
                 continue;
             }
-            for &v in piece.needs(p).iter().rev().filter(|&&v| v != u) {
+            for &v in puzzle.needs(p).iter().rev().filter(|&&v| v != u) {
                 above[v as usize] = p;
                 todo.push(v);
             }
@@ -34,9 +34,9 @@ fn root(piece: &Piece) -> Rooted {
 }
 
 /// The prizes of `u` but for the one above it.
-fn below<'a>(piece: &'a Piece, rooted: &Rooted, u: u32) -> impl Iterator<Item = u32> + use<'a> {
+fn below<'a>(puzzle: &'a Puzzle, rooted: &Rooted, u: u32) -> impl Iterator<Item = u32> + use<'a> {
     let above = rooted.above[u as usize];
-    let prizes = piece.prizes(u).iter().copied();
+    let prizes = puzzle.prizes(u).iter().copied();
     prizes.filter(move |&p| p != above)
 }
 
@@ -67,8 +67,8 @@ struct Scratch {
 
 /// The best gain for 0..=min(tasks, most) chosen tasks. O(tasks·most), by cutting tables at subtree sizes and at
 /// `most`.
-pub(super) fn profile(piece: &Piece, most: usize) -> Vec<u32> {
-    let tables = fill(piece, &root(piece), most, false);
+pub fn profile(puzzle: &Puzzle, most: usize) -> Vec<u32> {
+    let tables = fill(puzzle, &root(puzzle), most, false);
     let (out, chosen) = tables.of(0);
     let mut best = Vec::new();
     either(out, chosen, 1, 0, most, &mut best);
@@ -76,14 +76,14 @@ pub(super) fn profile(piece: &Piece, most: usize) -> Vec<u32> {
 }
 
 /// Work for [`profile`], as a number of steps; several entries of a table are filled at once.
-pub(super) fn cost(piece: &Piece, most: usize) -> u64 {
-    piece.len() as u64 * (8 + piece.len().min(most) as u64 / 8)
+pub fn cost(puzzle: &Puzzle, most: usize) -> u64 {
+    puzzle.len() as u64 * (8 + puzzle.len().min(most) as u64 / 8)
 }
 
 /// Fills the tables from below; without `keep` only those of the root remain.
-fn fill(piece: &Piece, rooted: &Rooted, most: usize, keep: bool) -> Tables {
+fn fill(puzzle: &Puzzle, rooted: &Rooted, most: usize, keep: bool) -> Tables {
     let mut tables = Tables {
-        place: vec![0..0; piece.len()],
+        place: vec![0..0; puzzle.len()],
         ..Tables::default()
     };
     let mut scratch = Scratch::default();
@@ -92,13 +92,13 @@ fn fill(piece: &Piece, rooted: &Rooted, most: usize, keep: bool) -> Tables {
         out.clear();
         out.push(0);
         chosen.clear();
-        chosen.push(piece.own[u as usize]);
+        chosen.push(puzzle.own[u as usize]);
         let mut lowest = tables.out.len();
-        for p in below(piece, rooted, u) {
-            for &v in piece.needs(p).iter().filter(|&&v| v != u) {
+        for p in below(puzzle, rooted, u) {
+            for &v in puzzle.needs(p).iter().filter(|&&v| v != u) {
                 lowest = lowest.min(tables.place[v as usize].start);
             }
-            under_prize(piece, &tables, u, p, most, &mut scratch);
+            under_prize(puzzle, &tables, u, p, most, &mut scratch);
             convolve(&mut out, &scratch.any, most, &mut scratch.spare);
             convolve(&mut chosen, &scratch.either, most, &mut scratch.spare);
         }
@@ -117,18 +117,25 @@ fn fill(piece: &Piece, rooted: &Rooted, most: usize, keep: bool) -> Tables {
 
 /// What lies under prize `p` of task `u`: `any` when `u` is left out, `either` when it is chosen, with the prize where
 /// all under it are chosen (`all`, by number of tasks beyond those).
-fn under_prize(piece: &Piece, tables: &Tables, u: u32, p: u32, most: usize, scratch: &mut Scratch) {
+fn under_prize(
+    puzzle: &Puzzle,
+    tables: &Tables,
+    u: u32,
+    p: u32,
+    most: usize,
+    scratch: &mut Scratch,
+) {
     scratch.any.clear();
     scratch.any.push(0);
     scratch.all.clear();
     scratch.all.push(0);
-    for &v in piece.needs(p).iter().filter(|&&v| v != u) {
+    for &v in puzzle.needs(p).iter().filter(|&&v| v != u) {
         let (out, chosen) = tables.of(v);
         either(out, chosen, 1, 0, most, &mut scratch.either);
         convolve(&mut scratch.any, &scratch.either, most, &mut scratch.spare);
         convolve(&mut scratch.all, chosen, most, &mut scratch.spare);
     }
-    let (offset, weight) = (piece.needs(p).len() - 1, piece.weight[p as usize]);
+    let (offset, weight) = (puzzle.needs(p).len() - 1, puzzle.weight[p as usize]);
     let Scratch {
         any,
         all,
@@ -152,32 +159,16 @@ fn either(a: &[u32], b: &[u32], offset: usize, bonus: u32, most: usize, out: &mu
     }
 }
 
-/// (max,+) convolution of `a` with `b` in place, cut after `most`.
+/// Convolves `a` with `b` in place, cut after `most`.
 fn convolve(a: &mut Vec<u32>, b: &[u32], most: usize, spare: &mut Vec<u32>) {
-    if let [x] = a[..] {
-        a.clear();
-        a.extend(b.iter().map(|y| x + y));
-        return;
-    }
-    spare.clear();
-    spare.resize((a.len() + b.len() - 1).min(most + 1), 0);
-    let (short, long) = if a.len() < b.len() {
-        (&a[..], b)
-    } else {
-        (b, &a[..])
-    };
-    for (i, &x) in short.iter().enumerate().take(spare.len()) {
-        for (slot, &y) in spare[i..].iter_mut().zip(long) {
-            *slot = (*slot).max(x + y);
-        }
-    }
+    convolve_into(a, b, most, spare);
     std::mem::swap(a, spare);
 }
 
 /// A set of exactly `count` tasks that gains what [`profile`] says for `count`. O(tasks·count).
-pub(super) fn choose(piece: &Piece, count: usize) -> Vec<u32> {
-    let rooted = root(piece);
-    let tables = fill(piece, &rooted, count, true);
+pub fn choose(puzzle: &Puzzle, count: usize) -> Vec<u32> {
+    let rooted = root(puzzle);
+    let tables = fill(puzzle, &rooted, count, true);
     let mut scratch = Scratch::default();
     let mut picked = Vec::with_capacity(count);
     // (task, whether it is chosen, how many others at the most)
@@ -186,18 +177,18 @@ pub(super) fn choose(piece: &Piece, count: usize) -> Vec<u32> {
         if is_chosen {
             picked.push(u);
         }
-        let prizes: Vec<u32> = below(piece, &rooted, u).collect();
+        let prizes: Vec<u32> = below(puzzle, &rooted, u).collect();
         let mut arrays = Vec::with_capacity(prizes.len());
         for &p in &prizes {
-            under_prize(piece, &tables, u, p, left, &mut scratch);
+            under_prize(puzzle, &tables, u, p, left, &mut scratch);
             let (any, best) = (&scratch.any, &scratch.either);
             arrays.push(if is_chosen { best.clone() } else { any.clone() });
         }
         for (&p, share) in prizes.iter().zip(split(&arrays, left)) {
-            let under: Vec<u32> = (piece.needs(p).iter().copied())
+            let under: Vec<u32> = (puzzle.needs(p).iter().copied())
                 .filter(|&v| v != u)
                 .collect();
-            under_prize(piece, &tables, u, p, share, &mut scratch);
+            under_prize(puzzle, &tables, u, p, share, &mut scratch);
             let gained = is_chosen && at(&scratch.either, share) > at(&scratch.any, share);
             // With the prize, those under it are chosen: what is shared is the rest.
             let share = if gained { share - under.len() } else { share };
@@ -219,7 +210,7 @@ pub(super) fn choose(piece: &Piece, count: usize) -> Vec<u32> {
             }
         }
     }
-    fill_up(picked, count, piece.len())
+    fill_up(picked, count, puzzle.len())
 }
 
 /// Whether a task is chosen when it and those below it may be `count`, and how many others may be.
@@ -257,10 +248,60 @@ fn split(arrays: &[Vec<u32>], count: usize) -> Vec<usize> {
 }
 
 /// The set with the first other tasks, so that it has `count`.
-pub(super) fn fill_up(mut set: Vec<u32>, count: usize, tasks: usize) -> Vec<u32> {
+pub fn fill_up(mut set: Vec<u32>, count: usize, tasks: usize) -> Vec<u32> {
     let mut has = vec![false; tasks];
     set.iter().for_each(|&v| has[v as usize] = true);
     let others = (0..tasks as u32).filter(|&v| !has[v as usize]);
     set.extend(others.take(count - set.len()));
     set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rows;
+    use proptest::prelude::*;
+
+    /// Each task but the first hangs from an earlier one, or joins the prize by which another one does.
+    fn any_tree() -> impl Strategy<Value = Puzzle> {
+        prop::collection::vec((any::<u32>(), any::<bool>(), 0u32..4), 1..11).prop_map(|tasks| {
+            let own = tasks.iter().map(|t| t.2).collect();
+            let mut needs: Vec<Vec<u32>> = Vec::new();
+            for (&(above, is_joining, _), v) in tasks.iter().zip(0u32..).skip(1) {
+                match needs.len() as u32 {
+                    prizes @ 1.. if is_joining => needs[(above % prizes) as usize].push(v),
+                    _ => needs.push(vec![above % v, v]),
+                }
+            }
+            let mut shared = Rows::default();
+            for mut row in needs {
+                row.sort_unstable();
+                shared.push(row);
+            }
+            Puzzle::new(own, &shared)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        /// Profile and sets against all sets of tasks.
+        #[test]
+        fn agrees_with_all_sets(puzzle in any_tree(), most in 0usize..12) {
+            prop_assert!(puzzle.is_tree());
+            let mut best = vec![0; puzzle.len() + 1];
+            for set in 0u32..1 << puzzle.len() {
+                let members: Vec<u32> = (0..puzzle.len() as u32).filter(|v| set >> v & 1 == 1).collect();
+                let gain = *puzzle.gains(&members).last().unwrap();
+                best[members.len()] = gain.max(best[members.len()]);
+            }
+            let most = most.min(puzzle.len());
+            prop_assert_eq!(profile(&puzzle, most), &best[..=most]);
+            let mut set = choose(&puzzle, most);
+            prop_assert_eq!(*puzzle.gains(&set).last().unwrap(), best[most]);
+            set.sort_unstable();
+            set.dedup();
+            prop_assert_eq!(set.len(), most);
+        }
+    }
 }

@@ -1,0 +1,188 @@
+//! (max,+) convolution of profiles: the best way to share a number of steps. Knows only numbers.
+
+use crate::Work;
+use std::ops::Add;
+
+/// What profiles are made of.
+pub trait Value: Copy + Ord + Add<Output = Self> {
+    /// Less than all that can be reached.
+    const LEAST: Self;
+
+    /// Whether it cannot be reached.
+    fn is_never(self) -> bool;
+
+    /// The value again, or [`Value::LEAST`] if something was added to that.
+    fn or_never(self) -> Self;
+}
+
+/// Counts: all of them can be reached.
+impl Value for u32 {
+    const LEAST: u32 = 0;
+
+    #[inline]
+    fn is_never(self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn or_never(self) -> u32 {
+        self
+    }
+}
+
+/// "Cannot be reached" among signed values. Far from overflow when a few of them are added up.
+pub const NEVER: i32 = i32::MIN / 4;
+
+impl Value for i32 {
+    const LEAST: i32 = NEVER;
+
+    #[inline]
+    fn is_never(self) -> bool {
+        self < NEVER / 2
+    }
+
+    #[inline]
+    fn or_never(self) -> i32 {
+        if self.is_never() { NEVER } else { self }
+    }
+}
+
+/// out\[t\] = max over i + j = t of a\[i\] + b\[j\]; what cannot be reached stays so.
+///
+/// O(|a|·|b|); O(|a| + |b|) when both are concave.
+///
+/// ```
+/// use cairn_kernel::convolve;
+/// assert_eq!(convolve(&[0, 3], &[0, 1, 5]), [0, 3, 5, 8]);
+/// ```
+///
+/// # Panics
+/// If one of them is empty.
+pub fn convolve<N: Value>(a: &[N], b: &[N]) -> Vec<N> {
+    let mut out = Vec::new();
+    convolve_into(a, b, usize::MAX, &mut out);
+    out
+}
+
+/// The same up to `most`, within `work`: a step for every eight pairs of entries, since about so many are looked at at
+/// once. `None`, and the work is over, if that does not suffice.
+pub fn convolve_within<N: Value>(
+    a: &[N],
+    b: &[N],
+    most: usize,
+    work: &mut Work<'_>,
+) -> Option<Vec<N>> {
+    let end = most.saturating_add(1);
+    if !work.spend(a.len().min(end) as u64 * b.len().min(end) as u64 / 8) {
+        return None;
+    }
+    let mut out = Vec::new();
+    convolve_into(a, b, most, &mut out);
+    Some(out)
+}
+
+/// The same up to `most`, into a list that may have been used before.
+pub fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut Vec<N>) {
+    out.clear();
+    let length = (a.len() + b.len() - 1).min(most.saturating_add(1));
+    if is_concave(a) && is_concave(b) {
+        merge_concave(a, b, length, out);
+        return;
+    }
+    out.resize(length, N::LEAST);
+    // Along the longer one several entries are filled at once.
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    for (i, &x) in short.iter().enumerate().take(length) {
+        if x.is_never() {
+            continue;
+        }
+        for (slot, &y) in out[i..].iter_mut().zip(long) {
+            // What is added to the unreachable could pass for it or for more: it is masked afterwards.
+            *slot = (*slot).max(x + y);
+        }
+    }
+    out.iter_mut().for_each(|slot| *slot = slot.or_never());
+}
+
+/// Whether the rises never grow, and both ends, hence all, can be reached.
+fn is_concave<N: Value>(a: &[N]) -> bool {
+    !a[0].is_never()
+        && !a[a.len() - 1].is_never()
+        && a.windows(3).all(|w| w[1] + w[1] >= w[0] + w[2])
+}
+
+/// Rises of both, largest first.
+fn merge_concave<N: Value>(a: &[N], b: &[N], length: usize, out: &mut Vec<N>) {
+    let (mut i, mut j) = (0, 0);
+    out.reserve(length);
+    out.push(a[0] + b[0]);
+    while out.len() < length {
+        let take_a = j + 1 == b.len() || (i + 1 < a.len() && a[i + 1] + b[j] >= a[i] + b[j + 1]);
+        if take_a {
+            i += 1;
+        } else {
+            j += 1;
+        }
+        out.push(a[i] + b[j]);
+    }
+}
+
+/// A profile of counts as signed values.
+pub fn signed(profile: &[u32]) -> Vec<i32> {
+    profile.iter().map(|&x| x as i32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry() -> impl Strategy<Value = i32> {
+        prop_oneof![4 => -5..50i32, 1 => Just(NEVER)]
+    }
+
+    /// The best sum for each total, by trying all pairs.
+    fn by_definition(a: &[i32], b: &[i32]) -> Vec<i32> {
+        (0..a.len() + b.len() - 1)
+            .map(|t| {
+                let pairs = (0..=t).filter(|&i| i < a.len() && t - i < b.len());
+                let real = pairs.filter(|&i| a[i] != NEVER && b[t - i] != NEVER);
+                real.map(|i| a[i] + b[t - i]).max().unwrap_or(NEVER)
+            })
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn equals_the_definition(mut a in prop::collection::vec(entry(), 1..9), mut b in prop::collection::vec(entry(), 1..9), sort in any::<bool>(), most in 0usize..20, steps in 0u64..12) {
+            if sort {
+                // Falling rises: the concave path.
+                for p in [&mut a, &mut b] {
+                    p.iter_mut().for_each(|x| *x = (*x).max(-5));
+                    p.sort_unstable_by(|x, y| y.cmp(x));
+                    let mut sum = 0;
+                    p.iter_mut().for_each(|x| { sum += *x; *x = sum; });
+                }
+            }
+            let best = by_definition(&a, &b);
+            prop_assert_eq!(&convolve(&a, &b), &best);
+            let cut = best.len().min(most + 1);
+            let mut work = Work::steps(steps);
+            match convolve_within(&a, &b, most, &mut work) {
+                Some(out) => prop_assert_eq!(&out[..], &best[..cut]),
+                None => prop_assert!(work.is_over() && a.len() * b.len() / 8 > steps as usize),
+            }
+        }
+
+        #[test]
+        fn counts_are_as_signed_values(a in prop::collection::vec(0i32..50, 1..9), b in prop::collection::vec(0i32..50, 1..9), most in 0usize..20) {
+            let counts = |p: &[i32]| p.iter().map(|&x| x as u32).collect::<Vec<u32>>();
+            let mut out = vec![7; 3];
+            convolve_into(&counts(&a), &counts(&b), most, &mut out);
+            let best = counts(&by_definition(&a, &b));
+            prop_assert_eq!(&out[..], &best[..best.len().min(most + 1)]);
+        }
+    }
+}

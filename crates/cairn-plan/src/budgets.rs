@@ -1,0 +1,133 @@
+//! Every budget of this crate in one table, each with its reason. Those of the theory are in
+//! `cairn-theory/src/budgets.rs`.
+//!
+//! Steps, not seconds, so that answers are the same everywhere. A step is about what a processor does in some nanoseconds: reckon
+//! with some 10⁸ a second. The shares that the methods for one component have are with their list, in `decide/solve.rs`.
+
+/// Blocks, before the hull is asked.
+pub(crate) mod theory {
+    use cairn_theory::survey::Limits;
+
+    /// A fifth of the theory's own: where blocks are hard, the hull answers sooner.
+    pub(crate) fn usual() -> Limits {
+        Limits {
+            block_states: 20_000,
+            all_states: 400_000,
+            give_up_early: true,
+            ..Limits::default()
+        }
+    }
+
+    /// A twentieth of that: some milliseconds.
+    pub(crate) fn quick() -> Limits {
+        Limits {
+            block_states: 1_000,
+            all_states: 20_000,
+            ..usual()
+        }
+    }
+}
+
+/// Deciding along the hull, a round; the later ones have eight times as many.
+pub(crate) mod decide {
+    use crate::decide::{Effort, Limits};
+
+    /// A second or two at the worst for a few thousand tasks.
+    pub(crate) const USUAL: Limits = Limits {
+        component: component::USUAL,
+        // About four components' worth: with many different ones each gets less.
+        components: 150_000_000,
+        // The bound across intervals that helps most for its price.
+        forest: 200_000_000,
+        across: 50_000_000,
+        improve: 60_000_000,
+        // For words alone: the verdict stands without.
+        pair: 20_000_000,
+        // Ancestors as bits are n²/8 bytes: 18 MB.
+        most_for_across: 12_000,
+        // 1, 8 and 64 times the steps: a fourth round would take minutes.
+        rounds: 3,
+        most_to_polish: 2_500,
+    };
+
+    /// Some ten seconds.
+    pub(crate) const THOROUGH: Limits = Limits {
+        component: component::THOROUGH,
+        components: 1_000_000_000,
+        across: 200_000_000,
+        improve: 240_000_000,
+        ..USUAL
+    };
+
+    /// Nothing beside the hull.
+    pub(crate) const QUICK: Limits = Limits {
+        components: 0,
+        forest: 0,
+        across: 0,
+        improve: 0,
+        pair: 0,
+        rounds: 1,
+        ..USUAL
+    };
+
+    mod component {
+        use super::Effort;
+
+        pub(super) const USUAL: Effort = Effort {
+            // Wider beams seldom find more at first, and cost in proportion.
+            beam: 30,
+            steps: 36_000_000,
+            enumerate: true,
+        };
+
+        /// Seven times as many steps.
+        pub(super) const THOROUGH: Effort = Effort {
+            steps: 260_000_000,
+            ..USUAL
+        };
+    }
+
+    /// Adding up the components of all intervals: so much that only sums of very many large ones keep the chord.
+    pub(crate) const SUMS: u64 = 400_000_000;
+
+    /// Real sets near the forest's optimum, before windows are looked into: most of what is spent across intervals, for
+    /// windows cost more and give less.
+    pub(crate) const ALLOCATIONS: u64 = 40_000_000;
+
+    /// One block of a component whose bound is added up: the chord does for what is harder.
+    pub(crate) const BLOCK: u64 = 200_000;
+
+    /// Methods for a component of a window, by name: there may be hundreds of windows.
+    pub(crate) mod window {
+        pub(crate) const STATES: u64 = 10_000_000;
+        pub(crate) const TREES: u64 = 20_000_000;
+        pub(crate) const FRONTIER: u64 = 10_000_000;
+    }
+}
+
+/// Batches: a call of a server.
+pub(crate) mod batch {
+    use crate::batch::Effort;
+
+    /// Some tenths of a second at the worst.
+    pub(crate) const USUAL: Effort = Effort {
+        steps: 40_000_000,
+        table: 20_000_000,
+    };
+
+    /// Some seconds at the worst.
+    pub(crate) const THOROUGH: Effort = Effort {
+        steps: 4_000_000_000,
+        table: 100_000_000,
+    };
+
+    /// How often the minimum cuts of one piece may ask whether to go on: far more than any piece seen needed, so that a
+    /// degenerate one cannot stall a call.
+    pub(crate) const QUESTIONS: u64 = 1_000_000;
+
+    /// States of one layer of the search, so that memory stays within some 300 MB.
+    pub(crate) const MOST_STATES: usize = 2_000_000;
+
+    /// Moves when lining tasks up: more do not make better lines.
+    pub(crate) const MOST_MOVES: u64 = 40_000;
+}
