@@ -150,7 +150,7 @@ impl Dax<'_, '_> {
                 self.text(&file);
                 Ok(())
             }
-            "uses" => self.uses(element),
+            "uses" => self.uses(element, at),
             "profile" if self.job.is_some() => {
                 let namespace = attribute(element, "namespace")?.unwrap_or_default();
                 let key = attribute(element, "key")?.unwrap_or_default();
@@ -211,7 +211,7 @@ impl Dax<'_, '_> {
         }
     }
 
-    fn uses(&mut self, element: &BytesStart<'_>) -> Step {
+    fn uses(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
         let Some(symbol) = self.job.as_ref().and_then(|job| job.symbol) else {
             return Ok(());
         };
@@ -219,10 +219,7 @@ impl Dax<'_, '_> {
             return Ok(());
         };
         let size = attribute(element, "size")?;
-        let bytes = size.and_then(|s| s.trim().parse::<f64>().ok());
-        let bytes = bytes
-            .filter(|b| b.is_finite() && *b >= 0.0)
-            .map(|b| b as u64);
+        let bytes = size.and_then(|size| self.draft.bytes(&size, at));
         let link = attribute(element, "link")?.unwrap_or_default();
         let build = &mut self.draft.build;
         if matches!(&*link, "input" | "inout") {
@@ -322,12 +319,12 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
     let mut depth = 0;
     // Inside of what is lost as a whole, and inside of a job.
     let (mut lost, mut job) = (None, None);
+    // The profiles of the job that say what a flow holds: key, value, place.
+    let mut profiles: Vec<(String, String, usize)> = Vec::new();
+    let mut in_profile = false;
     loop {
         let at = xml.buffer_position() as usize;
-        let place = || {
-            let place = source.place_at(at);
-            format!("{}:{}", place.file, place.line)
-        };
+        let place = || line_of(source, at);
         match xml.read_event() {
             Ok(Event::Start(element)) => {
                 depth += 1;
@@ -357,7 +354,10 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                         let text =
                             |key| attribute(&element, key).ok().flatten().unwrap_or_default();
                         let key = format!("{}.{}", text("namespace"), text("key"));
-                        if held_profile(&key).is_none() {
+                        if held_profile(&key).is_some() {
+                            profiles.push((key, text("value").into_owned(), at));
+                            in_profile = true;
+                        } else {
                             tally.add(&format!("<profile> {key}"), "field", place);
                         }
                         &["namespace", "key", "value"]
@@ -377,7 +377,17 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                     }
                 }
             }
+            Ok(Event::Text(text)) if in_profile => {
+                if let Some((_, value, _)) = profiles.last_mut() {
+                    value.push_str(&text.xml10_content());
+                }
+            }
             Ok(Event::End(_)) => {
+                in_profile = false;
+                if job == Some(depth) {
+                    outdone(&profiles, source, tally);
+                    profiles.clear();
+                }
                 lost = lost.filter(|&d| d < depth);
                 job = job.filter(|&d| d < depth);
                 depth -= 1;
@@ -387,6 +397,32 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
             Ok(_) => {}
         }
     }
+}
+
+/// Counts the profiles of one job that the reader passes over, because another one says the same thing with another value:
+/// the last one counts, but DAGMan's own priority before Condor's.
+fn outdone(profiles: &[(String, String, usize)], source: &Source, tally: &mut Tally) {
+    let is_first_choice = |(key, value, _): &&(String, String, usize)| {
+        key.eq_ignore_ascii_case("dagman.priority") && value.trim().parse::<i64>().is_ok()
+    };
+    for (key, value, at) in profiles {
+        let what = held_profile(key);
+        let same = || {
+            profiles
+                .iter()
+                .filter(|(other, ..)| held_profile(other) == what)
+        };
+        let taken = same().rfind(is_first_choice).or_else(|| same().last());
+        if taken.is_some_and(|(_, taken, _)| taken.trim() != value.trim()) {
+            tally.add(&format!("<profile> {key}"), "field", || {
+                line_of(source, *at)
+            });
+        }
+    }
+}
+
+fn line_of(source: &Source, at: usize) -> String {
+    crate::unheld::at(source, source.place_at(at).line)
 }
 
 /// The file that an element names: `name` since DAX 3, `file` before.
@@ -424,7 +460,7 @@ fn entity(name: &str) -> Result<&'static str, String> {
 mod tests {
     use super::*;
     use crate::text_tests::support;
-    use cairn_dag::File;
+    use cairn_dag::{File, TaskId};
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "f.dax", text)
@@ -527,6 +563,27 @@ mod tests {
         let (flow, report) = read_text("<adag><job id=\"a\" runtime=\"-1\"/></adag>");
         assert_eq!(flow.unwrap().dag().len(), 1);
         assert!(report.problems()[0].message.contains("'-1' is no runtime"));
+        let sized = |size: &str| {
+            format!(
+                "<adag><job id=\"a\"><uses name=\"f\" link=\"output\" size=\"{size}\"/></job></adag>"
+            )
+        };
+        for (size, bytes) in [
+            ("9007199254740993", Some((1 << 53) + 1)),
+            ("2.0e3", Some(2000)),
+            ("", None),
+            ("1kB", None),
+            ("-1", None),
+        ] {
+            let (flow, report) = read_text(&sized(size));
+            let found = flow.unwrap().outputs(TaskId(0)).next().unwrap().bytes;
+            assert_eq!(found, bytes, "{size}");
+            let is_told = report
+                .problems()
+                .iter()
+                .any(|p| p.message.contains("is no size"));
+            assert_eq!(is_told, bytes.is_none() && !size.is_empty(), "{size}");
+        }
         let deep = "<adag>".repeat(100_000);
         assert!(read_text(&deep).0.is_none());
     }

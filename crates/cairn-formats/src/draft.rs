@@ -66,6 +66,19 @@ impl<'s, 'r> Draft<'s, 'r> {
         }
     }
 
+    /// The size of a file, as other programs write it; what is none is left out with a warning.
+    pub(crate) fn bytes(&mut self, size: &str, mark: Mark) -> Option<u64> {
+        let size = size.trim();
+        // Some write a whole number as `2.0e3`; those are below 2⁵³ or rounded already.
+        let float = || size.parse().ok().and_then(whole_bytes);
+        let bytes = size.parse().ok().or_else(float);
+        if bytes.is_none() && !size.is_empty() {
+            let message = format!("'{size}' is no size of a file and is ignored");
+            self.warning(mark, message, "write the number of bytes");
+        }
+        bytes
+    }
+
     pub(crate) fn error(
         &mut self,
         mark: Mark,
@@ -132,6 +145,11 @@ impl<'s, 'r> Draft<'s, 'r> {
         let (source, reported) = (self.source, self.report.errors());
         (self.report).build_error(error, |mark| place(source, reported, mark));
     }
+}
+
+/// A size as a whole number; `None` when it is none.
+pub(crate) fn whole_bytes(size: f64) -> Option<u64> {
+    (size.is_finite() && size >= 0.0).then_some(size as u64)
 }
 
 /// A byte offset as a mark. (Sources are limited to less than 4 GiB.)

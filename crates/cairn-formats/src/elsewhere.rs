@@ -175,8 +175,14 @@ pub(crate) fn of_text(text: &str) -> Option<Kind> {
     {
         return Some(DOCKERFILE);
     }
-    let is_header =
-        |line: &str| line.starts_with('[') && line.ends_with(']') && !line.starts_with("[[");
+    let is_header = |line: &str| {
+        let list = (line.strip_prefix("[[")).and_then(|l| l.strip_suffix("]]"));
+        match list {
+            // A test of a shell script looks alike, but for its blanks.
+            Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
+            None => line.starts_with('[') && line.ends_with(']') && !line.starts_with("[["),
+        }
+    };
     if count(&is_header) > 0 && count(&|line| line.contains('=')) > 0 {
         return Some(INI);
     }

@@ -1,5 +1,6 @@
 //! The formats there are, by name and by extension. Knows nothing of their syntax.
 
+use crate::packing::Packing;
 use std::path::Path;
 
 /// A file format that can be read, and perhaps written.
@@ -93,11 +94,9 @@ impl Format {
     /// assert_eq!(Format::from_extension("README".as_ref()), None);
     /// ```
     pub fn from_extension(path: &Path) -> Option<Format> {
-        let mut extension = extension_of(path)?;
-        if matches!(extension.as_str(), "gz" | "zst") {
-            extension = extension_of(Path::new(path.file_stem()?))?;
-        }
-        Some(match extension.as_str() {
+        let (_, name) = Packing::of_name(path.file_name()?.to_str()?);
+        let extension = Path::new(name).extension()?.to_str()?;
+        Some(match &*extension.to_ascii_lowercase() {
             "dag" | "dagman" => Format::Dagman,
             "dax" | "xml" => Format::Dax,
             "yml" | "yaml" => Format::PegasusYaml,
@@ -139,10 +138,6 @@ impl Format {
         let formats = Format::ALL.into_iter().filter(|&f| test(f));
         formats.map(Format::name).collect::<Vec<_>>().join(", ")
     }
-}
-
-fn extension_of(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
 #[cfg(test)]

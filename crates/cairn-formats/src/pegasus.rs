@@ -5,6 +5,7 @@
 
 use crate::draft::Draft;
 use crate::fields::Held;
+use crate::loss::Tally;
 use crate::text::Text;
 use crate::{Report, Source, shell};
 use cairn_dag::{Flow, Symbol};
@@ -130,6 +131,38 @@ pub(crate) const HELD: Held = Held::Of(&[
     ),
 ]);
 
+/// Counts the profiles of jobs that are passed over, because another one says the same thing with another value.
+pub(crate) fn outdone(source: &Source, tally: &mut Tally) {
+    let Ok(document) = parse(source.text()) else {
+        return;
+    };
+    for job in &document.jobs {
+        let Some(profiles) = &job.profiles else {
+            continue;
+        };
+        let (pegasus, dagman) = (profiles.pegasus.as_ref(), profiles.dagman.as_ref());
+        let condor = profiles.condor.as_ref();
+        for (what, taken, passed_over) in [
+            (
+                "jobs.profiles.condor.priority",
+                dagman.and_then(|d| d.priority.as_deref()),
+                condor.and_then(|c| c.priority.as_deref()),
+            ),
+            (
+                "jobs.profiles.condor.request_cpus",
+                pegasus.and_then(|p| p.cores.as_deref()),
+                condor.and_then(|c| c.request_cpus.as_deref()),
+            ),
+        ] {
+            if let (Some(taken), Some(passed_over)) = (taken, passed_over)
+                && taken.trim() != passed_over.trim()
+            {
+                tally.add(what, "field", || job.id.to_string());
+            }
+        }
+    }
+}
+
 fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     let program = job.name.as_deref().or(job.file.as_deref()).unwrap_or("");
     let label = job.node_label.as_deref().unwrap_or("");
@@ -151,7 +184,7 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     for file in job.uses.iter().flatten() {
         let noted = file.metadata.as_ref().and_then(|m| m.size.as_deref());
         let bytes = file.size.as_deref().or(noted);
-        let bytes = bytes.and_then(|size| size.trim().parse().ok());
+        let bytes = bytes.and_then(|size| draft.bytes(size, draft.mark(&file.lfn)));
         let kind = file.kind.as_deref().unwrap_or("input");
         if matches!(kind, "input" | "inout" | "checkpoint") {
             draft.build.add_input(symbol, &file.lfn, bytes);

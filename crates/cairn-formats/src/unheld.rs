@@ -54,6 +54,7 @@ pub(crate) fn unheld(source: &Source, format: Format, flow: &Flow) -> Vec<Loss> 
                 &mut tally,
                 |walk| crate::pegasus::with_document(source.text(), walk),
             );
+            crate::pegasus::outdone(source, &mut tally);
             comments(source, "#", &mut tally);
         }
     }

@@ -6,7 +6,9 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_formats::{Format, Limits, Report, Source, closest, is_rescue, rescue_file, rescued};
+use cairn_formats::{
+    Format, Limits, Place, Report, Source, closest, is_rescue, rescue_file, rescued,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -193,6 +195,15 @@ pub(crate) fn open_rest(
 }
 
 fn load_rescue(path: &Path, flow: &Flow, report: &mut Report) -> Option<Vec<TaskId>> {
+    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+        let place = Place {
+            file: path.display().to_string(),
+            ..Place::default()
+        };
+        let help = "DAGMan did not finish writing it: remove it, or leave it out with --no-rescue";
+        report.error(place, "this rescue file is empty", help);
+        return None;
+    }
     let source = Source::load_named_by_file(path, &Limits::default(), report)?;
     rescued(&source, flow, report)
 }

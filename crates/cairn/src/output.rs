@@ -6,7 +6,7 @@ use crate::layout;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::plain;
-use cairn_formats::{Problem, Report, Severity};
+use cairn_formats::{Problem, Report, Severity, write_packed};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -316,7 +316,8 @@ pub(crate) fn print_usage_error(said: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{value}");
 }
 
-/// Writes a whole file or none: into a temporary file beside it, renamed when complete. `-` is standard output.
+/// Writes a whole file or none: into a temporary file beside it, renamed when complete. `-` is standard output. What is
+/// called `.gz` or `.zst` is packed.
 pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -335,7 +336,7 @@ pub(crate) fn write_file(
             return write(&mut out);
         }
         let target = real(path);
-        let staged = stage(&target, write)?;
+        let staged = stage(&target, |out| write_packed(path, out, write))?;
         staged.persist(&target).map_err(|e| e.error)?;
         Ok(())
     };

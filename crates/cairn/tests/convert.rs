@@ -244,3 +244,82 @@ fn a_dag_of_pegasus_mpi_cluster_is_read() {
          {\"name\":\"B\",\"run\":\"/bin/sh -c 'echo $X'\",\"after\":[\"A\"],\"cpus\":2,\"retries\":2,\"priority\":5}\n"
     );
 }
+
+/// The text of a packed workflow.
+fn unpacked(path: &Path, format: &str) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    let head: &[u8] = match path.extension().unwrap() == "gz" {
+        true => &[0x1f, 0x8b],
+        false => &[0x28, 0xb5, 0x2f, 0xfd],
+    };
+    assert!(bytes.starts_with(head), "{}", path.display());
+    cairn(&["convert", path.to_str().unwrap(), "-", "--to", format]).stdout
+}
+
+#[test]
+fn an_output_file_is_packed_as_its_name_says() {
+    let folder = Folder::new(&[("a.dag", DAG)]);
+    let input = folder.name("a.dag");
+    for name in ["b.dag.gz", "b.dag.zst"] {
+        let run = cairn(&["convert", &input, &folder.name(name)]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(unpacked(&folder.path(name), "dagman"), DAG);
+        let run = cairn(&["info", &folder.name(name), "--json"]);
+        assert!(run.stdout.contains("\"format\":\"dagman\""), "{run:?}");
+    }
+    let run = cairn(&["convert", &input, &folder.name("b.jsonl.gz")]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(unpacked(&folder.path("b.jsonl.gz"), "jsonl").starts_with("{\"name\":\"a\""));
+    let run = cairn(&["gen", "mesh", "3", "-o", &folder.name("m.dot.zst")]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(unpacked(&folder.path("m.dot.zst"), "dot").starts_with("digraph"));
+    let certificate = folder.name("c.json.gz");
+    let run = cairn(&["plan", &input, "--certificate", &certificate]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        std::fs::read(&certificate)
+            .unwrap()
+            .starts_with(&[0x1f, 0x8b])
+    );
+    assert_eq!(cairn(&["verify", &input, &certificate]).code, 0);
+}
+
+/// Condor's priority beside DAGMan's, and cores said twice: a flow has room for one of each.
+#[test]
+fn of_two_priorities_the_one_that_is_passed_over_is_listed() {
+    let dax = "<adag><job id=\"a\" name=\"x\">\n<profile namespace=\"dagman\" key=\"PRIORITY\">7</profile>\n\
+        <profile namespace=\"condor\" key=\"priority\">3</profile>\n\
+        <profile namespace=\"condor\" key=\"request_cpus\">4</profile>\n\
+        <profile namespace=\"pegasus\" key=\"cores\">2</profile></job>\n\
+        <job id=\"b\" name=\"x\"><profile namespace=\"condor\" key=\"priority\" value=\"5\"/>\
+        <profile namespace=\"dagman\" key=\"priority\">5</profile></job></adag>\n";
+    let yaml = "pegasus: '5.0'\njobs:\n- id: a\n  name: x\n  profiles:\n    condor: {priority: 3, request_cpus: 4}\n    \
+        dagman: {PRIORITY: 7}\n    pegasus: {cores: 2}\n- id: b\n  name: x\n  profiles: {condor: {priority: 5}}\n";
+    let folder = Folder::new(&[("a.dax", dax), ("a.yml", yaml)]);
+    for (file, lost) in [
+        (
+            "a.dax",
+            [
+                "<profile> condor.priority (1 field)",
+                "<profile> condor.request_cpus (1 field)",
+            ],
+        ),
+        (
+            "a.yml",
+            [
+                "jobs.profiles.condor.priority (1 field), a",
+                "jobs.profiles.condor.request_cpus (1 field), a",
+            ],
+        ),
+    ] {
+        let out = format!("{file}.jsonl");
+        let run = cairn(&["convert", &folder.name(file), &folder.name(&out)]);
+        assert_eq!(run.code, 0, "{run:?}");
+        for what in lost {
+            assert!(run.stderr.contains(what), "{file}: {what}: {run:?}");
+        }
+        let text = folder.text(&out);
+        assert!(text.contains("\"cpus\":2,\"priority\":7"), "{text}");
+        assert!(text.contains("\"priority\":5"), "{text}");
+    }
+}

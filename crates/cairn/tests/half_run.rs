@@ -157,6 +157,23 @@ fn a_rescue_file_that_does_not_fit_is_refused_with_its_line() {
 }
 
 #[test]
+fn an_empty_rescue_file_is_refused_with_a_cure_of_its_own() {
+    let folder = folder(&[("x.dag", DAG), ("x.dag.rescue001", "")]);
+    let run = cairn(&["plan", &at(&folder, "x.dag")]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("this rescue file is empty"), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("help: DAGMan did not finish writing it")
+    );
+    assert!(!run.stderr.contains("--help for the formats"), "{run:?}");
+    assert_eq!(
+        cairn(&["plan", &at(&folder, "x.dag"), "--no-rescue"]).code,
+        0
+    );
+}
+
+#[test]
 fn a_list_that_cannot_be_true_is_refused() {
     for (list, said, cure) in [
         (

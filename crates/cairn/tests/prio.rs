@@ -273,6 +273,18 @@ fn packed_files_give_plain_text_but_are_not_edited() {
     assert!(run.stderr.contains("is compressed"), "{run:?}");
     assert!(run.stderr.contains("help: unpack it first"), "{run:?}");
     assert_eq!(fs::read(&file).unwrap(), bytes);
+    // Elsewhere it is packed where its name says so.
+    let (out, elsewhere) = (at(&folder, "out.json.gz"), at(&folder, "elsewhere"));
+    fs::create_dir(&elsewhere).unwrap();
+    for target in [&out, &elsewhere] {
+        assert_eq!(cairn(&["prio", &file, "-o", target]).code, 0);
+    }
+    let copy = folder.path().join("elsewhere/flow.json.gz");
+    for written in [Path::new(&out), &copy] {
+        assert!(fs::read(written).unwrap().starts_with(&[0x1f, 0x8b]));
+        let run = cairn(&["info", written.to_str().unwrap()]);
+        assert_eq!(run.code, 0, "{run:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 use super::name;
 use super::statement::{Statement, statements};
 use crate::lines::is_full;
+use crate::packing::Packing;
 use crate::{Report, Source, suggest};
 use cairn_dag::{Flow, TaskId};
 use std::path::{Path, PathBuf};
@@ -90,14 +91,15 @@ fn done_node<'s>(statement: &'s Statement<'_>) -> Option<&'s str> {
 /// the one with the highest number. For a packed workflow also those of the name without `.gz` or `.zst`.
 pub fn rescue_file(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
-    let bare = (name.strip_suffix(".gz")).or_else(|| name.strip_suffix(".zst"));
+    let (_, bare) = Packing::of_name(name);
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     let number = |file: &str| {
-        let names = [Some(name), bare].into_iter().flatten();
-        let digits = names.filter_map(|n| file.strip_prefix(n)?.strip_prefix(".rescue"));
+        let digits = [name, bare]
+            .into_iter()
+            .filter_map(|n| file.strip_prefix(n)?.strip_prefix(".rescue"));
         let mut digits = digits.filter(|d| d.len() >= 3 && d.bytes().all(|b| b.is_ascii_digit()));
         digits.next()?.parse::<u32>().ok()
     };

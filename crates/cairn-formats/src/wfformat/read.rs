@@ -12,7 +12,7 @@
 //! The old schemas say that `size` counts kilobytes; their instances, and the migration tool of WfCommons, take it
 //! for bytes, and so do we.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, whole_bytes};
 use crate::fields::Held;
 use crate::text::{Loose, Text};
 use crate::{Report, Source, json, shell};
@@ -372,11 +372,6 @@ fn names_are_unique(tasks: &[Task<'_>]) -> bool {
 fn sizes<'d>(files: &'d [SizedFile<'_>]) -> HashMap<&'d str, u64> {
     let sized = |f: &'d SizedFile<'_>| Some((&*f.id, whole_bytes(f.size_in_bytes?)?));
     files.iter().filter_map(sized).collect()
-}
-
-/// A size as a whole number; `None` when it is none.
-fn whole_bytes(size: f64) -> Option<u64> {
-    (size.is_finite() && size >= 0.0).then_some(size as u64)
 }
 
 /// The program with its arguments, quoted. A program without arguments is taken as it is: instances of some

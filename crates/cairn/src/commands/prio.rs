@@ -15,6 +15,7 @@ use crate::screen;
 use cairn_dag::{Flow, TaskId};
 use cairn_formats::{
     EditedFile, ExistingPriorities, Format, PriorityError, Report, Source, set_priorities,
+    write_packed,
 };
 use cairn_plan::policy::by_priority;
 use cairn_plan::{Plan, Verdict, foresee};
@@ -456,7 +457,10 @@ fn write(files: &[Piece], out: Option<&Path>) -> Result<Written, Failure> {
         let folder = target.parent().unwrap_or(out);
         let made = std::fs::create_dir_all(folder);
         made.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
-        targets.push((target, whole(file)));
+        let mut bytes = Vec::new();
+        write_packed(&target, &mut bytes, |out| out.write_all(&whole(file)))
+            .map_err(|e| Failure::writing(&target.display().to_string(), &e))?;
+        targets.push((target, bytes));
     }
     replace_files(&targets, None)?;
     let paths = targets.into_iter().map(|(path, _)| path);
