@@ -459,7 +459,7 @@ fn entity(name: &str) -> Result<&'static str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support;
+    use crate::test_support as support;
     use cairn_dag::{File, TaskId};
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {

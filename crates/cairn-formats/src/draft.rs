@@ -1,5 +1,5 @@
-//! A flow under construction whose marks are byte offsets in one source, and which reports what the builder
-//! finds wrong. Knows no format.
+//! A flow under construction whose marks are places in one source, and which reports what the builder finds wrong.
+//! Knows no format.
 
 use crate::{Place, Report, Source};
 use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
@@ -8,19 +8,40 @@ use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
 pub(crate) struct Draft<'s, 'r> {
     pub(crate) build: FlowBuilder,
     source: &'s Source,
+    marks: Marks,
     report: &'r mut Report,
     errors_before: usize,
     incomplete: bool,
+}
+
+/// What marks count.
+#[derive(Clone, Copy)]
+enum Marks {
+    /// Bytes from the beginning of the text.
+    Bytes,
+    /// Lines, from 1.
+    Lines,
 }
 
 /// "Somewhere in the file."
 pub(crate) const NOWHERE: Mark = Mark::MAX;
 
 impl<'s, 'r> Draft<'s, 'r> {
+    /// A draft whose marks are byte offsets.
     pub(crate) fn new(source: &'s Source, report: &'r mut Report) -> Draft<'s, 'r> {
+        Draft::marked_by(Marks::Bytes, source, report)
+    }
+
+    /// A draft whose marks are numbers of lines.
+    pub(crate) fn of_lines(source: &'s Source, report: &'r mut Report) -> Draft<'s, 'r> {
+        Draft::marked_by(Marks::Lines, source, report)
+    }
+
+    fn marked_by(marks: Marks, source: &'s Source, report: &'r mut Report) -> Draft<'s, 'r> {
         Draft {
             build: FlowBuilder::new(),
             source,
+            marks,
             errors_before: report.errors(),
             report,
             incomplete: false,
@@ -85,7 +106,7 @@ impl<'s, 'r> Draft<'s, 'r> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let place = place(self.source, self.report.errors(), mark);
+        let place = self.place(mark, self.report.errors());
         self.report.error(place, message, help);
     }
 
@@ -95,7 +116,7 @@ impl<'s, 'r> Draft<'s, 'r> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let place = place(self.source, self.report.warnings(), mark);
+        let place = self.place(mark, self.report.warnings());
         self.report.warning(place, message, help);
     }
 
@@ -107,15 +128,25 @@ impl<'s, 'r> Draft<'s, 'r> {
         help: impl Into<String>,
     ) {
         self.incomplete = true;
-        let place = match self.report.errors() < Report::LIMIT {
-            true => place(self.source),
-            false => self.source.place(),
+        let place = match self.report.is_full() {
+            true => self.source.place(),
+            false => place(self.source),
         };
         self.report.error(place, message, help);
     }
 
     pub(crate) fn source(&self) -> &'s Source {
         self.source
+    }
+
+    /// Whether nothing is wrong so far.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.report.errors() == self.errors_before
+    }
+
+    /// Whether no more warnings are kept.
+    pub(crate) fn has_warned_enough(&self) -> bool {
+        self.report.warnings() >= Report::LIMIT
     }
 
     /// Freezes the flow. `None` when anything was wrong, and then the report says what.
@@ -129,7 +160,7 @@ impl<'s, 'r> Draft<'s, 'r> {
             return (None, self.report);
         }
         let flow = match std::mem::take(&mut self.build).finish() {
-            Ok(flow) => Some(flow).filter(|_| self.report.errors() == self.errors_before),
+            Ok(flow) => Some(flow).filter(|_| self.is_sound()),
             Err(errors) => {
                 for error in &errors {
                     self.build_error(error);
@@ -142,8 +173,12 @@ impl<'s, 'r> Draft<'s, 'r> {
 
     /// Reports what the builder found wrong.
     pub(crate) fn build_error(&mut self, error: &BuildError) {
-        let (source, reported) = (self.source, self.report.errors());
-        (self.report).build_error(error, |mark| place(source, reported, mark));
+        let (source, marks, reported) = (self.source, self.marks, self.report.errors());
+        (self.report).build_error(error, |mark| place(source, marks, mark, reported));
+    }
+
+    fn place(&self, mark: Mark, reported: usize) -> Place {
+        place(self.source, self.marks, mark, reported)
     }
 }
 
@@ -158,9 +193,10 @@ pub(crate) fn mark_at(offset: usize) -> Mark {
 }
 
 /// Finding a place is linear, and a report keeps only so many: past them the file itself will do.
-fn place(source: &Source, reported: usize, mark: Mark) -> Place {
-    if mark == NOWHERE || reported >= Report::LIMIT {
-        return source.place();
+fn place(source: &Source, marks: Marks, mark: Mark, reported: usize) -> Place {
+    match marks {
+        _ if mark == NOWHERE || reported >= Report::LIMIT => source.place(),
+        Marks::Bytes => source.place_at(mark as usize),
+        Marks::Lines => source.place_of_line(mark),
     }
-    source.place_at(mark as usize)
 }

@@ -10,7 +10,7 @@
 //! taken where the header says so, where it stands in every line and the expected one in none, or where the expected
 //! one stands in some lines only, and the other equally often in each.
 
-use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::draft::Draft;
 use crate::loss::Tally;
 use crate::{Format, Report, Source};
 use cairn_dag::{Flow, FlowBuilder, Mark, Symbol, TaskId};
@@ -77,27 +77,17 @@ const HEADERS: [(&str, &str); 3] = [("parent", "child"), ("source", "target"), (
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -> Option<Flow> {
-    if !lines_fit(source, report) {
-        return None;
-    }
     let separator = separator.found_in(source.text());
     let mut records = Records::of(source.text(), separator);
-    let mut build = FlowBuilder::new();
+    let mut draft = Draft::of_lines(source, report);
     let mut columns = None;
     let mut warned = false;
     // Whether some line has two fields, as a list of arcs must have.
     let (mut any, mut first_line, mut pairs) = (false, 0, false);
     while let Some((line, record)) = records.next_record() {
-        let error = |message: String, help: &str, report: &mut Report| {
-            let place = place_of_mark(source, line, is_full(report));
-            report.error(place, message, help);
-        };
         if let Err(quote) = record {
-            error(
-                quote.to_owned(),
-                "put quotes around the whole field, and double those inside it",
-                report,
-            );
+            let help = "put quotes around the whole field, and double those inside it";
+            draft.error(line, quote, help);
             continue;
         }
         let fields = &records.fields;
@@ -116,40 +106,36 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
                 fields.len()
             );
             let help = "leave out the others, or name the two in a header such as 'parent,child'";
-            report.warning(place_of_mark(source, line, false), message, help);
+            draft.warning(line, message, help);
             warned = true;
         }
         if header.is_some() {
             continue;
         }
         let field = |column: usize| fields.get(column).map_or("", |field| &**field);
-        let mut task = |name: &str| (!name.is_empty()).then(|| declared(&mut build, name, line));
+        let build = &mut draft.build;
+        let mut task = |name: &str| (!name.is_empty()).then(|| declared(build, name, line));
         let (parent, child) = (task(field(parent_column)), task(field(child_column)));
         match (parent, child) {
             (Some(parent), Some(child)) => {
-                if let Err(self_loop) = build.arc_at(parent, child, line) {
-                    error(self_loop.to_string(), "remove the line", report);
+                if let Err(self_loop) = draft.build.arc_at(parent, child, line) {
+                    draft.error(line, self_loop.to_string(), "remove the line");
                 }
             }
-            (None, None) => error(
-                "there is no task in this line".to_owned(),
-                "remove the line",
-                report,
-            ),
+            (None, None) => draft.error(line, "there is no task in this line", "remove the line"),
             _ => {}
         }
     }
-    if any && !pairs && report.errors() == 0 {
+    if any && !pairs && draft.is_sound() {
         let message = "no line has two fields: there is no arc in this list";
         let help = format!(
             "put '{}' between parent and child; if all tasks really stand alone, say so with a first line 'parent{}child'",
             shown(separator),
             shown(separator)
         );
-        let place = place_of_mark(source, first_line, false);
-        report.error(place, message, help);
+        draft.error(first_line, message, help);
     }
-    finish(build, source, report)
+    draft.finish()
 }
 
 fn shown(separator: Separator) -> &'static str {
@@ -377,7 +363,7 @@ fn quoted(name: &str, separator: Separator) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{self, any_flow, assert_same_dag, problems, shown};
+    use crate::test_support::{self as support, any_flow, assert_same_dag, problems, shown};
     use proptest::prelude::*;
 
     fn try_read(text: &str, separator: Separator) -> (Option<Flow>, Report) {

@@ -338,7 +338,7 @@ struct DagmanProfile<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support;
+    use crate::test_support as support;
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {

@@ -61,7 +61,7 @@ pub struct Report {
 
 impl Report {
     /// How many errors, and how many warnings, are kept.
-    pub const LIMIT: usize = 50;
+    pub(crate) const LIMIT: usize = 50;
 
     /// Adds an error.
     pub fn error(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
@@ -101,7 +101,7 @@ impl Report {
     }
 
     /// Adds what a [`cairn_dag::FlowBuilder`] found; `place` turns the reader's marks into places.
-    pub fn build_error(&mut self, error: &BuildError, place: impl Fn(Mark) -> Place) {
+    pub(crate) fn build_error(&mut self, error: &BuildError, place: impl Fn(Mark) -> Place) {
         let (mark, help) = match error {
             BuildError::Duplicate { first, again, .. } => {
                 let first = place(*first);
@@ -123,6 +123,11 @@ impl Report {
         };
         let place = place(mark.unwrap_or(Mark::MAX));
         self.error(place, error.to_string(), help);
+    }
+
+    /// Whether no more errors are kept, so that their places need not be found.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors >= Report::LIMIT
     }
 
     /// Number of errors met, kept or not.

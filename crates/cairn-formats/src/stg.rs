@@ -8,28 +8,21 @@
 //! or, one predecessor a line, in the next ones (the costs are left out: a dag of tasks has no place for them); and in
 //! the prototype set the first line has the number of processors too.
 
-use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::draft::{Draft, NOWHERE};
 use crate::loss::Tally;
 use crate::{Report, Source};
-use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
+use cairn_dag::{Flow, Mark, Symbol};
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
-    if !lines_fit(source, report) {
-        return None;
-    }
     let mut lines = (1..).zip(source.text().lines()).filter(|(_, line)| {
         let line = line.trim_start();
         !line.is_empty() && !line.starts_with('#')
     });
-    let mut reader = Reader {
-        source,
-        report,
-        build: FlowBuilder::new(),
-    };
+    let mut draft = Draft::of_lines(source, report);
     let Some((first, count)) = lines.next() else {
-        reader.error(
-            Mark::MAX,
+        draft.error(
+            NOWHERE,
             "there is no number in this file",
             "an STG file begins with the number of tasks",
         );
@@ -41,21 +34,19 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         .and_then(|word| word.parse::<u64>().ok())
     else {
         let help = "an STG file begins with the number of tasks";
-        reader.error(first, "this is not the number of tasks", help);
+        draft.error(first, "this is not the number of tasks", help);
         return None;
     };
     while let Some((number, line)) = lines.next() {
-        reader.task(number, line, &mut lines);
+        task(&mut draft, number, line, &mut lines);
     }
-    let found = reader.build.declared() as u64;
-    if found.checked_sub(count).is_none_or(|more| more > 2) && reader.report.errors() == 0 {
+    let found = draft.build.declared() as u64;
+    if found.checked_sub(count).is_none_or(|more| more > 2) && draft.is_sound() {
         let message = format!("the file says {count} tasks, but describes {found}");
         let help = "with the dummies at entry and exit there should be two more than it says: is the file whole?";
-        let place = place_of_mark(source, first, false);
-        reader.report.warning(place, message, help);
+        draft.warning(first, message, help);
     }
-    let build = reader.build;
-    finish(build, source, report)
+    draft.finish()
 }
 
 /// Counts what a flow does not hold: communication costs, the number of processors, comments.
@@ -82,101 +73,74 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
     crate::unheld::comments(source, "#", tally);
 }
 
-struct Reader<'a> {
-    source: &'a Source,
-    report: &'a mut Report,
-    build: FlowBuilder,
+/// One task, whose predecessors may stand in the lines that follow.
+fn task<'t>(
+    draft: &mut Draft<'_, '_>,
+    line: Mark,
+    text: &'t str,
+    lines: &mut impl Iterator<Item = (Mark, &'t str)>,
+) {
+    const FORM: &str =
+        "a task is 'number time count predecessor …', in whole numbers but for the time";
+    let mut words = text.split_whitespace();
+    let name = words.next().filter(|word| is_number(word));
+    let seconds = words.next().and_then(|word| word.parse::<f64>().ok());
+    let count = words.next().and_then(|word| word.parse::<usize>().ok());
+    let (Some(name), Some(seconds), Some(count)) = (name, seconds, count) else {
+        draft.error(line, "this is no task", FORM);
+        return;
+    };
+    let Some(task) = draft.declare(canonical(name), line) else {
+        return;
+    };
+    draft.seconds(task, seconds, line);
+    let given: Vec<&str> = words.collect();
+    if given.len() == count {
+        given
+            .iter()
+            .for_each(|predecessor| arc(draft, predecessor, task, line));
+    } else if given.is_empty() {
+        for _ in 0..count {
+            let Some((line, text)) = lines.next() else {
+                let message =
+                    format!("the file ends before all {count} predecessors of task {name}");
+                return draft.error(line, message, "is the file whole?");
+            };
+            let mut words = text.split_whitespace();
+            let predecessor = words.next().unwrap_or("");
+            if words.next().is_none_or(|cost| cost.parse::<f64>().is_err())
+                || words.next().is_some()
+            {
+                let message =
+                    format!("this is no predecessor of task {name} with its communication cost");
+                return draft.error(line, message, FORM);
+            }
+            arc(draft, predecessor, task, line);
+        }
+    } else if count.checked_mul(2) == Some(given.len()) {
+        given
+            .iter()
+            .step_by(2)
+            .for_each(|predecessor| arc(draft, predecessor, task, line));
+    } else {
+        let message = format!(
+            "task {name} should have {count} predecessors, but {} are given",
+            given.len()
+        );
+        draft.error(line, message, FORM);
+    }
 }
 
-impl Reader<'_> {
-    fn error(&mut self, line: Mark, message: impl Into<String>, help: impl Into<String>) {
-        let place = place_of_mark(self.source, line, is_full(self.report));
-        self.report.error(place, message, help);
+fn arc(draft: &mut Draft<'_, '_>, predecessor: &str, task: Symbol, line: Mark) {
+    if !is_number(predecessor) {
+        let message = format!(
+            "'{}' is no task number",
+            predecessor.chars().take(40).collect::<String>()
+        );
+        return draft.error(line, message, "predecessors are the numbers of other tasks");
     }
-
-    fn build_error(&mut self, error: &BuildError, line: Mark) {
-        let full = is_full(self.report);
-        self.report.build_error(error, |mark| {
-            let mark = if mark == Mark::MAX { line } else { mark };
-            place_of_mark(self.source, mark, full)
-        });
-    }
-
-    /// One task, whose predecessors may stand in the lines that follow.
-    fn task<'t>(
-        &mut self,
-        line: Mark,
-        text: &'t str,
-        lines: &mut impl Iterator<Item = (Mark, &'t str)>,
-    ) {
-        const FORM: &str =
-            "a task is 'number time count predecessor …', in whole numbers but for the time";
-        let mut words = text.split_whitespace();
-        let name = words.next().filter(|word| is_number(word));
-        let seconds = words.next().and_then(|word| word.parse::<f64>().ok());
-        let count = words.next().and_then(|word| word.parse::<usize>().ok());
-        let (Some(name), Some(seconds), Some(count)) = (name, seconds, count) else {
-            self.error(line, "this is no task", FORM);
-            return;
-        };
-        let task = match self.build.declare(canonical(name), line) {
-            Ok(task) => task,
-            Err(error) => return self.build_error(&error, line),
-        };
-        if let Err(error) = self.build.set_seconds(task, seconds) {
-            self.build_error(&error, line);
-        }
-        let given: Vec<&str> = words.collect();
-        if given.len() == count {
-            given
-                .iter()
-                .for_each(|predecessor| self.arc(predecessor, task, line));
-        } else if given.is_empty() {
-            for _ in 0..count {
-                let Some((line, text)) = lines.next() else {
-                    let message =
-                        format!("the file ends before all {count} predecessors of task {name}");
-                    return self.error(line, message, "is the file whole?");
-                };
-                let mut words = text.split_whitespace();
-                let predecessor = words.next().unwrap_or("");
-                if words.next().is_none_or(|cost| cost.parse::<f64>().is_err())
-                    || words.next().is_some()
-                {
-                    let message = format!(
-                        "this is no predecessor of task {name} with its communication cost"
-                    );
-                    return self.error(line, message, FORM);
-                }
-                self.arc(predecessor, task, line);
-            }
-        } else if count.checked_mul(2) == Some(given.len()) {
-            given
-                .iter()
-                .step_by(2)
-                .for_each(|predecessor| self.arc(predecessor, task, line));
-        } else {
-            let message = format!(
-                "task {name} should have {count} predecessors, but {} are given",
-                given.len()
-            );
-            self.error(line, message, FORM);
-        }
-    }
-
-    fn arc(&mut self, predecessor: &str, task: Symbol, line: Mark) {
-        if !is_number(predecessor) {
-            let message = format!(
-                "'{}' is no task number",
-                predecessor.chars().take(40).collect::<String>()
-            );
-            return self.error(line, message, "predecessors are the numbers of other tasks");
-        }
-        let parent = self.build.mention(canonical(predecessor), line);
-        if let Err(error) = self.build.arc_at(parent, task, line) {
-            self.build_error(&error, line);
-        }
-    }
+    let parent = draft.build.mention(canonical(predecessor), line);
+    draft.arc(parent, task, line);
 }
 
 fn is_number(word: &str) -> bool {
@@ -196,7 +160,7 @@ fn canonical(number: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{self, problems, shown};
+    use crate::test_support::{self as support, problems, shown};
 
     fn try_read(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "t.stg", text)

@@ -214,7 +214,7 @@ impl<'de> Visitor<'de> for DependenciesVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support;
+    use crate::test_support as support;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "f.json", text)

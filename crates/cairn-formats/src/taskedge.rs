@@ -11,10 +11,10 @@
 //! blanks. Of the options, `-c` (processors), `-t` (tries) and `-p` (priority, larger first) are kept; `-m`, `-f` and `-F`
 //! have no place in a flow.
 
-use crate::lines::{finish, is_full, lines_fit, place_of_mark};
+use crate::draft::Draft;
 use crate::loss::Tally;
 use crate::{Report, Source, shell, suggest};
-use cairn_dag::{BuildError, Flow, FlowBuilder, Mark};
+use cairn_dag::{Flow, Mark};
 use hashbrown::HashMap;
 
 const KEYWORDS: [(&str, &str); 5] = [
@@ -31,20 +31,14 @@ const COMMAND_FORM: &str =
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
-    if !lines_fit(source, report) {
-        return None;
-    }
     let mut reader = Reader {
-        source,
-        report,
-        build: FlowBuilder::new(),
+        draft: Draft::of_lines(source, report),
         sizes: HashMap::new(),
         has_commands: has_commands(source.text()),
     };
     reader.records(Reader::size);
     reader.records(Reader::record);
-    let Reader { build, report, .. } = reader;
-    finish(build, source, report)
+    reader.draft.finish()
 }
 
 /// Whether tasks have commands, rather than a type and a duration.
@@ -167,34 +161,19 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
     crate::unheld::comments(source, "#", tally);
 }
 
-struct Reader<'a> {
-    source: &'a Source,
-    report: &'a mut Report,
-    build: FlowBuilder,
+struct Reader<'a, 'r> {
+    draft: Draft<'a, 'r>,
     sizes: HashMap<&'a str, u64>,
     has_commands: bool,
 }
 
-type Visit<'a> = fn(&mut Reader<'a>, Mark, &'a str, &[&'a str]);
+type Visit<'a, 'r> = fn(&mut Reader<'a, 'r>, Mark, &'a str, &[&'a str]);
 
-impl<'a> Reader<'a> {
-    fn error(&mut self, line: Mark, message: impl Into<String>, help: impl Into<String>) {
-        let place = place_of_mark(self.source, line, is_full(self.report));
-        self.report.error(place, message, help);
-    }
-
-    fn build_error(&mut self, error: &BuildError, line: Mark) {
-        let full = is_full(self.report);
-        self.report.build_error(error, |mark| {
-            let mark = if mark == Mark::MAX { line } else { mark };
-            place_of_mark(self.source, mark, full)
-        });
-    }
-
+impl<'a, 'r> Reader<'a, 'r> {
     /// Visits every record: its line, whole and in words.
-    fn records(&mut self, visit: Visit<'a>) {
+    fn records(&mut self, visit: Visit<'a, 'r>) {
         let mut words = Vec::new();
-        for (line, text) in (1..).zip(self.source.text().lines()) {
+        for (line, text) in (1..).zip(self.draft.source().text().lines()) {
             let text = text.trim();
             if text.is_empty() || text.starts_with('#') {
                 continue;
@@ -216,7 +195,8 @@ impl<'a> Reader<'a> {
                 Ok(bytes) => drop(self.sizes.insert(name, bytes)),
                 Err(_) => {
                     let message = format!("'{}' is no size", shortened(bytes));
-                    self.error(line, message, "write a whole number of bytes");
+                    self.draft
+                        .error(line, message, "write a whole number of bytes");
                 }
             },
             _ => self.malformed(line, keyword),
@@ -231,27 +211,23 @@ impl<'a> Reader<'a> {
             [id, _, ..] if is("TASK") && self.has_commands => self.command(line, id, text),
             [id, kind, seconds] if is("TASK") => self.task(line, id, kind, seconds),
             [parent, child] if is("EDGE") => {
-                let (parent, child) = (
-                    self.build.mention(parent, line),
-                    self.build.mention(child, line),
-                );
-                if let Err(error) = self.build.arc_at(parent, child, line) {
-                    self.build_error(&error, line);
-                }
+                let parent = self.draft.build.mention(parent, line);
+                let child = self.draft.build.mention(child, line);
+                self.draft.arc(parent, child, line);
             }
             [task, files @ ..] if is("INPUTS") && !files.is_empty() => {
-                let task = self.build.mention(task, line);
-                files.iter().for_each(|file| {
-                    self.build
-                        .add_input(task, file, self.sizes.get(file).copied())
-                });
+                let task = self.draft.build.mention(task, line);
+                for file in files {
+                    let bytes = self.sizes.get(file).copied();
+                    self.draft.build.add_input(task, file, bytes);
+                }
             }
             [task, files @ ..] if is("OUTPUTS") && !files.is_empty() => {
-                let task = self.build.mention(task, line);
-                files.iter().for_each(|file| {
-                    self.build
-                        .add_output(task, file, self.sizes.get(file).copied())
-                });
+                let task = self.draft.build.mention(task, line);
+                for file in files {
+                    let bytes = self.sizes.get(file).copied();
+                    self.draft.build.add_output(task, file, bytes);
+                }
             }
             _ if is("FILE") => {}
             _ => self.malformed(line, keyword),
@@ -259,29 +235,23 @@ impl<'a> Reader<'a> {
     }
 
     fn task(&mut self, line: Mark, id: &str, kind: &str, seconds: &str) {
-        let task = match self.build.declare(id, line) {
-            Ok(task) => task,
-            Err(error) => return self.build_error(&error, line),
+        let Some(task) = self.draft.declare(id, line) else {
+            return;
         };
-        self.build.set_label(task, transformation(kind));
+        self.draft.build.set_label(task, transformation(kind));
         match seconds.parse() {
-            Ok(seconds) => {
-                if let Err(error) = self.build.set_seconds(task, seconds) {
-                    self.build_error(&error, line);
-                }
-            }
+            Ok(seconds) => self.draft.seconds(task, seconds, line),
             Err(_) => {
                 let message = format!("'{}' is no duration", shortened(seconds));
-                self.error(line, message, "write a number of seconds");
+                self.draft.error(line, message, "write a number of seconds");
             }
         }
     }
 
     /// A task with a command, whose line must be cut anew for the quotes in it.
     fn command(&mut self, line: Mark, id: &str, text: &str) {
-        let task = match self.build.declare(id, line) {
-            Ok(task) => task,
-            Err(error) => return self.build_error(&error, line),
+        let Some(task) = self.draft.declare(id, line) else {
+            return;
         };
         let words = command_words(behind_id(text));
         let mut words = words.iter().map(String::as_str);
@@ -294,7 +264,9 @@ impl<'a> Reader<'a> {
             }
             let (Some(option), Some(value)) = (TaskOption::of(word), words.next()) else {
                 let message = format!("'{}' is no option of a task with a value", shortened(word));
-                return self.error(line, message, format!("the form is: {COMMAND_FORM}"));
+                return self
+                    .draft
+                    .error(line, message, format!("the form is: {COMMAND_FORM}"));
             };
             // As pegasus-mpi-cluster does it: processors are rounded up.
             let number = value.parse::<f64>().ok().filter(|n| n.is_finite());
@@ -302,28 +274,29 @@ impl<'a> Reader<'a> {
             let understood = match option {
                 TaskOption::Memory => counted.is_some(),
                 TaskOption::Cpus => counted
-                    .map(|n| self.build.set_cpus(task, n.ceil() as u32))
+                    .map(|n| self.draft.build.set_cpus(task, n.ceil() as u32))
                     .is_some(),
                 TaskOption::Tries => (value.parse::<u32>())
-                    .map(|tries| self.build.set_retries(task, tries.saturating_sub(1)))
+                    .map(|tries| self.draft.build.set_retries(task, tries.saturating_sub(1)))
                     .is_ok(),
                 TaskOption::Priority => (value.parse())
-                    .map(|priority| self.build.set_priority(task, priority))
+                    .map(|priority| self.draft.build.set_priority(task, priority))
                     .is_ok(),
                 TaskOption::PipeForward | TaskOption::FileForward => value.contains('='),
             };
             if !understood {
                 let message = format!("'{}' is no value for {word}", shortened(value));
-                self.error(line, message, format!("the form is: {COMMAND_FORM}"));
+                self.draft
+                    .error(line, message, format!("the form is: {COMMAND_FORM}"));
             }
         }
         match command.is_empty() {
-            true => self.error(
+            true => self.draft.error(
                 line,
                 "this task has no executable",
                 format!("the form is: {COMMAND_FORM}"),
             ),
-            false => self.build.set_command(task, &command),
+            false => self.draft.build.set_command(task, &command),
         }
     }
 
@@ -336,7 +309,7 @@ impl<'a> Reader<'a> {
                 true => COMMAND_FORM,
                 false => form,
             };
-            return self.error(
+            return self.draft.error(
                 line,
                 format!("this {} record is malformed", shortened(keyword)),
                 format!("the form is: {form}"),
@@ -346,7 +319,7 @@ impl<'a> Reader<'a> {
             Some(near) => format!("did you mean {near}?"),
             None => "a line begins with TASK, EDGE, FILE, INPUTS or OUTPUTS".to_owned(),
         };
-        self.error(
+        self.draft.error(
             line,
             format!("'{}' is no record of a TASK/EDGE list", shortened(keyword)),
             help,
@@ -370,7 +343,7 @@ fn transformation(kind: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{self, problems, shown};
+    use crate::test_support::{self as support, problems, shown};
 
     fn try_read(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "t.dag", text)
@@ -482,7 +455,7 @@ mod tests {
             "t.dag:3: 'one' is no duration; write a number of seconds",
             "t.dag:4: task 'c' is declared twice; it was declared first at t.dag:3; rename or remove one of them",
             "t.dag:5: task 'c' depends on itself; remove the dependency",
-            "t.dag:8: task 'e' has the duration -1; it must be a finite number of seconds, not below zero; ",
+            "t.dag:8: task 'e' has the duration -1; it must be a finite number of seconds, not below zero; correct or remove the duration",
             "t.dag:9: this INPUTS record is malformed; the form is: INPUTS <task> <file> …",
             "t.dag:10: 'rubbish' is no record of a TASK/EDGE list; a line begins with TASK, EDGE, FILE, INPUTS or OUTPUTS",
             "t.dag:6: task 'd' is mentioned but never declared; declare the task, or correct the spelling (names are case-sensitive)",

@@ -2,10 +2,13 @@
 //! the same inputs every time; `CAIRN_FUZZ=50 cargo test --release --test fuzz` runs fifty times as many.
 
 use cairn_dag::Flow;
-use cairn_formats::{Format, Limits, Report, Source, detect, read, write};
+use cairn_formats::{
+    ExistingPriorities, Format, Limits, Report, Source, detect, read, set_priorities, write,
+};
+use std::collections::HashMap;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Inputs for each format.
@@ -91,6 +94,200 @@ const NESTING: [&str; 12] = [
     "<!ENTITY a \"",
 ];
 
+/// Formats of lines: seeds beside the examples, and words that their readers know, put in anywhere.
+const OF_LINES: [(Format, &[&str], &[&str]); 6] = [
+    (
+        Format::Dagman,
+        &[
+            "JOB A a.sub\nJOB B b.sub DIR d NOOP\nJOB C c.sub DONE\nPARENT A CHILD B C\nRETRY A 3 UNLESS-EXIT 2\n",
+            "SPLICE S two.dag\nSPLICE T two.dag DIR dir\nJOB X x\nPARENT X CHILD S\nCONNECT S T\nPRIORITY S+A 3\n",
+            "JOB A {\n  executable = /bin/sh\n  arguments = \"-c 'echo $(JOB) $(x)'\"\n}\nVARS A x=\"1 \\\"2\\\"\" y = z\n",
+            "parent A \\\n  child \\\n# c\n B\njob A x\njob B \"y z\"\ninclude three.dag\nabort-dag-on A 1 return 3\n",
+            "# cairn: node names are percent-encoded\nJOB a%20b x\nJOB %50arent x\nPARENT a%20b CHILD %50arent\n",
+            "FINAL F f\nSERVICE S s\nPROVISIONER P p\nSUBDAG EXTERNAL D d.dag\nJOB J j\nPARENT D CHILD J\nPRIORITY ALL_NODES -1\n\
+         SCRIPT DEFER 1 2 DEBUG f ALL PRE J x\nCATEGORY J c\nMAXJOBS c 2\nTOLERANCE J 3% WAIT\nPRE_SKIP J 1\nDONE J\n\
+         DOT x UPDATE INCLUDE y\nNODE_STATUS_FILE f 30 ALWAYS-UPDATE\nJOBSTATE_LOG l\nSAVE_POINT_FILE J\n\
+         SET_JOB_ATTR a = 1\nENV GET HOME\nCONFIG c\nREJECT\n",
+        ],
+        &[
+            "JOB ",
+            "PARENT ",
+            " CHILD ",
+            "SPLICE ",
+            "INCLUDE ",
+            "self.dag",
+            "one.dag",
+            "two.dag",
+            "DIR ",
+            "dir",
+            "A",
+            "B",
+            "S",
+            "S+A",
+            "S+in+A",
+            "+",
+            "{",
+            "}\n",
+            "@=x",
+            "@x\n",
+            "ALL_NODES",
+            "\\\n",
+            "\"",
+            "$(JOB)",
+            "$(x:y)",
+            "9999999999",
+            "-1",
+            "PRIORITY A 1\n",
+            "CONNECT S T\n",
+            "PIN_IN A 1\n",
+            "%2B",
+            "# cairn: node names are percent-encoded\n",
+            "\r\n",
+            "DONE",
+        ],
+    ),
+    (
+        Format::Makeflow,
+        &[
+            "A=1\nB=\"$A x\"\nB+=y\nout: in $A\n\trun $B > out\nend: out in\n\tLOCAL cat out\n",
+            "CATEGORY=big\n.MAKEFLOW CORES 4\n.SIZE in 3K\n'a b'->c: in->d \"e $X\"\n@X=1\n\tMAKEFLOW sub.makeflow\n",
+            "a: b \\\n  c\n\techo 'it' \"is\" \\\n  long # comment\nb c:\n  x\nexport PATH\nexport Q=1\n",
+        ],
+        &[
+            ":",
+            "=",
+            "+=",
+            "$",
+            "$(A)",
+            "${B}",
+            "$A",
+            "\\",
+            "\\\n",
+            "'",
+            "\"",
+            "#",
+            "\t",
+            "->",
+            "out",
+            "in",
+            "a",
+            "b",
+            "export ",
+            ".SIZE ",
+            ".MAKEFLOW ",
+            "CATEGORY=",
+            "@X=",
+            "LOCAL ",
+            "MAKEFLOW ",
+            "\n",
+            "\n\t",
+            "X=$X$X\n",
+            "\r\n",
+            "é",
+        ],
+    ),
+    (
+        Format::Stg,
+        &[
+            "2\n0 0 0\n1 5 1 0\n2 6 2 0 1\n3 0 2 1 2\n# Tasks : 2\n",
+            "2\n0 0 0\n1 5 1\n 0 7\n2 6 2\n 0 1\n 1 2\n",
+            "2 3\n1 14 0\n2 20 1 1\n3 0 1 2\n",
+        ],
+        &[
+            " ",
+            "\n",
+            "0",
+            "1",
+            "2 ",
+            "-1",
+            "1e9",
+            "nan",
+            "inf",
+            "00",
+            "99999999999999999999",
+            "#",
+            "x",
+            " 0 0 0\n",
+        ],
+    ),
+    (
+        Format::TaskEdge,
+        &[
+            "FILE f 10\nTASK a t::x 1.5\nTASK b t::y 2\nEDGE a b\nINPUTS b f\nOUTPUTS a f g\n",
+            "EDGE x y\nTASK y q 0\nTASK x q 1e3\n# end\n",
+        ],
+        &[
+            "TASK ", "EDGE ", "FILE ", "INPUTS ", "OUTPUTS ", "a", "b", "x", " ", "\n", "-1",
+            "nan", "1e400", "#", "a b\n",
+        ],
+    ),
+    (
+        Format::Csv,
+        &[
+            "parent,child\na,b\nb,c\nalone\n",
+            "\"a,1\",\"b \"\"q\"\"\"\n# no\n x , y \n",
+            "id,from,to\n1,a,b\n",
+        ],
+        &[
+            ",",
+            "\"",
+            "\"\"",
+            "\n",
+            "a",
+            "b",
+            "parent,child\n",
+            "to,from\n",
+            "#",
+            " ",
+            "\r\n",
+            "\t",
+            "é",
+            ",,",
+        ],
+    ),
+    (
+        Format::Tsv,
+        &[
+            "parent\tchild\na\tb\nb\tc\nalone\n",
+            "\"a\t1\"\tb\n# no\n x \t y \n",
+            "a b\tc d\n",
+        ],
+        &[
+            ",",
+            "\"",
+            "\"\"",
+            "\n",
+            "a",
+            "b",
+            "source\ttarget\n",
+            "#",
+            " ",
+            "\r\n",
+            "\t",
+            "é",
+            "\t\t",
+        ],
+    ),
+];
+
+/// Files that DAGMan files name.
+const BESIDE: [(&str, &str); 5] = [
+    (
+        "one.dag",
+        "JOB A x\nJOB B y {\nPARENT A CHILD B\nPIN_IN A 1\nPIN_OUT B 1\n",
+    ),
+    (
+        "two.dag",
+        "JOB A x\nJOB B y\nPARENT A CHILD B\nPIN_IN A 1\nPIN_OUT B 1\nSPLICE in three.dag\n",
+    ),
+    (
+        "three.dag",
+        "SUBMIT-DESCRIPTION d {\nexecutable = e\n}\nJOB A d\nRETRY ALL_NODES 3\n",
+    ),
+    ("self.dag", "JOB A x\nINCLUDE self.dag\n"),
+    ("dir/two.dag", "JOB Z z\nPIN_IN Z 1\nPIN_OUT Z 1\n"),
+];
+
 struct Random(u64);
 
 impl Random {
@@ -118,12 +315,12 @@ impl Random {
 }
 
 /// A change or a few to one of the seeds: few, so that many mutants are still flows.
-fn mutant(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+fn mutant(seeds: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = seeds[random.below(seeds.len())].clone();
     let changes = [1, 1, 1, 1, 2, 3, 4, 6][random.below(8)];
     for _ in 0..changes {
         let range = random.range(bytes.len());
-        match random.below(9) {
+        match random.below(11) {
             0 if !bytes.is_empty() => {
                 let at = random.below(bytes.len());
                 bytes[at] ^= 1 << random.below(8);
@@ -139,6 +336,11 @@ fn mutant(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
                 let piece = PIECES[random.below(PIECES.len())];
                 bytes.splice(range, piece.bytes());
             }
+            9 if !words.is_empty() => {
+                let word = words[random.below(words.len())];
+                bytes.splice(range.start..range.start, word.bytes());
+            }
+            10 => duplicate_line(&mut bytes, range.start, random),
             6 => {
                 let other = &seeds[random.below(seeds.len())];
                 let piece = other[random.range(other.len())].to_vec();
@@ -162,6 +364,16 @@ fn mutant(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
         bytes.truncate(1 << 20);
     }
     bytes
+}
+
+/// Copies the line around `at` to another place.
+fn duplicate_line(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
+    let is_end = |b: &u8| *b == b'\n';
+    let start = bytes[..at].iter().rposition(is_end).map_or(0, |i| i + 1);
+    let end = bytes[at..].iter().position(is_end);
+    let line = bytes[start..end.map_or(bytes.len(), |i| at + i + 1)].to_vec();
+    let to = random.below(bytes.len() + 1);
+    bytes.splice(to..to, line);
 }
 
 fn runs() -> usize {
@@ -203,8 +415,20 @@ fn seeds(format: Format) -> Vec<Vec<u8>> {
             seeds.push(bytes);
         }
     }
+    seeds.extend(
+        of_lines(format)
+            .0
+            .iter()
+            .map(|seed| seed.as_bytes().to_vec()),
+    );
     assert!(!seeds.is_empty(), "no seed for {}", format.name());
     seeds
+}
+
+/// Seeds and words of a format of lines; empty for others.
+fn of_lines(format: Format) -> (&'static [&'static str], &'static [&'static str]) {
+    let found = OF_LINES.iter().find(|(of, ..)| *of == format);
+    found.map_or((&[], &[]), |(_, seeds, words)| (seeds, words))
 }
 
 /// Names and arcs, which every writer keeps.
@@ -230,30 +454,123 @@ fn check(source: &Source, format: Option<Format>) -> bool {
         assert!(!problem.place.file.is_empty());
         assert!(problem.place.text.chars().count() <= 122);
     }
-    if let Some((_, flow)) = result {
-        assert!(flow.dag().len() <= source.text().len());
-        let mut out = Vec::new();
-        write(&flow, Format::FlowJsonLines, &mut out).unwrap();
-        let written = Source::from_text("x", String::from_utf8(out).unwrap());
-        let again = read(
-            &written,
-            Some(Format::FlowJsonLines),
-            &mut Report::default(),
-        );
-        assert_eq!(shape(&again.expect("what was written").1), shape(&flow));
-        return true;
+    let Some((found, flow)) = result else {
+        return false;
+    };
+    // What splices multiply is limited by the reader.
+    assert!(found == Format::Dagman || flow.dag().len() <= source.text().len());
+    assert_sound(&flow);
+    assert_survives(&flow, Format::FlowJsonLines);
+    if !of_lines(found).0.is_empty() {
+        for to in [Format::Dagman, Format::Csv, Format::Tsv] {
+            assert_survives(&flow, to);
+        }
     }
-    false
+    if found == Format::Dagman && source.path().is_some() {
+        assert_priorities_can_be_set(source, &flow);
+    }
+    true
+}
+
+fn assert_sound(flow: &Flow) {
+    let dag = flow.dag();
+    assert_eq!(dag.topological_order().len(), dag.len());
+    for (parent, child) in dag.arcs() {
+        assert!(parent != child && dag.parents(child).contains(&parent));
+    }
+    for task in dag.tasks() {
+        assert_eq!(flow.find(flow.name(task)), Some(task));
+        assert!(flow.seconds(task).is_none_or(|s| s.is_finite() && s >= 0.0));
+    }
+}
+
+/// Whatever was read can be written, and is the same dag when it is read back.
+fn assert_survives(flow: &Flow, format: Format) {
+    let mut out = Vec::new();
+    write(flow, format, &mut out).unwrap();
+    let written = Source::from_text("x", String::from_utf8(out).unwrap());
+    let mut report = Report::default();
+    let again = read(&written, Some(format), &mut report);
+    let (_, again) = again.unwrap_or_else(|| panic!("{}: {report:?}", written.text()));
+    assert_eq!(shape(&again), shape(flow));
+}
+
+/// Writing priorities into DAGMan files changes nothing else, and doing it again nothing at all.
+fn assert_priorities_can_be_set(source: &Source, flow: &Flow) {
+    let priority = |name: &str| (!name.len().is_multiple_of(3)).then_some(name.len() as i64 - 2);
+    // What was written so far, by path.
+    let mut written: HashMap<PathBuf, String> = HashMap::new();
+    let path = source.path().expect("it was read from a file");
+    for round in 0..2 {
+        let load = |path: &Path, report: &mut Report| match written.get(path) {
+            Some(text) => Some(Source::from_text(path.display().to_string(), &text[..])),
+            None => Source::load_named_by_file(path, &Limits::default(), report),
+        };
+        let replace = ExistingPriorities::Replace;
+        let mut report = Report::default();
+        let top = match written.get(path) {
+            Some(text) => {
+                std::fs::write(path, text).unwrap();
+                Source::load(path, &Limits::default(), &mut report).unwrap()
+            }
+            None => source.clone(),
+        };
+        let edited = set_priorities(
+            &top,
+            Format::Dagman,
+            &mut { load },
+            &priority,
+            replace,
+            &mut report,
+        );
+        let Ok(edited) = edited else {
+            let text = source.text();
+            assert!(
+                round == 0 && text.contains('\\'),
+                "only a dangling backslash may stop it: {text:?}"
+            );
+            return;
+        };
+        assert_eq!(shape(&edited.flow), shape(flow));
+        for task in flow.dag().tasks() {
+            assert_eq!(flow.command(task), edited.flow.command(task));
+            assert_eq!(flow.retries(task), edited.flow.retries(task));
+        }
+        for file in edited.files {
+            if round == 1 {
+                let before = written.get(&file.path);
+                let before = before
+                    .cloned()
+                    .unwrap_or_else(|| std::fs::read_to_string(&file.path).unwrap());
+                assert_eq!(before, file.text, "twice is once");
+            }
+            written.insert(file.path, file.text);
+        }
+    }
 }
 
 fn fuzz(format: Format) {
     let seeds = seeds(format);
+    let words = of_lines(format).1;
     let mut random = Random(format as u64 + 1);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in BESIDE {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
     let (mut slowest, mut flows) = (Duration::ZERO, 0);
     for i in 0..runs() {
-        let bytes = mutant(&seeds, &mut random);
+        let bytes = mutant(&seeds, words, &mut random);
         let text = String::from_utf8_lossy(&bytes);
-        let source = Source::from_text("fuzz", text);
+        let mut source = Source::from_text("fuzz", &*text);
+        // A DAGMan file lies beside those that it names.
+        let path = folder.path().join("top.dag");
+        if format == Format::Dagman {
+            std::fs::write(&path, &*text).unwrap();
+            let loaded = Source::load(&path, &Limits::default(), &mut Report::default());
+            source = loaded.unwrap_or(source);
+        }
         let start = Instant::now();
         // Every tenth is read in the format that it looks like now.
         let wanted = Some(format).filter(|_| i % 10 != 0);
@@ -343,7 +660,7 @@ fn loading() {
     let mut random = Random(99);
     let file = tempfile::NamedTempFile::new().unwrap();
     for _ in 0..runs() / 4 {
-        let bytes = mutant(&seeds, &mut random);
+        let bytes = mutant(&seeds, &[], &mut random);
         std::fs::write(file.path(), &bytes).unwrap();
         let mut report = Report::default();
         match Source::load(file.path(), &Limits::default(), &mut report) {

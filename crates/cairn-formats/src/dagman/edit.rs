@@ -143,9 +143,7 @@ impl Wanted {
                     let value = priority(prefix);
                     let fits = value.map(i32::try_from).transpose();
                     if fits.is_err() {
-                        let place = workflow
-                            .files
-                            .place_of_mark(entry.mark, report.errors() >= Report::LIMIT);
+                        let place = workflow.files.place_of_mark(entry.mark, report.is_full());
                         let message =
                             format!("the priority of '{prefix}' does not fit in DAGMan's 32 bits");
                         report.error(
@@ -364,7 +362,7 @@ fn ends_in_backslash(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::dagman::read;
-    use crate::text_tests::support::{in_memory, problems};
+    use crate::test_support::{in_memory, problems};
 
     fn edit(
         files: &[(&str, &str)],

@@ -1,7 +1,6 @@
 //! The files of one DAGMan workflow: the top one, and those it includes and splices, each loaded once.
 //! Knows no statement; resolves names, and refuses files that contain themselves.
 
-use crate::lines::lines_fit;
 use crate::{Place, Report, Source};
 use cairn_dag::Mark;
 use hashbrown::HashMap;
@@ -143,10 +142,6 @@ impl<'l> Files<'l> {
         for path in [&wanted, &beside] {
             let mut trial = Report::default();
             if let Some(source) = (self.load)(path, &mut trial) {
-                if !lines_fit(&source, report) {
-                    self.by_path.insert(identity(&wanted), None);
-                    return None;
-                }
                 let known = self.by_path.get(&identity(path)).copied().flatten();
                 let file = known.unwrap_or_else(|| self.add(source, path.clone()));
                 self.by_path.insert(identity(path), Some(file));

@@ -10,7 +10,6 @@ use super::files::{FileId, Files, Load, MOST_INCLUDED_BYTES, MOST_INCLUDES, iden
 use super::scope::*;
 use super::statement::{Description, NodeKind, Span, Statement, Text, statements};
 use super::submit::Submit;
-use crate::lines::{is_full, lines_fit};
 use crate::{Report, Source, suggest};
 use cairn_dag::{Flow, FlowBuilder, Symbol};
 use hashbrown::{HashMap, HashSet};
@@ -39,7 +38,7 @@ pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) ->
         Ok(flow) => (report.errors() == 0).then_some(flow),
         Err(errors) => {
             for error in &errors {
-                let full = is_full(report);
+                let full = report.is_full();
                 report.build_error(error, |mark| workflow.files.place_of_mark(mark, full));
             }
             None
@@ -87,9 +86,6 @@ impl<'l> Workflow<'l> {
         load: &'l mut Load<'_>,
         report: &mut Report,
     ) -> Option<Workflow<'l>> {
-        if !lines_fit(source, report) {
-            return None;
-        }
         let mut workflow = Workflow {
             files: Files::new(source, load),
             top: Rc::default(),
@@ -291,7 +287,7 @@ impl<'l> Workflow<'l> {
         if let Err(taken) = taken {
             let first = self
                 .files
-                .place_of_mark(scope.entries[taken].mark, is_full(report));
+                .place_of_mark(scope.entries[taken].mark, report.is_full());
             let message = format!("'{name}' is declared twice");
             let help = format!("it was declared first at {first}; rename or remove one of them");
             self.files
@@ -735,7 +731,7 @@ impl<'l> Workflow<'l> {
     }
 
     fn unknown(&self, scope: &Scope, name: &str, site: Site, report: &mut Report) {
-        let near = (!is_full(report))
+        let near = (!report.is_full())
             .then(|| suggest::closest(name, scope.names()))
             .flatten();
         let help = match near {
@@ -887,7 +883,7 @@ impl Layout<'_, '_> {
         let task = match self.build.declare(name, entry.mark) {
             Ok(task) => task,
             Err(error) => {
-                let full = is_full(report);
+                let full = report.is_full();
                 report.build_error(&error, |mark| self.workflow.files.place_of_mark(mark, full));
                 self.build.mention(name, entry.mark)
             }

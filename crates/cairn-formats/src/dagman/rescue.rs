@@ -7,7 +7,6 @@
 
 use super::name;
 use super::statement::{Statement, statements};
-use crate::lines::is_full;
 use crate::packing::Packing;
 use crate::{Report, Source, suggest};
 use cairn_dag::{Flow, TaskId};
@@ -43,7 +42,7 @@ pub fn rescued(source: &Source, flow: &Flow, report: &mut Report) -> Option<Vec<
     let errors = report.errors();
     let mut tasks = Vec::new();
     for (span, statement) in statements(source.text()) {
-        let place = |report: &Report, at: usize| match is_full(report) {
+        let place = |report: &Report, at: usize| match report.is_full() {
             true => source.place(),
             false => source.place_at(at),
         };
@@ -63,7 +62,7 @@ pub fn rescued(source: &Source, flow: &Flow, report: &mut Report) -> Option<Vec<
             Some(task) => tasks.push(task),
             None => {
                 let names = flow.dag().tasks().map(|t| flow.name(t));
-                let near = (!is_full(report)).then(|| suggest::closest(node, names));
+                let near = (!report.is_full()).then(|| suggest::closest(node, names));
                 let help = match near.flatten() {
                     Some(near) => format!("did you mean '{near}'? names are case-sensitive"),
                     None => "was the workflow changed since? leave the file out with --no-rescue"

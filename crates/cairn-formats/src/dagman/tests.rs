@@ -1,7 +1,7 @@
 //! Whole DAGMan files, read and written.
 
 use super::{read, write};
-use crate::text_tests::support::{self, any_flow, assert_same_dag, in_memory, problems, shown};
+use crate::test_support::{self as support, any_flow, assert_same_dag, in_memory, problems, shown};
 use crate::{Report, Source};
 use cairn_dag::Flow;
 use proptest::prelude::*;

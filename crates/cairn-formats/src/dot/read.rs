@@ -623,7 +623,7 @@ impl Attribute {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support;
+    use crate::test_support as support;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "f.dot", text)

@@ -229,7 +229,7 @@ impl<'de> Visitor<'de> for TasksSeed<'_, 'de, '_> {
 mod tests {
     use super::*;
     use crate::Place;
-    use crate::text_tests::support;
+    use crate::test_support as support;
     use cairn_dag::TaskId;
     use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Laws of setting priorities, on random flows with random decorations, and the looks of it, by example.
 
 use super::*;
-use crate::text_tests::support::{any_flow, assert_same_dag};
+use crate::test_support::{any_flow, assert_same_dag};
 use cairn_dag::TaskId;
 use proptest::prelude::*;
 

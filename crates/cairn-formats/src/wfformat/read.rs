@@ -388,7 +388,7 @@ fn command_line(command: &Command<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support;
+    use crate::test_support as support;
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {

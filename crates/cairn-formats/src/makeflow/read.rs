@@ -1,17 +1,12 @@
-//! Reads Makeflow's make-like files: one task a rule, tied by the files they read and write. Knows no other format,
-//! not Makeflow's JX either.
-//!
-//! A task is called after its first output. Variables are replaced as Makeflow does: a rule's own (`@NAME=…` between
-//! rule and command), then its category's, then the file's. One that is set nowhere is left as it stands, since
-//! Makeflow would take it from the environment: in a command the shell does the same. Of a command's backslashes only
-//! those before a line end or a `$` are taken away; the modifiers `LOCAL` and `MAKEFLOW` are not part of it, the
-//! latter leaving the command `makeflow …`. `CORES` gives the processors of a task, `.SIZE` the size of a file.
+//! Reads the statements of a Makeflow file: rules, commands, variables, directives. Knows not what ties rules.
 
-use crate::lines::{finish, is_full, lines_fit, place_of_mark};
-use crate::loss::Tally;
+use super::logical::{Logical, Scan, unquoted};
+use super::rules::{Rule, tie};
+use super::variables::{Variables, is_name, variable};
+use crate::draft::Draft;
 use crate::{Report, Source, suggest};
-use cairn_dag::{Flow, FlowBuilder};
-use hashbrown::{HashMap, HashSet};
+use cairn_dag::Flow;
+use hashbrown::HashMap;
 
 /// The longest value of a variable, in bytes.
 const LONGEST_VALUE: usize = 1 << 20;
@@ -20,167 +15,31 @@ const MOST_REPLACED: usize = 256 << 20;
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
-    if !lines_fit(source, report) {
-        return None;
-    }
     let mut reader = Reader {
-        source,
-        report,
+        draft: Draft::of_lines(source, report),
         variables: Variables::default(),
         rules: Vec::new(),
         sizes: HashMap::new(),
     };
     reader.lines();
-    let (rules, sizes) = (reader.rules, reader.sizes);
-    build(&rules, &sizes, source, report)
+    tie(&reader.rules, &reader.sizes, reader.draft)
 }
 
-/// A rule: what it writes, what it reads, and how.
-#[derive(Debug)]
-struct Rule {
-    line: u32,
-    outputs: Vec<String>,
-    inputs: Vec<String>,
-    command: Option<String>,
-    cpus: Option<u32>,
-}
-
-/// Ties the rules by their files.
-fn build(
-    rules: &[Rule],
-    sizes: &HashMap<String, u64>,
-    source: &Source,
-    report: &mut Report,
-) -> Option<Flow> {
-    let mut build = FlowBuilder::new();
-    let mut tasks = Vec::new();
-    let mut writer: HashMap<&str, usize> = HashMap::new();
-    for (index, rule) in rules.iter().enumerate() {
-        for output in &rule.outputs {
-            if let Some(other) = writer.insert(output, index).filter(|&other| other != index) {
-                let full = is_full(report);
-                let help = format!(
-                    "it is written by the rule in line {} too: let one rule write it",
-                    rules[other].line
-                );
-                let message = format!("two rules write the file '{output}'");
-                report.error(place_of_mark(source, rule.line, full), message, help);
-            }
-        }
-    }
-    for rule in rules {
-        let unnamed = || {
-            let name = format!("rule-in-line-{}", rule.line);
-            std::iter::successors(Some(name), |name| Some(name.clone() + "'"))
-                .find(|name| !writer.contains_key(&name[..]))
-        };
-        let name = rule
-            .outputs
-            .first()
-            .cloned()
-            .or_else(unnamed)
-            .expect("names do not end");
-        match build.declare(&name, rule.line) {
-            Ok(task) => tasks.push(task),
-            Err(_) => tasks.push(build.mention(&name, rule.line)), // reported above: two rules write the file
-        }
-    }
-    for (index, rule) in rules.iter().enumerate() {
-        let task = tasks[index];
-        rule.command
-            .iter()
-            .for_each(|command| build.set_command(task, command));
-        rule.cpus
-            .into_iter()
-            .for_each(|cpus| build.set_cpus(task, cpus));
-        for output in &rule.outputs {
-            build.add_output(task, output, sizes.get(output).copied());
-        }
-        let mut seen = HashSet::new();
-        for input in rule
-            .inputs
-            .iter()
-            .filter(|input| seen.insert(input.as_str()))
-        {
-            build.add_input(task, input, sizes.get(input).copied());
-            let Some(&from) = writer.get(&input[..]) else {
-                continue;
-            };
-            if build.arc_at(tasks[from], task, rule.line).is_err() {
-                let place = place_of_mark(source, rule.line, is_full(report));
-                let message = format!("the rule needs the file '{input}' that it writes itself");
-                report.error(place, message, "take the file from one side of the colon");
-            }
-        }
-    }
-    finish(build, source, report)
-}
-
-/// The variables set so far.
-#[derive(Debug, Default)]
-struct Variables {
-    of_file: HashMap<String, String>,
-    of_category: HashMap<String, HashMap<String, String>>,
-    /// `None` is the default category, whose variables are the file's.
-    category: Option<String>,
-    /// Those of the rule being read.
-    of_rule: HashMap<String, String>,
-    /// Bytes put in for variables so far.
-    replaced: usize,
-}
-
-impl Variables {
-    fn get(&self, name: &str) -> Option<&str> {
-        let of_category = self
-            .category
-            .as_ref()
-            .and_then(|category| self.of_category.get(category));
-        let value = self
-            .of_rule
-            .get(name)
-            .or_else(|| of_category?.get(name))
-            .or_else(|| self.of_file.get(name));
-        value.map(String::as_str)
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.of_rule
-            .keys()
-            .chain(self.of_file.keys())
-            .map(String::as_str)
-    }
-}
-
-struct Reader<'a> {
-    source: &'a Source,
-    report: &'a mut Report,
+struct Reader<'a, 'r> {
+    draft: Draft<'a, 'r>,
     variables: Variables,
     rules: Vec<Rule>,
     sizes: HashMap<String, u64>,
 }
 
-/// A logical line: comments gone, lines that end in a backslash joined to the next.
-struct Logical {
-    text: String,
-    line: u32,
-}
-
-impl Reader<'_> {
-    fn error(&mut self, line: u32, message: impl Into<String>, help: impl Into<String>) {
-        let place = place_of_mark(self.source, line, is_full(self.report));
-        self.report.error(place, message, help);
-    }
-
+impl Reader<'_, '_> {
     fn lines(&mut self) {
-        let mut scan = Scan {
-            rest: self.source.text(),
-            line: 1,
-        };
+        let mut scan = Scan::of(self.draft.source().text());
         let mut open: Option<Rule> = None;
         while let Some(logical) = scan.next_logical() {
             let (Logical { text, line }, open_quote) = logical;
             if let Some(quote) = open_quote {
-                self.error(
+                self.draft.error(
                     line,
                     format!("the quote {quote} is never closed"),
                     "close it, or put a backslash before it",
@@ -193,7 +52,7 @@ impl Reader<'_> {
             if text.starts_with([' ', '\t']) {
                 match open.take() {
                     Some(rule) => self.command(rule, text.trim(), line),
-                    None => self.error(
+                    None => self.draft.error(
                         line,
                         "this command belongs to no rule",
                         "a rule has one command: join several with '&&', or end lines with a backslash",
@@ -209,7 +68,7 @@ impl Reader<'_> {
     /// A rule that got no command.
     fn abandon(&mut self, open: Option<Rule>) {
         if let Some(rule) = open {
-            self.error(
+            self.draft.error(
                 rule.line,
                 "this rule has no command",
                 "put it on the next line, after a tab",
@@ -246,7 +105,7 @@ impl Reader<'_> {
         } else if text.split_whitespace().next() != Some("export") {
             let help = "a rule has a colon between outputs and inputs, a variable an equals sign, a command a tab \
                         before it";
-            self.error(
+            self.draft.error(
                 line,
                 "this is neither a rule nor a variable nor a command",
                 help,
@@ -263,7 +122,7 @@ impl Reader<'_> {
         };
         if !is_name(name) {
             let message = format!("'{}' is no name for a variable", shortened(name));
-            self.error(
+            self.draft.error(
                 line,
                 message,
                 "letters, digits and underscores make a name; '=' or '+=' follows it",
@@ -283,7 +142,8 @@ impl Reader<'_> {
                 "the variable '{name}' has {} bytes; the most is {LONGEST_VALUE}",
                 value.len()
             );
-            self.error(line, message, "does it contain itself over and over?");
+            self.draft
+                .error(line, message, "does it contain itself over and over?");
             return;
         }
         if matches!(name, "CATEGORY" | "SYMBOL") && !in_rule {
@@ -317,7 +177,7 @@ impl Reader<'_> {
                 }
                 None => {
                     let message = format!("'{}' is no size", shortened(&size.concat()));
-                    self.error(
+                    self.draft.error(
                         line,
                         message,
                         "write a whole number of bytes, or one with K, M, G, T or P after it",
@@ -326,7 +186,8 @@ impl Reader<'_> {
             },
             _ => {
                 let help = "Makeflow has '.MAKEFLOW <key> <value>', '.SIZE <file> <bytes>' and '.UMBRELLA SPEC <file>'";
-                self.error(line, format!("'{}' is no directive", shortened(text)), help);
+                self.draft
+                    .error(line, format!("'{}' is no directive", shortened(text)), help);
             }
         }
     }
@@ -345,7 +206,7 @@ impl Reader<'_> {
             command = rest.trim_start();
         }
         if command.is_empty() {
-            self.error(
+            self.draft.error(
                 line,
                 "the command is empty",
                 "write what the rule runs after LOCAL or MAKEFLOW",
@@ -436,7 +297,8 @@ impl Reader<'_> {
                 "the variables come to more than {} MiB",
                 MOST_REPLACED >> 20
             );
-            self.error(line, message, "is a long variable used over and over?");
+            self.draft
+                .error(line, message, "is a long variable used over and over?");
         }
         None
     }
@@ -454,7 +316,7 @@ impl Reader<'_> {
                 None => {
                     let renamed = words.next().flatten();
                     if files.is_empty() || renamed.is_none() {
-                        self.error(
+                        self.draft.error(
                             line,
                             "'->' needs a name on both sides",
                             "write name->remote_name",
@@ -510,8 +372,7 @@ impl Reader<'_> {
     }
 
     fn warn_unset(&mut self, name: &str, line: u32) {
-        let full = self.report.warnings() >= Report::LIMIT;
-        let near = (!full)
+        let near = (!self.draft.has_warned_enough())
             .then(|| suggest::closest(name, self.variables.names()))
             .flatten();
         let help = match near {
@@ -519,9 +380,8 @@ impl Reader<'_> {
             None => "Makeflow would take it from the environment; here the name stays as it is"
                 .to_owned(),
         };
-        let place = place_of_mark(self.source, line, full);
-        self.report.warning(
-            place,
+        self.draft.warning(
+            line,
             format!("the variable '{}' is not set in this file", shortened(name)),
             help,
         );
@@ -556,276 +416,6 @@ impl Words {
     }
 }
 
-/// Whether the text begins as a Makeflow file does: rules with one command each, variables, directives, and hardly
-/// anything else. Programs and prose have colons and tabs, too.
-pub(crate) fn looks_like(text: &str) -> bool {
-    let mut scan = Scan {
-        rest: text,
-        line: 1,
-    };
-    let (mut rules, mut good, mut bad) = (0, 0, 0);
-    let mut open = false;
-    for _ in 0..200 {
-        let Some((Logical { text, .. }, open_quote)) = scan.next_logical() else {
-            break;
-        };
-        if text.trim().is_empty() {
-            continue;
-        }
-        let statement = text.strip_prefix('@').unwrap_or(&text);
-        if open_quote.is_some() {
-            bad += 1;
-        } else if text.starts_with([' ', '\t']) {
-            match std::mem::take(&mut open) {
-                true => rules += 1,
-                false => bad += 1,
-            }
-        } else if is_rule(statement) {
-            bad += usize::from(std::mem::replace(&mut open, true));
-        } else if is_setting(statement) {
-            good += 1;
-        } else {
-            bad += 1;
-        }
-    }
-    rules > 0 && bad * 5 <= rules + good
-}
-
-/// Whether the line can be the head of a rule: files, a colon, files.
-fn is_rule(line: &str) -> bool {
-    let Some(colon) = unquoted(line, b':') else {
-        return false;
-    };
-    if unquoted(line, b'=').is_some_and(|equals| equals < colon) {
-        return false;
-    }
-    let is_word = |word: &str| {
-        let plain = word.replace("$(", "").replace("${", "");
-        let brackets = plain.len() < word.len();
-        !plain.contains(['(', '[', ';', '<', '|', '*', ',', '!', '?', '`'])
-            && (brackets || !plain.contains([')', '{', '}']))
-    };
-    let first = line.split_whitespace().next().unwrap_or("");
-    let keywords = [
-        "def",
-        "class",
-        "if",
-        "for",
-        "while",
-        "else",
-        "elif",
-        "try",
-        "with",
-        "case",
-        "rule",
-        "build",
-        "checkpoint",
-        "else:",
-        "try:",
-        "default:",
-        "public:",
-        "private:",
-    ];
-    let behind = &line[colon + 1..];
-    (behind.is_empty() || behind.starts_with([' ', '\t']))
-        && line[..colon].split_whitespace().all(is_word)
-        && behind
-            .split_whitespace()
-            .all(|word| is_word(word) || word.contains("->"))
-        && !keywords.contains(&first)
-}
-
-/// Whether the line sets a variable, exports one or is a directive.
-fn is_setting(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    if let Some("export" | ".MAKEFLOW" | ".SIZE" | ".UMBRELLA") = words.next() {
-        return words.next().is_some();
-    }
-    line.split_once('=').is_some_and(|(name, value)| {
-        let name = name.trim().trim_end_matches('+').trim();
-        is_name(name) && !value.starts_with('=')
-    })
-}
-
-/// Counts what a flow does not hold: exported and unused variables, categories, directives, modifiers, renames,
-/// comments.
-pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
-    let text = source.text();
-    let is_used = |name: &str| {
-        [
-            format!("${name}"),
-            format!("$({name})"),
-            format!("${{{name}}}"),
-        ]
-        .iter()
-        .any(|form| text.contains(&form[..]))
-    };
-    let mut scan = Scan {
-        rest: text,
-        line: 1,
-    };
-    while let Some((Logical { text, line }, _)) = scan.next_logical() {
-        let mut add = |what: &str| tally.add(what, "line", || crate::unheld::at(source, line));
-        if text.starts_with([' ', '\t']) {
-            match text.split_whitespace().next() {
-                Some("LOCAL") => add("LOCAL before a command"),
-                Some("MAKEFLOW") => add("MAKEFLOW before a command"),
-                _ => {}
-            }
-            continue;
-        }
-        let text = text.strip_prefix('@').unwrap_or(&text).trim();
-        let (colon, equals) = (unquoted(text, b':'), unquoted(text, b'='));
-        if colon.is_some_and(|colon| equals.is_none_or(|equals| colon < equals)) {
-            if text.contains("->") {
-                add("names of files elsewhere (->)");
-            }
-        } else if text.split_whitespace().next() == Some("export") {
-            add("export");
-        } else if let Some(equals) = equals {
-            let name = text[..equals].trim().trim_end_matches('+').trim();
-            if matches!(name, "CATEGORY" | "SYMBOL") || (name != "CORES" && !is_used(name)) {
-                add(&format!("variable {name}"));
-            }
-        } else if text.starts_with('.') && !text.starts_with(".SIZE") {
-            let mut words = text.split_whitespace();
-            let (directive, key) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-            if key != "CORES" {
-                add(&format!("{directive} {key}"));
-            }
-        }
-    }
-    crate::unheld::comments(source, "#", tally);
-}
-
-/// Physical lines, joined into logical ones.
-struct Scan<'t> {
-    rest: &'t str,
-    line: u32,
-}
-
-impl Scan<'_> {
-    /// The next logical line, and the quote that is open at its end, in which case it is but one physical line.
-    fn next_logical(&mut self) -> Option<(Logical, Option<char>)> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let line = self.line;
-        let (text, length, open) = joined(self.rest);
-        let length = match open {
-            Some(_) => self
-                .rest
-                .find('\n')
-                .map_or(self.rest.len(), |newline| newline + 1),
-            None => length,
-        };
-        let lines = self.rest[..length].bytes().filter(|&b| b == b'\n').count();
-        self.line = self
-            .line
-            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
-        self.rest = &self.rest[length..];
-        Some((Logical { text, line }, open))
-    }
-}
-
-/// The logical line that `rest` begins with, its length in bytes there, and the quote left open.
-fn joined(rest: &str) -> (String, usize, Option<char>) {
-    let mut text = String::new();
-    let mut quote: Option<char> = None;
-    let mut at = 0;
-    while let Some(found) = rest[at..].find(['\n', '\\', '\'', '"', '#']) {
-        text.push_str(&rest[at..at + found]);
-        at += found;
-        let c = rest.as_bytes()[at] as char;
-        match (c, quote) {
-            ('\n', None) => return (trimmed(text), at + 1, None),
-            ('#', None) => {
-                let end = rest[at..]
-                    .find('\n')
-                    .map_or(rest.len(), |newline| at + newline + 1);
-                return (trimmed(text), end, None);
-            }
-            ('\\', _) => {
-                let after = &rest[at + 1..];
-                let newline = ["\n", "\r\n"]
-                    .iter()
-                    .find(|newline| after.starts_with(**newline));
-                let length = match newline {
-                    Some(newline) => newline.len(),
-                    None => after.chars().next().map_or(0, char::len_utf8),
-                };
-                match newline {
-                    Some(_) => text.push(' '),
-                    None => text.push_str(&rest[at..at + 1 + length]),
-                }
-                at += 1 + length;
-                continue;
-            }
-            (c, Some(open)) if c == open => quote = None,
-            ('\'' | '"', None) => quote = Some(c),
-            _ => {}
-        }
-        text.push(c);
-        at += 1;
-    }
-    text.push_str(&rest[at..]);
-    (trimmed(text), rest.len(), quote)
-}
-
-/// Without the white space at its end, such as the `\r` of a line that ends in `\r\n`.
-fn trimmed(mut text: String) -> String {
-    text.truncate(text.trim_end().len());
-    text
-}
-
-/// Where `wanted` first stands outside quotes.
-fn unquoted(text: &str, wanted: u8) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut quote = None;
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], quote) {
-            (b'\\', _) => at += 1,
-            (byte, Some(open)) if byte == open => quote = None,
-            (b'\'' | b'"', None) => quote = Some(bytes[at]),
-            (byte, None) if byte == wanted => return Some(at),
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// The length of the `$…` that the text begins with, and the variable it names: `$X`, `$(X)` or `${X}`.
-fn variable(text: &str) -> (usize, Option<&str>) {
-    let after = &text[1..];
-    let closing = match after.bytes().next() {
-        Some(b'(') => ')',
-        Some(b'{') => '}',
-        _ => {
-            let length = after
-                .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
-                .unwrap_or(after.len());
-            return (
-                1 + length,
-                Some(&after[..length]).filter(|name| is_name(name)),
-            );
-        }
-    };
-    match after[1..]
-        .find(closing)
-        .map(|end| &after[1..1 + end])
-        .filter(|name| is_name(name))
-    {
-        Some(name) => (name.len() + 3, Some(name)),
-        None => (1, None),
-    }
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
-}
-
 /// A whole number, with K, M, G, T or P for powers of 1024.
 fn metric(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -853,7 +443,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text_tests::support::{self, problems, shown};
+    use crate::test_support::{self as support, problems, shown};
 
     fn try_read(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "t.makeflow", text)

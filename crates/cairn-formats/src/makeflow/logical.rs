@@ -1,0 +1,112 @@
+//! The logical lines of a Makeflow file: comments gone, lines joined. Knows quotes, and no statement.
+
+/// A logical line: comments gone, lines that end in a backslash joined to the next.
+pub(super) struct Logical {
+    pub(super) text: String,
+    pub(super) line: u32,
+}
+
+/// Physical lines, joined into logical ones.
+pub(super) struct Scan<'t> {
+    rest: &'t str,
+    line: u32,
+}
+
+impl<'t> Scan<'t> {
+    pub(super) fn of(text: &'t str) -> Scan<'t> {
+        Scan {
+            rest: text,
+            line: 1,
+        }
+    }
+
+    /// The next logical line, and the quote that is open at its end, in which case it is but one physical line.
+    pub(super) fn next_logical(&mut self) -> Option<(Logical, Option<char>)> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let line = self.line;
+        let (text, length, open) = joined(self.rest);
+        let length = match open {
+            Some(_) => self
+                .rest
+                .find('\n')
+                .map_or(self.rest.len(), |newline| newline + 1),
+            None => length,
+        };
+        let lines = self.rest[..length].bytes().filter(|&b| b == b'\n').count();
+        self.line = self
+            .line
+            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.rest = &self.rest[length..];
+        Some((Logical { text, line }, open))
+    }
+}
+
+/// The logical line that `rest` begins with, its length in bytes there, and the quote left open.
+fn joined(rest: &str) -> (String, usize, Option<char>) {
+    let mut text = String::new();
+    let mut quote: Option<char> = None;
+    let mut at = 0;
+    while let Some(found) = rest[at..].find(['\n', '\\', '\'', '"', '#']) {
+        text.push_str(&rest[at..at + found]);
+        at += found;
+        let c = rest.as_bytes()[at] as char;
+        match (c, quote) {
+            ('\n', None) => return (trimmed(text), at + 1, None),
+            ('#', None) => {
+                let end = rest[at..]
+                    .find('\n')
+                    .map_or(rest.len(), |newline| at + newline + 1);
+                return (trimmed(text), end, None);
+            }
+            ('\\', _) => {
+                let after = &rest[at + 1..];
+                let newline = ["\n", "\r\n"]
+                    .iter()
+                    .find(|newline| after.starts_with(**newline));
+                let length = match newline {
+                    Some(newline) => newline.len(),
+                    None => after.chars().next().map_or(0, char::len_utf8),
+                };
+                match newline {
+                    Some(_) => text.push(' '),
+                    None => text.push_str(&rest[at..at + 1 + length]),
+                }
+                at += 1 + length;
+                continue;
+            }
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => quote = Some(c),
+            _ => {}
+        }
+        text.push(c);
+        at += 1;
+    }
+    text.push_str(&rest[at..]);
+    (trimmed(text), rest.len(), quote)
+}
+
+/// Without the white space at its end, such as the `\r` of a line that ends in `\r\n`.
+fn trimmed(mut text: String) -> String {
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Where `wanted` first stands outside quotes.
+pub(super) fn unquoted(text: &str, wanted: u8) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut quote = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], quote) {
+            (b'\\', _) => at += 1,
+            (byte, Some(open)) if byte == open => quote = None,
+            (b'\'' | b'"', None) => quote = Some(bytes[at]),
+            (byte, None) if byte == wanted => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}

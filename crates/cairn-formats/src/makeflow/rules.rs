@@ -1,0 +1,90 @@
+//! Rules of a Makeflow file, tied by the files they read and write. Knows not how a rule is written.
+
+use crate::draft::Draft;
+use cairn_dag::Flow;
+use hashbrown::{HashMap, HashSet};
+
+/// A rule: what it writes, what it reads, and how.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) line: u32,
+    pub(super) outputs: Vec<String>,
+    pub(super) inputs: Vec<String>,
+    pub(super) command: Option<String>,
+    pub(super) cpus: Option<u32>,
+}
+
+/// Ties the rules by their files.
+pub(super) fn tie(
+    rules: &[Rule],
+    sizes: &HashMap<String, u64>,
+    mut draft: Draft<'_, '_>,
+) -> Option<Flow> {
+    let mut tasks = Vec::new();
+    let mut writer: HashMap<&str, usize> = HashMap::new();
+    for (index, rule) in rules.iter().enumerate() {
+        for output in &rule.outputs {
+            if let Some(other) = writer.insert(output, index).filter(|&other| other != index) {
+                let help = format!(
+                    "it is written by the rule in line {} too: let one rule write it",
+                    rules[other].line
+                );
+                let message = format!("two rules write the file '{output}'");
+                draft.error(rule.line, message, help);
+            }
+        }
+    }
+    for rule in rules {
+        let unnamed = || {
+            let name = format!("rule-in-line-{}", rule.line);
+            std::iter::successors(Some(name), |name| Some(name.clone() + "'"))
+                .find(|name| !writer.contains_key(&name[..]))
+        };
+        let name = rule
+            .outputs
+            .first()
+            .cloned()
+            .or_else(unnamed)
+            .expect("names do not end");
+        let build = &mut draft.build;
+        match build.declare(&name, rule.line) {
+            Ok(task) => tasks.push(task),
+            Err(_) => tasks.push(build.mention(&name, rule.line)), // reported above: two rules write the file
+        }
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let task = tasks[index];
+        let build = &mut draft.build;
+        rule.command
+            .iter()
+            .for_each(|command| build.set_command(task, command));
+        rule.cpus
+            .into_iter()
+            .for_each(|cpus| build.set_cpus(task, cpus));
+        for output in &rule.outputs {
+            build.add_output(task, output, sizes.get(output).copied());
+        }
+        let mut seen = HashSet::new();
+        for input in rule
+            .inputs
+            .iter()
+            .filter(|input| seen.insert(input.as_str()))
+        {
+            draft
+                .build
+                .add_input(task, input, sizes.get(input).copied());
+            let Some(&from) = writer.get(&input[..]) else {
+                continue;
+            };
+            if draft.build.arc_at(tasks[from], task, rule.line).is_err() {
+                let message = format!("the rule needs the file '{input}' that it writes itself");
+                draft.error(
+                    rule.line,
+                    message,
+                    "take the file from one side of the colon",
+                );
+            }
+        }
+    }
+    draft.finish()
+}
