@@ -320,13 +320,4 @@ impl Family {
             }
         }
     }
-
-    /// The name that the task of a generated dag gets in a file: `t` and its id.
-    ///
-    /// ```
-    /// assert_eq!(cairn_dag::Family::task_name(cairn_dag::TaskId(7)), "t7");
-    /// ```
-    pub fn task_name(task: TaskId) -> String {
-        format!("t{}", task.0)
-    }
 }

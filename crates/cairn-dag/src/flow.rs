@@ -152,7 +152,7 @@ impl Flow {
     ///
     /// # Panics
     /// If `dag` has another number of tasks.
-    pub fn with_dag(self, dag: Dag) -> Flow {
+    pub(crate) fn with_dag(self, dag: Dag) -> Flow {
         assert_eq!(dag.len(), self.dag.len(), "one entry a task");
         Flow { dag, ..self }
     }

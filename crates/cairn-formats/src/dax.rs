@@ -412,7 +412,7 @@ fn outdone(profiles: &[(String, String, usize)], source: &Source, tally: &mut Ta
                 .iter()
                 .filter(|(other, ..)| held_profile(other) == what)
         };
-        let taken = same().rfind(is_first_choice).or_else(|| same().last());
+        let taken = same().rfind(is_first_choice).or_else(|| same().next_back());
         if taken.is_some_and(|(_, taken, _)| taken.trim() != value.trim()) {
             tally.add(&format!("<profile> {key}"), "field", || {
                 line_of(source, *at)

@@ -51,9 +51,7 @@ mod wfformat;
 mod write;
 
 pub use convert::{Converted, convert};
-pub use dagman::{
-    EditedFile, ExistingPriorities, is_rescue, rescue_file, rescued, set_dagman_priorities,
-};
+pub use dagman::{EditedFile, ExistingPriorities, is_rescue, rescue_file, rescued};
 pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use load::Limits;

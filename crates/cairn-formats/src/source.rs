@@ -120,7 +120,7 @@ impl Source {
     }
 
     /// The place of a byte offset. Linear in the offset: for errors only.
-    pub fn place_at(&self, offset: usize) -> Place {
+    pub(crate) fn place_at(&self, offset: usize) -> Place {
         let bytes = self.text.as_bytes();
         if offset > bytes.len() {
             return self.place();
@@ -134,7 +134,7 @@ impl Source {
     }
 
     /// The place of a whole line, counted from 1. Linear in the text: for errors only.
-    pub fn place_of_line(&self, line: u32) -> Place {
+    pub(crate) fn place_of_line(&self, line: u32) -> Place {
         let text = (self.text.lines().nth((line as usize).wrapping_sub(1))).unwrap_or("");
         self.place_in_line(line, text.as_bytes(), None)
     }
@@ -160,7 +160,7 @@ impl Source {
     }
 
     /// The byte offset of a slice of this source's own text, such as a borrowed JSON string.
-    pub fn offset_of(&self, slice: &str) -> Option<usize> {
+    pub(crate) fn offset_of(&self, slice: &str) -> Option<usize> {
         let offset = (slice.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
         (offset + slice.len() <= self.text.len()).then_some(offset)
     }

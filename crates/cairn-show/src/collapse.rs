@@ -1,31 +1,17 @@
 //! Makes a large dag small enough to look at: tasks of one kind become groups. Knows nothing of drawing.
 
-use crate::absorb::absorb;
-use crate::fewer::{Enough, fewer};
-use crate::inside;
+use crate::grouping::grouped;
 use crate::kinds::Kinds;
-use crate::knots::untangle;
-use crate::layout::{depths, levels};
-use crate::partition::Parts;
-use crate::phases::phases;
-use crate::ties::ties;
+use crate::layout::levels;
+use crate::stages::staged;
 use cairn_dag::{Dag, TaskId};
-use std::collections::BTreeMap;
 
-/// A kind cut into more phases than this says little about where a task stands.
-const LOOSE: usize = 4;
-/// Circles of kinds are cut into waves where there are at least so many tasks for each kind.
-const PER_KIND: usize = 20;
-/// How much more a task weighs than one of a kind that says little, when groups are merged.
-const SOLID: usize = 8;
-/// So many groups are merged one by one; more are cut down by kinds and levels first.
-const MERGEABLE: usize = 1200;
 /// Dags up to this size are drawn in full, whatever their groups.
 const TINY: usize = 24;
 
 /// How much one drawing may hold.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct Room {
     /// Groups.
     pub(crate) groups: usize,
     /// Tasks, where each is a box of its own.
@@ -79,15 +65,15 @@ pub(crate) struct Stage {
 /// Where there are too many groups, tasks that always come together are tied (`ties`) and circles of kinds are cut into
 /// waves (`knots`); or else tasks that only pass things on go to their neighbours (`absorb`). Then the least groups are
 /// merged (`fewer`). At last groups that follow each other one to one become stages of one node.
-pub(crate) fn collapse(dag: &Dag, kinds: &Kinds, limits: Limits) -> Collapsed {
-    if dag.len() <= limits.tasks.min(TINY) {
+pub(crate) fn collapse(dag: &Dag, kinds: &Kinds, room: Room) -> Collapsed {
+    if dag.len() <= room.tasks.min(TINY) {
         return in_full(dag, kinds);
     }
-    let general = kinds.fewer(limits.groups);
-    let (units, parts, loose) = grouped(dag, &general, limits.groups);
+    let general = kinds.fewer(room.groups);
+    let (units, parts, loose) = grouped(dag, &general, room.groups);
     let collapsed = staged(dag, &general, &units, &parts, &loose);
     // Where groups are hardly fewer than tasks, the tasks themselves tell more.
-    if dag.len() <= limits.tasks && 3 * collapsed.dag.len() > dag.len() {
+    if dag.len() <= room.tasks && 3 * collapsed.dag.len() > dag.len() {
         return in_full(dag, kinds);
     }
     collapsed
@@ -116,284 +102,13 @@ pub(crate) fn in_full(dag: &Dag, kinds: &Kinds) -> Collapsed {
     }
 }
 
-/// Items (tasks, or a few tasks that belong together), the parts that the items are in, and the kinds that say little.
-fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, Vec<bool>) {
-    let mut units = Parts::singles(dag.len());
-    let mut now = dag.clone();
-    let mut kind = kinds.of.clone();
-    let mut parts = phases(&now, &kind, kinds.names.len());
-    let mut loose = loose_kinds(&parts, &kind, kinds.names.len());
-    if parts.count > most {
-        units = ties(&now, &kind, kinds.names.len());
-        now = units.quotient(dag).expect("ties close no circle");
-        // The last task of a unit is what the others are for.
-        let mut of_unit = vec![0u32; units.count];
-        for &task in dag.topological_order() {
-            of_unit[units.of[task.index()] as usize] = kind[task.index()];
-        }
-        kind = of_unit;
-        parts = phases(&now, &kind, kinds.names.len());
-        // A kind that was mostly tied away stays what it was.
-        let now_loose = loose_kinds(&parts, &kind, kinds.names.len());
-        let (tasks, left) = (kinds.counts(), kinds.counts_in(&kind));
-        for k in (0..kinds.names.len()).filter(|&k| 2 * left[k] > tasks[k]) {
-            loose[k] = now_loose[k];
-        }
-    }
-    let mut enough = Enough {
-        most,
-        least: 0,
-        few: most / 2,
-    };
-    // Where there are hardly more tasks than kinds, kinds are too telling to be taken apart.
-    if parts.count > most && dag.len() >= PER_KIND * kinds.names.len() {
-        let waves = untangle(&now, &kind, most);
-        if 2 * largest_mixture(&waves, &kind) <= now.len() {
-            loose.fill(false);
-            parts = waves;
-            // Many kinds in circles leave crumbs, which tell nothing.
-            enough.least = SOLID * dag.len() / 400;
-        }
-    }
-    if parts.count > most && loose.contains(&true) && loose.contains(&false) {
-        let is_loose: Vec<bool> = kind.iter().map(|&k| loose[k as usize]).collect();
-        let hosts = absorb(&now, &is_loose);
-        // The kind of a unit is that of its one item that is not loose, if there is one.
-        let mut of_unit = vec![None; hosts.count];
-        for (item, &unit) in hosts.of.iter().enumerate() {
-            let slot = &mut of_unit[unit as usize];
-            if slot.is_none() || !is_loose[item] {
-                *slot = Some(kind[item]);
-            }
-        }
-        now = hosts
-            .quotient(&now)
-            .expect("only arcs that close no circle are contracted");
-        units = units.then(&hosts);
-        kind = of_unit
-            .into_iter()
-            .map(|k| k.expect("no item is empty"))
-            .collect();
-        parts = phases(&now, &kind, kinds.names.len());
-    }
-    let hiding = inside::hiding(&now, &parts);
-    if parts.count < most && hiding.contains(&true) {
-        let chains = inside::chains(&now, &parts, &hiding);
-        parts = on_parts(&chains, &parts);
-        now = chains.quotient(&now).expect("chains close no circle");
-        units = units.then(&chains);
-        parts = inside::open(&now, &parts, &hiding, most);
-        kind = firsts(&chains, &kind);
-    }
-    if parts.count > MERGEABLE {
-        let few = kinds.commonest(most / 2);
-        let depth = depths(&now);
-        let kind = firsts(&units, &few.of);
-        let all = depth.iter().max().map_or(1, |&d| d as usize + 1);
-        let per_band = all.div_ceil(2 * most) as u32;
-        parts = Parts::by_key((0..now.len()).map(|u| {
-            let band = depth[u] / per_band.max(1);
-            // Within a band only tasks of one depth have no arcs between them.
-            let kind = if per_band > 1 { 0 } else { kind[u] };
-            (u64::from(band) << 32) | u64::from(kind)
-        }));
-    }
-    if parts.count > most || enough.least > 0 {
-        let small = parts
-            .quotient(&now)
-            .expect("parts wait for each other in no circle");
-        let mut weight = vec![0usize; parts.count];
-        for (&unit, &kind) in units.of.iter().zip(&kinds.of) {
-            // Tasks of loose kinds are merged before others.
-            weight[parts.of[unit as usize] as usize] +=
-                if loose[kind as usize] { 1 } else { SOLID };
-        }
-        // Of one kind, or of several.
-        let mut kind_of = vec![None; parts.count];
-        let mut seen = vec![false; parts.count];
-        for (&part, &kind) in parts.of.iter().zip(&kind) {
-            let slot = &mut kind_of[part as usize];
-            let is_first = !std::mem::replace(&mut seen[part as usize], true);
-            *slot = (is_first || *slot == Some(kind)).then_some(kind);
-        }
-        let arcs = arcs_between(&now, &parts);
-        let merged = fewer(&small, &weight, &kind_of, &arcs, enough);
-        parts = parts.then(&merged);
-    }
-    (units, parts, loose)
-}
-
-/// The size of the largest part of several kinds.
-fn largest_mixture(parts: &Parts, kind: &[u32]) -> usize {
-    let mut sizes: Vec<(usize, Option<u32>, bool)> = vec![(0, None, false); parts.count];
-    for (&part, &kind) in parts.of.iter().zip(kind) {
-        let (size, first, mixed) = &mut sizes[part as usize];
-        *size += 1;
-        *mixed |= *first.get_or_insert(kind) != kind;
-    }
-    let mixed = sizes.iter().filter(|(_, _, mixed)| *mixed);
-    mixed.map(|&(size, _, _)| size).max().unwrap_or(0)
-}
-
-/// Kinds whose tasks are spread over many phases.
-fn loose_kinds(parts: &Parts, kind: &[u32], kinds: usize) -> Vec<bool> {
-    let mut seen = vec![false; parts.count];
-    let mut phases = vec![0; kinds];
-    for (&part, &kind) in parts.of.iter().zip(kind) {
-        phases[kind as usize] += usize::from(!std::mem::replace(&mut seen[part as usize], true));
-    }
-    phases.iter().map(|&p| p > LOOSE).collect()
-}
-
-/// The parts of `units` when each of them lies in one part of `parts`.
-fn on_parts(units: &Parts, parts: &Parts) -> Parts {
-    Parts::by_key(firsts(units, &parts.of).iter().map(|&p| u64::from(p)))
-}
-
-/// What stands at the first item of each unit.
-fn firsts(units: &Parts, of: &[u32]) -> Vec<u32> {
-    let mut first = vec![None; units.count];
-    for (&unit, &what) in units.of.iter().zip(of) {
-        first[unit as usize].get_or_insert(what);
-    }
-    first
-        .into_iter()
-        .map(|what| what.expect("no unit is empty"))
-        .collect()
-}
-
-/// Numbers of arcs between different parts.
-fn arcs_between(dag: &Dag, parts: &Parts) -> BTreeMap<(u32, u32), usize> {
-    let mut arcs = BTreeMap::new();
-    for (u, v) in dag.arcs() {
-        let ends = (parts.of[u.index()], parts.of[v.index()]);
-        if ends.0 != ends.1 {
-            *arcs.entry(ends).or_default() += 1;
-        }
-    }
-    arcs
-}
-
-/// Joins parts that follow each other one to one.
-fn staged(whole: &Dag, kinds: &Kinds, units: &Parts, parts: &Parts, loose: &[bool]) -> Collapsed {
-    let dag = units
-        .quotient(whole)
-        .expect("units wait for each other in no circle");
-    let small = parts
-        .quotient(&dag)
-        .expect("parts wait for each other in no circle");
-    let mut items = vec![0usize; parts.count];
-    // Whether each item of the part has exactly one parent, one child.
-    let (mut one_in, mut one_out) = (vec![true; parts.count], vec![true; parts.count]);
-    for task in dag.tasks() {
-        let part = parts.of[task.index()] as usize;
-        items[part] += 1;
-        one_in[part] &= dag.parents(task).len() == 1;
-        one_out[part] &= dag.children(task).len() == 1;
-    }
-    let mut leader: Vec<u32> = (0..small.len() as u32).collect();
-    let mut stages: Vec<Vec<u32>> = (0..small.len() as u32).map(|p| vec![p]).collect();
-    for &part in small.topological_order() {
-        if let [above] = *small.parents(part)
-            && small.children(above).len() == 1
-            && items[above.index()] == items[part.index()]
-            && one_out[above.index()]
-            && one_in[part.index()]
-        {
-            let first = leader[above.index()];
-            leader[part.index()] = first;
-            stages[part.index()].clear();
-            stages[first as usize].push(part.0);
-        }
-    }
-    let joined = Parts::by_key(leader.iter().map(|&l| u64::from(l)));
-    let part_of_task: Vec<u32> = units.of.iter().map(|&u| parts.of[u as usize]).collect();
-    // Of each part the tasks of each kind, and the sum of their depths.
-    let mut counts: Vec<BTreeMap<u32, (usize, u64)>> = vec![BTreeMap::new(); parts.count];
-    let depth = depths(whole);
-    let mut inside = vec![0usize; parts.count];
-    let mut members = vec![Vec::new(); joined.count];
-    for task in whole.tasks() {
-        let part = part_of_task[task.index()] as usize;
-        let (count, sum) = counts[part].entry(kinds.of[task.index()]).or_default();
-        *count += 1;
-        *sum += u64::from(depth[task.index()]);
-        members[joined.of[part] as usize].push(task);
-    }
-    for (u, v) in dag.arcs() {
-        let part = parts.of[u.index()];
-        inside[part as usize] += usize::from(part == parts.of[v.index()]);
-    }
-    let stage = |part: u32| {
-        let of_part = &counts[part as usize];
-        let mut by_count: Vec<(u32, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
-        let mean = |kind: &u32| of_part[kind].1 as f64 / of_part[kind].0 as f64;
-        let mut line: Vec<u32> = of_part.keys().copied().collect();
-        line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-        let general = |kind: u32| kinds.names[kind as usize].contains('…');
-        by_count.sort_by_key(|&(kind, count)| {
-            (
-                loose[kind as usize],
-                general(kind),
-                std::cmp::Reverse(count),
-                kind,
-            )
-        });
-        Stage {
-            tasks: by_count.iter().map(|(_, count)| count).sum(),
-            telling: by_count
-                .iter()
-                .filter(|(kind, _)| !loose[*kind as usize])
-                .count(),
-            kinds: by_count,
-            line,
-            items: items[part as usize],
-            inside: inside[part as usize],
-        }
-    };
-    let mut groups: Vec<Group> = members
-        .into_iter()
-        .map(|members| Group {
-            members,
-            stages: Vec::new(),
-        })
-        .collect();
-    for (first, parts) in stages
-        .iter()
-        .enumerate()
-        .filter(|(_, parts)| !parts.is_empty())
-    {
-        groups[joined.of[first] as usize].stages = parts.iter().map(|&p| stage(p)).collect();
-    }
-    let node_of_task: Vec<u32> = part_of_task
-        .iter()
-        .map(|&p| joined.of[p as usize])
-        .collect();
-    let nodes = Parts {
-        of: node_of_task,
-        count: joined.count,
-    };
-    let between = arcs_between(whole, &nodes);
-    let dag = joined
-        .quotient(&small)
-        .expect("what follows one to one closes no circle");
-    Collapsed {
-        in_full: false,
-        level: levels(&dag),
-        groups,
-        arcs: dag.arcs().map(|(u, v)| between[&(u.0, v.0)]).collect(),
-        kinds: kinds.clone(),
-        dag,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn limits(groups: usize) -> Limits {
-        Limits {
+    fn room(groups: usize) -> Room {
+        Room {
             groups,
             tasks: 2 * groups,
         }
@@ -471,7 +186,7 @@ mod tests {
             let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
             let words = ["a", "b", "c", "x/d", "x/e", "y:f:g", "y:f:h", "y:i", "z", "0x1f", "", "x/k"];
             let given: Vec<&str> = picks[..n].iter().map(|p| words[p % kinds]).collect();
-            let collapsed = collapse(&dag, &kinds_of(&given), limits(most));
+            let collapsed = collapse(&dag, &kinds_of(&given), room(most));
             check(&dag, &collapsed, most);
         }
     }
@@ -519,7 +234,7 @@ mod tests {
             ]);
         }
         let dag = Dag::from_arcs(102, arcs).unwrap();
-        let collapsed = collapse(&dag, &kinds_of(&words), limits(48));
+        let collapsed = collapse(&dag, &kinds_of(&words), room(48));
         check(&dag, &collapsed, 48);
         let expected = [
             ("add", 6),
@@ -550,7 +265,7 @@ mod tests {
             ]);
         }
         let dag = Dag::from_arcs(173, arcs).unwrap();
-        let collapsed = collapse(&dag, &Kinds::new(173, &[]), limits(48));
+        let collapsed = collapse(&dag, &Kinds::new(173, &[]), room(48));
         check(&dag, &collapsed, 48);
         let mut sizes: Vec<usize> = collapsed.groups.iter().map(|g| g.members.len()).collect();
         sizes.sort_unstable();
@@ -566,7 +281,7 @@ mod tests {
             arcs.extend([(0, a), (a, a + 1), (a + 1, a + 2), (a + 2, 1)]);
         }
         let dag = Dag::from_arcs(902, arcs).unwrap();
-        let collapsed = collapse(&dag, &Kinds::new(902, &[]), limits(48));
+        let collapsed = collapse(&dag, &Kinds::new(902, &[]), room(48));
         check(&dag, &collapsed, 48);
         let mut shape: Vec<(usize, usize)> = collapsed
             .groups
@@ -588,7 +303,7 @@ mod tests {
         arcs.push((120, 121));
         arcs.extend((70..120).flat_map(|o| [(121, o), (o, 122)]));
         let dag = Dag::from_arcs(123, arcs).unwrap();
-        let collapsed = collapse(&dag, &kinds_of(&words), limits(48));
+        let collapsed = collapse(&dag, &kinds_of(&words), room(48));
         check(&dag, &collapsed, 48);
         let objects: Vec<usize> = (labels(&collapsed).iter())
             .filter(|(name, _)| name == ".o")
@@ -616,7 +331,7 @@ mod tests {
             }
         }
         let dag = Dag::from_arcs(160, arcs).unwrap();
-        let collapsed = collapse(&dag, &kinds_of(&words), limits(12));
+        let collapsed = collapse(&dag, &kinds_of(&words), room(12));
         check(&dag, &collapsed, 12);
         // What is collected goes nowhere, so it is no plumbing: a kind of its own.
         let others = labels(&collapsed)
@@ -631,9 +346,9 @@ mod tests {
         let names: Vec<String> = (0..80).map(|i| format!("tool{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let star = Dag::from_arcs(80, (1..80).map(|v| (0, v)).collect()).unwrap();
-        assert!(!collapse(&star, &kinds_of(&["a"; 80]), limits(48)).in_full);
+        assert!(!collapse(&star, &kinds_of(&["a"; 80]), room(48)).in_full);
         let mixed = Dag::from_arcs(80, (1..80).map(|v| (v / 2, v)).collect()).unwrap();
-        assert!(collapse(&mixed, &kinds_of(&names), limits(48)).in_full);
-        assert!(!collapse(&chain, &kinds_of(&["a"; 80]), limits(48)).in_full);
+        assert!(collapse(&mixed, &kinds_of(&names), room(48)).in_full);
+        assert!(!collapse(&chain, &kinds_of(&["a"; 80]), room(48)).in_full);
     }
 }

@@ -1,7 +1,7 @@
 //! The dag drawn by levels: small ones task by task, large ones by kinds of job. Knows kinds only as the caller's words.
 
 use crate::ShowError;
-use crate::collapse::{self, Limits};
+use crate::collapse::{self, Room};
 use crate::dag_nodes::Facts;
 use crate::dag_sheet::Sheet;
 use crate::figure::Figure;
@@ -36,9 +36,9 @@ impl Default for Nodes {
 }
 
 impl Nodes {
-    fn limits(self) -> Option<Limits> {
+    fn room(self) -> Option<Room> {
         match self {
-            Nodes::AtMost(groups) => Some(Limits {
+            Nodes::AtMost(groups) => Some(Room {
                 groups: groups.max(1),
                 tasks: 2 * groups.max(1),
             }),
@@ -111,8 +111,8 @@ impl<'a> DagDrawing<'a> {
     /// [`ShowError::WrongLength`], [`ShowError::NotAnOrder`] if the lists do not fit the dag.
     pub fn draw(&self) -> Result<Figure, ShowError> {
         let facts = Facts::new(self)?;
-        let collapsed = match self.nodes.limits() {
-            Some(limits) => collapse::collapse(self.dag, &facts.kinds, limits),
+        let collapsed = match self.nodes.room() {
+            Some(room) => collapse::collapse(self.dag, &facts.kinds, room),
             None => collapse::in_full(self.dag, &facts.kinds),
         };
         let ordered = Ordered::new(&collapsed.dag, &collapsed.level);

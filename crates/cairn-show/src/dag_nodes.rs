@@ -3,7 +3,6 @@
 use crate::collapse::{Collapsed, Group, Stage};
 use crate::dag_drawing::DagDrawing;
 use crate::kinds::Kinds;
-use crate::layout::depths;
 use crate::legend::Sample;
 use crate::palette::{FILLS, PAPER, Rgb};
 use crate::{ShowError, text};
@@ -51,7 +50,7 @@ impl<'a> Facts<'a> {
             input,
             kinds: Kinds::new(input.dag.len(), input.kinds),
             step: steps(input.order)?,
-            depth: depths(input.dag),
+            depth: input.dag.levels().as_slice().to_vec(),
         })
     }
 

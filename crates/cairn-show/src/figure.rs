@@ -36,7 +36,7 @@ impl Figure {
     }
 
     /// Whether the index is in the order of a schedule.
-    pub fn index_is_order(&self) -> bool {
+    pub(crate) fn index_is_order(&self) -> bool {
         self.index_is_order
     }
 

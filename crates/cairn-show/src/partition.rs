@@ -1,6 +1,7 @@
 //! Partitions of the tasks of a dag, and the dag of their parts. Knows neither kinds nor drawing.
 
 use cairn_dag::{Dag, DagError};
+use std::collections::BTreeMap;
 
 /// Which part each item lies in. Parts are numbered densely, in order of first appearance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,18 @@ impl Parts {
             .map(|(u, v)| (self.of[u.index()], self.of[v.index()]))
             .filter(|(a, b)| a != b);
         Dag::from_arcs(self.count, arcs.collect())
+    }
+
+    /// Numbers of arcs between different parts.
+    pub(crate) fn arcs_between(&self, dag: &Dag) -> BTreeMap<(u32, u32), usize> {
+        let mut arcs = BTreeMap::new();
+        for (u, v) in dag.arcs() {
+            let ends = (self.of[u.index()], self.of[v.index()]);
+            if ends.0 != ends.1 {
+                *arcs.entry(ends).or_default() += 1;
+            }
+        }
+        arcs
     }
 }
 

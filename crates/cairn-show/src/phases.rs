@@ -2,7 +2,7 @@
 //! Knows kinds as numbers.
 
 use crate::circles::circles;
-use crate::layout::depths;
+
 use crate::partition::Parts;
 use cairn_dag::Dag;
 
@@ -33,7 +33,7 @@ pub(crate) fn phases(dag: &Dag, kind: &[u32], kinds: usize) -> Parts {
 /// The place of each kind in the line: by mean depth, then neighbours change places while that turns more arcs around.
 fn line(dag: &Dag, kind: &[u32], kinds: usize, arcs: &[(u32, u32)]) -> Vec<u32> {
     let (mut sum, mut count) = (vec![0u64; kinds], vec![0u64; kinds]);
-    for (&kind, depth) in kind.iter().zip(depths(dag)) {
+    for (&kind, &depth) in kind.iter().zip(dag.levels().as_slice()) {
         sum[kind as usize] += u64::from(depth);
         count[kind as usize] += 1;
     }

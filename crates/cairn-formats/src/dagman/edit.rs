@@ -11,9 +11,9 @@
 //! `SERVICE` nodes can have none.
 
 use super::files::FileId;
-use super::read::{Root, Workflow};
 use super::scope::{Found, Scope, What};
 use super::statement::Statement;
+use super::workflow::{Root, Workflow};
 use crate::{Report, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -49,18 +49,7 @@ pub struct EditedFile {
 /// byte for byte, and doing it twice is doing it once. DAGMan finds the nodes of a splice only from inside its file,
 /// so lines go into the spliced files themselves; where several splices share a file and want different priorities,
 /// the highest is written, with a warning. Time and space are linear in the files and the tasks.
-///
-/// ```
-/// use cairn_formats::{ExistingPriorities, Report, Source, set_dagman_priorities};
-/// let source = Source::from_text("x.dag", "JOB a a.sub  \r\nJOB b b.sub\r\nPRIORITY b 1\r\n");
-/// let rank = |name: &str| Some(if name == "a" { 2 } else { 7 });
-/// let mut report = Report::default();
-/// let mut load = |_: &std::path::Path, _: &mut Report| None;
-/// let replace = ExistingPriorities::Replace;
-/// let files = set_dagman_priorities(&source, &mut load, &rank, replace, &mut report).expect("a valid file");
-/// assert_eq!(files[0].text, "JOB a a.sub  \r\nPRIORITY a 2\r\nJOB b b.sub\r\nPRIORITY b 7\r\n");
-/// ```
-pub fn set_dagman_priorities(
+pub(crate) fn set_dagman_priorities(
     source: &Source,
     load: &mut dyn FnMut(&Path, &mut Report) -> Option<Source>,
     priority: &dyn Fn(&str) -> Option<i64>,

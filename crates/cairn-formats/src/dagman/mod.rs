@@ -1,9 +1,10 @@
 //! HTCondor DAGMan: reads the files users have, with all they include and splice, and writes ones that DAGMan takes.
 //! Knows nothing of other formats.
 //!
-//! From the bottom: the `lexer` cuts logical lines and words, `statement` makes typed statements of them (with their
+//! From the bottom: the `lexer` cuts logical lines and words, the `parser` makes typed `statement`s of them (with their
 //! places, for edits that leave all else as it is), `files` loads what is included and spliced, `scope` holds one
-//! file's part, `read` puts it together, `edit` puts priorities into the files, `rescue` says what is done already.
+//! file's part, `workflow` finds its nodes, `ties` their dependencies, and `read` makes one flow of all scopes; `edit` puts
+//! priorities into the files, `rescue` says what is done already.
 //!
 //! What is read: `JOB`, `SUBDAG EXTERNAL`, `FINAL`, `PROVISIONER` and `SERVICE` make one task each; the last three
 //! stand alone, as DAGMan ties them to nothing. Tasks keep the order of the file, a splice's tasks standing where its
@@ -17,8 +18,10 @@
 
 mod edit;
 mod files;
+mod keywords;
 mod lexer;
 mod name;
+mod parser;
 mod read;
 mod rescue;
 mod scope;
@@ -26,10 +29,13 @@ mod statement;
 mod submit;
 #[cfg(test)]
 mod tests;
+mod ties;
 mod unheld;
+mod workflow;
 mod write;
 
-pub use edit::{EditedFile, ExistingPriorities, set_dagman_priorities};
+pub(crate) use edit::set_dagman_priorities;
+pub use edit::{EditedFile, ExistingPriorities};
 pub(crate) use read::read;
 pub use rescue::{is_rescue, rescue_file, rescued};
 pub(crate) use statement::looks_like;

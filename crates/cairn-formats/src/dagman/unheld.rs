@@ -1,9 +1,10 @@
 //! What a DAGMan workflow says that a flow does not hold. Knows statements, in all files of the workflow.
 
+use super::keywords::is_keyword;
 use super::lexer::{Quotes, Words};
-use super::read::{Site, Workflow};
-use super::statement::{Description, NodeKind, Statement, is_keyword};
+use super::statement::{Description, NodeKind, Statement};
 use super::submit::Submit;
+use super::workflow::{Site, Workflow};
 use crate::loss::Tally;
 use crate::{Report, Source};
 use cairn_dag::Flow;

@@ -5,6 +5,7 @@
 //! the label is given and empty, that of the first edge that leaves it, or enters it. All others are ignored, as are those of edges and
 //! graphs.
 
+mod attributes;
 mod label;
 mod lexer;
 mod read;

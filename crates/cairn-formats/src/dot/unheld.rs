@@ -1,8 +1,8 @@
 //! What a DOT file says that a flow does not hold: how to draw it. Knows tokens, and just enough grammar to tell whose
 //! an attribute is.
 
+use super::attributes::is_held;
 use super::lexer::{Lexer, Token};
-use super::read::is_held;
 use crate::Source;
 use crate::loss::Tally;
 

@@ -13,7 +13,8 @@ mod tests;
 mod toml;
 mod yaml;
 
-use crate::{EditedFile, ExistingPriorities, Format, Report, Source, set_dagman_priorities};
+use crate::dagman::set_dagman_priorities;
+use crate::{EditedFile, ExistingPriorities, Format, Report, Source};
 use cairn_dag::Flow;
 use spot::Spot;
 use std::path::Path;

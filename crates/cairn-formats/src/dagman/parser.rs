@@ -1,0 +1,570 @@
+//! Reads one statement of a DAGMan file, word by word. Knows nothing of other statements, nor whether the names in it
+//! exist.
+
+use super::keywords::{FORMS, is_keyword};
+use super::lexer::{Lines, OpenQuote, Quotes, Word, Words};
+use super::name;
+use super::statement::{Description, Fault, NodeKind, Statement, Text};
+use crate::suggest;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Reads one statement.
+pub(super) struct Parser<'t, 'l> {
+    pub(super) text: &'t str,
+    pub(super) words: Words<'t>,
+    /// For the lines of an inline description.
+    pub(super) lines: &'l mut Lines<'t>,
+    pub(super) encoded: bool,
+    /// How this statement should look.
+    pub(super) form: &'static str,
+    /// End of the statement, which an inline description moves.
+    pub(super) end: &'l mut usize,
+}
+
+impl<'t> Parser<'t, '_> {
+    pub(super) fn statement(mut self) -> Result<Statement<'t>, Fault> {
+        let Some(word) = self.word(Quotes::Keep)? else {
+            return Err(self.fault("a line without a word"));
+        };
+        let Some(&(keyword, form)) = FORMS
+            .iter()
+            .find(|(keyword, _)| is_keyword(&word.text, keyword))
+        else {
+            return Err(unknown_keyword(&word));
+        };
+        self.form = form;
+        let statement = self.rest(keyword)?;
+        if let Some(extra) = self.word(Quotes::Keep)? {
+            return Err(self.fault_at(extra.span.start, format!("'{}' is too much", extra.text)));
+        }
+        Ok(statement)
+    }
+
+    fn rest(&mut self, keyword: &str) -> Result<Statement<'t>, Fault> {
+        Ok(match keyword {
+            "JOB" => self.node(NodeKind::Job)?,
+            "FINAL" => self.node(NodeKind::Final)?,
+            "PROVISIONER" => self.node(NodeKind::Provisioner)?,
+            "SERVICE" => self.node(NodeKind::Service)?,
+            "SUBDAG" => {
+                self.expect("EXTERNAL")?;
+                self.node(NodeKind::Subdag)?
+            }
+            "SPLICE" => self.splice()?,
+            "INCLUDE" => Statement::Include { file: self.file()? },
+            "SUBMIT_DESCRIPTION" => self.submit_description()?,
+            "PARENT" => self.dependency()?,
+            "WEAK" => {
+                self.expect("PARENT")?;
+                self.dependency()?
+            }
+            "RETRY" => self.retry()?,
+            "VARS" => self.vars()?,
+            "PRIORITY" => self.priority()?,
+            "DONE" => Statement::Done {
+                node: self.name("node name")?,
+            },
+            "PIN_IN" => {
+                let (node, pin) = self.pin()?;
+                Statement::PinIn { node, pin }
+            }
+            "PIN_OUT" => {
+                let (node, pin) = self.pin()?;
+                Statement::PinOut { node, pin }
+            }
+            "CONNECT" => Statement::Connect {
+                parent: self.name("splice name")?,
+                child: self.name("splice name")?,
+            },
+            "SCRIPT" => self.script()?,
+            "ABORT_DAG_ON" => self.abort_dag_on()?,
+            "PRE_SKIP" => {
+                let node = self.name("node name")?;
+                self.integer("exit status", i32::MIN..=i32::MAX)?;
+                Statement::OfNode { node }
+            }
+            "TOLERANCE" => self.tolerance()?,
+            "CATEGORY" => {
+                let node = self.name("node name")?;
+                self.need("category")?;
+                Statement::OfNode { node }
+            }
+            "SAVE_POINT_FILE" => {
+                let node = self.name("node name")?;
+                self.word(Quotes::Drop)?;
+                Statement::OfNode { node }
+            }
+            "REJECT" => Statement::Reject,
+            _ => self.of_run(keyword)?,
+        })
+    }
+
+    fn node(&mut self, kind: NodeKind) -> Result<Statement<'t>, Fault> {
+        let word = self.need("node name")?;
+        let (name_span, name) = (word.span.clone(), self.decoded(word));
+        if name::is_reserved(&name) && !self.encoded {
+            let message = format!("'{name}' is a reserved word and cannot name a node");
+            return Err(Fault {
+                at: name_span.start,
+                message,
+                help: "choose another name".to_owned(),
+            });
+        }
+        let opening = match self.word(Quotes::Drop)? {
+            Some(word) => word,
+            None => return Err(self.fault("the submit file or description is missing")),
+        };
+        let description = match closing_of(&opening.text).filter(|_| kind != NodeKind::Subdag) {
+            Some(closing) => Description::Inline(self.inline_description(&opening, &closing)?),
+            None => Description::Named(opening.text),
+        };
+        let mut done = false;
+        while let Some(option) = self.word(Quotes::Keep)? {
+            if is_keyword(&option.text, "DONE") {
+                done = true;
+            } else if is_keyword(&option.text, "DIR") {
+                self.file()?;
+            } else if !is_keyword(&option.text, "NOOP") {
+                let message = format!("'{}' is none of DIR, NOOP and DONE", option.text);
+                return Err(self.fault_at(option.span.start, message));
+            }
+        }
+        Ok(Statement::Node {
+            kind,
+            name,
+            name_span,
+            description,
+            done,
+        })
+    }
+
+    /// Swallows the lines up to the closing one, which may go on with options of the node.
+    fn inline_description(&mut self, opening: &Word<'t>, closing: &str) -> Result<&'t str, Fault> {
+        let tail = self.text[self.words.offset()..*self.end].trim();
+        if tail.ends_with('}') && closing == "}" {
+            let help = "put the description on lines of its own between '{' and '}'";
+            return Err(Fault {
+                at: opening.span.start,
+                message: "DAGMan reads an inline description from the next line on".to_owned(),
+                help: help.to_owned(),
+            });
+        }
+        let start = self.lines.offset();
+        let mut end = start;
+        while let Some(line) = self.lines.next_line() {
+            *self.end = line.end;
+            let rest = line.text.strip_prefix(closing);
+            if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                let tail = line.start + line.text.len() - rest.len();
+                self.words = Words::of_span(self.text, tail..line.start + line.text.len());
+                return Ok(&self.text[start..end]);
+            }
+            end = self.lines.offset();
+        }
+        Err(Fault {
+            at: opening.span.start,
+            message: format!("the inline description is never closed: no line '{closing}'"),
+            help: format!("put '{closing}' on a line of its own after the description"),
+        })
+    }
+
+    fn submit_description(&mut self) -> Result<Statement<'t>, Fault> {
+        let name = self.need("description name")?.text;
+        let Some(opening) = self.word(Quotes::Keep)? else {
+            return Err(self.fault("the description is missing"));
+        };
+        let Some(closing) = closing_of(&opening.text) else {
+            return Err(self.fault_at(
+                opening.span.start,
+                "a description begins with '{'".to_owned(),
+            ));
+        };
+        let body = self.inline_description(&opening, &closing)?;
+        self.words = Words::of(""); // DAGMan does not look at what follows the closing brace
+        Ok(Statement::SubmitDescription { name, body })
+    }
+
+    fn splice(&mut self) -> Result<Statement<'t>, Fault> {
+        let name = self.name("splice name")?;
+        let file = self.file()?;
+        let mut directory = None;
+        if let Some(option) = self.word(Quotes::Keep)? {
+            if !is_keyword(&option.text, "DIR") {
+                return Err(
+                    self.fault_at(option.span.start, format!("'{}' is not DIR", option.text))
+                );
+            }
+            directory = Some(self.file()?);
+        }
+        Ok(Statement::Splice {
+            name,
+            file,
+            directory,
+        })
+    }
+
+    fn dependency(&mut self) -> Result<Statement<'t>, Fault> {
+        let (mut parents, mut children) = (Vec::new(), Vec::new());
+        let mut child_word = false;
+        while let Some(word) = self.word(Quotes::Keep)? {
+            if is_keyword(&word.text, "CHILD") {
+                child_word = true;
+            } else if child_word {
+                children.push(self.decoded(word));
+            } else {
+                parents.push(self.decoded(word));
+            }
+        }
+        match (parents.is_empty(), child_word, children.is_empty()) {
+            (true, ..) => Err(self.fault("there is no node after PARENT")),
+            (_, false, _) => Err(self.fault("CHILD is missing")),
+            (_, _, true) => Err(self.fault("there is no node after CHILD")),
+            _ => Ok(Statement::Dependency { parents, children }),
+        }
+    }
+
+    fn retry(&mut self) -> Result<Statement<'t>, Fault> {
+        let node = self.name("node name")?;
+        let (times, _) = self.integer("number of retries", 0..=i32::MAX)?;
+        if let Some(option) = self.word(Quotes::Keep)? {
+            if !is_keyword(&option.text, "UNLESS_EXIT") {
+                return Err(self.fault_at(
+                    option.span.start,
+                    format!("'{}' is not UNLESS-EXIT", option.text),
+                ));
+            }
+            self.integer("exit code", i32::MIN..=i32::MAX)?;
+        }
+        Ok(Statement::Retry {
+            node,
+            times: times.unsigned_abs(),
+        })
+    }
+
+    fn priority(&mut self) -> Result<Statement<'t>, Fault> {
+        let node = self.name("node name")?;
+        let (value, value_span) = self.integer("priority", i32::MIN..=i32::MAX)?;
+        Ok(Statement::Priority {
+            node,
+            value,
+            value_span,
+        })
+    }
+
+    fn pin(&mut self) -> Result<(Text<'t>, u32), Fault> {
+        let node = self.name("node name")?;
+        let (pin, _) = self.integer("pin number", 1..=i32::MAX)?;
+        Ok((node, pin.unsigned_abs()))
+    }
+
+    fn script(&mut self) -> Result<Statement<'t>, Fault> {
+        loop {
+            let word = self.need("script type (PRE, POST or HOLD)")?;
+            if ["PRE", "POST", "HOLD"]
+                .iter()
+                .any(|kind| is_keyword(&word.text, kind))
+            {
+                break;
+            } else if is_keyword(&word.text, "DEFER") {
+                self.integer("exit status", i32::MIN..=i32::MAX)?;
+                self.integer("number of seconds", i32::MIN..=i32::MAX)?;
+            } else if is_keyword(&word.text, "DEBUG") {
+                self.need("debug file")?;
+                self.one_of(&["STDOUT", "STDERR", "ALL"])?;
+            } else {
+                let message = format!(
+                    "'{}' is none of PRE, POST, HOLD, DEFER and DEBUG",
+                    word.text
+                );
+                return Err(self.fault_at(word.span.start, message));
+            }
+        }
+        let node = self.name("node name")?;
+        if self.words.is_empty() {
+            return Err(self.fault("the script is missing"));
+        }
+        self.words = Words::of("");
+        Ok(Statement::OfNode { node })
+    }
+
+    fn abort_dag_on(&mut self) -> Result<Statement<'t>, Fault> {
+        let node = self.name("node name")?;
+        self.integer("exit status", i32::MIN..=i32::MAX)?;
+        if let Some(option) = self.word(Quotes::Keep)? {
+            if !is_keyword(&option.text, "RETURN") {
+                return Err(self.fault_at(
+                    option.span.start,
+                    format!("'{}' is not RETURN", option.text),
+                ));
+            }
+            self.integer("return code", 0..=255)?;
+        }
+        Ok(Statement::OfNode { node })
+    }
+
+    fn tolerance(&mut self) -> Result<Statement<'t>, Fault> {
+        let node = self.name("node name")?;
+        let word = self.need("number of failures")?;
+        let digits = word.text.strip_suffix('%');
+        if !digits
+            .unwrap_or(&word.text)
+            .parse::<i32>()
+            .is_ok_and(|n| n >= 0)
+        {
+            let message = format!("'{}' is no number of failures", word.text);
+            return Err(self.fault_at(word.span.start, message));
+        }
+        let mut option = self.word(Quotes::Keep)?;
+        if digits.is_none() && option.as_ref().is_some_and(|word| word.text == "%") {
+            option = self.word(Quotes::Keep)?;
+        }
+        if let Some(option) = option
+            && !is_keyword(&option.text, "FAIL_FAST")
+            && !is_keyword(&option.text, "WAIT")
+        {
+            let message = format!("'{}' is neither FAIL-FAST nor WAIT", option.text);
+            return Err(self.fault_at(option.span.start, message));
+        }
+        Ok(Statement::OfNode { node })
+    }
+
+    fn vars(&mut self) -> Result<Statement<'t>, Fault> {
+        let node = self.name("node name")?;
+        let mut after_option = self.words.clone();
+        let option = after_option.next_word(Quotes::Keep).ok().flatten();
+        if option.is_some_and(|word| {
+            is_keyword(&word.text, "PREPEND") || is_keyword(&word.text, "APPEND")
+        }) {
+            self.words = after_option;
+        }
+        let mut pairs = Vec::new();
+        while !self.words.is_empty() {
+            pairs.push(self.pair()?);
+        }
+        match pairs.is_empty() {
+            true => Err(self.fault("there is no key=value")),
+            false => Ok(Statement::Vars { node, pairs }),
+        }
+    }
+
+    /// `key=value`, with blanks around `=` or without, the value quoted or not.
+    fn pair(&mut self) -> Result<(Text<'t>, Text<'t>), Fault> {
+        let start = self.words.offset();
+        while self
+            .words
+            .peek()
+            .is_some_and(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'=' | b'"' | b'\''))
+        {
+            self.words.bump();
+        }
+        let key = self.words.since(start);
+        if key.is_empty() {
+            return Err(self.fault_at(start, "a key is missing before '=' or a quote".to_owned()));
+        }
+        self.words.skip_blanks();
+        if self.words.peek() != Some(b'=') {
+            return Err(self.fault_at(start, format!("'=' and a value are missing after '{key}'")));
+        }
+        self.words.bump();
+        self.words.skip_blanks();
+        if self.words.peek() == Some(b'=') {
+            return Err(self.fault_at(start, format!("two '=' after '{key}'")));
+        }
+        let Some(value) = self.word(Quotes::Keep)? else {
+            return Err(self.fault_at(start, format!("the value of '{key}' is missing")));
+        };
+        if key
+            .trim_start_matches("My.")
+            .trim_start_matches('+')
+            .is_empty()
+        {
+            return Err(self.fault_at(start, format!("'{key}' is no key")));
+        }
+        if key
+            .get(..5)
+            .is_some_and(|head| head.eq_ignore_ascii_case("queue"))
+        {
+            return Err(self.fault_at(
+                start,
+                format!("the key '{key}' begins with 'queue', which DAGMan forbids"),
+            ));
+        }
+        Ok((Cow::Borrowed(key), unquoted(value.text)))
+    }
+
+    fn of_run(&mut self, keyword: &str) -> Result<Statement<'t>, Fault> {
+        match keyword {
+            "MAXJOBS" => {
+                self.need("category")?;
+                self.integer("number of jobs", 0..=i32::MAX)?;
+            }
+            "CONFIG" | "JOBSTATE_LOG" => {
+                self.file()?;
+            }
+            "DOT" => {
+                self.file()?;
+                while let Some(option) = self.word(Quotes::Keep)? {
+                    let flags = ["UPDATE", "DONT_UPDATE", "OVERWRITE", "DONT_OVERWRITE"];
+                    if is_keyword(&option.text, "INCLUDE") {
+                        self.file()?;
+                    } else if !flags.iter().any(|flag| is_keyword(&option.text, flag)) {
+                        return Err(self.fault_at(
+                            option.span.start,
+                            format!("'{}' is too much", option.text),
+                        ));
+                    }
+                }
+            }
+            "NODE_STATUS_FILE" => {
+                self.file()?;
+                while let Some(option) = self.word(Quotes::Keep)? {
+                    if !is_keyword(&option.text, "ALWAYS_UPDATE")
+                        && option.text.parse::<i32>().is_err()
+                    {
+                        return Err(self.fault_at(
+                            option.span.start,
+                            format!("'{}' is too much", option.text),
+                        ));
+                    }
+                }
+            }
+            "ENV" => {
+                self.one_of(&["SET", "GET"])?;
+                self.anything("environment variables")?;
+            }
+            _ => self.anything("attribute")?,
+        }
+        Ok(Statement::OfRun)
+    }
+
+    /// Takes the rest of the line, which must not be empty.
+    fn anything(&mut self, what: &str) -> Result<(), Fault> {
+        if self.words.is_empty() {
+            return Err(self.fault(&format!("the {what} is missing")));
+        }
+        self.words = Words::of("");
+        Ok(())
+    }
+
+    fn word(&mut self, quotes: Quotes) -> Result<Option<Word<'t>>, Fault> {
+        self.words.next_word(quotes).map_err(|OpenQuote(at)| Fault {
+            at,
+            message: "this quote is never closed".to_owned(),
+            help: "close it, or write \\\" for a quote inside quotes".to_owned(),
+        })
+    }
+
+    fn need(&mut self, what: &str) -> Result<Word<'t>, Fault> {
+        match self.word(Quotes::Keep)? {
+            Some(word) => Ok(word),
+            None => Err(self.fault(&format!("the {what} is missing"))),
+        }
+    }
+
+    /// The name of a node or splice.
+    fn name(&mut self, what: &str) -> Result<Text<'t>, Fault> {
+        let word = self.need(what)?;
+        Ok(self.decoded(word))
+    }
+
+    fn decoded(&self, word: Word<'t>) -> Text<'t> {
+        match self.encoded {
+            true => name::decode(word.text),
+            false => word.text,
+        }
+    }
+
+    fn file(&mut self) -> Result<Text<'t>, Fault> {
+        match self.word(Quotes::Drop)? {
+            Some(word) => Ok(word.text),
+            None => Err(self.fault("a file or directory name is missing")),
+        }
+    }
+
+    fn expect(&mut self, keyword: &'static str) -> Result<(), Fault> {
+        self.one_of(&[keyword])
+    }
+
+    fn one_of(&mut self, keywords: &[&str]) -> Result<(), Fault> {
+        let Some(word) = self.word(Quotes::Keep)? else {
+            return Err(self.fault(&format!("{} is missing", keywords.join(" or "))));
+        };
+        match keywords
+            .iter()
+            .any(|keyword| is_keyword(&word.text, keyword))
+        {
+            true => Ok(()),
+            false => Err(self.fault_at(
+                word.span.start,
+                format!("'{}' is not {}", word.text, keywords.join(" or ")),
+            )),
+        }
+    }
+
+    fn integer(
+        &mut self,
+        what: &str,
+        range: std::ops::RangeInclusive<i32>,
+    ) -> Result<(i32, Range<usize>), Fault> {
+        let word = self.need(what)?;
+        match word.text.parse() {
+            Ok(number) if range.contains(&number) => Ok((number, word.span)),
+            _ => {
+                let (least, most) = range.into_inner();
+                let message = format!(
+                    "'{}' is no {what}: it must be an integer from {least} to {most}",
+                    word.text
+                );
+                Err(self.fault_at(word.span.start, message))
+            }
+        }
+    }
+
+    /// A fault at the end of what was read.
+    fn fault(&self, message: &str) -> Fault {
+        self.fault_at(self.words.offset().min(*self.end), message.to_owned())
+    }
+
+    fn fault_at(&self, at: usize, message: String) -> Fault {
+        Fault {
+            at,
+            message,
+            help: format!("the form is: {}", self.form),
+        }
+    }
+}
+
+/// The line that closes the inline description that `opening` begins, if it begins one.
+fn closing_of(opening: &str) -> Option<String> {
+    if opening.starts_with('{') {
+        return Some("}".to_owned());
+    }
+    let token = opening
+        .strip_prefix("@=")
+        .filter(|token| !token.is_empty())?;
+    Some(format!("@{token}"))
+}
+
+fn unquoted(value: Text<'_>) -> Text<'_> {
+    let mut inner = value.chars();
+    match (inner.next(), inner.next_back()) {
+        (Some('"' | '\''), Some(_)) => Cow::Owned(inner.as_str().to_owned()),
+        _ => value,
+    }
+}
+
+fn unknown_keyword(word: &Word<'_>) -> Fault {
+    let help = match suggest::closest(&word.text, FORMS.iter().map(|(keyword, _)| *keyword)) {
+        Some(keyword) => format!("did you mean {keyword}?"),
+        None => {
+            "a DAGMan line begins with a keyword such as JOB, PARENT, SPLICE or PRIORITY".to_owned()
+        }
+    };
+    let shown: String = word.text.chars().take(40).collect();
+    Fault {
+        at: word.span.start,
+        message: format!("'{shown}' is no DAGMan keyword"),
+        help,
+    }
+}

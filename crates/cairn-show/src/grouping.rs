@@ -1,0 +1,167 @@
+//! Which tasks of a large dag are drawn as one: first by kind, then by what ties, hides or passes on, at last by size.
+//! Knows nothing of drawing, nor what a group is called.
+
+use crate::absorb::absorb;
+use crate::fewer::{Enough, fewer};
+use crate::inside;
+use crate::kinds::Kinds;
+use crate::knots::untangle;
+use crate::partition::Parts;
+use crate::phases::phases;
+use crate::ties::ties;
+use cairn_dag::Dag;
+
+/// A kind cut into more phases than this says little about where a task stands.
+const LOOSE: usize = 4;
+/// Circles of kinds are cut into waves where there are at least so many tasks for each kind.
+const PER_KIND: usize = 20;
+/// How much more a task weighs than one of a kind that says little, when groups are merged.
+const SOLID: usize = 8;
+/// So many groups are merged one by one; more are cut down by kinds and levels first.
+const MERGEABLE: usize = 1200;
+
+/// Items (tasks, or a few tasks that belong together), the parts that the items are in, and the kinds that say little.
+pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, Vec<bool>) {
+    let mut units = Parts::singles(dag.len());
+    let mut now = dag.clone();
+    let mut kind = kinds.of.clone();
+    let mut parts = phases(&now, &kind, kinds.names.len());
+    let mut loose = loose_kinds(&parts, &kind, kinds.names.len());
+    if parts.count > most {
+        units = ties(&now, &kind, kinds.names.len());
+        now = units.quotient(dag).expect("ties close no circle");
+        // The last task of a unit is what the others are for.
+        let mut of_unit = vec![0u32; units.count];
+        for &task in dag.topological_order() {
+            of_unit[units.of[task.index()] as usize] = kind[task.index()];
+        }
+        kind = of_unit;
+        parts = phases(&now, &kind, kinds.names.len());
+        // A kind that was mostly tied away stays what it was.
+        let now_loose = loose_kinds(&parts, &kind, kinds.names.len());
+        let (tasks, left) = (kinds.counts(), kinds.counts_in(&kind));
+        for k in (0..kinds.names.len()).filter(|&k| 2 * left[k] > tasks[k]) {
+            loose[k] = now_loose[k];
+        }
+    }
+    let mut enough = Enough {
+        most,
+        least: 0,
+        few: most / 2,
+    };
+    // Where there are hardly more tasks than kinds, kinds are too telling to be taken apart.
+    if parts.count > most && dag.len() >= PER_KIND * kinds.names.len() {
+        let waves = untangle(&now, &kind, most);
+        if 2 * largest_mixture(&waves, &kind) <= now.len() {
+            loose.fill(false);
+            parts = waves;
+            // Many kinds in circles leave crumbs, which tell nothing.
+            enough.least = SOLID * dag.len() / 400;
+        }
+    }
+    if parts.count > most && loose.contains(&true) && loose.contains(&false) {
+        let is_loose: Vec<bool> = kind.iter().map(|&k| loose[k as usize]).collect();
+        let hosts = absorb(&now, &is_loose);
+        // The kind of a unit is that of its one item that is not loose, if there is one.
+        let mut of_unit = vec![None; hosts.count];
+        for (item, &unit) in hosts.of.iter().enumerate() {
+            let slot = &mut of_unit[unit as usize];
+            if slot.is_none() || !is_loose[item] {
+                *slot = Some(kind[item]);
+            }
+        }
+        now = hosts
+            .quotient(&now)
+            .expect("only arcs that close no circle are contracted");
+        units = units.then(&hosts);
+        kind = of_unit
+            .into_iter()
+            .map(|k| k.expect("no item is empty"))
+            .collect();
+        parts = phases(&now, &kind, kinds.names.len());
+    }
+    let hiding = inside::hiding(&now, &parts);
+    if parts.count < most && hiding.contains(&true) {
+        let chains = inside::chains(&now, &parts, &hiding);
+        parts = on_parts(&chains, &parts);
+        now = chains.quotient(&now).expect("chains close no circle");
+        units = units.then(&chains);
+        parts = inside::open(&now, &parts, &hiding, most);
+        kind = firsts(&chains, &kind);
+    }
+    if parts.count > MERGEABLE {
+        let few = kinds.commonest(most / 2);
+        let depth = now.levels();
+        let kind = firsts(&units, &few.of);
+        let all = depth.depth();
+        let per_band = all.div_ceil(2 * most) as u32;
+        parts = Parts::by_key((0..now.len()).map(|u| {
+            let band = depth.as_slice()[u] / per_band.max(1);
+            // Within a band only tasks of one depth have no arcs between them.
+            let kind = if per_band > 1 { 0 } else { kind[u] };
+            (u64::from(band) << 32) | u64::from(kind)
+        }));
+    }
+    if parts.count > most || enough.least > 0 {
+        let small = parts
+            .quotient(&now)
+            .expect("parts wait for each other in no circle");
+        let mut weight = vec![0usize; parts.count];
+        for (&unit, &kind) in units.of.iter().zip(&kinds.of) {
+            // Tasks of loose kinds are merged before others.
+            weight[parts.of[unit as usize] as usize] +=
+                if loose[kind as usize] { 1 } else { SOLID };
+        }
+        // Of one kind, or of several.
+        let mut kind_of = vec![None; parts.count];
+        let mut seen = vec![false; parts.count];
+        for (&part, &kind) in parts.of.iter().zip(&kind) {
+            let slot = &mut kind_of[part as usize];
+            let is_first = !std::mem::replace(&mut seen[part as usize], true);
+            *slot = (is_first || *slot == Some(kind)).then_some(kind);
+        }
+        let arcs = parts.arcs_between(&now);
+        let merged = fewer(&small, &weight, &kind_of, &arcs, enough);
+        parts = parts.then(&merged);
+    }
+    (units, parts, loose)
+}
+
+/// The size of the largest part of several kinds.
+fn largest_mixture(parts: &Parts, kind: &[u32]) -> usize {
+    let mut sizes: Vec<(usize, Option<u32>, bool)> = vec![(0, None, false); parts.count];
+    for (&part, &kind) in parts.of.iter().zip(kind) {
+        let (size, first, mixed) = &mut sizes[part as usize];
+        *size += 1;
+        *mixed |= *first.get_or_insert(kind) != kind;
+    }
+    let mixed = sizes.iter().filter(|(_, _, mixed)| *mixed);
+    mixed.map(|&(size, _, _)| size).max().unwrap_or(0)
+}
+
+/// Kinds whose tasks are spread over many phases.
+fn loose_kinds(parts: &Parts, kind: &[u32], kinds: usize) -> Vec<bool> {
+    let mut seen = vec![false; parts.count];
+    let mut phases = vec![0; kinds];
+    for (&part, &kind) in parts.of.iter().zip(kind) {
+        phases[kind as usize] += usize::from(!std::mem::replace(&mut seen[part as usize], true));
+    }
+    phases.iter().map(|&p| p > LOOSE).collect()
+}
+
+/// The parts of `units` when each of them lies in one part of `parts`.
+fn on_parts(units: &Parts, parts: &Parts) -> Parts {
+    Parts::by_key(firsts(units, &parts.of).iter().map(|&p| u64::from(p)))
+}
+
+/// What stands at the first item of each unit.
+fn firsts(units: &Parts, of: &[u32]) -> Vec<u32> {
+    let mut first = vec![None; units.count];
+    for (&unit, &what) in units.of.iter().zip(of) {
+        first[unit as usize].get_or_insert(what);
+    }
+    first
+        .into_iter()
+        .map(|what| what.expect("no unit is empty"))
+        .collect()
+}
