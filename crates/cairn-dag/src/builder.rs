@@ -2,12 +2,15 @@
 
 use crate::flow::Attributes;
 use crate::names::Names;
-use crate::{Dag, DagError, Flow, TaskId};
+use crate::{Dag, DagError, Flow, TaskId, narrow, wide};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Where the reader met something: usually a line number. The builder only hands it back in errors.
 pub type Mark = u32;
+
+/// The mark of what stands nowhere in particular.
+pub const NOWHERE: Mark = Mark::MAX;
 
 /// A task name known to one [`FlowBuilder`], declared or only mentioned so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,10 +77,8 @@ pub enum BuildError {
     },
 }
 
+/// The rank of a task that is only mentioned. (No rank is as large: a dag has fewer than 2³² − 1 tasks.)
 const UNDECLARED: u32 = u32::MAX;
-
-/// An arc of which nobody said where it was given.
-const NO_MARK: Mark = Mark::MAX;
 
 /// A cycle as text, with its first task again at the end. Long ones are cut short in the middle.
 fn closed(names: &[String]) -> String {
@@ -141,7 +142,7 @@ impl FlowBuilder {
 
     /// Number of tasks declared so far.
     pub fn declared(&self) -> usize {
-        self.declared as usize
+        wide(self.declared)
     }
 
     /// Declares a task. Its number will be the count of tasks declared before it.
@@ -162,7 +163,7 @@ impl FlowBuilder {
     /// # Errors
     /// As [`FlowBuilder::declare`].
     pub fn declare_mentioned(&mut self, task: Symbol, mark: Mark) -> Result<(), BuildError> {
-        let i = task.0 as usize;
+        let i = wide(task.0);
         let Some(&rank) = self.rank.get(i) else {
             return Ok(()); // there was no room for its name, which `finish` reports
         };
@@ -210,7 +211,7 @@ impl FlowBuilder {
             self.overflow = Some("task names");
             return Symbol(0);
         };
-        if index as usize == self.rank.len() {
+        if wide(index) == self.rank.len() {
             self.rank.push(UNDECLARED);
             self.mark.push(mark);
         }
@@ -234,12 +235,12 @@ impl FlowBuilder {
 
     /// Whether the task has been declared yet.
     pub fn is_declared(&self, task: Symbol) -> bool {
-        (self.rank.get(task.0 as usize)).is_some_and(|&r| r != UNDECLARED)
+        (self.rank.get(wide(task.0))).is_some_and(|&r| r != UNDECLARED)
     }
 
     /// The task's name.
     pub fn name(&self, task: Symbol) -> &str {
-        self.names.get(task.0 as usize)
+        self.names.get(wide(task.0))
     }
 
     /// `child` waits for `parent`. The same arc may be given again.
@@ -265,7 +266,7 @@ impl FlowBuilder {
             true => Cow::Owned(lines.collect::<Vec<_>>().join("\n")),
             false => Cow::Borrowed(label.trim()),
         };
-        if !is_name && !label.is_empty() && !self.attributes.label.set(task.0 as usize, &label) {
+        if !is_name && !label.is_empty() && !self.attributes.label.set(wide(task.0), &label) {
             self.overflow = Some("labels");
         }
     }
@@ -273,7 +274,7 @@ impl FlowBuilder {
     /// What kind of job it is. A blank kind is none.
     pub fn set_kind(&mut self, task: Symbol, kind: &str) {
         let kind = kind.trim();
-        if !kind.is_empty() && !self.attributes.kind.set(task.0 as usize, kind) {
+        if !kind.is_empty() && !self.attributes.kind.set(wide(task.0), kind) {
             self.overflow = Some("kinds of job");
         }
     }
@@ -285,14 +286,14 @@ impl FlowBuilder {
     #[inline]
     pub fn arc_at(&mut self, parent: Symbol, child: Symbol, mark: Mark) -> Result<(), BuildError> {
         self.arc(parent, child)?;
-        self.arc_marks.resize(self.arcs.len() - 1, NO_MARK);
+        self.arc_marks.resize(self.arcs.len() - 1, NOWHERE);
         self.arc_marks.push(mark);
         Ok(())
     }
 
     /// The command line to run.
     pub fn set_command(&mut self, task: Symbol, command: &str) {
-        if !self.attributes.command.set(task.0 as usize, command) {
+        if !self.attributes.command.set(wide(task.0), command) {
             self.overflow = Some("commands");
         }
     }
@@ -340,7 +341,7 @@ impl FlowBuilder {
     /// The task reads the file. A size, once known, holds for every mention of the path.
     pub fn add_input(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
         let file = self.file(path, bytes);
-        if !self.attributes.inputs.push(task.0 as usize, file) {
+        if !self.attributes.inputs.push(wide(task.0), file) {
             self.overflow = Some("input files");
         }
     }
@@ -348,7 +349,7 @@ impl FlowBuilder {
     /// The task writes the file. A size, once known, holds for every mention of the path.
     pub fn add_output(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
         let file = self.file(path, bytes);
-        if !self.attributes.outputs.push(task.0 as usize, file) {
+        if !self.attributes.outputs.push(wide(task.0), file) {
             self.overflow = Some("output files");
         }
     }
@@ -384,13 +385,13 @@ impl FlowBuilder {
         }
         let rank = std::mem::take(&mut self.rank);
         let tasks = rank.len();
-        if rank.iter().enumerate().any(|(i, &r)| i as u32 != r) {
+        if rank.iter().enumerate().any(|(i, &r)| narrow(i) != r) {
             self.names.permute(&rank);
             self.attributes.permute(&rank);
             self.mark = crate::names::permuted(&self.mark, &rank);
             for (parent, child) in &mut self.arcs {
-                *parent = rank[*parent as usize];
-                *child = rank[*child as usize];
+                *parent = rank[wide(*parent)];
+                *child = rank[wide(*child)];
             }
         }
         drop(rank);
@@ -425,7 +426,7 @@ fn marks_of(cycle: &[TaskId], arcs: &[(u32, u32)], marks: &[Mark]) -> Vec<Option
         .map(|(i, (parent, child))| ((parent.0, child.0), i))
         .collect();
     let mut found = vec![None; cycle.len()];
-    for (arc, &mark) in arcs.iter().zip(marks).filter(|(_, mark)| **mark != NO_MARK) {
+    for (arc, &mark) in arcs.iter().zip(marks).filter(|(_, mark)| **mark != NOWHERE) {
         if let Some(&i) = place.get(arc) {
             found[i].get_or_insert(mark);
         }
@@ -434,7 +435,7 @@ fn marks_of(cycle: &[TaskId], arcs: &[(u32, u32)], marks: &[Mark]) -> Vec<Option
 }
 
 fn set<T: Clone + Default>(column: &mut Vec<T>, task: Symbol, value: T) {
-    let i = task.0 as usize;
+    let i = wide(task.0);
     if i >= column.len() {
         column.resize(i + 1, T::default());
     }

@@ -1,6 +1,6 @@
 //! Weakly connected components: which tasks hang together when arcs have no direction. Knows no blocks.
 
-use crate::{Dag, TaskId};
+use crate::{Dag, TaskId, wide};
 
 /// The component of every task, numbered in the order of their smallest task. Made by [`Dag::components`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,6 @@ impl Components {
     }
 }
 
-const UNSEEN: u32 = u32::MAX;
-
 impl Dag {
     /// The weakly connected components. Time and space O(tasks + arcs): depth-first along arcs in both directions.
     ///
@@ -39,18 +37,19 @@ impl Dag {
     /// assert_eq!(dag.components().count(), 3);
     /// ```
     pub fn components(&self) -> Components {
-        let mut component = vec![UNSEEN; self.len()];
+        let mut component = vec![0; self.len()];
+        let mut seen = vec![false; self.len()];
         let mut count = 0;
         let mut stack = Vec::new();
         for start in self.tasks() {
-            if component[start.index()] != UNSEEN {
+            if std::mem::replace(&mut seen[start.index()], true) {
                 continue;
             }
             component[start.index()] = count;
             stack.push(start);
             while let Some(task) = stack.pop() {
                 for &next in self.children(task).iter().chain(self.parents(task)) {
-                    if component[next.index()] == UNSEEN {
+                    if !std::mem::replace(&mut seen[next.index()], true) {
                         component[next.index()] = count;
                         stack.push(next);
                     }
@@ -60,7 +59,7 @@ impl Dag {
         }
         Components {
             component,
-            count: count as usize,
+            count: wide(count),
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
     let on_cycle = candidates(graph);
     let mut best: Option<Vec<TaskId>> = None;
     let mut work = 0;
-    let mut reached_from = vec![u32::MAX; graph.len()];
+    let mut reached_from = vec![None; graph.len()];
     let mut touched = Vec::new();
     for start in graph.tasks().filter(|t| on_cycle[t.index()]) {
         if best.is_some() && work > WORK {
@@ -33,21 +33,21 @@ pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
                     let mut cycle = vec![task];
                     while *cycle.last().expect("not empty") != start {
                         let last = cycle[cycle.len() - 1];
-                        cycle.push(TaskId(reached_from[last.index()]));
+                        cycle.push(reached_from[last.index()].expect("the search came from there"));
                     }
                     cycle.reverse();
                     best = Some(cycle);
                     break 'search;
                 }
-                if on_cycle[child.index()] && reached_from[child.index()] == u32::MAX {
-                    reached_from[child.index()] = task.0;
+                if on_cycle[child.index()] && reached_from[child.index()].is_none() {
+                    reached_from[child.index()] = Some(task);
                     touched.push(child);
                     queue.push_back((child, length + 1));
                 }
             }
         }
         for task in touched.drain(..) {
-            reached_from[task.index()] = u32::MAX;
+            reached_from[task.index()] = None;
         }
     }
     best.expect("a graph that cannot be sorted has a cycle")

@@ -1,6 +1,6 @@
 //! The frozen dag: who comes before whom, in compressed sparse rows. Knows no names, files or schedules.
 
-use crate::{TaskId, cycle};
+use crate::{TaskId, cycle, narrow, wide};
 use cairn_kernel::Rows;
 
 /// A directed acyclic graph that can no longer change.
@@ -69,7 +69,7 @@ impl Dag {
             return Err((DagError::TooLarge(tasks.max(arcs.len())), arcs));
         }
         for &(parent, child) in &arcs {
-            if parent as usize >= tasks || child as usize >= tasks {
+            if wide(parent) >= tasks || wide(child) >= tasks {
                 let error = DagError::OutOfRange {
                     parent,
                     child,
@@ -121,7 +121,7 @@ impl Dag {
 
     /// All tasks, in id order.
     pub fn tasks(&self) -> impl ExactSizeIterator<Item = TaskId> + DoubleEndedIterator + use<> {
-        (0..self.len() as u32).map(TaskId)
+        (0..narrow(self.len())).map(TaskId)
     }
 
     /// The tasks that wait for `task`, sorted by id.
@@ -196,7 +196,7 @@ impl Dag {
             let block = &order[next..found.min(next + 64)];
             next += block.len();
             let start = |task: &TaskId| self.children.range(task.index()).start;
-            touch(block, |task| start(task) as u32);
+            touch(block, |task| narrow(start(task)));
             let items = self.children.items();
             touch(block, |task| items.get(start(task)).map_or(0, |c| c.0));
             released.clear();

@@ -1,7 +1,7 @@
 //! A flow: a dag with names and what the input says of each task. Knows no file format and no schedule.
 
 use crate::names::{Names, Shared, Texts, permuted};
-use crate::{Dag, TaskId};
+use crate::{Dag, TaskId, narrow, wide};
 use std::sync::OnceLock;
 
 /// A file that a task reads or writes.
@@ -206,13 +206,13 @@ impl FileLists {
         let (start, length) = self.spans[task];
         let end = self.items.len();
         if length == 0 {
-            self.spans[task] = (end as u32, 1);
-        } else if (start + length) as usize == end {
+            self.spans[task] = (narrow(end), 1);
+        } else if wide(start + length) == end {
             self.spans[task].1 += 1;
         } else {
             self.items
-                .extend_from_within(start as usize..(start + length) as usize);
-            self.spans[task] = (end as u32, length + 1);
+                .extend_from_within(wide(start)..wide(start + length));
+            self.spans[task] = (narrow(end), length + 1);
         }
         self.items.push(file);
         true
@@ -240,10 +240,10 @@ impl Attributes {
         task: TaskId,
     ) -> impl Iterator<Item = File<'a>> {
         let (start, length) = lists.spans.get(task.index()).copied().unwrap_or((0, 0));
-        let files = &lists.items[start as usize..(start + length) as usize];
+        let files = &lists.items[wide(start)..wide(start + length)];
         files.iter().map(|&file| File {
-            path: self.file_names.get(file as usize),
-            bytes: self.file_bytes.get(file as usize).copied().flatten(),
+            path: self.file_names.get(wide(file)),
+            bytes: self.file_bytes.get(wide(file)).copied().flatten(),
         })
     }
 

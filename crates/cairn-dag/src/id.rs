@@ -1,4 +1,4 @@
-//! The dense number of a task. Knows nothing of names: those belong to [`crate::Flow`].
+//! The dense number of a task, and 32-bit numbers as indices. Knows nothing of names: those belong to [`crate::Flow`].
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ impl TaskId {
     /// The id as an index into a `Vec` with one entry a task.
     #[inline]
     pub fn index(self) -> usize {
-        self.0 as usize
+        wide(self.0)
     }
 
     /// The id of the task at `index`.
@@ -24,6 +24,19 @@ impl TaskId {
     pub fn new(index: usize) -> TaskId {
         TaskId(u32::try_from(index).expect("a dag holds fewer than 2^32 tasks"))
     }
+}
+
+/// A 32-bit number as an index.
+#[inline]
+pub const fn wide(number: u32) -> usize {
+    number as usize
+}
+
+/// An index as a 32-bit number. What a [`crate::Dag`] counts fits: it is refused when it is built otherwise.
+#[inline]
+pub const fn narrow(index: usize) -> u32 {
+    debug_assert!(index <= u32::MAX as usize);
+    index as u32
 }
 
 impl fmt::Debug for TaskId {

@@ -1,6 +1,6 @@
 //! Longest-path levels: how deep a dag is and how wide. Knows nothing of shortcuts or schedules.
 
-use crate::{Dag, TaskId};
+use crate::{Dag, TaskId, wide};
 
 /// The longest-path level of every task: 0 for sources, else one more than the highest level of a parent.
 ///
@@ -35,7 +35,7 @@ impl Levels {
 
     /// The most tasks on one level.
     pub fn width(&self) -> usize {
-        self.sizes.iter().copied().max().unwrap_or(0) as usize
+        wide(self.sizes.iter().copied().max().unwrap_or(0))
     }
 }
 
@@ -58,9 +58,9 @@ impl Dag {
             }
         }
         let depth = level.iter().max().map_or(0, |&deepest| deepest + 1);
-        let mut sizes = vec![0u32; depth as usize];
+        let mut sizes = vec![0u32; wide(depth)];
         for &of in &level {
-            sizes[of as usize] += 1;
+            sizes[wide(of)] += 1;
         }
         Levels { level, sizes }
     }

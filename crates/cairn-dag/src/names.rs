@@ -1,6 +1,7 @@
 //! Interned names: one text arena and a table from text to dense number. Knows nothing of tasks or arcs.
 
 use crate::dag::touch;
+use crate::{narrow, wide};
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
@@ -25,6 +26,7 @@ struct Slot {
     length: u32,
 }
 
+/// No name has this index. Not an `Option`: four slots fill a cache line, and reading is mostly looking names up.
 const EMPTY: u32 = u32::MAX;
 const FREE: Slot = Slot {
     hash: 0,
@@ -47,6 +49,7 @@ impl Names {
     }
 
     fn hash(&self, name: &str) -> u32 {
+        // The high half of a hash is the better mixed one.
         (self.hasher.hash_one(name) >> 32) as u32
     }
 
@@ -56,14 +59,14 @@ impl Names {
             return Err(0);
         }
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = wide(hash) & mask;
         loop {
             let slot = &self.slots[at];
             if slot.index == EMPTY {
                 return Err(at);
             }
             if slot.hash == hash
-                && slot.length as usize == name.len()
+                && wide(slot.length) == name.len()
                 && self.text.at(slot.start, slot.length) == name
             {
                 return Ok(slot.index);
@@ -90,7 +93,7 @@ impl Names {
             self.grow((self.len() * 2).next_power_of_two());
             at = self.free_slot(hash);
         }
-        let (start, length) = self.text.spans[index as usize];
+        let (start, length) = self.text.spans[wide(index)];
         self.slots[at] = Slot {
             hash,
             index,
@@ -129,7 +132,7 @@ impl Names {
         let hashes: Vec<u32> = names.clone().map(|name| self.hash(name)).collect();
         let mask = self.slots.len().wrapping_sub(1);
         touch(&hashes, |&hash| {
-            let slot = self.slots.get(hash as usize & mask);
+            let slot = self.slots.get(wide(hash) & mask);
             slot.map_or(0, |s| s.index)
         });
         let likely: Vec<Slot> = hashes.iter().map(|&h| self.first_of_hash(h)).collect();
@@ -150,7 +153,7 @@ impl Names {
             return FREE;
         }
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = wide(hash) & mask;
         loop {
             let slot = self.slots[at];
             if slot.index == EMPTY || slot.hash == hash {
@@ -182,7 +185,7 @@ impl Names {
 
     fn free_slot(&self, hash: u32) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = wide(hash) & mask;
         while self.slots[at].index != EMPTY {
             at = (at + 1) & mask;
         }
@@ -194,7 +197,7 @@ impl Names {
         self.text.spans = permuted(&self.text.spans, to);
         for slot in &mut self.slots {
             if slot.index != EMPTY {
-                slot.index = to[slot.index as usize];
+                slot.index = to[wide(slot.index)];
             }
         }
     }
@@ -221,11 +224,11 @@ impl Texts {
 
     #[inline]
     fn at(&self, start: u32, length: u32) -> &str {
-        &self.arena[start as usize..start as usize + length as usize]
+        &self.arena[wide(start)..wide(start) + wide(length)]
     }
 
     fn byte(&self, at: u32) -> u32 {
-        u32::from(self.arena.as_bytes().get(at as usize).copied().unwrap_or(0))
+        u32::from(self.arena.as_bytes().get(wide(at)).copied().unwrap_or(0))
     }
 
     /// Appends an entry; `false` when the arena would pass 4 GiB.
@@ -246,7 +249,7 @@ impl Texts {
         if index >= self.spans.len() {
             self.spans.resize(index + 1, (0, 0));
         }
-        self.spans[index] = (self.arena.len() as u32, text.len() as u32);
+        self.spans[index] = (narrow(self.arena.len()), narrow(text.len()));
         self.arena.push_str(text);
         true
     }
@@ -267,7 +270,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn get(&self, index: usize) -> Option<&str> {
         let text = self.of.get(index)?.checked_sub(1)?;
-        Some(self.texts.get(text as usize))
+        Some(self.texts.get(wide(text)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -303,7 +306,7 @@ pub(crate) fn permuted<T: Copy + Default>(items: &[T], to: &[u32]) -> Vec<T> {
     }
     let mut out = vec![T::default(); to.len()];
     for (&target, &item) in to.iter().zip(items) {
-        out[target as usize] = item;
+        out[wide(target)] = item;
     }
     out
 }

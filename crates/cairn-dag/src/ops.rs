@@ -1,6 +1,6 @@
 //! New dags from old: sum, composition, dual, induced sub-dag. Knows no names: flows have their own.
 
-use crate::{Dag, DagError, TaskId};
+use crate::{Dag, DagError, TaskId, narrow};
 
 /// Why dags cannot be put together, or taken apart, as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -125,7 +125,7 @@ impl Dag {
                 return Err(OperationError::NamedTwice(source));
             }
         }
-        let mut next = self.len() as u32;
+        let mut next = narrow(self.len());
         let fresh = |id: Option<TaskId>| {
             id.unwrap_or_else(|| {
                 next += 1;
@@ -160,19 +160,17 @@ impl Dag {
     /// # Errors
     /// [`OperationError::NoSuchTask`], [`OperationError::NamedTwice`].
     pub fn induced(&self, tasks: &[TaskId]) -> Result<Induced, OperationError> {
-        const OUTSIDE: u32 = u32::MAX;
-        let mut renamed = vec![OUTSIDE; self.len()];
+        let mut renamed = vec![None; self.len()];
         for (new, &task) in tasks.iter().enumerate() {
             self.check(task)?;
-            if std::mem::replace(&mut renamed[task.index()], new as u32) != OUTSIDE {
+            if renamed[task.index()].replace(narrow(new)).is_some() {
                 return Err(OperationError::NamedTwice(task));
             }
         }
         let mut arcs = Vec::new();
         for (new, &task) in tasks.iter().enumerate() {
-            let children = self.children(task).iter().map(|c| renamed[c.index()]);
-            let inside = children.filter(|&child| child != OUTSIDE);
-            arcs.extend(inside.map(|child| (new as u32, child)));
+            let inside = (self.children(task).iter()).filter_map(|c| renamed[c.index()]);
+            arcs.extend(inside.map(|child| (narrow(new), child)));
         }
         Ok(Induced {
             dag: freeze(tasks.len(), arcs)?,

@@ -7,7 +7,7 @@ mod ranked;
 mod search;
 mod sweep;
 
-use crate::Dag;
+use crate::{Dag, narrow};
 use fates::{Fate, Fates};
 use labels::Labels;
 use ranked::Ranked;
@@ -104,7 +104,7 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
     }
     let labels = Labels::new(ranked);
     let mut search = Search::new(ranked, &labels);
-    for head in 0..ranked.len() as u32 {
+    for head in 0..narrow(ranked.len()) {
         let slots = ranked.parent_slots(head);
         let is_open = |slot: &usize| fates.of[*slot] == Fate::Open;
         let Some(first) = slots.clone().find(is_open) else {

@@ -4,8 +4,9 @@
 //! files make none. The command is the transformation's name and its arguments; people see the job by that name, or by its
 //! `node-label`.
 
-use crate::draft::{Draft, mark_at};
+use crate::draft::{Draft, Number, mark_at};
 use crate::loss::Tally;
+use crate::unheld::at_byte;
 use crate::{Report, Source, shell};
 use cairn_dag::{Flow, Mark, Symbol};
 use quick_xml::events::{BytesStart, Event};
@@ -191,7 +192,7 @@ impl Dax<'_, '_> {
             }
         }
         if let (Some(symbol), Some(runtime)) = (symbol, attribute(element, "runtime")?) {
-            self.number(symbol, "runtime", &runtime, at);
+            self.number(symbol, Number::Seconds, runtime.trim(), at);
         }
         self.job = Some(Job {
             symbol,
@@ -269,18 +270,14 @@ impl Dax<'_, '_> {
     }
 
     /// Sets what a number says; what is no number is ignored with a warning.
-    fn number(&mut self, symbol: Symbol, what: &str, value: &str, mark: Mark) {
-        let build = &mut self.draft.build;
-        let understood = match what {
-            "runtime" => value
-                .trim()
-                .parse()
-                .is_ok_and(|s| build.set_seconds(symbol, s).is_ok()),
-            "cores" => value.parse().map(|n| build.set_cpus(symbol, n)).is_ok(),
-            "priority" => value.parse().map(|n| build.set_priority(symbol, n)).is_ok(),
-            _ => value.parse().map(|n| build.set_retries(symbol, n)).is_ok(),
-        };
-        if !understood {
+    fn number(&mut self, symbol: Symbol, what: Number, value: &str, mark: Mark) {
+        if !self.draft.number(symbol, what, value) {
+            let what = match what {
+                Number::Seconds => "runtime",
+                Number::Cpus => "cores",
+                Number::Retries => "retry",
+                Number::Priority => "priority",
+            };
             let message = format!("'{value}' is no {what} and is ignored");
             self.draft
                 .warning(mark, message, "write a number, not below zero");
@@ -302,12 +299,12 @@ impl Dax<'_, '_> {
 }
 
 /// What a profile of a job says that a flow holds.
-fn held_profile(key: &str) -> Option<&'static str> {
+fn held_profile(key: &str) -> Option<Number> {
     Some(match &*key.to_ascii_lowercase() {
-        "pegasus.runtime" => "runtime",
-        "pegasus.cores" | "condor.request_cpus" | "globus.count" => "cores",
-        "condor.priority" | "dagman.priority" => "priority",
-        "dagman.retry" => "retry",
+        "pegasus.runtime" => Number::Seconds,
+        "pegasus.cores" | "condor.request_cpus" | "globus.count" => Number::Cpus,
+        "condor.priority" | "dagman.priority" => Number::Priority,
+        "dagman.retry" => Number::Retries,
         _ => return None,
     })
 }
@@ -324,7 +321,7 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
     let mut in_profile = false;
     loop {
         let at = xml.buffer_position() as usize;
-        let place = || line_of(source, at);
+        let place = || at_byte(source, at);
         match xml.read_event() {
             Ok(Event::Start(element)) => {
                 depth += 1;
@@ -415,14 +412,10 @@ fn outdone(profiles: &[(String, String, usize)], source: &Source, tally: &mut Ta
         let taken = same().rfind(is_first_choice).or_else(|| same().next_back());
         if taken.is_some_and(|(_, taken, _)| taken.trim() != value.trim()) {
             tally.add(&format!("<profile> {key}"), "field", || {
-                line_of(source, *at)
+                at_byte(source, *at)
             });
         }
     }
-}
-
-fn line_of(source: &Source, at: usize) -> String {
-    crate::unheld::at(source, source.place_at(at).line)
 }
 
 /// The file that an element names: `name` since DAX 3, `file` before.
@@ -459,7 +452,7 @@ fn entity(name: &str) -> Result<&'static str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support as support;
+    use crate::test_support::{self as support, first_problem};
     use cairn_dag::{File, TaskId};
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
@@ -548,17 +541,8 @@ mod tests {
             ),
         ] {
             let (_, report) = read_text(text);
-            let problem = report
-                .problems()
-                .first()
-                .unwrap_or_else(|| panic!("{text}"));
-            assert!(
-                problem.message.contains(message),
-                "{text}: {}",
-                problem.message
-            );
+            let problem = first_problem(&report, text, message);
             assert_eq!(problem.place.line, line, "{text}: {}", problem.message);
-            assert!(!problem.help.is_empty());
         }
         let (flow, report) = read_text("<adag><job id=\"a\" runtime=\"-1\"/></adag>");
         assert_eq!(flow.unwrap().dag().len(), 1);

@@ -1,6 +1,7 @@
 //! Tells the format of a source by its content and its name. Knows the signs of each format, not their syntax.
 
 use crate::elsewhere::{self, Kind};
+use crate::fields::scalars;
 use crate::native::FIELDS;
 use crate::text::Text;
 use crate::{Format, Source};
@@ -254,29 +255,7 @@ impl<'de> Visitor<'de> for IsTaskclusterTask {
         Ok(false)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_unit<E>(self) -> Result<bool, E> {
-        Ok(false)
-    }
+    scalars!(|_: bool| false);
 }
 
 /// Formats of lines, by the first lines that are no comments.

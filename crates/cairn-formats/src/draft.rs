@@ -2,7 +2,7 @@
 //! Knows no format.
 
 use crate::{Place, Report, Source};
-use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, Symbol};
+use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, NOWHERE, Symbol};
 
 /// A builder, the source that marks point into, and the report that problems go to.
 pub(crate) struct Draft<'s, 'r> {
@@ -23,8 +23,14 @@ enum Marks {
     Lines,
 }
 
-/// "Somewhere in the file."
-pub(crate) const NOWHERE: Mark = Mark::MAX;
+/// A number that a task may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Seconds,
+    Cpus,
+    Retries,
+    Priority,
+}
 
 impl<'s, 'r> Draft<'s, 'r> {
     /// A draft whose marks are byte offsets.
@@ -84,6 +90,17 @@ impl<'s, 'r> Draft<'s, 'r> {
     pub(crate) fn measured_seconds(&mut self, task: Symbol, seconds: f64, mark: Mark) {
         if let Err(error) = self.build.set_seconds(task, seconds) {
             self.warning(mark, error.to_string(), "the duration is ignored");
+        }
+    }
+
+    /// Sets what a text says; `false` when it is no such number.
+    pub(crate) fn number(&mut self, task: Symbol, what: Number, text: &str) -> bool {
+        let build = &mut self.build;
+        match what {
+            Number::Seconds => (text.parse()).is_ok_and(|s| build.set_seconds(task, s).is_ok()),
+            Number::Cpus => text.parse().map(|n| build.set_cpus(task, n)).is_ok(),
+            Number::Retries => text.parse().map(|n| build.set_retries(task, n)).is_ok(),
+            Number::Priority => text.parse().map(|n| build.set_priority(task, n)).is_ok(),
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::Source;
 use crate::loss::Tally;
 use crate::text::{Loose, Text};
+use crate::unheld::at_byte;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -47,10 +48,8 @@ impl<'s> Walk<'_, 's> {
         let what = format!("{}{what}", self.path);
         let source = self.source;
         self.tally.add(&what, "field", || {
-            (source.offset_of(mark)).map_or(String::new(), |at| {
-                let place = source.place_at(at);
-                format!("{}:{}", place.file, place.line)
-            })
+            let offset = source.offset_of(mark);
+            offset.map_or(String::new(), |at| at_byte(source, at))
         });
     }
 
@@ -142,7 +141,7 @@ impl<'de: 's, 's> DeserializeSeed<'de> for Named<'_, 's, '_> {
     }
 }
 
-/// Scalars say nothing here.
+/// What a visitor of any value makes of a scalar, which says something or not.
 macro_rules! scalars {
     ($value:expr) => {
         fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
@@ -170,6 +169,7 @@ macro_rules! scalars {
         }
     };
 }
+pub(crate) use scalars;
 
 impl<'de: 's, 's> Visitor<'de> for Named<'_, 's, '_> {
     type Value = ();

@@ -204,7 +204,7 @@ impl<'de> Visitor<'de> for ConnectionsVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support as support;
+    use crate::test_support::{self as support, first_problem};
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "f.ga", text)
@@ -251,12 +251,7 @@ mod tests {
             ("{}", 1, "missing field `steps`"),
         ] {
             let (_, report) = read_text(text);
-            let problem = &report.problems()[0];
-            assert!(
-                problem.message.contains(message),
-                "{text}: {}",
-                problem.message
-            );
+            let problem = first_problem(&report, text, message);
             assert_eq!(problem.place.line, line, "{text}");
         }
     }

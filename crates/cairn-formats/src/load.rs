@@ -154,6 +154,7 @@ fn read_limited(
     packed: Option<&Cell<u64>>,
 ) -> Result<Vec<u8>, Refusal> {
     const CHUNK: usize = 1 << 18;
+    // What unpacks to no more than this does no harm, however little it was made of.
     const SMALL: usize = 64 << 20;
     let most = usize::try_from(limits.max_bytes.min(Limits::MOST_BYTES)).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(most));

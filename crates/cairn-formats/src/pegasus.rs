@@ -3,7 +3,7 @@
 //! Every job is a task, named by its id. Arcs come from `jobDependencies` alone: files make none. The command is the
 //! transformation's name and its arguments; people see the job by that name, or by its `nodeLabel`.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Number};
 use crate::fields::Held;
 use crate::loss::Tally;
 use crate::text::Text;
@@ -197,53 +197,40 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
         return;
     };
     let (pegasus, condor) = (profiles.pegasus.as_ref(), profiles.condor.as_ref());
+    let dagman = profiles.dagman.as_ref();
     let mark = draft.mark(&job.id);
-    let mut number =
-        |what: &str, value: Option<&Text<'_>>, set: &dyn Fn(&mut Draft<'_, '_>, &str) -> bool| {
-            if let Some(value) = value
-                && !set(draft, value.trim())
-            {
-                let message = format!("'{}' is no {what} and is ignored", &**value);
-                draft.warning(mark, message, "write a number, not below zero");
-            }
-        };
-    number(
-        "runtime",
-        pegasus.and_then(|p| p.runtime.as_ref()),
-        &|draft, value| {
-            value
-                .parse()
-                .is_ok_and(|s| draft.build.set_seconds(symbol, s).is_ok())
-        },
-    );
     let cores = pegasus.and_then(|p| p.cores.as_ref());
-    let cores = cores.or(condor.and_then(|c| c.request_cpus.as_ref()));
-    number("number of cores", cores, &|draft, value| {
-        value
-            .parse()
-            .map(|n| draft.build.set_cpus(symbol, n))
-            .is_ok()
-    });
-    number(
-        "priority",
-        // DAGMan's own goes before Condor's: it is what decides which job is released.
-        (profiles.dagman.as_ref())
-            .and_then(|d| d.priority.as_ref())
-            .or(condor.and_then(|c| c.priority.as_ref())),
-        &|draft, value| {
-            value
-                .parse()
-                .map(|n| draft.build.set_priority(symbol, n))
-                .is_ok()
-        },
-    );
-    let retry = profiles.dagman.as_ref().and_then(|d| d.retry.as_ref());
-    number("number of retries", retry, &|draft, value| {
-        value
-            .parse()
-            .map(|n| draft.build.set_retries(symbol, n))
-            .is_ok()
-    });
+    // DAGMan's own priority goes before Condor's: it is what decides which job is released.
+    let priority = dagman.and_then(|d| d.priority.as_ref());
+    for (what, number, value) in [
+        (
+            "runtime",
+            Number::Seconds,
+            pegasus.and_then(|p| p.runtime.as_ref()),
+        ),
+        (
+            "number of cores",
+            Number::Cpus,
+            cores.or(condor.and_then(|c| c.request_cpus.as_ref())),
+        ),
+        (
+            "priority",
+            Number::Priority,
+            priority.or(condor.and_then(|c| c.priority.as_ref())),
+        ),
+        (
+            "number of retries",
+            Number::Retries,
+            dagman.and_then(|d| d.retry.as_ref()),
+        ),
+    ] {
+        if let Some(value) = value
+            && !draft.number(symbol, number, value.trim())
+        {
+            let message = format!("'{}' is no {what} and is ignored", &**value);
+            draft.warning(mark, message, "write a number, not below zero");
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -338,7 +325,7 @@ struct DagmanProfile<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support as support;
+    use crate::test_support::{self as support, first_problem};
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
@@ -418,15 +405,7 @@ jobDependencies:
             ("name: x\n", 1, "jobs"),
         ] {
             let (_, report) = read_text(text);
-            let problem = report
-                .problems()
-                .first()
-                .unwrap_or_else(|| panic!("{text}"));
-            assert!(
-                problem.message.contains(message),
-                "{text}: {}",
-                problem.message
-            );
+            let problem = first_problem(&report, text, message);
             assert!(
                 line == 0 || problem.place.line == line,
                 "{text}: {}",

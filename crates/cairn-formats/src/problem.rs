@@ -1,6 +1,6 @@
 //! What is wrong with an input, and where. Knows nothing of terminals: the command line prints these.
 
-use cairn_dag::{BuildError, Mark};
+use cairn_dag::{BuildError, Mark, NOWHERE};
 use std::fmt;
 
 /// How bad a problem is.
@@ -121,7 +121,7 @@ impl Report {
             BuildError::SelfLoop { .. } => (None, "remove the dependency".to_owned()),
             BuildError::BadSeconds { .. } | BuildError::TooLarge { .. } => (None, String::new()),
         };
-        let place = place(mark.unwrap_or(Mark::MAX));
+        let place = place(mark.unwrap_or(NOWHERE));
         self.error(place, error.to_string(), help);
     }
 

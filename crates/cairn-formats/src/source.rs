@@ -171,6 +171,7 @@ fn excerpt(line: &[u8], offset: usize) -> String {
     const MOST: usize = 120;
     const BEFORE: usize = 40;
     let start = if offset > MOST { offset - BEFORE } else { 0 };
+    // A character has up to four bytes: this many bytes hold what is shown, and a huge line is not decoded.
     let end = line.len().min(start.max(offset) + 4 * MOST);
     let text = String::from_utf8_lossy(&line[start.min(end)..end]);
     // A cut may have split a character.

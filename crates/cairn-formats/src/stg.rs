@@ -8,10 +8,11 @@
 //! or, one predecessor a line, in the next ones (the costs are left out: a dag of tasks has no place for them); and in
 //! the prototype set the first line has the number of processors too.
 
-use crate::draft::{Draft, NOWHERE};
+use crate::draft::Draft;
 use crate::loss::Tally;
+use crate::text::shortened;
 use crate::{Report, Source};
-use cairn_dag::{Flow, Mark, Symbol};
+use cairn_dag::{Flow, Mark, NOWHERE, Symbol};
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
@@ -133,10 +134,7 @@ fn task<'t>(
 
 fn arc(draft: &mut Draft<'_, '_>, predecessor: &str, task: Symbol, line: Mark) {
     if !is_number(predecessor) {
-        let message = format!(
-            "'{}' is no task number",
-            predecessor.chars().take(40).collect::<String>()
-        );
+        let message = format!("'{}' is no task number", shortened(predecessor));
         return draft.error(line, message, "predecessors are the numbers of other tasks");
     }
     let parent = draft.build.mention(canonical(predecessor), line);

@@ -13,6 +13,7 @@
 
 use crate::draft::Draft;
 use crate::loss::Tally;
+use crate::text::shortened;
 use crate::{Report, Source, shell, suggest};
 use cairn_dag::{Flow, Mark};
 use hashbrown::HashMap;
@@ -325,10 +326,6 @@ impl<'a, 'r> Reader<'a, 'r> {
             help,
         );
     }
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 /// The name in `namespace::name:version`.

@@ -64,6 +64,20 @@ pub(crate) fn shown(flow: &Flow) -> String {
     out
 }
 
+/// The first problem, which must say `message` and offer a cure.
+pub(crate) fn first_problem<'r>(
+    report: &'r Report,
+    text: &str,
+    message: &str,
+) -> &'r crate::Problem {
+    let problem = report.problems().first();
+    let problem = problem.unwrap_or_else(|| panic!("nothing is wrong with {text}"));
+    let found = &problem.message;
+    assert!(found.contains(message), "{text}: {found}");
+    assert!(!problem.help.is_empty(), "{text}: {found}");
+    problem
+}
+
 /// All errors and warnings, one a line, with place and help.
 pub(crate) fn problems(report: &Report) -> String {
     let line = |p: &crate::Problem| format!("{}: {}; {}\n", p.place, p.message, p.help);

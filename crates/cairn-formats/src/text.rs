@@ -1,9 +1,16 @@
-//! Strings that borrow from the input where they can. Knows no format.
+//! Strings that borrow from the input where they can, and how they are shown. Knows no format.
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
+
+/// The beginning of a text that may be long, for a message.
+pub(crate) fn shortened(text: &str) -> &str {
+    const MOST: usize = 40;
+    let end = text.char_indices().nth(MOST);
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
 
 /// A string of the input: borrowed, unless escapes had to be undone.
 ///

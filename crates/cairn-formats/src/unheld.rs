@@ -102,6 +102,11 @@ pub(crate) fn comments(source: &Source, sign: &str, tally: &mut Tally) {
     }
 }
 
+/// The line of a byte as it is named in a loss.
+pub(crate) fn at_byte(source: &Source, offset: usize) -> String {
+    at(source, source.place_at(offset).line)
+}
+
 /// A line as it is named in a loss.
 pub(crate) fn at(source: &Source, line: u32) -> String {
     format!("{}:{line}", source.name())

@@ -1,7 +1,7 @@
 //! Takes tasks that only pass things on into the one neighbour they serve. Knows which tasks those are only from the caller.
 
 use crate::partition::Parts;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow, wide};
 
 /// Each loose task goes to its only child, or else to its only parent, again and again.
 ///
@@ -16,7 +16,7 @@ pub(crate) fn absorb(dag: &Dag, loose: &[bool]) -> Parts {
         if parts.count < now.len() {
             let mut solid = vec![false; parts.count];
             for (i, part) in parts.of.iter().enumerate() {
-                solid[*part as usize] |= !loose[i];
+                solid[wide(*part)] |= !loose[i];
             }
             loose = solid.into_iter().map(|s| !s).collect();
             now = parts
@@ -31,7 +31,7 @@ pub(crate) fn absorb(dag: &Dag, loose: &[bool]) -> Parts {
 }
 
 fn one_way(dag: &Dag, loose: &[bool], to_child: bool) -> Parts {
-    let mut host: Vec<u32> = (0..dag.len() as u32).collect();
+    let mut host: Vec<u32> = (0..narrow(dag.len())).collect();
     let order = dag.topological_order().iter();
     let order: Vec<TaskId> = if to_child {
         order.rev().copied().collect()

@@ -1,23 +1,24 @@
 //! Which nodes lie on common circles. Knows arcs between numbers.
 
+use cairn_dag::{narrow, wide};
+
 /// Numbers the strongly connected components, in a topological order of them (Kosaraju's two searches). `arcs` are
 /// sorted and may be repeated. Time O(nodes + arcs · log arcs).
 pub(crate) fn circles(arcs: &[(u32, u32)], kinds: usize) -> Vec<u32> {
-    const NONE: u32 = u32::MAX;
     let mut back: Vec<(u32, u32)> = arcs.iter().map(|&(a, b)| (b, a)).collect();
     back.sort_unstable();
     let mut finished = Vec::with_capacity(kinds);
     let mut seen = vec![false; kinds];
-    for start in 0..kinds as u32 {
+    for start in 0..narrow(kinds) {
         let mut stack = vec![(start, arcs.partition_point(|arc| arc.0 < start))];
-        if std::mem::replace(&mut seen[start as usize], true) {
+        if std::mem::replace(&mut seen[wide(start)], true) {
             continue;
         }
         while let Some((node, next)) = stack.last_mut() {
             match arcs.get(*next).filter(|arc| arc.0 == *node) {
                 Some(&(_, to)) => {
                     *next += 1;
-                    if !std::mem::replace(&mut seen[to as usize], true) {
+                    if !std::mem::replace(&mut seen[wide(to)], true) {
                         stack.push((to, arcs.partition_point(|arc| arc.0 < to)));
                     }
                 }
@@ -25,12 +26,13 @@ pub(crate) fn circles(arcs: &[(u32, u32)], kinds: usize) -> Vec<u32> {
             }
         }
     }
-    let mut circle = vec![NONE; kinds];
+    let mut circle = vec![0; kinds];
+    seen.fill(false);
     for (&start, number) in finished.iter().rev().zip(0..) {
         let mut stack = vec![start];
         while let Some(node) = stack.pop() {
-            if circle[node as usize] == NONE {
-                circle[node as usize] = number;
+            if !std::mem::replace(&mut seen[wide(node)], true) {
+                circle[wide(node)] = number;
                 let from = back.partition_point(|arc| arc.0 < node);
                 stack.extend(
                     back[from..]

@@ -105,6 +105,7 @@ pub(crate) fn in_full(dag: &Dag, kinds: &Kinds) -> Collapsed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::dag_of;
     use proptest::prelude::*;
 
     fn room(groups: usize) -> Room {
@@ -182,8 +183,7 @@ mod tests {
             kinds in 1usize..12,
             most in 1usize..12,
         ) {
-            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
-            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let dag = dag_of(n, &raw);
             let words = ["a", "b", "c", "x/d", "x/e", "y:f:g", "y:f:h", "y:i", "z", "0x1f", "", "x/k"];
             let given: Vec<&str> = picks[..n].iter().map(|p| words[p % kinds]).collect();
             let collapsed = collapse(&dag, &kinds_of(&given), room(most));

@@ -2,10 +2,11 @@
 //! profiles as plain numbers, not how they were computed.
 
 use crate::axis::{self, Frame, Scale};
-use crate::figure::{Canvas, Figure, Path, heading};
+use crate::figure::{Canvas, Figure, MARGIN, Path};
 use crate::legend::{self, Sample};
 use crate::palette::{GREEN, line_style};
 use crate::{ShowError, text};
+use cairn_dag::wide;
 
 /// One policy's profile.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,6 @@ pub struct EligibilityCurves<'a> {
 
 const WIDTH: f64 = 880.0;
 const PLOT_HEIGHT: f64 = 340.0;
-const MARGIN: f64 = 16.0;
 /// Height of the strip under the axis that shows where our order is optimal.
 const STRIP: f64 = 8.0;
 /// Up to this many steps each optimal one gets its own ring on the curve.
@@ -66,14 +66,8 @@ impl EligibilityCurves<'_> {
     pub fn draw(&self) -> Result<Figure, ShowError> {
         let optimal = self.optimal_flags()?;
         let mut canvas = Canvas::new();
-        let y = heading(&mut canvas, self.title, self.subtitle, WIDTH);
-        let y = legend::draw(
-            &mut canvas,
-            &self.legend_entries(),
-            MARGIN,
-            y,
-            WIDTH - 2.0 * MARGIN,
-        );
+        let entries = self.legend_entries();
+        let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);
         let (steps, most) = self.extent();
         let top = y + axis::OVER;
         let high = axis::round_up(0.0, f64::from(most), axis::Y_STEPS, true);
@@ -116,7 +110,7 @@ impl EligibilityCurves<'_> {
         let mut flags = vec![false; ours];
         for &step in self.optimal_steps {
             let last = ours.saturating_sub(1);
-            let flag = flags.get_mut(step as usize);
+            let flag = flags.get_mut(wide(step));
             *flag.ok_or(ShowError::StepOutOfRange { step, last })? = true;
         }
         Ok(flags)

@@ -6,7 +6,7 @@ use crate::kinds::Kinds;
 use crate::legend::Sample;
 use crate::palette::{FILLS, PAPER, Rgb};
 use crate::{ShowError, text};
-use cairn_dag::TaskId;
+use cairn_dag::{TaskId, narrow, wide};
 
 /// Into how many stretches of the order the strip of a box is divided.
 pub(crate) const STRETCHES: usize = 40;
@@ -89,7 +89,7 @@ impl<'a> Facts<'a> {
                     let mut node = self.group(collapsed, group);
                     node.bulk = Some((group.members.len() as f64 / most).sqrt());
                     if self.kinds.names.len() == 1 {
-                        node.colour_key = i as u32;
+                        node.colour_key = narrow(i);
                     }
                     node
                 }
@@ -98,7 +98,7 @@ impl<'a> Facts<'a> {
         let first_lines: Vec<String> = nodes.iter().map(|n| n.lines.join(" ")).collect();
         if !collapsed.in_full {
             for (i, node) in nodes.iter_mut().enumerate() {
-                node.tip += &neighbours(collapsed, i as u32, &first_lines);
+                node.tip += &neighbours(collapsed, narrow(i), &first_lines);
             }
         }
         nodes
@@ -129,7 +129,7 @@ impl<'a> Facts<'a> {
 
     fn task_tip(&self, task: TaskId) -> String {
         let mut lines = vec![self.name(task)];
-        let kind = &self.kinds.names[self.kinds.of[task.index()] as usize];
+        let kind = &self.kinds.names[wide(self.kinds.of[task.index()])];
         if self.kinds.names.len() > 1 && *kind != lines[0] {
             lines.push(format!("kind: {kind}"));
         }
@@ -182,7 +182,7 @@ impl<'a> Facts<'a> {
             if stage.items == 1 && stage.tasks == 1 && one_kind {
                 lines.push(self.name(group.members[i.min(group.members.len() - 1)]));
             } else {
-                lines.extend(main_kinds(stage).map(|k| collapsed.kinds.names[k as usize].clone()));
+                lines.extend(main_kinds(stage).map(|k| collapsed.kinds.names[wide(k)].clone()));
             }
         }
         for line in lines.iter_mut().skip(1) {
@@ -223,7 +223,7 @@ impl<'a> Facts<'a> {
                     continue;
                 }
                 if i < stage.telling && named < 2 && 2 * count > times && count > 4 {
-                    let name = &collapsed.kinds.names[kind as usize];
+                    let name = &collapsed.kinds.names[wide(kind)];
                     lines.push(format!("{name} × {}", text::grouped(count as u64)));
                     named += 1;
                 } else {
@@ -248,7 +248,7 @@ impl<'a> Facts<'a> {
             .nth(1)
             .is_none();
         if alone && (self.input.names.is_empty() || !self.input.kinds.is_empty()) {
-            return collapsed.kinds.names[kind as usize].clone();
+            return collapsed.kinds.names[wide(kind)].clone();
         }
         // Of NF:ALIGN:BWA the last word tells the most.
         let name = self.name(task);
@@ -268,7 +268,7 @@ impl<'a> Facts<'a> {
         let (mut own, mut total) = (vec![0.0; STRETCHES], vec![0.0; STRETCHES]);
         (0..all).for_each(|step| total[stretch(step)] += 1.0);
         for task in &group.members {
-            own[stretch(self.step[task.index()] as usize - 1)] += 1.0;
+            own[stretch(wide(self.step[task.index()]) - 1)] += 1.0;
         }
         own.iter()
             .zip(&total)
@@ -296,7 +296,7 @@ impl<'a> Facts<'a> {
             let shown = kinds.iter().take(6).map(|&(kind, count)| {
                 format!(
                     "{} × {}",
-                    collapsed.kinds.names[kind as usize],
+                    collapsed.kinds.names[wide(kind)],
                     text::grouped(count as u64)
                 )
             });
@@ -331,7 +331,7 @@ impl<'a> Facts<'a> {
         let keys: Vec<u32> = keys.into_iter().map(|(_, key)| key).collect();
         let count = nodes
             .iter()
-            .map(|n| n.colour_key as usize + 1)
+            .map(|n| wide(n.colour_key) + 1)
             .max()
             .unwrap_or(0);
         let mut near = vec![0u8; count]; // bit c: a neighbour has colour c
@@ -346,11 +346,11 @@ impl<'a> Facts<'a> {
         neighbours.dedup();
         let mut distinct = 0;
         for key in keys {
-            if fill[key as usize].is_some() {
+            if fill[wide(key)].is_some() {
                 continue;
             }
             distinct += 1;
-            let free = |c: &usize| near[key as usize] >> c & 1 == 0;
+            let free = |c: &usize| near[wide(key)] >> c & 1 == 0;
             let least = |&c: &usize| (used[c], c);
             let all = || 0..FILLS.len();
             let colour = all()
@@ -358,11 +358,11 @@ impl<'a> Facts<'a> {
                 .min_by_key(least)
                 .or(all().min_by_key(least))
                 .unwrap_or(0);
-            fill[key as usize] = Some(colour);
+            fill[wide(key)] = Some(colour);
             used[colour] += 1;
             let from = neighbours.partition_point(|p| p.0 < key);
             for &(_, other) in neighbours[from..].iter().take_while(|p| p.0 == key) {
-                near[other as usize] |= 1 << colour;
+                near[wide(other)] |= 1 << colour;
             }
         }
         Colours {
@@ -416,12 +416,12 @@ impl<'a> Facts<'a> {
             nodes.iter().map(|n| (n.first_step, n.colour_key)).collect();
         first.sort_unstable();
         let mut seen = vec![false; colours.fill.len()];
-        first.retain(|&(_, key)| !std::mem::replace(&mut seen[key as usize], true));
+        first.retain(|&(_, key)| !std::mem::replace(&mut seen[wide(key)], true));
         let entry = |&(_, key): &(u32, u32)| {
-            let fill = colours.fill[key as usize];
+            let fill = colours.fill[wide(key)];
             (
                 Sample::Area(tint(fill), fill),
-                self.kinds.names[key as usize].clone(),
+                self.kinds.names[wide(key)].clone(),
             )
         };
         first.iter().map(entry).collect()
@@ -463,7 +463,7 @@ fn neighbours(collapsed: &Collapsed, node: u32, names: &[String]) -> String {
             .map(|&(count, other)| {
                 format!(
                     "{} ({})",
-                    names[other as usize],
+                    names[wide(other)],
                     text::counted(count, "arc", "arcs")
                 )
             })
@@ -503,7 +503,7 @@ fn steps(order: &[TaskId]) -> Result<Vec<u32>, ShowError> {
     let mut step = vec![0u32; order.len()];
     for (i, task) in order.iter().enumerate() {
         match step.get_mut(task.index()) {
-            Some(slot) if *slot == 0 => *slot = i as u32 + 1,
+            Some(slot) if *slot == 0 => *slot = narrow(i) + 1,
             _ => return Err(ShowError::NotAnOrder { task: task.0 }),
         }
     }

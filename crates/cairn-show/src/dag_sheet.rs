@@ -3,12 +3,12 @@
 use crate::collapse::Collapsed;
 use crate::dag_drawing::Direction;
 use crate::dag_nodes::{Colours, Node, tint};
-use crate::figure::{Anchor, Canvas, Figure, Ink, Path, Place, heading};
+use crate::figure::{Anchor, Canvas, Figure, Ink, Path, Place};
 use crate::layout::{Gaps, Ordered};
 use crate::legend::{self, Sample};
 use crate::palette::{INK, PAPER, RULE, Rgb};
 use crate::text;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow, wide};
 
 /// A drawing that fits this needs no other shape.
 const HANDY: (f64, f64) = (1500.0, 1100.0);
@@ -62,7 +62,7 @@ impl<'a> Sheet<'a> {
     fn thickness(&self) -> Vec<f64> {
         let mut thick = vec![0.0f64; self.ordered.level_count()];
         for (i, &(w, h)) in self.size.iter().enumerate() {
-            let level = self.ordered.level(TaskId(i as u32));
+            let level = self.ordered.level(TaskId(narrow(i)));
             thick[level] = thick[level].max(if self.down { h } else { w });
         }
         thick
@@ -106,12 +106,11 @@ impl<'a> Sheet<'a> {
             start[l] = start[l - 1] + thick[l - 1] + gap[l - 1];
         }
         let along = start.last().map_or(0.0, |s| s + thick[thick.len() - 1]);
-        let (wide, high) = self.point(extent, along);
-        let width = (wide + 2.0 * MARGIN).max(520.0);
+        let (broad, high) = self.point(extent, along);
+        let width = (broad + 2.0 * MARGIN).max(520.0);
         let mut canvas = Canvas::new();
-        let top = heading(&mut canvas, title, subtitle, width);
-        let top = legend::draw(&mut canvas, entries, 16.0, top, width - 32.0) + 6.0;
-        let (dx, dy) = ((width - wide) / 2.0, top);
+        let top = legend::headed(&mut canvas, title, subtitle, entries, width) + 6.0;
+        let (dx, dy) = ((width - broad) / 2.0, top);
         let (across, ahead) = if self.down { (dx, dy) } else { (dy, dx) };
         let plan = Plan {
             centre: centre.iter().map(|c| c + across).collect(),
@@ -120,7 +119,7 @@ impl<'a> Sheet<'a> {
         };
         self.draw_arcs(&mut canvas, collapsed, &plan);
         for (i, node) in nodes.iter().enumerate() {
-            let colour = colours.fill[node.colour_key as usize];
+            let colour = colours.fill[wide(node.colour_key)];
             self.draw_node(&mut canvas, i, node, &plan, colour);
         }
         let height = top + high + MARGIN;
@@ -257,7 +256,7 @@ impl<'a> Sheet<'a> {
     }
 
     fn draw_node(&self, canvas: &mut Canvas, index: usize, node: &Node, plan: &Plan, colour: Rgb) {
-        let id = TaskId(index as u32);
+        let id = TaskId(narrow(index));
         let (w, h) = self.size[index];
         let level = self.ordered.level(id);
         let (x, y) = self.point(

@@ -1,7 +1,7 @@
 //! Merges the nodes of a small dag until there are few enough, the least ones first. Knows nodes by weight and kind.
 
 use crate::partition::Parts;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow, wide};
 use std::collections::BTreeMap;
 
 /// When to stop merging.
@@ -29,19 +29,19 @@ pub(crate) fn fewer(
 ) -> Parts {
     let mut graph = Graph::new(dag, weight, kind, arcs);
     while graph.alive > 1 {
-        let nodes = 0..graph.weight.len() as u32;
+        let nodes = 0..narrow(graph.weight.len());
         let lightest = nodes
             .filter(|&v| graph.is_alive(v))
-            .min_by_key(|&v| (graph.weight[v as usize], v));
+            .min_by_key(|&v| (graph.weight[wide(v)], v));
         let lightest = lightest.expect("more than one node is alive");
-        let is_light = graph.weight[lightest as usize] < enough.least;
+        let is_light = graph.weight[wide(lightest)] < enough.least;
         if graph.alive <= enough.most && !(is_light && graph.alive > enough.few) {
             break;
         }
         let partner = graph.partner(lightest);
         graph.merge(lightest, partner);
     }
-    Parts::by_key((0..graph.host.len() as u32).map(|v| u64::from(graph.root(v))))
+    Parts::by_key((0..narrow(graph.host.len())).map(|v| u64::from(graph.root(v))))
 }
 
 struct Graph {
@@ -71,7 +71,7 @@ impl Graph {
             above[v.index()].insert(u.0, count(u, v));
         }
         Graph {
-            host: (0..dag.len() as u32).collect(),
+            host: (0..narrow(dag.len())).collect(),
             weight: weight.to_vec(),
             kind: kind.to_vec(),
             below,
@@ -81,12 +81,12 @@ impl Graph {
     }
 
     fn is_alive(&self, node: u32) -> bool {
-        self.host[node as usize] == node
+        self.host[wide(node)] == node
     }
 
     fn root(&self, mut node: u32) -> u32 {
-        while self.host[node as usize] != node {
-            node = self.host[node as usize];
+        while self.host[wide(node)] != node {
+            node = self.host[wide(node)];
         }
         node
     }
@@ -94,10 +94,10 @@ impl Graph {
     /// Nodes at the end of a path of at least two arcs from `node`.
     fn far(arcs: &[BTreeMap<u32, usize>], node: u32) -> Vec<bool> {
         let mut far = vec![false; arcs.len()];
-        let mut stack: Vec<u32> = arcs[node as usize].keys().copied().collect();
+        let mut stack: Vec<u32> = arcs[wide(node)].keys().copied().collect();
         while let Some(at) = stack.pop() {
-            for &next in arcs[at as usize].keys() {
-                if !std::mem::replace(&mut far[next as usize], true) {
+            for &next in arcs[wide(at)].keys() {
+                if !std::mem::replace(&mut far[wide(next)], true) {
                     stack.push(next);
                 }
             }
@@ -107,18 +107,16 @@ impl Graph {
 
     fn partner(&self, node: u32) -> u32 {
         let (down, up) = (Graph::far(&self.below, node), Graph::far(&self.above, node));
-        let (below, above) = (&self.below[node as usize], &self.above[node as usize]);
+        let (below, above) = (&self.below[wide(node)], &self.above[wide(node)]);
         let lonely = below.is_empty() && above.is_empty();
-        let own = self.kind[node as usize];
+        let own = self.kind[wide(node)];
         let rank = |other: u32| {
             let arcs = below.get(&other).or(above.get(&other)).copied();
-            let same = own.is_some() && self.kind[other as usize] == own;
-            let safe = other != node
-                && self.is_alive(other)
-                && !down[other as usize]
-                && !up[other as usize];
+            let same = own.is_some() && self.kind[wide(other)] == own;
+            let safe =
+                other != node && self.is_alive(other) && !down[wide(other)] && !up[wide(other)];
             (safe && (same || arcs.is_some() || lonely)).then(|| {
-                let weight = self.weight[other as usize];
+                let weight = self.weight[wide(other)];
                 (
                     !same,
                     weight.ilog2(),
@@ -128,13 +126,13 @@ impl Graph {
                 )
             })
         };
-        let best = (0..self.host.len() as u32).filter_map(rank).min();
+        let best = (0..narrow(self.host.len())).filter_map(rank).min();
         best.expect("the first child, the last parent or anybody will do")
             .4
     }
 
     fn merge(&mut self, gone: u32, kept: u32) {
-        let (from, to) = (gone as usize, kept as usize);
+        let (from, to) = (wide(gone), wide(kept));
         self.host[from] = kept;
         self.alive -= 1;
         self.weight[to] += self.weight[from];
@@ -148,10 +146,10 @@ impl Graph {
                 (&mut self.above, &mut self.below)
             };
             for (other, count) in std::mem::take(&mut ahead[from]) {
-                back[other as usize].remove(&gone);
+                back[wide(other)].remove(&gone);
                 if other != kept {
                     *ahead[to].entry(other).or_default() += count;
-                    *back[other as usize].entry(kept).or_default() += count;
+                    *back[wide(other)].entry(kept).or_default() += count;
                 }
             }
         }
@@ -164,6 +162,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::dag_of;
     use proptest::prelude::*;
 
     proptest! {
@@ -178,8 +177,7 @@ mod tests {
             least in 0usize..30,
             most in 1usize..20,
         ) {
-            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
-            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let dag = dag_of(n, &raw);
             let enough = Enough { most, least, few: most / 2 };
             let parts = fewer(&dag, &weight[..n], &kind[..n], &BTreeMap::new(), enough);
             let mut left = vec![0; parts.count];

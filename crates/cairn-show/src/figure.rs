@@ -349,17 +349,19 @@ fn push_number(out: &mut String, value: f64) {
     };
 }
 
+/// Room at the left and the right of a figure.
+pub(crate) const MARGIN: f64 = 16.0;
+
 /// Draws title and subtitle at the upper left and gives the y below them.
 pub(crate) fn heading(canvas: &mut Canvas, title: &str, subtitle: &str, width: f64) -> f64 {
-    const LEFT: f64 = 16.0;
-    let room = width - 2.0 * LEFT;
+    let room = width - 2.0 * MARGIN;
     let mut y = 10.0;
     for (content, size, ink, most) in [(title, 16.0, Ink::Main, 2), (subtitle, 12.0, Ink::Muted, 4)]
     {
         for line in text::wrap(&text::clean(content), size, room, most) {
             y += size * 1.35;
             let place = Place {
-                x: LEFT,
+                x: MARGIN,
                 y: y - 0.24 * size,
                 size,
                 anchor: Anchor::Start,

@@ -9,7 +9,7 @@ use crate::knots::untangle;
 use crate::partition::Parts;
 use crate::phases::phases;
 use crate::ties::ties;
-use cairn_dag::Dag;
+use cairn_dag::{Dag, narrow, wide};
 
 /// A kind cut into more phases than this says little about where a task stands.
 const LOOSE: usize = 4;
@@ -33,7 +33,7 @@ pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, V
         // The last task of a unit is what the others are for.
         let mut of_unit = vec![0u32; units.count];
         for &task in dag.topological_order() {
-            of_unit[units.of[task.index()] as usize] = kind[task.index()];
+            of_unit[wide(units.of[task.index()])] = kind[task.index()];
         }
         kind = of_unit;
         parts = phases(&now, &kind, kinds.names.len());
@@ -60,12 +60,12 @@ pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, V
         }
     }
     if parts.count > most && loose.contains(&true) && loose.contains(&false) {
-        let is_loose: Vec<bool> = kind.iter().map(|&k| loose[k as usize]).collect();
+        let is_loose: Vec<bool> = kind.iter().map(|&k| loose[wide(k)]).collect();
         let hosts = absorb(&now, &is_loose);
         // The kind of a unit is that of its one item that is not loose, if there is one.
         let mut of_unit = vec![None; hosts.count];
         for (item, &unit) in hosts.of.iter().enumerate() {
-            let slot = &mut of_unit[unit as usize];
+            let slot = &mut of_unit[wide(unit)];
             if slot.is_none() || !is_loose[item] {
                 *slot = Some(kind[item]);
             }
@@ -94,7 +94,7 @@ pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, V
         let depth = now.levels();
         let kind = firsts(&units, &few.of);
         let all = depth.depth();
-        let per_band = all.div_ceil(2 * most) as u32;
+        let per_band = narrow(all.div_ceil(2 * most));
         parts = Parts::by_key((0..now.len()).map(|u| {
             let band = depth.as_slice()[u] / per_band.max(1);
             // Within a band only tasks of one depth have no arcs between them.
@@ -109,15 +109,14 @@ pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, V
         let mut weight = vec![0usize; parts.count];
         for (&unit, &kind) in units.of.iter().zip(&kinds.of) {
             // Tasks of loose kinds are merged before others.
-            weight[parts.of[unit as usize] as usize] +=
-                if loose[kind as usize] { 1 } else { SOLID };
+            weight[wide(parts.of[wide(unit)])] += if loose[wide(kind)] { 1 } else { SOLID };
         }
         // Of one kind, or of several.
         let mut kind_of = vec![None; parts.count];
         let mut seen = vec![false; parts.count];
         for (&part, &kind) in parts.of.iter().zip(&kind) {
-            let slot = &mut kind_of[part as usize];
-            let is_first = !std::mem::replace(&mut seen[part as usize], true);
+            let slot = &mut kind_of[wide(part)];
+            let is_first = !std::mem::replace(&mut seen[wide(part)], true);
             *slot = (is_first || *slot == Some(kind)).then_some(kind);
         }
         let arcs = parts.arcs_between(&now);
@@ -131,7 +130,7 @@ pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, V
 fn largest_mixture(parts: &Parts, kind: &[u32]) -> usize {
     let mut sizes: Vec<(usize, Option<u32>, bool)> = vec![(0, None, false); parts.count];
     for (&part, &kind) in parts.of.iter().zip(kind) {
-        let (size, first, mixed) = &mut sizes[part as usize];
+        let (size, first, mixed) = &mut sizes[wide(part)];
         *size += 1;
         *mixed |= *first.get_or_insert(kind) != kind;
     }
@@ -144,7 +143,7 @@ fn loose_kinds(parts: &Parts, kind: &[u32], kinds: usize) -> Vec<bool> {
     let mut seen = vec![false; parts.count];
     let mut phases = vec![0; kinds];
     for (&part, &kind) in parts.of.iter().zip(kind) {
-        phases[kind as usize] += usize::from(!std::mem::replace(&mut seen[part as usize], true));
+        phases[wide(kind)] += usize::from(!std::mem::replace(&mut seen[wide(part)], true));
     }
     phases.iter().map(|&p| p > LOOSE).collect()
 }
@@ -158,7 +157,7 @@ fn on_parts(units: &Parts, parts: &Parts) -> Parts {
 fn firsts(units: &Parts, of: &[u32]) -> Vec<u32> {
     let mut first = vec![None; units.count];
     for (&unit, &what) in units.of.iter().zip(of) {
-        first[unit as usize].get_or_insert(what);
+        first[wide(unit)].get_or_insert(what);
     }
     first
         .into_iter()

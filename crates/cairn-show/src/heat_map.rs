@@ -1,7 +1,7 @@
 //! A grid of values, each with its interval, coloured around a centre. Knows no simulation.
 
 use crate::axis::decimal;
-use crate::figure::{Anchor, Canvas, Figure, Ink, Place, heading};
+use crate::figure::{Anchor, Canvas, Figure, Ink, MARGIN, Place, heading};
 use crate::legend::{self, Sample};
 use crate::palette::{GRID, INK, RULE, Rgb, diverging, sequential};
 use crate::{ShowError, text};
@@ -92,7 +92,6 @@ pub struct HeatMap<'a> {
     pub decimals: u32,
 }
 
-const MARGIN: f64 = 16.0;
 const SIZE: f64 = 12.0;
 const CELL_HEIGHT: f64 = 38.0;
 /// Steps of the colour bar.

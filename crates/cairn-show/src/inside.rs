@@ -1,7 +1,7 @@
 //! Opens up groups whose tasks wait for each other: by chains, by depth, by what surrounds them. Knows groups as parts.
 
 use crate::partition::{Parts, mix};
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow, wide};
 
 /// Parts that hold at least one of so many arcs of the dag inside are opened.
 const HIDDEN: usize = 3;
@@ -13,7 +13,7 @@ pub(crate) fn hiding(dag: &Dag, parts: &Parts) -> Vec<bool> {
     let mut inside = vec![0usize; parts.count];
     for (u, v) in dag.arcs() {
         let part = parts.of[u.index()];
-        inside[part as usize] += usize::from(part == parts.of[v.index()]);
+        inside[wide(part)] += usize::from(part == parts.of[v.index()]);
     }
     let hides = |&arcs: &usize| arcs > 0 && arcs * HIDDEN >= dag.arc_count();
     inside.iter().map(hides).collect()
@@ -22,12 +22,12 @@ pub(crate) fn hiding(dag: &Dag, parts: &Parts) -> Vec<bool> {
 /// Chains inside the chosen parts become one item each: arcs whose tail has no other child and whose head no other
 /// parent.
 pub(crate) fn chains(dag: &Dag, parts: &Parts, chosen: &[bool]) -> Parts {
-    let mut leader: Vec<u32> = (0..dag.len() as u32).collect();
+    let mut leader: Vec<u32> = (0..narrow(dag.len())).collect();
     for &task in dag.topological_order() {
         if let [parent] = *dag.parents(task)
             && dag.children(parent).len() == 1
             && parts.of[task.index()] == parts.of[parent.index()]
-            && chosen[parts.of[task.index()] as usize]
+            && chosen[wide(parts.of[task.index()])]
         {
             leader[task.index()] = leader[parent.index()];
         }
@@ -44,11 +44,11 @@ pub(crate) fn open(dag: &Dag, parts: &Parts, chosen: &[bool], most: usize) -> Pa
     let mut depths = vec![1u32; parts.count];
     for &task in dag.topological_order() {
         let part = parts.of[task.index()];
-        if chosen[part as usize] {
+        if chosen[wide(part)] {
             let inside = dag.parents(task).iter().map(|p| p.index());
             let inside = inside.filter(|&p| parts.of[p] == part);
             depth[task.index()] = inside.map(|p| depth[p] + 1).max().unwrap_or(0);
-            depths[part as usize] = depths[part as usize].max(depth[task.index()] + 1);
+            depths[wide(part)] = depths[wide(part)].max(depth[task.index()] + 1);
         }
     }
     // The room left goes to the chosen parts by their depths.
@@ -59,7 +59,7 @@ pub(crate) fn open(dag: &Dag, parts: &Parts, chosen: &[bool], most: usize) -> Pa
         .map(|(d, _)| u64::from(*d))
         .sum();
     let bands = |part: u32| {
-        let all = u64::from(depths[part as usize]);
+        let all = u64::from(depths[wide(part)]);
         if wanted <= room {
             all
         } else {
@@ -68,14 +68,14 @@ pub(crate) fn open(dag: &Dag, parts: &Parts, chosen: &[bool], most: usize) -> Pa
     };
     let band = |t: usize| {
         let part = parts.of[t];
-        let per_band = u64::from(depths[part as usize]).div_ceil(bands(part));
+        let per_band = u64::from(depths[wide(part)]).div_ceil(bands(part));
         u64::from(depth[t]) / per_band.max(1)
     };
     let mut finer = Parts::by_key((0..dag.len()).map(|t| (u64::from(parts.of[t]) << 32) | band(t)));
     if wanted > room {
         return finer;
     }
-    let open: Vec<bool> = parts.of.iter().map(|&part| chosen[part as usize]).collect();
+    let open: Vec<bool> = parts.of.iter().map(|&part| chosen[wide(part)]).collect();
     for _ in 0..4 {
         let next = by_surroundings(dag, &finer, &open);
         if next.count > most || next.count == finer.count {
@@ -119,8 +119,8 @@ fn degree_classes(parts: &Parts, degree: impl Fn(TaskId) -> usize) -> Vec<u32> {
     for i in 1..sorted.len() {
         let ((part, less, before), (same, more, item)) = (sorted[i - 1], sorted[i]);
         if part == same {
-            let wide = more >= GAP * less.max(1) || (less == 0 && more > 0);
-            class[item as usize] = class[before as usize] + u32::from(wide);
+            let is_gap = more >= GAP * less.max(1) || (less == 0 && more > 0);
+            class[wide(item)] = class[wide(before)] + u32::from(is_gap);
         }
     }
     class

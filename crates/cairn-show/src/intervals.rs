@@ -1,7 +1,7 @@
 //! Means with their intervals, one row a policy. Knows no simulation.
 
 use crate::axis::{self, Frame, Scale};
-use crate::figure::{Anchor, Canvas, Figure, Ink, Place, heading};
+use crate::figure::{Anchor, Canvas, Figure, Ink, MARGIN, Place};
 use crate::heat_map::Estimate;
 use crate::legend::{self, Sample};
 use crate::palette::{BLUE, GRID, RULE, VERMILLION};
@@ -50,7 +50,6 @@ pub struct Intervals<'a> {
 }
 
 const WIDTH: f64 = 760.0;
-const MARGIN: f64 = 16.0;
 const ROW: f64 = 28.0;
 const SIZE: f64 = 12.0;
 
@@ -71,14 +70,8 @@ impl Intervals<'_> {
             return Err(bad("reference"));
         }
         let mut canvas = Canvas::new();
-        let y = heading(&mut canvas, self.title, self.subtitle, WIDTH);
-        let y = legend::draw(
-            &mut canvas,
-            &self.legend_entries(),
-            MARGIN,
-            y,
-            WIDTH - 2.0 * MARGIN,
-        );
+        let entries = self.legend_entries();
+        let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);
         let (low, high) = self.range();
         let names: Vec<String> = self
             .rows

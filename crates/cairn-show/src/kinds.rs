@@ -1,6 +1,7 @@
 //! Kinds of job as the caller names them, and fewer, more general ones. Knows words, not dags.
 
 use crate::text;
+use cairn_dag::{narrow, wide};
 use std::collections::HashMap;
 
 /// A kind for each task.
@@ -35,7 +36,7 @@ impl Kinds {
         let mut names = Vec::new();
         let mut of = Vec::with_capacity(kinds.len());
         for kind in kinds {
-            let next = numbers.len() as u32;
+            let next = narrow(numbers.len());
             let found = *numbers.entry(kind.as_ref()).or_insert(next);
             if found == next {
                 names.push(kind.as_ref().to_owned());
@@ -53,7 +54,7 @@ impl Kinds {
     /// How often each kind stands in a list.
     pub(crate) fn counts_in(&self, list: &[u32]) -> Vec<usize> {
         let mut counts = vec![0; self.names.len()];
-        list.iter().for_each(|&kind| counts[kind as usize] += 1);
+        list.iter().for_each(|&kind| counts[wide(kind)] += 1);
         counts
     }
 
@@ -129,7 +130,7 @@ impl Kinds {
             .collect();
         let general = Kinds::numbered(&names);
         Kinds {
-            of: self.of.iter().map(|&k| general.of[k as usize]).collect(),
+            of: self.of.iter().map(|&k| general.of[wide(k)]).collect(),
             names: general.names,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::circles::circles;
 use crate::partition::Parts;
-use cairn_dag::Dag;
+use cairn_dag::{Dag, narrow, wide};
 
 /// So many kinds of a knot are tried, the commonest first.
 const TRIED: usize = 3;
@@ -47,15 +47,15 @@ fn cut_one(
     parts
         .of
         .iter()
-        .for_each(|&p| size[joined.of[p as usize] as usize] += 1);
-    joined.of.iter().for_each(|&j| parts_in[j as usize] += 1);
+        .for_each(|&p| size[wide(joined.of[wide(p)])] += 1);
+    joined.of.iter().for_each(|&j| parts_in[wide(j)] += 1);
     let mut knots: Vec<usize> = (0..joined.count).filter(|&j| parts_in[j] > 1).collect();
     knots.sort_by_key(|&j| (std::cmp::Reverse(size[j]), j));
     for knot in knots {
         let in_knot: Vec<bool> = parts
             .of
             .iter()
-            .map(|&p| joined.of[p as usize] as usize == knot)
+            .map(|&p| wide(joined.of[wide(p)]) == knot)
             .collect();
         for anchor in commonest(kind, &in_knot) {
             let waves = waves(dag, kind, &in_knot, anchor);
@@ -75,14 +75,14 @@ fn cut_one(
 }
 
 fn commonest(kind: &[u32], chosen: &[bool]) -> Vec<u32> {
-    let mut counts = vec![0usize; kind.iter().max().map_or(0, |&k| k as usize + 1)];
+    let mut counts = vec![0usize; kind.iter().max().map_or(0, |&k| wide(k) + 1)];
     for (&kind, _) in kind.iter().zip(chosen).filter(|(_, c)| **c) {
-        counts[kind as usize] += 1;
+        counts[wide(kind)] += 1;
     }
-    let mut kinds: Vec<u32> = (0..counts.len() as u32)
-        .filter(|&k| counts[k as usize] > 0)
+    let mut kinds: Vec<u32> = (0..narrow(counts.len()))
+        .filter(|&k| counts[wide(k)] > 0)
         .collect();
-    kinds.sort_by_key(|&k| (std::cmp::Reverse(counts[k as usize]), k));
+    kinds.sort_by_key(|&k| (std::cmp::Reverse(counts[wide(k)]), k));
     kinds.truncate(TRIED);
     kinds
 }
@@ -105,6 +105,7 @@ fn waves(dag: &Dag, kind: &[u32], chosen: &[bool], anchor: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::dag_of;
     use proptest::prelude::*;
 
     proptest! {
@@ -117,8 +118,7 @@ mod tests {
             picks in prop::collection::vec(0u32..5, 24),
             most in 5usize..20,
         ) {
-            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
-            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let dag = dag_of(n, &raw);
             let parts = untangle(&dag, &picks[..n], most);
             prop_assert!(parts.count <= most);
             prop_assert!(parts.quotient(&dag).is_ok());

@@ -13,7 +13,7 @@ mod placing;
 pub(crate) use placing::Gaps;
 
 use bends::cut_long_arcs;
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, wide};
 
 /// A level for each node: below all its parents, and no further up than its children allow when that shortens arcs.
 ///
@@ -53,7 +53,7 @@ impl Ordered {
         let mut ordered = Ordered {
             nodes: dag.len(),
             component: vec![0; graph.len()],
-            rows: vec![Vec::new(); level.iter().max().map_or(0, |&l| l as usize + 1)],
+            rows: vec![Vec::new(); level.iter().max().map_or(0, |&l| wide(l) + 1)],
             position: vec![0; graph.len()],
             graph,
             level,
@@ -82,7 +82,7 @@ impl Ordered {
 
     /// The level of a node.
     pub(crate) fn level(&self, node: TaskId) -> usize {
-        self.level[node.index()] as usize
+        wide(self.level[node.index()])
     }
 
     /// The nodes of a level, without bends, in drawing order.
@@ -104,6 +104,7 @@ impl Ordered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::dag_of;
     use proptest::prelude::*;
 
     const GAPS: Gaps = Gaps {
@@ -111,14 +112,6 @@ mod tests {
         bends: 4.0,
         components: 6.0,
     };
-
-    fn dag_of(n: usize, raw: &[(u32, u32)]) -> Dag {
-        let arcs = raw
-            .iter()
-            .map(|&(a, b)| (a % n as u32, b % n as u32))
-            .filter(|(a, b)| a != b);
-        Dag::from_arcs(n, arcs.map(|(a, b)| (a.min(b), a.max(b))).collect()).unwrap()
-    }
 
     /// The obvious twin of [`Ordered::crossings`].
     fn crossings_by_pairs(ordered: &Ordered) -> u64 {

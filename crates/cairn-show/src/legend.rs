@@ -1,6 +1,6 @@
 //! The legend: samples with names, broken into rows. Knows samples, not what they stand for.
 
-use crate::figure::{Anchor, Canvas, Ink, Place};
+use crate::figure::{Anchor, Canvas, Ink, MARGIN, Place, heading};
 use crate::palette::{BOUND, MUTED, RULE, Rgb};
 use crate::text;
 
@@ -27,6 +27,18 @@ const SIZE: f64 = 12.0;
 const SAMPLE: f64 = 26.0;
 const GAP: f64 = 22.0;
 const ROW: f64 = 19.0;
+
+/// Draws title, subtitle and entries over a figure of this width. Gives the y below.
+pub(crate) fn headed(
+    canvas: &mut Canvas,
+    title: &str,
+    subtitle: &str,
+    entries: &[(Sample, String)],
+    width: f64,
+) -> f64 {
+    let top = heading(canvas, title, subtitle, width);
+    draw(canvas, entries, MARGIN, top, width - 2.0 * MARGIN)
+}
 
 /// Draws the entries in rows from (`left`, `top`), no row wider than `room`. Gives the y below.
 pub(crate) fn draw(

@@ -1,6 +1,6 @@
 //! Partitions of the tasks of a dag, and the dag of their parts. Knows neither kinds nor drawing.
 
-use cairn_dag::{Dag, DagError};
+use cairn_dag::{Dag, DagError, narrow, wide};
 use std::collections::BTreeMap;
 
 /// Which part each item lies in. Parts are numbered densely, in order of first appearance.
@@ -14,7 +14,7 @@ impl Parts {
     /// Each item by itself.
     pub(crate) fn singles(items: usize) -> Parts {
         Parts {
-            of: (0..items as u32).collect(),
+            of: (0..narrow(items)).collect(),
             count: items,
         }
     }
@@ -23,13 +23,13 @@ impl Parts {
     pub(crate) fn by_key(keys: impl ExactSizeIterator<Item = u64>) -> Parts {
         let mut sorted: Vec<(u64, u32)> = keys.zip(0..).collect();
         sorted.sort_unstable();
-        let mut first: Vec<u32> = (0..sorted.len() as u32).collect();
+        let mut first: Vec<u32> = (0..narrow(sorted.len())).collect();
         let mut leader = 0;
         for (i, &(key, index)) in sorted.iter().enumerate() {
             if i == 0 || sorted[i - 1].0 != key {
                 leader = index;
             }
-            first[index as usize] = leader;
+            first[wide(index)] = leader;
         }
         Parts::by_leader(&first)
     }
@@ -39,19 +39,19 @@ impl Parts {
         let mut of = vec![0u32; leader.len()];
         let mut count = 0;
         for i in 0..leader.len() {
-            let first = leader[i] as usize;
+            let first = wide(leader[i]);
             of[i] = if first == i { count } else { of[first] };
             count += u32::from(first == i);
         }
         Parts {
             of,
-            count: count as usize,
+            count: wide(count),
         }
     }
 
     /// The parts of parts: `coarser` divides the parts of `self`.
     pub(crate) fn then(&self, coarser: &Parts) -> Parts {
-        Parts::by_key((self.of.iter()).map(|&part| u64::from(coarser.of[part as usize])))
+        Parts::by_key((self.of.iter()).map(|&part| u64::from(coarser.of[wide(part)])))
     }
 
     /// One node for each part, an arc wherever items of two parts have one. An error if parts wait for each other in a
@@ -82,4 +82,14 @@ pub(crate) fn mix(x: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// A random dag for tests: any pairs of numbers become arcs from the lower to the higher of `n` tasks.
+#[cfg(test)]
+pub(crate) fn dag_of(n: usize, raw: &[(u32, u32)]) -> Dag {
+    let arcs = raw.iter().map(|&(a, b)| (a % narrow(n), b % narrow(n)));
+    let arcs = arcs
+        .filter(|(a, b)| a != b)
+        .map(|(a, b)| (a.min(b), a.max(b)));
+    Dag::from_arcs(n, arcs.collect()).unwrap()
 }

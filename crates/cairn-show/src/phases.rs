@@ -4,7 +4,7 @@
 use crate::circles::circles;
 
 use crate::partition::Parts;
-use cairn_dag::Dag;
+use cairn_dag::{Dag, narrow, wide};
 
 /// The tasks of each kind together, cut into phases where they must be.
 ///
@@ -21,10 +21,10 @@ pub(crate) fn phases(dag: &Dag, kind: &[u32], kinds: usize) -> Parts {
     let place = line(dag, kind, kinds, &arcs);
     let mut phase = vec![0u32; dag.len()];
     for &task in dag.topological_order() {
-        let own = kind[task.index()] as usize;
+        let own = wide(kind[task.index()]);
         let before = dag.parents(task).iter().map(|p| p.index());
-        let before = before.filter(|&p| circle[kind[p] as usize] == circle[own]);
-        let against = |p: usize| u32::from(place[kind[p] as usize] > place[own]);
+        let before = before.filter(|&p| circle[wide(kind[p])] == circle[own]);
+        let against = |p: usize| u32::from(place[wide(kind[p])] > place[own]);
         phase[task.index()] = before.map(|p| phase[p] + against(p)).max().unwrap_or(0);
     }
     Parts::by_key((0..dag.len()).map(|t| (u64::from(kind[t]) << 32) | u64::from(phase[t])))
@@ -34,11 +34,11 @@ pub(crate) fn phases(dag: &Dag, kind: &[u32], kinds: usize) -> Parts {
 fn line(dag: &Dag, kind: &[u32], kinds: usize, arcs: &[(u32, u32)]) -> Vec<u32> {
     let (mut sum, mut count) = (vec![0u64; kinds], vec![0u64; kinds]);
     for (&kind, &depth) in kind.iter().zip(dag.levels().as_slice()) {
-        sum[kind as usize] += u64::from(depth);
-        count[kind as usize] += 1;
+        sum[wide(kind)] += u64::from(depth);
+        count[wide(kind)] += 1;
     }
-    let mean = |k: u32| sum[k as usize] as f64 / count[k as usize].max(1) as f64;
-    let mut line: Vec<u32> = (0..kinds as u32).collect();
+    let mean = |k: u32| sum[wide(k)] as f64 / count[wide(k)].max(1) as f64;
+    let mut line: Vec<u32> = (0..narrow(kinds)).collect();
     line.sort_by(|&a, &b| mean(a).total_cmp(&mean(b)).then(a.cmp(&b)));
     let weight = |a: u32, b: u32| {
         arcs.partition_point(|&arc| arc <= (a, b)) - arcs.partition_point(|&arc| arc < (a, b))
@@ -58,7 +58,7 @@ fn line(dag: &Dag, kind: &[u32], kinds: usize, arcs: &[(u32, u32)]) -> Vec<u32> 
     }
     let mut place = vec![0u32; kinds];
     for (&kind, i) in line.iter().zip(0..) {
-        place[kind as usize] = i;
+        place[wide(kind)] = i;
     }
     place
 }
@@ -66,6 +66,7 @@ fn line(dag: &Dag, kind: &[u32], kinds: usize, arcs: &[(u32, u32)]) -> Vec<u32> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::dag_of;
     use proptest::prelude::*;
 
     proptest! {
@@ -78,8 +79,7 @@ mod tests {
             raw in prop::collection::vec((0u32..99, 0u32..99), 0..60),
             picks in prop::collection::vec(0u32..6, 24),
         ) {
-            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
-            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let dag = dag_of(n, &raw);
             let parts = phases(&dag, &picks[..n], 6);
             prop_assert!(parts.quotient(&dag).is_ok());
             // The slow twin: which kinds reach themselves through another kind.

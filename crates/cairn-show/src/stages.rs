@@ -4,7 +4,7 @@ use crate::collapse::{Collapsed, Group, Stage};
 use crate::kinds::Kinds;
 use crate::layout::levels;
 use crate::partition::Parts;
-use cairn_dag::Dag;
+use cairn_dag::{Dag, narrow, wide};
 use std::collections::BTreeMap;
 
 /// Joins parts that follow each other one to one.
@@ -25,13 +25,13 @@ pub(crate) fn staged(
     // Whether each item of the part has exactly one parent, one child.
     let (mut one_in, mut one_out) = (vec![true; parts.count], vec![true; parts.count]);
     for task in dag.tasks() {
-        let part = parts.of[task.index()] as usize;
+        let part = wide(parts.of[task.index()]);
         items[part] += 1;
         one_in[part] &= dag.parents(task).len() == 1;
         one_out[part] &= dag.children(task).len() == 1;
     }
-    let mut leader: Vec<u32> = (0..small.len() as u32).collect();
-    let mut stages: Vec<Vec<u32>> = (0..small.len() as u32).map(|p| vec![p]).collect();
+    let mut leader: Vec<u32> = (0..narrow(small.len())).collect();
+    let mut stages: Vec<Vec<u32>> = (0..narrow(small.len())).map(|p| vec![p]).collect();
     for &part in small.topological_order() {
         if let [above] = *small.parents(part)
             && small.children(above).len() == 1
@@ -42,37 +42,37 @@ pub(crate) fn staged(
             let first = leader[above.index()];
             leader[part.index()] = first;
             stages[part.index()].clear();
-            stages[first as usize].push(part.0);
+            stages[wide(first)].push(part.0);
         }
     }
     let joined = Parts::by_key(leader.iter().map(|&l| u64::from(l)));
-    let part_of_task: Vec<u32> = units.of.iter().map(|&u| parts.of[u as usize]).collect();
+    let part_of_task: Vec<u32> = units.of.iter().map(|&u| parts.of[wide(u)]).collect();
     // Of each part the tasks of each kind, and the sum of their depths.
     let mut counts: Vec<BTreeMap<u32, (usize, u64)>> = vec![BTreeMap::new(); parts.count];
     let depth = whole.levels();
     let mut inside = vec![0usize; parts.count];
     let mut members = vec![Vec::new(); joined.count];
     for task in whole.tasks() {
-        let part = part_of_task[task.index()] as usize;
+        let part = wide(part_of_task[task.index()]);
         let (count, sum) = counts[part].entry(kinds.of[task.index()]).or_default();
         *count += 1;
         *sum += u64::from(depth.of(task));
-        members[joined.of[part] as usize].push(task);
+        members[wide(joined.of[part])].push(task);
     }
     for (u, v) in dag.arcs() {
         let part = parts.of[u.index()];
-        inside[part as usize] += usize::from(part == parts.of[v.index()]);
+        inside[wide(part)] += usize::from(part == parts.of[v.index()]);
     }
     let stage = |part: u32| {
-        let of_part = &counts[part as usize];
+        let of_part = &counts[wide(part)];
         let mut by_count: Vec<(u32, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
         let mean = |kind: &u32| of_part[kind].1 as f64 / of_part[kind].0 as f64;
         let mut line: Vec<u32> = of_part.keys().copied().collect();
         line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-        let general = |kind: u32| kinds.names[kind as usize].contains('…');
+        let general = |kind: u32| kinds.names[wide(kind)].contains('…');
         by_count.sort_by_key(|&(kind, count)| {
             (
-                loose[kind as usize],
+                loose[wide(kind)],
                 general(kind),
                 std::cmp::Reverse(count),
                 kind,
@@ -82,12 +82,12 @@ pub(crate) fn staged(
             tasks: by_count.iter().map(|(_, count)| count).sum(),
             telling: by_count
                 .iter()
-                .filter(|(kind, _)| !loose[*kind as usize])
+                .filter(|(kind, _)| !loose[wide(*kind)])
                 .count(),
             kinds: by_count,
             line,
-            items: items[part as usize],
-            inside: inside[part as usize],
+            items: items[wide(part)],
+            inside: inside[wide(part)],
         }
     };
     let mut groups: Vec<Group> = members
@@ -102,12 +102,9 @@ pub(crate) fn staged(
         .enumerate()
         .filter(|(_, parts)| !parts.is_empty())
     {
-        groups[joined.of[first] as usize].stages = parts.iter().map(|&p| stage(p)).collect();
+        groups[wide(joined.of[first])].stages = parts.iter().map(|&p| stage(p)).collect();
     }
-    let node_of_task: Vec<u32> = part_of_task
-        .iter()
-        .map(|&p| joined.of[p as usize])
-        .collect();
+    let node_of_task: Vec<u32> = part_of_task.iter().map(|&p| joined.of[wide(p)]).collect();
     let nodes = Parts {
         of: node_of_task,
         count: joined.count,

@@ -1,7 +1,7 @@
 //! Ties tasks that always come together, such as a compiler's run and the file it makes. Knows kinds as numbers.
 
 use crate::partition::Parts;
-use cairn_dag::Dag;
+use cairn_dag::{Dag, narrow, wide};
 use std::collections::HashMap;
 
 /// A task is tied to its only neighbour on one side only if that has at most so many on its other side.
@@ -22,7 +22,7 @@ pub(crate) fn ties(dag: &Dag, kind: &[u32], kinds: usize) -> Parts {
     // Of a unit only its last task can still be a tail or a head of its own: the others are inside.
     let mut kind_left = vec![0u32; to_child.count];
     for &task in dag.topological_order() {
-        kind_left[to_child.of[task.index()] as usize] = kind[task.index()];
+        kind_left[wide(to_child.of[task.index()])] = kind[task.index()];
     }
     let to_parent = one_way(&left, &kind_left, kinds, false);
     to_child.then(&to_parent)
@@ -42,14 +42,14 @@ fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
         }
     };
     for task in dag.tasks() {
-        total[kind[task.index()] as usize] += 1;
+        total[wide(kind[task.index()])] += 1;
         if let Some(one) = only(task) {
             *pairs
                 .entry((kind[task.index()], kind[one.index()]))
                 .or_default() += 1;
         }
     }
-    let mut host: Vec<u32> = (0..dag.len() as u32).collect();
+    let mut host: Vec<u32> = (0..narrow(dag.len())).collect();
     let order = dag.topological_order();
     let visit = |i: usize| {
         if to_child {
@@ -64,7 +64,7 @@ fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
             && own != kind[one.index()]
             && let together = pairs[&(own, kind[one.index()])]
             && together >= OFTEN
-            && 5 * together >= 4 * total[own as usize]
+            && 5 * together >= 4 * total[wide(own)]
         {
             host[task.index()] = host[one.index()];
         }
@@ -75,6 +75,7 @@ fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::dag_of;
     use proptest::prelude::*;
 
     proptest! {
@@ -86,8 +87,7 @@ mod tests {
             raw in prop::collection::vec((0u32..99, 0u32..99), 0..40),
             picks in prop::collection::vec(0u32..4, 24),
         ) {
-            let arcs = raw.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a < b);
-            let dag = Dag::from_arcs(n, arcs.collect()).unwrap();
+            let dag = dag_of(n, &raw);
             let parts = ties(&dag, &picks[..n], 4);
             prop_assert_eq!(parts.of.len(), n);
             prop_assert!(parts.quotient(&dag).is_ok());

@@ -1,7 +1,7 @@
 //! The trade-off between memory and area: what each more result held open buys. Knows points, not plans.
 
 use crate::axis::{self, Frame, Scale};
-use crate::figure::{Anchor, Canvas, Figure, Ink, LabelBox, Path, Place, heading};
+use crate::figure::{Anchor, Canvas, Figure, Ink, LabelBox, MARGIN, Path, Place};
 use crate::legend::{self, Sample};
 use crate::palette::{BLUE, VERMILLION};
 use crate::{ShowError, text};
@@ -52,7 +52,6 @@ pub struct Tradeoff<'a> {
 
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 320.0;
-const MARGIN: f64 = 16.0;
 const SIZE: f64 = 11.0;
 /// The most points that are written beside.
 const MOST_NAMES: usize = 60;
@@ -76,14 +75,8 @@ impl Tradeoff<'_> {
             }
         }
         let mut canvas = Canvas::new();
-        let y = heading(&mut canvas, self.title, self.subtitle, WIDTH);
-        let y = legend::draw(
-            &mut canvas,
-            &self.legend_entries(),
-            MARGIN,
-            y,
-            WIDTH - 2.0 * MARGIN,
-        );
+        let entries = self.legend_entries();
+        let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);
         let top = y + axis::OVER;
         let frame = self.frame(top, top + PLOT_HEIGHT);
         frame.draw(&mut canvas);

@@ -4,7 +4,7 @@ use super::FamilyError;
 use super::blocks::{self, Block};
 use super::dice::Dice;
 use super::draft::{Draft, at_least, check};
-use crate::Dag;
+use crate::{Dag, narrow, wide};
 use cairn_kernel::Rows;
 
 /// A bipartite tree on `tasks` tasks: uniform among the labelled trees, then its two sides named sources and sinks by a
@@ -15,7 +15,7 @@ pub(super) fn bipartite_tree(tasks: u32, dice: &mut Dice) -> Result<Dag, FamilyE
     let is_source = two_colours(tasks, &edges, dice.coin());
     let mut draft = Draft::new(u128::from(tasks), u128::from(tasks) - 1)?;
     for (u, v) in edges {
-        if is_source[u as usize] {
+        if is_source[wide(u)] {
             draft.arc(u, v);
         } else {
             draft.arc(v, u);
@@ -29,18 +29,18 @@ fn random_tree(tasks: u32, dice: &mut Dice) -> Result<Vec<(u32, u32)>, FamilyErr
     check("tasks", u128::from(tasks))?;
     let word: Vec<u32> = (2..tasks).map(|_| dice.below(tasks)).collect();
     // How often each label still has to appear as an inner end.
-    let mut left = vec![0u32; tasks as usize];
+    let mut left = vec![0u32; wide(tasks)];
     for &label in &word {
-        left[label as usize] += 1;
+        left[wide(label)] += 1;
     }
-    let mut edges = Vec::with_capacity(tasks as usize - 1);
+    let mut edges = Vec::with_capacity(wide(tasks) - 1);
     // The smallest leaf is either the one that the last step made or the next one behind the cursor.
     let mut cursor = 0;
     let mut leaf = next_leaf(&left, &mut cursor);
     for &inner in &word {
         edges.push((leaf, inner));
-        left[inner as usize] -= 1;
-        leaf = if left[inner as usize] == 0 && inner < cursor {
+        left[wide(inner)] -= 1;
+        leaf = if left[wide(inner)] == 0 && inner < cursor {
             inner
         } else {
             next_leaf(&left, &mut cursor)
@@ -51,7 +51,7 @@ fn random_tree(tasks: u32, dice: &mut Dice) -> Result<Vec<(u32, u32)>, FamilyErr
 }
 
 fn next_leaf(left: &[u32], cursor: &mut u32) -> u32 {
-    while left[*cursor as usize] > 0 {
+    while left[wide(*cursor)] > 0 {
         *cursor += 1;
     }
     *cursor += 1;
@@ -61,15 +61,15 @@ fn next_leaf(left: &[u32], cursor: &mut u32) -> u32 {
 /// Colours the ends of each edge of a tree differently; task 0 gets `first`.
 fn two_colours(tasks: u32, edges: &[(u32, u32)], first: bool) -> Vec<bool> {
     let both_ways = edges.iter().flat_map(|&(u, v)| [(u, v), (v, u)]);
-    let neighbours = Rows::by_row(tasks as usize, both_ways);
-    let mut colour = vec![None; tasks as usize];
+    let neighbours = Rows::by_row(wide(tasks), both_ways);
+    let mut colour = vec![None; wide(tasks)];
     colour[0] = Some(first);
     let mut stack = vec![0u32];
     while let Some(task) = stack.pop() {
-        let other = colour[task as usize].map(|c| !c);
-        for &next in neighbours.row(task as usize) {
-            if colour[next as usize].is_none() {
-                colour[next as usize] = other;
+        let other = colour[wide(task)].map(|c| !c);
+        for &next in neighbours.row(wide(task)) {
+            if colour[wide(next)].is_none() {
+                colour[wide(next)] = other;
                 stack.push(next);
             }
         }
@@ -89,25 +89,25 @@ fn expansive_block(sources: u32, phi: u32, dice: &mut Dice) -> Result<Block, Fam
     let mut groups: Vec<Vec<u32>> = Vec::new();
     let mut open = vec![0u32];
     for v in 1..sources {
-        let at = dice.below(open.len() as u32) as usize;
+        let at = wide(dice.below(narrow(open.len())));
         let earlier = open[at];
         groups.push(vec![earlier, v]);
-        may_share[v as usize] -= 1;
-        may_share[earlier as usize] -= 1;
-        if may_share[earlier as usize] == 0 {
+        may_share[wide(v)] -= 1;
+        may_share[wide(earlier)] -= 1;
+        if may_share[wide(earlier)] == 0 {
             open.swap_remove(at);
         }
         open.push(v);
     }
     let mut ends: Vec<u32> = Vec::new();
     for v in 0..sources {
-        let more = dice.between(0, may_share[v as usize]);
+        let more = dice.between(0, may_share[wide(v)]);
         ends.extend((0..more).map(|_| v));
     }
     dice.shuffle(&mut ends);
     let mut rest = &ends[..];
     while rest.len() >= 2 {
-        let size = (dice.between(2, 4) as usize).min(rest.len());
+        let size = (wide(dice.between(2, 4))).min(rest.len());
         let mut group = rest[..size].to_vec();
         rest = &rest[size..];
         group.sort_unstable();
@@ -123,7 +123,7 @@ fn expansive_block(sources: u32, phi: u32, dice: &mut Dice) -> Result<Block, Fam
     let mut sink = 0;
     for (v, &own) in own.iter().enumerate() {
         for _ in 0..own {
-            block.arcs.push((v as u32, sink));
+            block.arcs.push((narrow(v), sink));
             sink += 1;
         }
     }
@@ -177,20 +177,20 @@ fn compose(
     let mut sinks: Vec<u32> = Vec::new();
     for _ in 0..blocks {
         let block = block(dice)?;
-        let most = block.sources.min(sinks.len() as u32);
+        let most = block.sources.min(narrow(sinks.len()));
         let merged = if most == 0 { 0 } else { dice.between(1, most) } as usize;
-        let draw = |_| sinks.swap_remove(dice.below(sinks.len() as u32) as usize);
+        let draw = |_| sinks.swap_remove(wide(dice.below(narrow(sinks.len()))));
         let mut source_id: Vec<u32> = (0..merged).map(draw).collect();
         let fresh = u64::from(block.sources) - merged as u64 + u64::from(block.sinks);
         check("tasks", u128::from(tasks) + u128::from(fresh))?;
         check("arcs", arcs.len() as u128 + block.arcs.len() as u128)?;
-        while source_id.len() < block.sources as usize {
+        while source_id.len() < wide(block.sources) {
             source_id.push(tasks);
             tasks += 1;
         }
         dice.shuffle(&mut source_id);
         let new_arcs = block.arcs.iter();
-        arcs.extend(new_arcs.map(|&(source, sink)| (source_id[source as usize], tasks + sink)));
+        arcs.extend(new_arcs.map(|&(source, sink)| (source_id[wide(source)], tasks + sink)));
         sinks.extend(tasks..tasks + block.sinks);
         tasks += block.sinks;
     }

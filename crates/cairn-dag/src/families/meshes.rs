@@ -2,7 +2,7 @@
 
 use super::FamilyError;
 use super::draft::{Draft, MOST, at_least};
-use crate::Dag;
+use crate::{Dag, wide};
 
 /// The evolving mesh: points of `dim` coordinates from 0 with a sum below `levels`; an arc from each point to every
 /// point that is one larger in one coordinate. Numbered level by level.
@@ -26,8 +26,8 @@ fn draft(levels: u32, dim: u32) -> Result<Draft, FamilyError> {
     let mut draft = Draft::new(points(levels, dim), inner.saturating_mul(u128::from(dim)))?;
     if levels > 1 {
         let ranks = Ranks::new(levels, dim);
-        let mut point = vec![0u32; dim as usize];
-        let mut shifted = vec![0u32; dim as usize + 1];
+        let mut point = vec![0u32; wide(dim)];
+        let mut shifted = vec![0u32; wide(dim) + 1];
         let mut offset = 0;
         for level in 0..levels - 1 {
             let below = offset + ranks.on_level(level);
@@ -72,7 +72,7 @@ struct Ranks {
 impl Ranks {
     /// Fits the point set only where that itself fits 32 bits.
     fn new(levels: u32, dim: u32) -> Ranks {
-        let (levels, dim) = (levels as usize, dim as usize);
+        let (levels, dim) = (wide(levels), wide(dim));
         let mut binomial = vec![1u32; levels * dim];
         for i in 1..dim {
             for m in 1..levels {
@@ -88,7 +88,7 @@ impl Ranks {
     }
 
     fn binomial(&self, i: usize, m: u32) -> u32 {
-        self.binomial[i * self.levels + m as usize]
+        self.binomial[i * self.levels + wide(m)]
     }
 
     fn on_level(&self, level: u32) -> u32 {

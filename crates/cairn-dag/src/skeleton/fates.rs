@@ -1,6 +1,7 @@
 //! What is known of each arc while the skeleton is sought. Knows not how it became known.
 
 use super::ranked::Ranked;
+use crate::narrow;
 
 /// What is known of an arc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Fates {
     pub(super) fn by_levels(ranked: &Ranked) -> Fates {
         let mut of = vec![Fate::Kept; ranked.arc_count()];
         let mut open = 0;
-        for v in 0..ranked.len() as u32 {
+        for v in 0..narrow(ranked.len()) {
             for slot in ranked.parent_slots(v) {
                 if ranked.may_be_shortcut(ranked.tail(slot), v) {
                     of[slot] = Fate::Open;

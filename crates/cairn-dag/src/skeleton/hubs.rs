@@ -3,6 +3,7 @@
 use super::Tuning;
 use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
+use crate::{narrow, wide};
 
 /// Tasks drawn for each hub; the one with the most paths of two arcs through it wins.
 const DRAWS: usize = 8;
@@ -11,16 +12,17 @@ const DRAWS: usize = 8;
 /// when u reaches a hub that reaches v. A round takes O(tasks + arcs); there is another for as long as each
 /// decides its share of the arcs.
 pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
+    // Any seed will do; a fixed one gives the same skeleton in the same time, every time.
     let mut random = 0x5851_F42D_4C95_7F2D;
     while fates.open > 0 {
         let hubs = choose(ranked, tuning.hubs, &mut random);
         let reaches = masks(ranked, &hubs, Ranked::children, true);
         let reached_from = masks(ranked, &hubs, Ranked::parents, false);
         let before = fates.open;
-        for v in 0..ranked.len() as u32 {
-            let from = reached_from[v as usize];
+        for v in 0..narrow(ranked.len()) {
+            let from = reached_from[wide(v)];
             for slot in ranked.parent_slots(v) {
-                let u = ranked.tail(slot) as usize;
+                let u = wide(ranked.tail(slot));
                 if fates.of[slot] == Fate::Open && reaches[u] & from != 0 {
                     fates.decide(slot, Fate::Shortcut);
                 }
@@ -40,7 +42,7 @@ fn choose(ranked: &Ranked, hubs: usize, random: &mut u64) -> Vec<u32> {
     (0..stretches)
         .map(|i| {
             let (low, high) = (i * n / stretches, (i + 1) * n / stretches);
-            let draw = |_| (low + below(random, high - low)) as u32;
+            let draw = |_| narrow(low + below(random, high - low));
             let best = (0..DRAWS).map(draw).max_by_key(|&at| {
                 ranked.children(at).len() as u64 * ranked.parents(at).len() as u64
             });
@@ -58,15 +60,15 @@ fn masks(
 ) -> Vec<u64> {
     let mut mask = vec![0u64; ranked.len()];
     for (bit, &hub) in hubs.iter().enumerate() {
-        mask[hub as usize] = 1 << bit;
+        mask[wide(hub)] = 1 << bit;
     }
-    let ranks = 0..ranked.len() as u32;
+    let ranks = 0..narrow(ranked.len());
     let mut gather = |at: u32| {
-        let mut gathered = mask[at as usize];
+        let mut gathered = mask[wide(at)];
         for &other in next(ranked, at) {
-            gathered |= mask[other as usize];
+            gathered |= mask[wide(other)];
         }
-        mask[at as usize] = gathered;
+        mask[wide(at)] = gathered;
     };
     // What a step leads to must be gathered before.
     if downwards {
@@ -76,7 +78,7 @@ fn masks(
     }
     // So far a hub reaches itself; on an arc that starts or ends there it would prove nothing.
     for (bit, &hub) in hubs.iter().enumerate() {
-        mask[hub as usize] &= !(1 << bit);
+        mask[wide(hub)] &= !(1 << bit);
     }
     mask
 }

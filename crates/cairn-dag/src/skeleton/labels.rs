@@ -1,6 +1,7 @@
 //! Proves cheaply that one task cannot reach another. Never proves that it can.
 
 use super::ranked::Ranked;
+use crate::{narrow, wide};
 
 /// Words a set.
 const WORDS: usize = 2;
@@ -22,21 +23,21 @@ struct Label {
 impl Labels {
     /// Two linear sweeps.
     pub(super) fn new(ranked: &Ranked) -> Labels {
-        let ranks = 0..ranked.len() as u32;
+        let ranks = 0..narrow(ranked.len());
         let mut of = vec![Label::default(); ranked.len()];
         for rank in ranks.clone() {
             let mut above = singleton(rank);
             for &parent in ranked.parents(rank) {
-                add(&mut above, &of[parent as usize].above);
+                add(&mut above, &of[wide(parent)].above);
             }
-            of[rank as usize].above = above;
+            of[wide(rank)].above = above;
         }
         for rank in ranks.rev() {
             let mut below = singleton(rank);
             for &child in ranked.children(rank) {
-                add(&mut below, &of[child as usize].below);
+                add(&mut below, &of[wide(child)].below);
             }
-            of[rank as usize].below = below;
+            of[wide(rank)].below = below;
         }
         Labels { of }
     }
@@ -44,15 +45,16 @@ impl Labels {
     /// `false` proves that no path leads from `u` to `v`.
     #[inline]
     pub(super) fn may_reach(&self, u: u32, v: u32) -> bool {
-        let (u, v) = (&self.of[u as usize], &self.of[v as usize]);
+        let (u, v) = (&self.of[wide(u)], &self.of[wide(v)]);
         contains(&u.below, &v.below) && contains(&v.above, &u.above)
     }
 }
 
 /// A digest of one rank: one bit, scattered.
 fn singleton(rank: u32) -> Set {
+    // Knuth's multiplier, 2³² over the golden ratio: neighbouring ranks fall far apart.
     let hash = rank.wrapping_mul(0x9E37_79B9) >> 16;
-    let bit = hash as usize % (64 * WORDS);
+    let bit = wide(hash) % (64 * WORDS);
     let mut set = [0; WORDS];
     set[bit / 64] = 1 << (bit % 64);
     set

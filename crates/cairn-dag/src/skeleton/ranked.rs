@@ -1,6 +1,6 @@
 //! A dag whose tasks are renumbered by topological rank, level after level. Knows task ids by one table only.
 
-use crate::{Dag, TaskId};
+use crate::{Dag, TaskId, narrow, wide};
 use std::ops::Range;
 
 /// Arcs between ranks. A parent's rank is smaller than its child's, and the ranks of a level are contiguous, so
@@ -34,7 +34,7 @@ impl Ranked {
         let task = dag.topological_order().to_vec();
         let mut rank = vec![0u32; dag.len()];
         for (at, task) in task.iter().enumerate() {
-            rank[task.index()] = at as u32;
+            rank[task.index()] = narrow(at);
         }
         let mut ranked = Ranked {
             node: vec![Node::default(); task.len() + 1],
@@ -54,8 +54,8 @@ impl Ranked {
         for (at, &task) in self.task.iter().enumerate() {
             let node = self.node[at];
             self.node[at + 1] = Node {
-                child_start: node.child_start + dag.children(task).len() as u32,
-                parent_start: node.parent_start + dag.parents(task).len() as u32,
+                child_start: node.child_start + narrow(dag.children(task).len()),
+                parent_start: node.parent_start + narrow(dag.parents(task).len()),
                 ..node
             };
         }
@@ -68,13 +68,13 @@ impl Ranked {
             .collect();
         for (at, &task) in self.task.iter().enumerate() {
             for parent in dag.parents(task) {
-                let next = &mut next[rank[parent.index()] as usize].0;
-                self.child[*next as usize] = at as u32;
+                let next = &mut next[wide(rank[parent.index()])].0;
+                self.child[wide(*next)] = narrow(at);
                 *next += 1;
             }
             for child in dag.children(task) {
-                let next = &mut next[rank[child.index()] as usize].1;
-                self.parent[*next as usize] = at as u32;
+                let next = &mut next[wide(rank[child.index()])].1;
+                self.parent[wide(*next)] = narrow(at);
                 *next += 1;
             }
         }
@@ -83,21 +83,21 @@ impl Ranked {
     fn set_levels(&mut self) {
         let mut start = 0;
         self.level_start.push(0);
-        for at in 0..self.len() as u32 {
+        for at in 0..narrow(self.len()) {
             // A level ends before the first task with a parent on it; the last parent is on the highest level.
             if self.parents(at).last().is_some_and(|&p| p >= start) {
                 start = at;
                 self.level_start.push(start);
             }
-            self.node[at as usize].level = self.level_start.len() as u32 - 1;
+            self.node[wide(at)].level = narrow(self.level_start.len()) - 1;
         }
-        self.level_start.push(self.len() as u32);
+        self.level_start.push(narrow(self.len()));
     }
 
     fn set_heights(&mut self) {
-        for at in (0..self.len() as u32).rev() {
+        for at in (0..narrow(self.len())).rev() {
             let below = self.children(at).iter().map(|&c| self.height(c) + 1);
-            self.node[at as usize].height = below.max().unwrap_or(0);
+            self.node[wide(at)].height = below.max().unwrap_or(0);
         }
     }
 
@@ -110,7 +110,7 @@ impl Ranked {
     }
 
     pub(super) fn task(&self, rank: u32) -> TaskId {
-        self.task[rank as usize]
+        self.task[wide(rank)]
     }
 
     #[inline]
@@ -126,15 +126,15 @@ impl Ranked {
     /// The numbers of the arcs out of `rank` when arcs are sorted by tail, then head.
     #[inline]
     pub(super) fn child_slots(&self, rank: u32) -> Range<usize> {
-        let at = rank as usize;
-        self.node[at].child_start as usize..self.node[at + 1].child_start as usize
+        let at = wide(rank);
+        wide(self.node[at].child_start)..wide(self.node[at + 1].child_start)
     }
 
     /// The numbers of the arcs into `rank` when arcs are sorted by head, then tail.
     #[inline]
     pub(super) fn parent_slots(&self, rank: u32) -> Range<usize> {
-        let at = rank as usize;
-        self.node[at].parent_start as usize..self.node[at + 1].parent_start as usize
+        let at = wide(rank);
+        wide(self.node[at].parent_start)..wide(self.node[at + 1].parent_start)
     }
 
     /// The tail of the arc with this number among [`Ranked::parent_slots`].
@@ -145,19 +145,19 @@ impl Ranked {
 
     #[inline]
     pub(super) fn height(&self, rank: u32) -> u32 {
-        self.node[rank as usize].height
+        self.node[wide(rank)].height
     }
 
     /// The first rank on the level of `rank`.
     #[inline]
     pub(super) fn level_start(&self, rank: u32) -> u32 {
-        self.level_start[self.node[rank as usize].level as usize]
+        self.level_start[wide(self.node[wide(rank)].level)]
     }
 
     /// The first rank on the level after that of `rank`.
     #[inline]
     pub(super) fn level_end(&self, rank: u32) -> u32 {
-        self.level_start[self.node[rank as usize].level as usize + 1]
+        self.level_start[wide(self.node[wide(rank)].level) + 1]
     }
 
     /// Whether neither levels nor degrees show that the arc is no shortcut. A detour would pass a level strictly

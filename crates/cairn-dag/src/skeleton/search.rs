@@ -2,6 +2,7 @@
 
 use super::labels::Labels;
 use super::ranked::Ranked;
+use crate::wide;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -47,7 +48,7 @@ impl<'a> Search<'a> {
     pub(super) fn detour(&mut self, u: u32, v: u32, budget: usize) -> (Option<bool>, usize) {
         let result = self.run(u, v, budget);
         for at in self.touched.drain(..) {
-            self.met[at as usize] = Side::None;
+            self.met[wide(at)] = Side::None;
         }
         self.down.clear();
         self.up.clear();
@@ -95,12 +96,12 @@ impl<'a> Search<'a> {
                 // Rows ascend. Only `v` itself matters on its level, and not straight from `u`.
                 return at != u && self.ranked.children(at).binary_search(&v).is_ok();
             }
-            match self.met[child as usize] {
+            match self.met[wide(child)] {
                 Side::Up => return true,
                 Side::None
                     if self.labels.may_reach(child, v) && self.ranked.height(child) > height =>
                 {
-                    self.met[child as usize] = Side::Down;
+                    self.met[wide(child)] = Side::Down;
                     self.touched.push(child);
                     self.down.push(Reverse(child));
                 }
@@ -118,12 +119,12 @@ impl<'a> Search<'a> {
             if parent < limit {
                 return at != v && self.ranked.parents(at).binary_search(&u).is_ok();
             }
-            match self.met[parent as usize] {
+            match self.met[wide(parent)] {
                 Side::Down => return true,
                 Side::None
                     if self.labels.may_reach(u, parent) && self.ranked.height(parent) < height =>
                 {
-                    self.met[parent as usize] = Side::Up;
+                    self.met[wide(parent)] = Side::Up;
                     self.touched.push(parent);
                     self.up.push(parent);
                 }

@@ -2,6 +2,7 @@
 
 use super::fates::{Fate, Fates};
 use super::ranked::Ranked;
+use crate::{narrow, wide};
 
 /// Machine words in a row of bits: one cache line a task.
 const WORDS: usize = 8;
@@ -21,7 +22,7 @@ type Bits = [u64; WORDS];
 /// space 64 bytes a task.
 pub(super) fn sweep(ranked: &Ranked, fates: &Fates, block: usize) -> Vec<(u32, u32)> {
     let mut sweep = Sweep::new(ranked, fates);
-    let ranks = 0..ranked.len() as u32;
+    let ranks = 0..narrow(ranked.len());
     let has_open = |&rank: &u32| open_tails(ranked, fates, rank).next().is_some();
     let heads: Vec<u32> = ranks.filter(has_open).collect();
     for heads in heads.chunks(block.min(HEADS)) {
@@ -66,20 +67,21 @@ enum Place {
     Between,
 }
 
+/// The column of a task that is no head of the block. (A block has far fewer heads.)
 const NO_COLUMN: u16 = u16::MAX;
 
 impl Sweep {
     fn new(ranked: &Ranked, fates: &Fates) -> Sweep {
-        let ranks = 0..ranked.len() as u32;
+        let ranks = 0..narrow(ranked.len());
         let starts = ranks.clone().map(|rank| ranked.child_slots(rank).start);
-        let start: Vec<u32> = starts.map(|start| start as u32).collect();
+        let start: Vec<u32> = starts.map(narrow).collect();
         let mut end = start.clone();
         let mut child = vec![0; ranked.arc_count()];
         for rank in ranks {
             for slot in ranked.parent_slots(rank) {
                 if fates.of[slot] != Fate::Shortcut {
-                    let end = &mut end[ranked.tail(slot) as usize];
-                    child[*end as usize] = rank;
+                    let end = &mut end[wide(ranked.tail(slot))];
+                    child[wide(*end)] = rank;
                     *end += 1;
                 }
             }
@@ -106,60 +108,60 @@ impl Sweep {
             return;
         };
         for (column, &head) in heads.iter().enumerate() {
-            self.column[head as usize] = column as u16;
-            self.place[head as usize] = Place::Above;
+            self.column[wide(head)] = column as u16;
+            self.place[wide(head)] = Place::Above;
         }
         for rank in (first..=last).rev() {
             if self.leads_above(rank, last) {
-                self.place[rank as usize] = Place::Above;
+                self.place[wide(rank)] = Place::Above;
             }
         }
         for tail in tails() {
-            self.place[tail as usize] = Place::Between;
+            self.place[wide(tail)] = Place::Between;
         }
         for rank in first..=last {
-            if self.place[rank as usize] == Place::Between {
+            if self.place[wide(rank)] == Place::Between {
                 self.spread_between(rank, last);
             }
         }
-        let window = (last - first) as usize + 1;
+        let window = wide(last - first) + 1;
         if self.reach.len() < window {
             self.reach.resize(window, [0; WORDS]);
         }
         for rank in (first..=last).rev() {
-            if self.place[rank as usize] == Place::Between {
+            if self.place[wide(rank)] == Place::Between {
                 self.settle_rank(rank, first, last);
             }
         }
-        self.place[first as usize..=last as usize].fill(Place::Aside);
+        self.place[wide(first)..=wide(last)].fill(Place::Aside);
         for &head in heads {
-            self.column[head as usize] = NO_COLUMN;
+            self.column[wide(head)] = NO_COLUMN;
         }
     }
 
     /// The slots of the children up to `last`.
     fn slots(&self, rank: u32, last: u32) -> impl Iterator<Item = usize> + '_ {
-        let at = rank as usize;
-        let settled = self.start[at] as usize..self.settled_end[at] as usize;
-        let waiting = self.waiting_start[at] as usize..self.end[at] as usize;
+        let at = wide(rank);
+        let settled = wide(self.start[at])..wide(self.settled_end[at]);
+        let waiting = wide(self.waiting_start[at])..wide(self.end[at]);
         settled.chain(waiting.take_while(move |&slot| self.child[slot] <= last))
     }
 
     fn leads_above(&self, rank: u32, last: u32) -> bool {
         let mut slots = self.slots(rank, last);
-        slots.any(|slot| self.place[self.child[slot] as usize] != Place::Aside)
+        slots.any(|slot| self.place[wide(self.child[slot])] != Place::Aside)
     }
 
     fn spread_between(&mut self, rank: u32, last: u32) {
-        let at = rank as usize;
-        let settled = self.start[at] as usize..self.settled_end[at] as usize;
-        let waiting = self.waiting_start[at] as usize..self.end[at] as usize;
+        let at = wide(rank);
+        let settled = wide(self.start[at])..wide(self.settled_end[at]);
+        let waiting = wide(self.waiting_start[at])..wide(self.end[at]);
         for slot in settled.chain(waiting) {
             let child = self.child[slot];
             if child > last {
                 break;
             }
-            let place = &mut self.place[child as usize];
+            let place = &mut self.place[wide(child)];
             if *place == Place::Above {
                 *place = Place::Between;
             }
@@ -168,36 +170,36 @@ impl Sweep {
 
     /// Gathers the row of `rank` and moves its waiting children up to `last` to the settled ones, or drops them.
     fn settle_rank(&mut self, rank: u32, first: u32, last: u32) {
-        let at = rank as usize;
+        let at = wide(rank);
         let mut bits = [0; WORDS];
         for slot in self.start[at]..self.settled_end[at] {
-            self.add_reach(&mut bits, self.child[slot as usize], first);
+            self.add_reach(&mut bits, self.child[wide(slot)], first);
         }
         while self.waiting_start[at] < self.end[at] {
-            let child = self.child[self.waiting_start[at] as usize];
+            let child = self.child[wide(self.waiting_start[at])];
             if child > last {
                 break;
             }
             self.waiting_start[at] += 1;
-            let column = self.column[child as usize];
+            let column = self.column[wide(child)];
             if column != NO_COLUMN && has(&bits, column) {
                 continue;
             }
-            self.child[self.settled_end[at] as usize] = child;
+            self.child[wide(self.settled_end[at])] = child;
             self.settled_end[at] += 1;
             self.add_reach(&mut bits, child, first);
         }
         let own = self.column[at];
         if own != NO_COLUMN {
-            bits[own as usize / 64] |= 1 << (own % 64);
+            bits[usize::from(own) / 64] |= 1 << (own % 64);
         }
-        self.reach[(rank - first) as usize] = bits;
+        self.reach[wide(rank - first)] = bits;
     }
 
     #[inline]
     fn add_reach(&self, bits: &mut Bits, child: u32, first: u32) {
-        if self.place[child as usize] == Place::Between {
-            let reach = &self.reach[(child - first) as usize];
+        if self.place[wide(child)] == Place::Between {
+            let reach = &self.reach[wide(child - first)];
             for (word, more) in bits.iter_mut().zip(reach) {
                 *word |= more;
             }
@@ -205,7 +207,7 @@ impl Sweep {
     }
 
     fn arcs(&self) -> Vec<(u32, u32)> {
-        let ranks = 0..self.end.len() as u32;
+        let ranks = 0..narrow(self.end.len());
         let row = |rank| self.slots(rank, u32::MAX).map(move |slot| (rank, slot));
         let arcs = ranks.flat_map(row);
         arcs.map(|(rank, slot)| (rank, self.child[slot])).collect()
@@ -214,5 +216,5 @@ impl Sweep {
 
 #[inline]
 fn has(bits: &Bits, column: u16) -> bool {
-    bits[column as usize / 64] >> (column % 64) & 1 == 1
+    bits[usize::from(column) / 64] >> (column % 64) & 1 == 1
 }

@@ -61,7 +61,7 @@ pub(crate) fn set_dagman_priorities(
     let mut edits = Edits::default();
     for root in workflow.roots.clone() {
         let wanted = std::mem::take(&mut wanted.by_scope[root.scope.index]);
-        let lines = Lines::of(&mut workflow, &root, report);
+        let lines = Lines::of(&mut workflow, &root);
         lines.edit(&workflow, &root, &wanted, existing, &mut edits);
     }
     for &(file, ..) in edits.keys() {
@@ -181,7 +181,7 @@ struct Declared {
 }
 
 impl Lines {
-    fn of(workflow: &mut Workflow<'_>, root: &Root, report: &mut Report) -> Lines {
+    fn of(workflow: &mut Workflow<'_>, root: &Root) -> Lines {
         let entries = root.scope.entries.len();
         let mut lines = Lines {
             declared: vec![None; entries],
@@ -190,43 +190,35 @@ impl Lines {
             last_all: None,
         };
         let mut position = 0;
-        workflow.files.enter(root.file, root.file, 0, report);
-        workflow.walk(
-            root.file,
-            &root.directory,
-            false,
-            report,
-            &mut |_, site, statement, _| {
-                position += 1;
-                match statement {
-                    Statement::Node {
-                        name, name_span, ..
-                    } => {
-                        if let Some(Found::Own(entry)) = root.scope.find(&name) {
-                            let (file, end) = (site.file, site.span.end);
-                            lines.declared[entry] = Some(Declared {
-                                file,
-                                end,
-                                name: name_span,
-                                position,
-                            });
-                        }
+        workflow.walk_again(root, &mut |_, site, statement| {
+            position += 1;
+            match statement {
+                Statement::Node {
+                    name, name_span, ..
+                } => {
+                    if let Some(Found::Own(entry)) = root.scope.find(&name) {
+                        let (file, end) = (site.file, site.span.end);
+                        lines.declared[entry] = Some(Declared {
+                            file,
+                            end,
+                            name: name_span,
+                            position,
+                        });
                     }
-                    Statement::Priority {
-                        node, value_span, ..
-                    } => match root.scope.find(&node) {
-                        Some(Found::Own(entry)) => {
-                            lines.priorities[entry].push((site.file, value_span));
-                            lines.last[entry] = Some(position);
-                        }
-                        None => lines.last_all = Some(position), // any other name was refused when reading
-                        Some(_) => {}
-                    },
-                    _ => {}
                 }
-            },
-        );
-        workflow.files.leave();
+                Statement::Priority {
+                    node, value_span, ..
+                } => match root.scope.find(&node) {
+                    Some(Found::Own(entry)) => {
+                        lines.priorities[entry].push((site.file, value_span));
+                        lines.last[entry] = Some(position);
+                    }
+                    None => lines.last_all = Some(position), // any other name was refused when reading
+                    Some(_) => {}
+                },
+                _ => {}
+            }
+        });
         lines
     }
 

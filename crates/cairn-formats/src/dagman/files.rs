@@ -2,7 +2,7 @@
 //! Knows no statement; resolves names, and refuses files that contain themselves.
 
 use crate::{Place, Report, Source};
-use cairn_dag::Mark;
+use cairn_dag::{Mark, NOWHERE};
 use hashbrown::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
@@ -112,7 +112,7 @@ impl<'l> Files<'l> {
     pub(crate) fn place_of_mark(&self, mark: Mark, full: bool) -> Place {
         let file = &self.all[self.file_of(mark)];
         match mark {
-            Mark::MAX => self.all[0].source.place(),
+            NOWHERE => self.all[0].source.place(),
             _ if full => file.source.place(),
             _ => file.source.place_of_line(mark - file.first_mark),
         }

@@ -6,6 +6,7 @@ use super::lexer::{Lines, OpenQuote, Quotes, Word, Words};
 use super::name;
 use super::statement::{Description, Fault, NodeKind, Statement, Text};
 use crate::suggest;
+use crate::text::shortened;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -561,10 +562,9 @@ fn unknown_keyword(word: &Word<'_>) -> Fault {
             "a DAGMan line begins with a keyword such as JOB, PARENT, SPLICE or PRIORITY".to_owned()
         }
     };
-    let shown: String = word.text.chars().take(40).collect();
     Fault {
         at: word.span.start,
-        message: format!("'{shown}' is no DAGMan keyword"),
+        message: format!("'{}' is no DAGMan keyword", shortened(&word.text)),
         help,
     }
 }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// `source`, or to the `DIR` of the splice they stand in, as DAGMan resolves them. `None` when there was an error.
 pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) -> Option<Flow> {
     let mut workflow = Workflow::open(source, load, report)?;
-    let variables = variables(&mut workflow, report);
+    let variables = variables(&mut workflow);
     let mut layout = Layout {
         workflow: &workflow,
         variables,
@@ -42,7 +42,7 @@ pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) ->
 }
 
 /// The `VARS` of nodes, by scope; empty when no description could use them.
-fn variables(workflow: &mut Workflow<'_>, report: &mut Report) -> Vec<ScopeVariables> {
+fn variables(workflow: &mut Workflow<'_>) -> Vec<ScopeVariables> {
     if !workflow.described {
         return Vec::new();
     }
@@ -51,20 +51,12 @@ fn variables(workflow: &mut Workflow<'_>, report: &mut Report) -> Vec<ScopeVaria
     for root in roots {
         let mut variables = ScopeVariables::default();
         let mut position = 0;
-        workflow.files.enter(root.file, root.file, 0, report);
-        workflow.walk(
-            root.file,
-            &root.directory,
-            false,
-            report,
-            &mut |_, _, statement, _| {
-                if let Statement::Vars { node, pairs } = statement {
-                    position += 1;
-                    variables.add(&root.scope, &node, pairs, position);
-                }
-            },
-        );
-        workflow.files.leave();
+        workflow.walk_again(&root, &mut |_, _, statement| {
+            if let Statement::Vars { node, pairs } = statement {
+                position += 1;
+                variables.add(&root.scope, &node, pairs, position);
+            }
+        });
         all.push(variables);
     }
     all

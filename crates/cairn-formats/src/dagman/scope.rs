@@ -7,6 +7,7 @@
 
 use super::statement::NodeKind;
 use super::submit::Submit;
+use cairn_dag::Mark;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry as MapEntry;
 use std::cell::OnceCell;
@@ -19,9 +20,6 @@ pub(crate) const MOST_TASKS: u64 = 20_000_000;
 pub(crate) const MOST_NAME_BYTES: u64 = 1 << 30;
 /// The most dependencies: a single `PARENT` line makes as many as parents times children.
 pub(crate) const MOST_ARCS: u64 = 100_000_000;
-
-/// A place, as a number that the reader hands out.
-pub(crate) type Mark = u32;
 
 /// One file's nodes, splices and dependencies.
 #[derive(Debug, Default)]

@@ -30,17 +30,13 @@ pub(crate) fn unheld(source: &Source, flow: &Flow, tally: &mut Tally) {
     let mut seen_files = HashSet::new();
     for root in workflow.roots.clone() {
         let mut bodies = Bodies::default();
-        let mut visit = |workflow: &mut Workflow<'_>, site: Site, statement: Statement<'_>| {
-            bodies.take(workflow, site, &statement);
-        };
-        walk(&mut workflow, root.file, &root.directory, &mut visit);
-        let mut visit = |workflow: &mut Workflow<'_>, site: Site, statement: Statement<'_>| {
+        workflow.walk_again(&root, &mut |_, _, statement| bodies.take(&statement));
+        workflow.walk_again(&root, &mut |workflow, site, statement| {
             // An included file may be read several times: what it says is said once.
             if seen_files.insert((site.file, site.span.start)) {
                 count(workflow, site, &statement, &bodies, tally);
             }
-        };
-        walk(&mut workflow, root.file, &root.directory, &mut visit);
+        });
     }
     for file in 0..workflow.files.count() {
         crate::unheld::comments(&workflow.files.source(file), "#", tally);
@@ -64,24 +60,6 @@ pub(crate) fn files_of(source: &Source) -> Vec<PathBuf> {
     })
 }
 
-fn walk(
-    workflow: &mut Workflow<'_>,
-    file: usize,
-    directory: &Path,
-    visit: &mut dyn FnMut(&mut Workflow<'_>, Site, Statement<'_>),
-) {
-    let report = &mut Report::default();
-    workflow.files.enter(file, file, 0, report);
-    workflow.walk(
-        file,
-        directory,
-        false,
-        report,
-        &mut |workflow, site, statement, _| visit(workflow, site, statement),
-    );
-    workflow.files.leave();
-}
-
 /// The submit descriptions in a scope: by node, and by their own names.
 #[derive(Default)]
 struct Bodies {
@@ -90,7 +68,7 @@ struct Bodies {
 }
 
 impl Bodies {
-    fn take(&mut self, _: &Workflow<'_>, _: Site, statement: &Statement<'_>) {
+    fn take(&mut self, statement: &Statement<'_>) {
         match statement {
             Statement::Node {
                 name, description, ..

@@ -168,6 +168,27 @@ impl<'l> Workflow<'l> {
         }
     }
 
+    /// Visits the statements of a scope that was read before, silently.
+    pub(super) fn walk_again(
+        &mut self,
+        root: &Root,
+        visit: &mut dyn FnMut(&mut Workflow<'l>, Site, Statement<'_>),
+    ) {
+        let silent = &mut Report::default();
+        self.files.enter(root.file, root.file, 0, silent);
+        let (file, directory) = (root.file, &root.directory);
+        self.walk(
+            file,
+            directory,
+            false,
+            silent,
+            &mut |workflow, site, statement, _| {
+                visit(workflow, site, statement);
+            },
+        );
+        self.files.leave();
+    }
+
     /// Finds and enters an included file.
     fn include(
         &mut self,

@@ -5,7 +5,7 @@ use super::label;
 use super::lexer::{Token, Wrong};
 use super::read::{Parser, Step, is};
 use super::spots::{Lists, Written};
-use crate::draft::{Draft, mark_at};
+use crate::draft::{Draft, Number, mark_at};
 use cairn_dag::Symbol;
 use std::borrow::Cow;
 
@@ -73,7 +73,7 @@ impl<'s> Parser<'s, '_> {
             let Some(attribute) = Attribute::of(key) else {
                 return;
             };
-            if matches!(attribute, Attribute::Priority) {
+            if matches!(attribute, Attribute::Number(Number::Priority)) {
                 priorities.push(written);
             }
             if !attribute.set(draft, node, value) {
@@ -165,11 +165,8 @@ pub(super) fn is_held(key: &str) -> bool {
 /// The attributes of a node that we keep.
 #[derive(Clone, Copy)]
 enum Attribute {
-    Seconds,
+    Number(Number),
     Command,
-    Cpus,
-    Retries,
-    Priority,
     Done,
     Kind,
 }
@@ -177,11 +174,11 @@ enum Attribute {
 impl Attribute {
     fn of(key: &str) -> Option<Attribute> {
         Some(match key {
-            "seconds" => Attribute::Seconds,
+            "seconds" => Attribute::Number(Number::Seconds),
+            "cpus" => Attribute::Number(Number::Cpus),
+            "retries" => Attribute::Number(Number::Retries),
+            "priority" => Attribute::Number(Number::Priority),
             "command" => Attribute::Command,
-            "cpus" => Attribute::Cpus,
-            "retries" => Attribute::Retries,
-            "priority" => Attribute::Priority,
             "done" => Attribute::Done,
             "kind" => Attribute::Kind,
             _ => return None,
@@ -190,22 +187,12 @@ impl Attribute {
 
     /// Sets the value; `false` when it is none.
     fn set(self, draft: &mut Draft<'_, '_>, node: Symbol, value: &str) -> bool {
-        let build = &mut draft.build;
         match self {
-            Attribute::Command => build.set_command(node, value),
-            Attribute::Kind => build.set_kind(node, value),
-            Attribute::Seconds => {
-                return value
-                    .parse()
-                    .is_ok_and(|s| build.set_seconds(node, s).is_ok());
-            }
-            Attribute::Cpus => return value.parse().map(|n| build.set_cpus(node, n)).is_ok(),
-            Attribute::Retries => return value.parse().map(|n| build.set_retries(node, n)).is_ok(),
-            Attribute::Priority => {
-                return value.parse().map(|n| build.set_priority(node, n)).is_ok();
-            }
+            Attribute::Number(number) => return draft.number(node, number, value),
+            Attribute::Command => draft.build.set_command(node, value),
+            Attribute::Kind => draft.build.set_kind(node, value),
             Attribute::Done => match value {
-                "true" | "1" => build.set_done(node),
+                "true" | "1" => draft.build.set_done(node),
                 _ => return matches!(value, "false" | "0"),
             },
         }
@@ -214,11 +201,11 @@ impl Attribute {
 
     fn expects(self) -> &'static str {
         match self {
-            Attribute::Seconds => "it should be a number, such as 41.5",
+            Attribute::Number(Number::Seconds) => "it should be a number, such as 41.5",
+            Attribute::Number(_) => "it should be a whole number",
             Attribute::Done => "it should be true or false",
             Attribute::Command => "it should be a command line",
             Attribute::Kind => "it should be a word for tasks alike",
-            _ => "it should be a whole number",
         }
     }
 }

@@ -411,7 +411,7 @@ impl<'s> Parser<'s, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support as support;
+    use crate::test_support::{self as support, first_problem};
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
         support::try_read(read, "f.dot", text)
@@ -517,17 +517,8 @@ mod tests {
             ("digraph { ] }", 1, "unexpected ]"),
         ] {
             let (_, report) = read_text(text);
-            let problem = report
-                .problems()
-                .first()
-                .unwrap_or_else(|| panic!("{text}"));
-            assert!(
-                problem.message.contains(message),
-                "{text}: {}",
-                problem.message
-            );
-            assert!(problem.place.line == line, "{text}: {}", problem.place);
-            assert!(!problem.help.is_empty(), "{text}");
+            let problem = first_problem(&report, text, message);
+            assert_eq!(problem.place.line, line, "{text}: {}", problem.place);
         }
         let (flow, report) = read_text("digraph { a } digraph { b }");
         assert_eq!(flow.unwrap().dag().len(), 1);

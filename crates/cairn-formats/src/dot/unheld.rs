@@ -5,13 +5,11 @@ use super::attributes::is_held;
 use super::lexer::{Lexer, Token};
 use crate::Source;
 use crate::loss::Tally;
+use crate::unheld::at_byte;
 
 /// Counts attributes that are not kept, by whose they are; subgraphs, the graph's name, comments.
 pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
-    let place = |at: usize| {
-        let place = source.place_at(at);
-        format!("{}:{}", place.file, place.line)
-    };
+    let place = |at: usize| at_byte(source, at);
     let mut lexer = Lexer::new(source.text());
     // The braces that are open, whether we are inside brackets, and the statement at hand: its first word, whether it
     // has an arrow.

@@ -4,6 +4,7 @@ use super::logical::{Logical, Scan, unquoted};
 use super::rules::{Rule, tie};
 use super::variables::{Variables, is_name, variable};
 use crate::draft::Draft;
+use crate::text::shortened;
 use crate::{Report, Source, suggest};
 use cairn_dag::Flow;
 use hashbrown::HashMap;
@@ -434,10 +435,6 @@ fn metric(text: &str) -> Option<u64> {
         _ => 0,
     };
     number.checked_mul(1 << shift)
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 
 use super::task::{FIELDS, SYNONYMS};
 use crate::Source;
-use crate::draft::{Draft, NOWHERE};
+use crate::draft::Draft;
 use crate::suggest::closest;
 use crate::text::Text;
-use cairn_dag::{BuildError, FlowBuilder, Mark, Symbol};
+use cairn_dag::{BuildError, FlowBuilder, Mark, NOWHERE, Symbol};
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -19,13 +19,13 @@ pub(super) fn warn_of_unordered_reads(flow: &Flow, source: &Source, report: &mut
     if writer.is_empty() {
         return;
     }
-    let mut search = Search::new(flow);
+    let mut ancestry = Ancestry::new(flow);
     for task in dag.tasks() {
         for file in flow.inputs(task) {
             let Some(&by) = writer.get(file.path) else {
                 continue;
             };
-            if by == task || dag.has_arc(by, task) || search.is_ancestor(by, task) {
+            if by == task || dag.has_arc(by, task) || ancestry.knows(by, task) {
                 continue;
             }
             let (reader, by) = (flow.name(task), flow.name(by));
@@ -40,7 +40,7 @@ pub(super) fn warn_of_unordered_reads(flow: &Flow, source: &Source, report: &mut
 }
 
 /// Walks backward through the dag, a limited number of steps in all.
-struct Search<'f> {
+struct Ancestry<'f> {
     flow: &'f Flow,
     /// By task: its place in the topological order. Filled at the first search.
     position: Vec<u32>,
@@ -50,9 +50,9 @@ struct Search<'f> {
     steps: usize,
 }
 
-impl Search<'_> {
-    fn new(flow: &Flow) -> Search<'_> {
-        Search {
+impl Ancestry<'_> {
+    fn new(flow: &Flow) -> Ancestry<'_> {
+        Ancestry {
             flow,
             position: Vec::new(),
             met: Vec::new(),
@@ -62,7 +62,7 @@ impl Search<'_> {
     }
 
     /// Whether `task` waits for `ancestor`; also true when too many steps have been walked to tell.
-    fn is_ancestor(&mut self, ancestor: TaskId, task: TaskId) -> bool {
+    fn knows(&mut self, ancestor: TaskId, task: TaskId) -> bool {
         let dag = self.flow.dag();
         if self.position.is_empty() {
             self.position = vec![0; dag.len()];

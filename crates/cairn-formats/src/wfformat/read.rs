@@ -16,7 +16,7 @@ use crate::draft::{Draft, whole_bytes};
 use crate::fields::Held;
 use crate::text::{Loose, Text};
 use crate::{Report, Source, json, shell};
-use cairn_dag::{Flow, Mark, Symbol};
+use cairn_dag::{Flow, Mark, NOWHERE, Symbol};
 use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 
@@ -233,7 +233,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
     }
 
     fn mark(&self, text: Option<&str>) -> Mark {
-        text.map_or(crate::draft::NOWHERE, |t| self.draft.mark(t))
+        text.map_or(NOWHERE, |t| self.draft.mark(t))
     }
 
     fn declare(&mut self, tasks: &'d [Task<'s>]) {
@@ -388,7 +388,7 @@ fn command_line(command: &Command<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support as support;
+    use crate::test_support::{self as support, first_problem};
     use cairn_dag::File;
 
     fn read_text(text: &str) -> (Option<Flow>, Report) {
@@ -530,13 +530,7 @@ mod tests {
             ),
         ] {
             let (_, report) = read_text(text);
-            let problem = &report.problems()[0];
-            assert!(
-                problem.message.contains(message),
-                "{text}: {}",
-                problem.message
-            );
-            assert!(!problem.help.is_empty());
+            first_problem(&report, text, message);
         }
     }
 }

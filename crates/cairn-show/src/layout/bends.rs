@@ -1,6 +1,6 @@
 //! Bends: long arcs are cut at every level they pass. Knows no order within a level.
 
-use cairn_dag::{Dag, TaskId};
+use cairn_dag::{Dag, TaskId, narrow};
 
 /// Puts bends into arcs that pass levels. Arcs with a common end share their bends, at the end that has more of them:
 /// a hundred tasks that all feed one late task become one trunk. Gives the graph with its bends, the level of each node and
@@ -42,7 +42,7 @@ pub(super) fn cut_long_arcs(dag: &Dag, level: &[u32]) -> (Dag, Vec<u32>, Vec<Opt
     for v in dag.tasks() {
         let i = v.index();
         let mut trunk = |levels: std::ops::Range<u32>| {
-            let (first, count) = (all_levels.len() as u32, levels.len() as u32);
+            let (first, count) = (narrow(all_levels.len()), narrow(levels.len()));
             segments.extend((1..count).map(|k| (first + k - 1, first + k)));
             all_levels.extend(levels);
             (first, first + count - 1)

@@ -1,7 +1,7 @@
 //! The order of the nodes within each level, for few crossings. Knows no positions.
 
 use super::Ordered;
-use cairn_dag::TaskId;
+use cairn_dag::{TaskId, narrow, wide};
 
 /// Rounds of sweeps, each once down and once up.
 const ORDER_ROUNDS: usize = 16;
@@ -25,7 +25,7 @@ impl Ordered {
                     continue;
                 }
                 self.component[v.index()] = component;
-                self.rows[self.level[v.index()] as usize].push(v);
+                self.rows[wide(self.level[v.index()])].push(v);
                 let (children, parents) = (self.graph.children(v), self.graph.parents(v));
                 let unseen = |u: &&TaskId| !seen[u.index()];
                 stack.extend(parents.iter().rev().filter(unseen));
@@ -44,7 +44,7 @@ impl Ordered {
 
     fn renumber_row(&mut self, level: usize) {
         for (i, v) in self.rows[level].iter().enumerate() {
-            self.position[v.index()] = i as u32;
+            self.position[v.index()] = narrow(i);
         }
     }
 
@@ -124,8 +124,8 @@ impl Ordered {
                         && self.crossings_between(b, a) < self.crossings_between(a, b)
                     {
                         self.rows[l].swap(i - 1, i);
-                        self.position[a.index()] = i as u32;
-                        self.position[b.index()] = i as u32 - 1;
+                        self.position[a.index()] = narrow(i);
+                        self.position[b.index()] = narrow(i) - 1;
                         gained = true;
                     }
                 }
@@ -160,7 +160,7 @@ impl Ordered {
                     self.graph
                         .children(*v)
                         .iter()
-                        .map(|c| self.position[c.index()] as usize)
+                        .map(|c| wide(self.position[c.index()]))
                 };
                 for place in places() {
                     // Arcs seen so far that end at or before `place` do not cross this one.

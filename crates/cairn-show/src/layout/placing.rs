@@ -2,7 +2,7 @@
 //! level was found.
 
 use super::Ordered;
-use cairn_dag::TaskId;
+use cairn_dag::{TaskId, wide};
 
 /// Rounds of placing.
 const PLACE_ROUNDS: usize = 24;
@@ -99,9 +99,9 @@ impl Ordered {
 
     /// How far a vertex could move between its neighbours in the row.
     fn free_interval(&self, vertex: usize, offsets: &[Vec<f64>], centre: &[f64]) -> (f64, f64) {
-        let level = self.level[vertex] as usize;
+        let level = wide(self.level[vertex]);
         let (row, offsets) = (&self.rows[level], &offsets[level]);
-        let i = self.position[vertex] as usize;
+        let i = wide(self.position[vertex]);
         let low = match i.checked_sub(1) {
             Some(left) => centre[row[left].index()] + (offsets[i] - offsets[left]),
             None => f64::NEG_INFINITY,
