@@ -30,10 +30,10 @@ pub(crate) mod theory {
 
 /// Deciding along the hull, a round; the later ones have eight times as many.
 pub(crate) mod decide {
-    use crate::decide::{Effort, Limits};
+    use crate::decide::{ComponentSteps, Steps};
 
     /// A second or two at the worst for a few thousand tasks.
-    pub(crate) const USUAL: Limits = Limits {
+    pub(crate) const USUAL: Steps = Steps {
         component: component::USUAL,
         // About four components' worth: with many different ones each gets less.
         components: 150_000_000,
@@ -51,7 +51,7 @@ pub(crate) mod decide {
     };
 
     /// Some ten seconds.
-    pub(crate) const THOROUGH: Limits = Limits {
+    pub(crate) const THOROUGH: Steps = Steps {
         component: component::THOROUGH,
         components: 1_000_000_000,
         across: 200_000_000,
@@ -60,7 +60,7 @@ pub(crate) mod decide {
     };
 
     /// Nothing beside the hull.
-    pub(crate) const QUICK: Limits = Limits {
+    pub(crate) const QUICK: Steps = Steps {
         components: 0,
         forest: 0,
         across: 0,
@@ -71,9 +71,9 @@ pub(crate) mod decide {
     };
 
     mod component {
-        use super::Effort;
+        use super::ComponentSteps;
 
-        pub(super) const USUAL: Effort = Effort {
+        pub(super) const USUAL: ComponentSteps = ComponentSteps {
             // Wider beams seldom find more at first, and cost in proportion.
             beam: 30,
             steps: 36_000_000,
@@ -81,7 +81,7 @@ pub(crate) mod decide {
         };
 
         /// Seven times as many steps.
-        pub(super) const THOROUGH: Effort = Effort {
+        pub(super) const THOROUGH: ComponentSteps = ComponentSteps {
             steps: 260_000_000,
             ..USUAL
         };

@@ -4,6 +4,7 @@
 //! open results; with a size for each task the same is done in bytes. Sums are kept in 128 bits: 2³² sizes of 64 bits
 //! never wrap.
 
+use crate::counts::{children_left, parents_left};
 use crate::order::places;
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
@@ -127,8 +128,8 @@ impl<'a> List<'a> {
     fn new(dag: &'a Dag, order: &[TaskId], sizes: &'a [u64]) -> List<'a> {
         let mut list = List {
             rank: places(order),
-            waiting: dag.tasks().map(|t| dag.parents(t).len() as u32).collect(),
-            open_children: dag.tasks().map(|t| dag.children(t).len() as u32).collect(),
+            waiting: parents_left(dag),
+            open_children: children_left(dag),
             closes: vec![0; dag.len()],
             executed: vec![false; dag.len()],
             by_rank: BinaryHeap::new(),

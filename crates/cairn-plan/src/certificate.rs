@@ -1,5 +1,6 @@
 //! A plan written down so that a checker can verify it without this crate. Knows not how the checker works.
 
+use crate::counts::{narrow, wide};
 use crate::decide::{self, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
@@ -89,7 +90,7 @@ fn corners(dag: &Dag, hull: &Hull) -> Corners {
     let mut corners = vec![(0, 0)];
     let mut interval_of_piece = Vec::with_capacity(hull.pieces());
     for (i, vertex) in hull.vertices().iter().enumerate().skip(1) {
-        interval_of_piece.push(corners.len() as u32 - 1);
+        interval_of_piece.push(narrow(corners.len()) - 1);
         if vertex.is_strict || i == hull.pieces() {
             corners.push((vertex.cost, vertex.reward));
         }
@@ -198,7 +199,7 @@ fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {
     let is_left_out = |&(p, c): &(TaskId, TaskId)| !survey.dag().has_arc(p, c);
     let shortcuts = (survey.removed() > 0).then(|| dag.arcs().filter(is_left_out));
     Blocks {
-        count: survey.blocks().len() as u64,
+        count: wide(survey.blocks().len()),
         left_out: (shortcuts.into_iter().flatten())
             .map(|(p, c)| (place[p.index()], place[c.index()]))
             .collect(),
@@ -211,11 +212,11 @@ fn search(plan: &Plan, bound: &[u64], by_hull: &[u32]) -> Search {
     let methods = search.map_or(&[][..], |s| &s.methods);
     Search {
         bounds: (bound.iter().enumerate().filter(lower))
-            .map(|(t, &b)| (t as u64, b))
+            .map(|(t, &b)| (wide(t), b))
             .collect(),
-        components: search.map_or(0, |s| s.components.0 as u64),
+        components: search.map_or(0, |s| wide(s.components.0)),
         methods: (methods.iter())
-            .map(|&(method, count)| (method.to_owned(), count as u64))
+            .map(|&(method, count)| (method.to_owned(), wide(count)))
             .collect(),
     }
 }
@@ -226,7 +227,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
     match &plan.evidence {
         Evidence::Refusal(Refusal::Crossing(crossing)) if is_complete => {
             let corner = |c: &decide::Corner| Corner {
-                vertex: c.step as u64,
+                vertex: wide(c.step),
                 vertex_set: names(flow, &c.set),
             };
             let corners = [&crossing.before, &crossing.after];
@@ -236,7 +237,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
                 vertex: first.vertex,
                 vertex_set: first.vertex_set,
                 other: corners.next(),
-                step: crossing.step as u64,
+                step: wide(crossing.step),
                 witness: crossing.set.as_ref().map(|set| Witness {
                     set: names(flow, set),
                     gain: u64::from(crossing.gain),
@@ -251,15 +252,15 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
             states,
             ..
         }) if is_complete => written::Refusal::Component {
-            from: *from as u64,
-            to: *to as u64,
+            from: wide(*from),
+            to: wide(*to),
             tasks: names(flow, tasks),
             method: (*method).to_owned(),
             states: *states,
         },
         Evidence::Refusal(Refusal::Sum { from, to, .. }) if is_complete => written::Refusal::Sum {
-            from: *from as u64,
-            to: *to as u64,
+            from: wide(*from),
+            to: wide(*to),
         },
         Evidence::Blocks => written::Refusal::Asserted {
             reason: (plan.obstacle_words(|tasks| first_names(flow, tasks)))

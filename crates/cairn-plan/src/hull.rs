@@ -1,6 +1,7 @@
 //! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
 
 use crate::closure::{ClosureGraph, Gain, NONE, Tuning, chain};
+use crate::counts::{at, narrow, wide};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
@@ -76,7 +77,7 @@ fn tuned_hull(
             if copy == NONE {
                 NONE
             } else {
-                link_of[copy as usize]
+                link_of[at(copy)]
             }
         };
         copies.iter().map(link).collect()
@@ -108,7 +109,7 @@ fn tuned_hull(
         match &part.bound {
             Some(points) => {
                 bound.extend(points.iter().map(|&point| part.base + point));
-                unsettled.push(vertices.len() as u32 - 2);
+                unsettled.push(narrow(vertices.len()) - 2);
             }
             None => bound.push(part.base + part.total),
         }
@@ -157,7 +158,7 @@ impl Hull {
         let mut pieces = vec![Vec::new(); self.pieces()];
         for (task, &piece) in self.executed_in.iter().enumerate() {
             if piece != NONE {
-                pieces[piece as usize].push(TaskId::new(task));
+                pieces[at(piece)].push(TaskId::new(task));
             }
         }
         pieces
@@ -170,7 +171,7 @@ impl Hull {
 
     /// Whether the piece is known to be as fine as possible, and the hull straight over it.
     pub(crate) fn is_settled(&self, piece: usize) -> bool {
-        self.unsettled.binary_search(&(piece as u32)).is_err()
+        self.unsettled.binary_search(&narrow(piece)).is_err()
     }
 
     /// Whether costs and rewards are all 1.
@@ -210,7 +211,7 @@ impl Hull {
 }
 
 fn piece(number: u32) -> Option<usize> {
-    (number != NONE).then_some(number as usize)
+    (number != NONE).then_some(at(number))
 }
 
 /// The height at `cost` of the line from `left` to `right`, rounded down.
@@ -233,13 +234,13 @@ pub fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
         hull.is_unit && hull.executed_in.len() == dag.len(),
         "the hull must be that of this dag, with unit weights"
     );
-    let sources = dag.sources().count() as u64;
-    let inner = (dag.len() - dag.sinks().count()) as u64;
+    let sources = wide(dag.sources().count());
+    let inner = wide(dag.len() - dag.sinks().count());
     let mut left = 0;
-    (0..=dag.len() as u64)
+    (0..=wide(dag.len()))
         .map(|t| {
             if t >= inner {
-                return (dag.len() as u64 - t) as u32;
+                return (wide(dag.len()) - t) as u32;
             }
             while hull.bound[left + 1].cost <= t {
                 left += 1;

@@ -1,6 +1,7 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
 use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, NONE, Scratch, Tuning, link_flow};
+use crate::counts::{at, narrow};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Rows, Work};
@@ -147,21 +148,21 @@ impl Links {
         let mut task = vec![TaskId(0); graph.len()];
         for t in dag.tasks() {
             if let (copy, Some(piece)) = (graph.in_copy[t.index()], hull.eligible_in(t)) {
-                piece_of[copy as usize] = piece as u32;
-                task[copy as usize] = t;
+                piece_of[at(copy)] = narrow(piece);
+                task[at(copy)] = t;
             }
         }
         for t in dag.tasks() {
             if let (copy, Some(piece)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
-                piece_of[copy as usize] = piece as u32;
-                task[copy as usize] = t;
+                piece_of[at(copy)] = narrow(piece);
+                task[at(copy)] = t;
             }
         }
         let nodes = Rows::by_row(hull.pieces(), piece_of.iter().copied().zip(0..));
         let mut place = vec![0; graph.len()];
         for members in nodes.iter() {
             for (&node, i) in members.iter().zip(0..) {
-                place[node as usize] = i;
+                place[at(node)] = i;
             }
         }
         Links {
@@ -179,19 +180,19 @@ impl Links {
 
     /// The needs of a node inside its own piece.
     fn needs(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
-        let piece = self.piece_of[node as usize];
-        let needs = self.needs.row(node as usize).iter().copied();
-        needs.filter(move |&to| self.piece_of[to as usize] == piece)
+        let piece = self.piece_of[at(node)];
+        let needs = self.needs.row(at(node)).iter().copied();
+        needs.filter(move |&to| self.piece_of[at(to)] == piece)
     }
 
     fn graph(&self, graph: &ClosureGraph, members: &[u32]) -> LinkGraph {
         let mut link = LinkGraph::default();
         for &node in members {
-            link.reward.push(graph.reward[node as usize]);
-            link.cost.push(graph.cost[node as usize]);
-            let from = self.place[node as usize];
+            link.reward.push(graph.reward[at(node)]);
+            link.cost.push(graph.cost[at(node)]);
+            let from = self.place[at(node)];
             let needs = self.needs(node);
-            (link.needs).extend(needs.map(|to| (from, self.place[to as usize])));
+            (link.needs).extend(needs.map(|to| (from, self.place[at(to)])));
         }
         link
     }
@@ -214,7 +215,7 @@ impl Links {
         // By member: what its task's own out copy gives to its in copy.
         let mut from_self = vec![0; members.len()];
         for (i, &node) in members.iter().enumerate() {
-            let task = self.task[node as usize];
+            let task = self.task[at(node)];
             let is_out = graph.out_copy[task.index()] == node;
             for to in self.needs(node) {
                 let amount = amounts.next().unwrap_or(0);
@@ -222,12 +223,12 @@ impl Links {
                     from_self[i] = amount;
                     proof.add_to_self(task, amount);
                 } else {
-                    proof.add_to_parent(task, self.task[to as usize], amount);
+                    proof.add_to_parent(task, self.task[at(to)], amount);
                 }
             }
         }
         for &node in members {
-            let task = self.task[node as usize];
+            let task = self.task[at(node)];
             if graph.out_copy[task.index()] != node {
                 proof.eligible.push(task);
                 proof.reward += weights.reward(task.index());
@@ -243,10 +244,9 @@ impl Links {
                 let reward = weights.reward(child.index());
                 proof.reward += reward;
                 let out = graph.out_copy[child.index()];
-                let inside =
-                    out != NONE && self.piece_of[out as usize] == self.piece_of[node as usize];
+                let inside = out != NONE && self.piece_of[at(out)] == self.piece_of[at(node)];
                 let given = if inside {
-                    from_self[self.place[out as usize] as usize]
+                    from_self[at(self.place[at(out)])]
                 } else {
                     0
                 };

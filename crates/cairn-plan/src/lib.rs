@@ -12,6 +12,7 @@ mod budgets;
 pub mod cap;
 mod certificate;
 mod closure;
+mod counts;
 mod decide;
 mod error;
 mod hull;
@@ -30,7 +31,7 @@ mod weights;
 
 pub use cairn_kernel::Work;
 pub use certificate::{certificate, foresee};
-pub use decide::{Conflict, Corner, Crossing, Pair, Refusal};
+pub use decide::{ComponentId, Conflict, Corner, Crossing, IntervalId, Pair, Refusal};
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};

@@ -1,5 +1,6 @@
 //! An order along the chain of the hull: optimal at every vertex, greedy in between. Knows no proofs.
 
+use crate::counts::{narrow, parents_left};
 use crate::{Hull, Weights};
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
@@ -46,7 +47,7 @@ pub(crate) fn chain_order_by_cost(dag: &Dag, hull: &Hull, weights: &Weights) -> 
 pub(crate) fn places(order: &[TaskId]) -> Vec<u32> {
     let mut place = vec![0; order.len()];
     for (i, task) in order.iter().enumerate() {
-        place[task.index()] = i as u32;
+        place[task.index()] = narrow(i);
     }
     place
 }
@@ -73,7 +74,7 @@ struct Greedy<'a> {
 
 impl<'a> Greedy<'a> {
     fn new(dag: &'a Dag, weights: &'a Weights) -> Greedy<'a> {
-        let missing: Vec<u32> = dag.tasks().map(|t| dag.parents(t).len() as u32).collect();
+        let missing = parents_left(dag);
         let only = |t: TaskId| {
             dag.children(t)
                 .iter()
@@ -88,7 +89,7 @@ impl<'a> Greedy<'a> {
             last: (dag.tasks())
                 .map(|t| dag.parents(t).iter().fold(0, |x, p| x ^ p.0))
                 .collect(),
-            gain: dag.tasks().map(|t| only(t) as u32).collect(),
+            gain: dag.tasks().map(|t| narrow(only(t))).collect(),
             near: dag.tasks().map(nearness).collect(),
             executed: vec![false; dag.len()],
             offered: vec![false; dag.len()],

@@ -1,7 +1,8 @@
 //! The plan of a dag: an order, a bound and a verdict, by theory where it applies and by the hull where it does not.
 //! Knows no files and no clock.
 
-use crate::decide::{self, Chain, NONE, Refusal};
+use crate::counts::{at, narrow, wide};
+use crate::decide::{self, Chain, IntervalId, Refusal};
 use crate::hull::{Hull, hull};
 use crate::order::{chain_order, places};
 use crate::{Verdict, Weights, budgets, policy};
@@ -97,7 +98,7 @@ pub struct Limits {
     /// For blocks and priorities.
     pub theory: survey::Limits,
     /// For deciding along the hull.
-    pub decide: decide::Limits,
+    pub decide: decide::Steps,
 }
 
 impl Default for Limits {
@@ -105,7 +106,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             theory: budgets::theory::usual(),
-            decide: decide::Limits::default(),
+            decide: decide::Steps::default(),
         }
     }
 }
@@ -114,7 +115,7 @@ impl Limits {
     /// For verdicts and orders that the default does not reach: some ten seconds for a few thousand tasks.
     pub fn thorough() -> Limits {
         Limits {
-            decide: decide::Limits::thorough(),
+            decide: decide::Steps::thorough(),
             ..Limits::default()
         }
     }
@@ -123,16 +124,23 @@ impl Limits {
     pub fn quick() -> Limits {
         Limits {
             theory: budgets::theory::quick(),
-            decide: decide::Limits::quick(),
+            decide: decide::Steps::quick(),
         }
     }
 }
 
-/// Plans a dag. Deterministic as long as `stop` never answers yes; when it does, the best so far is returned, and
-/// what it claims holds.
+/// Plans a dag: of all orders, one that has as many eligible tasks as possible after every number of executed tasks.
 ///
-/// First the theory of blocks (linearization); where that fails, the hull gives an order that is optimal at every
+/// An order that has the most at every step at once is *IC-optimal* (\[MRY06\]); many dags admit none. The plan has an
+/// order, a bound that no order exceeds at any step, and a verdict: this order is IC-optimal, none is, or open.
+///
+/// First the theory of blocks: if the dag is a ▷-linear composition of blocks, to execute them one after the other is
+/// IC-optimal (\[MRY06\], Theorem 7). Where that fails, the [hull](crate::hull()) gives an order that is best at every
 /// vertex and a bound everywhere, and the components between vertices are decided one by one.
+///
+/// The theory and the hull take near-linear time as measured; what comes after is bounded by the steps in `limits`.
+/// Deterministic as long as `stop` never answers yes; when it does, the best so far is returned, and what it claims
+/// holds.
 ///
 /// ```
 /// use cairn_dag::Dag;
@@ -224,29 +232,25 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
     let mut interval_of_piece = Vec::with_capacity(hull.pieces());
     let mut interval = 0;
     for vertex in &hull.vertices()[1..] {
-        interval_of_piece.push(interval);
-        interval += u32::from(vertex.is_strict);
+        interval_of_piece.push(IntervalId::new(interval));
+        interval += usize::from(vertex.is_strict);
     }
     // The last vertex is the full set, strict or not.
-    let count = interval_of_piece.last().map_or(0, |&last| last + 1);
-    let of_task = |t: TaskId| {
-        hull.executed_in(t)
-            .map_or(NONE, |piece| interval_of_piece[piece])
-    };
+    let count = interval_of_piece.last().map_or(0, |last| last.index() + 1);
+    let of_task = |t| Some(interval_of_piece[hull.executed_in(t)?]);
     let nonsinks = dag.tasks().filter(|&t| !dag.is_sink(t)).count();
     Chain {
         interval: dag.tasks().map(of_task).collect(),
-        is_edge: vec![hull.is_complete(); count as usize],
-        upper: (0..=nonsinks as u64).map(|t| hull.at(t) as u32).collect(),
+        is_edge: vec![hull.is_complete(); count],
+        upper: (0..=wide(nonsinks)).map(|t| hull.at(t) as u32).collect(),
         ranks: vec![places(&chain_order(dag, hull)), longest],
     }
 }
 
 /// What a plan has that is out of time before it begins: one interval, and the bound of shared tasks.
 fn chain_at_once(dag: &Dag, longest: Vec<u32>) -> Chain {
-    let of_task = |t: TaskId| if dag.is_sink(t) { NONE } else { 0 };
     Chain {
-        interval: dag.tasks().map(of_task).collect(),
+        interval: decide::one_interval(dag),
         is_edge: vec![false],
         upper: decide::shared_tasks(dag),
         ranks: vec![longest],
@@ -262,8 +266,8 @@ fn eligible(dag: &Dag, gains: &[u32]) -> Vec<u32> {
     let sources = dag.sources().count();
     (0..=dag.len())
         .map(|t| match gains.get(t) {
-            Some(&gain) => (sources + gain as usize - t) as u32,
-            None => (dag.len() - t) as u32,
+            Some(&gain) => narrow(sources + at(gain) - t),
+            None => narrow(dag.len() - t),
         })
         .collect()
 }

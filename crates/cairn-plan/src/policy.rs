@@ -1,5 +1,6 @@
 //! The orders that engines and textbooks use, as baselines. Knows nothing of bounds or proofs.
 
+use crate::counts::{children_left, narrow, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -71,7 +72,7 @@ pub fn bottom_levels(dag: &Dag, seconds: Option<&[f64]>) -> Vec<f64> {
 
 /// Most children first, ties by id. O(arcs + tasks·log tasks).
 pub fn outdegree(dag: &Dag) -> Vec<TaskId> {
-    by_static_key(dag, |t| dag.children(t).len() as u64)
+    by_static_key(dag, |t| wide(dag.children(t).len()))
 }
 
 /// The eligible task with the highest number first; equal ones in the order in which they become eligible, then by id.
@@ -107,9 +108,7 @@ pub fn by_priority(dag: &Dag, priority: &[i64]) -> Vec<TaskId> {
 /// and opens none; among equals the one that became eligible last. O((tasks + arcs)·log tasks).
 pub fn memory(dag: &Dag) -> Vec<TaskId> {
     let mut waiting = parents_left(dag);
-    let mut open_children: Vec<u32> = (dag.tasks())
-        .map(|t| dag.children(t).len() as u32)
-        .collect();
+    let mut open_children = children_left(dag);
     let mut closes = vec![0i64; dag.len()];
     let mut executed = vec![false; dag.len()];
     // Entries are never removed when a key rises: a newer entry is pushed, and the old one finds the task executed.
@@ -123,7 +122,7 @@ pub fn memory(dag: &Dag) -> Vec<TaskId> {
             continue;
         }
         order.push(task);
-        let step = order.len() as u32;
+        let step = narrow(order.len());
         for &child in dag.children(task) {
             waiting[child.index()] -= 1;
             if waiting[child.index()] == 0 {
@@ -165,10 +164,6 @@ fn by_static_key(dag: &Dag, key: impl Fn(TaskId) -> u64) -> Vec<TaskId> {
         }
     }
     order
-}
-
-fn parents_left(dag: &Dag) -> Vec<u32> {
-    dag.tasks().map(|t| dag.parents(t).len() as u32).collect()
 }
 
 #[cfg(test)]

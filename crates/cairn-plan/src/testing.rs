@@ -2,7 +2,7 @@
 
 use crate::Weights;
 use crate::closure::Tuning;
-use crate::decide::{Component, NONE, components};
+use crate::decide::{Component, components, one_interval};
 use cairn_dag::Dag;
 use cairn_oracle::any_dag;
 use proptest::prelude::*;
@@ -61,10 +61,7 @@ pub(crate) fn tunings() -> [Tuning; 3] {
 
 /// The components of the whole dag as one interval: then their only valid starting bound is the trivial one.
 pub(crate) fn whole(dag: &Dag) -> Vec<Component> {
-    let interval: Vec<u32> = (dag.tasks())
-        .map(|v| if dag.is_sink(v) { NONE } else { 0 })
-        .collect();
-    (components(dag, &interval, None).into_iter())
+    (components(dag, &one_interval(dag), None).into_iter())
         .map(|p| p.component)
         .collect()
 }

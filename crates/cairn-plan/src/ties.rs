@@ -1,6 +1,7 @@
 //! Which of equally good tasks goes first: an order rearranged without changing its profile. Knows no bound.
 
 use crate::Weights;
+use crate::counts::{at, children_left, narrow, parents_left};
 use crate::policy::bottom_levels;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::memory::memory_cost;
@@ -89,7 +90,7 @@ struct Gains<'a> {
 
 impl<'a> Gains<'a> {
     fn new(dag: &'a Dag, order: &[TaskId], weights: &'a Weights) -> Gains<'a> {
-        let mut missing: Vec<u32> = dag.tasks().map(|t| dag.parents(t).len() as u32).collect();
+        let mut missing = parents_left(dag);
         let mut gain = vec![0; dag.len()];
         let mut last_parent = vec![TaskId(0); dag.len()];
         for &task in order {
@@ -230,7 +231,7 @@ impl<'a> Walk<'a> {
         let mut stretch = vec![0; dag.len()];
         for s in 0..count {
             for &task in &order[starts[s]..starts[s + 1]] {
-                stretch[task.index()] = s as u32;
+                stretch[task.index()] = narrow(s);
             }
         }
         Walk {
@@ -242,7 +243,7 @@ impl<'a> Walk<'a> {
             waits: vec![0; count],
             change: vec![0; count],
             is_executed: vec![false; dag.len()],
-            open_children: dag.tasks().map(|t| dag.children(t).len() as u32).collect(),
+            open_children: children_left(dag),
             hits: vec![0; dag.len()],
             heap: BinaryHeap::new(),
             new: Vec::with_capacity(dag.len()),
@@ -300,9 +301,9 @@ impl<'a> Walk<'a> {
         let mut count = |parents: &[TaskId]| {
             let others = parents
                 .iter()
-                .map(|p| self.stretch[p.index()] as usize)
+                .map(|p| at(self.stretch[p.index()]))
                 .filter(|s| *s != stretch && run.contains(s));
-            needs += others.count() as u32;
+            needs += narrow(others.count());
         };
         for &task in self.tasks(stretch) {
             count(gains.dag.parents(task));
@@ -386,7 +387,7 @@ impl<'a> Walk<'a> {
 
     /// The stretch of `task`, if it is another one of the run, waits for one thing less.
     fn release(&mut self, task: TaskId, stretch: usize, run: &std::ops::Range<usize>) {
-        let s = self.stretch[task.index()] as usize;
+        let s = at(self.stretch[task.index()]);
         if s != stretch && run.contains(&s) {
             self.waits[s] -= 1;
             if self.waits[s] == 0 {
@@ -401,7 +402,7 @@ impl<'a> Walk<'a> {
         let Some(&child) = children.into_iter().find(|c| !self.is_executed[c.index()]) else {
             return; // in the stretch being executed
         };
-        let s = self.stretch[child.index()] as usize;
+        let s = at(self.stretch[child.index()]);
         if run.contains(&s) && self.waits[s] == 0 {
             self.change[s] -= 1;
             self.push(s, self.change[s]);

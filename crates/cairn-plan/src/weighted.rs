@@ -5,6 +5,7 @@
 //! after c units of executed *work*: those still eligible and those executed. For tasks that all take one unit it is
 //! the same question.
 
+use crate::counts::{parents_left, wide};
 use crate::order::chain_order_by_cost;
 use crate::{Hull, HullError, Weights, hull};
 use cairn_dag::{Dag, TaskId};
@@ -77,9 +78,9 @@ impl OverWork {
         assert_eq!(weights.tasks(), dag.len(), "one weight a task");
         assert_eq!(hull.tasks(), dag.len(), "the hull must be that of this dag");
         let by_path = waits_by_path(dag, weights);
-        let by_hull = (1..=by_path.len() as u64).map(|k| hull.cost_for(k));
+        let by_hull = (1..=wide(by_path.len())).map(|k| hull.cost_for(k));
         OverWork {
-            sources: dag.sources().count() as u64,
+            sources: wide(dag.sources().count()),
             total: dag.tasks().map(|t| weights.cost(t.index())).sum(),
             reached: reached(dag, order, weights),
             bound: by_hull.zip(&by_path).map(|(a, &b)| a.max(b)).collect(),
@@ -114,7 +115,7 @@ impl OverWork {
             while self.reached.get(reached).is_some_and(|&r| r <= moment) {
                 reached += 1;
             }
-            let gap = (i + 1).saturating_sub(reached) as u64;
+            let gap = wide((i + 1).saturating_sub(reached));
             if gap > largest.0 {
                 largest = (gap, moment);
             }
@@ -125,7 +126,7 @@ impl OverWork {
 
 /// The executed work at which each task with parents becomes eligible, in order.
 fn reached(dag: &Dag, order: &[TaskId], weights: &Weights) -> Vec<u64> {
-    let mut missing: Vec<u32> = dag.tasks().map(|t| dag.parents(t).len() as u32).collect();
+    let mut missing = parents_left(dag);
     let mut work = 0;
     let mut moments = Vec::new();
     for &task in order {

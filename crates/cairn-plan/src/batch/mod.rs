@@ -21,7 +21,7 @@ pub use look_ahead::{Ahead, look_ahead};
 pub use state::BatchState;
 
 use crate::budgets::batch::{THOROUGH, USUAL};
-use crate::decide::NONE;
+use crate::closure::NONE;
 use cairn_dag::TaskId;
 use cairn_kernel::{Puzzle, Work};
 use cairn_theory::game::Standing;

@@ -1,12 +1,14 @@
 //! An upper bound for a component from its blocks: gates ignored, each block as good as it can be alone.
 //! Knows nothing of orders.
 
-use super::component::{Component, NONE};
-use super::cutset::Cutset;
+use super::component::Component;
 use super::frontier::Frontier;
+use super::ids::NodeId;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
+use super::tree_program::TreeProgram;
 use crate::budgets::decide::BLOCK;
+use crate::counts::{gained, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{DisjointSets, Work, convolve, signed};
 use std::collections::HashMap;
@@ -24,7 +26,7 @@ impl Method for BlockBound {
         let mut solved: HashMap<Component, Vec<i32>> = HashMap::new();
         let mut sum = vec![0];
         for block in blocks(component) {
-            let cost = sum.len() as u64 * block.nodes() as u64 / 8;
+            let cost = wide(sum.len()) * wide(block.nodes()) / 8;
             if !work.spend(cost) {
                 return Finding::default();
             }
@@ -33,8 +35,8 @@ impl Method for BlockBound {
             sum = convolve(&sum, profile);
         }
         Finding {
-            upper: Some(sum.into_iter().map(|x| x as u32).collect()),
-            states: solved.len() as u64,
+            upper: Some(sum.into_iter().map(gained).collect()),
+            states: wide(solved.len()),
             ..Finding::default()
         }
     }
@@ -44,39 +46,45 @@ impl Method for BlockBound {
 fn blocks(component: &Component) -> Vec<Component> {
     let nodes = component.nodes();
     let mut sets = DisjointSets::new(nodes);
-    for r in 0..component.rewards() as u32 {
+    for r in component.all_rewards() {
         for pair in component.needs(r).windows(2) {
-            sets.join(pair[0], pair[1]);
+            sets.join(narrow(pair[0].index()), narrow(pair[1].index()));
         }
     }
-    let mut members: Vec<(u32, u32)> = (0..nodes as u32).map(|v| (sets.find(v), v)).collect();
+    let mut members: Vec<(u32, NodeId)> = (component.all_nodes())
+        .map(|v| (sets.find(narrow(v.index())), v))
+        .collect();
     members.sort_unstable();
-    let mut local = vec![0; nodes];
+    let mut local = vec![NodeId::default(); nodes];
     let mut block_of = vec![0; nodes];
     let mut sizes = Vec::new();
     for (b, group) in members.chunk_by(|x, y| x.0 == y.0).enumerate() {
         for (i, &(_, v)) in group.iter().enumerate() {
-            local[v as usize] = i as u32;
-            block_of[v as usize] = b;
+            local[v.index()] = NodeId::new(i);
+            block_of[v.index()] = b;
         }
         sizes.push(group.len());
     }
-    let mut rewards: Vec<(Vec<Vec<u32>>, Vec<u32>)> = vec![Default::default(); sizes.len()];
-    for r in 0..component.rewards() as u32 {
+    let mut rewards: Vec<(Vec<Vec<NodeId>>, Vec<u32>)> = vec![Default::default(); sizes.len()];
+    for r in component.all_rewards() {
         let needs = component.needs(r);
-        let (lists, weights) = &mut rewards[block_of[needs[0] as usize]];
-        lists.push(needs.iter().map(|&v| local[v as usize]).collect());
+        let (lists, weights) = &mut rewards[block_of[needs[0].index()]];
+        lists.push(needs.iter().map(|&v| local[v.index()]).collect());
         weights.push(component.weight(r));
     }
     (rewards.into_iter().zip(sizes))
-        .map(|((needs, weight), size)| Component::new(&needs, weight, vec![NONE; size]))
+        .map(|((needs, weight), size)| Component::new(&needs, weight, vec![None; size]))
         .collect()
 }
 
 /// The exact profile of a block where one of the methods finds it, else a valid bound.
 fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
     let mut known = Knowledge::new(block, shared_weights(block), gate_order(block));
-    let methods: [&dyn Method; 3] = [&Cutset { most: 6 }, &MacroStates { beam: None }, &Frontier];
+    let methods: [&dyn Method; 3] = [
+        &TreeProgram { most: 6 },
+        &MacroStates { beam: None },
+        &Frontier,
+    ];
     for method in methods {
         if known.is_exact() {
             break;
@@ -90,10 +98,10 @@ fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
 /// sums of shares. Valid for any component without gates, and so with gates too.
 pub(crate) fn shared_weights(component: &Component) -> Vec<u32> {
     let mut shares = vec![0; component.nodes()];
-    for r in 0..component.rewards() as u32 {
+    for r in component.all_rewards() {
         let needs = component.needs(r);
         for &v in needs {
-            shares[v as usize] += share(component.weight(r), needs.len());
+            shares[v.index()] += share(component.weight(r), needs.len());
         }
     }
     largest_shares(shares, component.total())
@@ -108,14 +116,14 @@ pub(crate) fn shared_tasks(dag: &Dag) -> Vec<u32> {
         .map(|t| dag.children(t).iter().map(of_child).sum())
         .collect();
     let total = dag.tasks().filter(|&t| !dag.is_source(t)).count();
-    largest_shares(shares, total as u32)
+    largest_shares(shares, narrow(total))
 }
 
 /// Shares are counted in so many parts of a task and rounded up, so that bounds made of them hold. 2³¹ tasks fit.
 const PARTS: u64 = 1 << 28;
 
 fn share(weight: u32, among: usize) -> u64 {
-    (u64::from(weight) * PARTS).div_ceil(among as u64)
+    (u64::from(weight) * PARTS).div_ceil(wide(among))
 }
 
 /// What the `t` largest shares add up to, and never more than `total`.

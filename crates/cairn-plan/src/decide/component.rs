@@ -4,12 +4,11 @@
 //! its own out-copy, as far as both lie in the interval. The connected parts do not influence each other.
 
 use super::compact::compact;
+use super::ids::{IntervalId, NodeId, RewardId};
+use crate::counts::{at, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{DisjointSets, Rows};
 use std::ops::Range;
-
-/// No reward, no interval.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// One component, cut out and renumbered: *nodes* (tasks to execute) and *rewards* (tasks made eligible).
 ///
@@ -18,9 +17,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// refinement, so that most isomorphic components are equal as values, and equal values are always isomorphic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Component {
-    needs: Rows,
+    needs: Rows<NodeId>,
     weight: Vec<u32>,
-    gate: Vec<u32>,
+    gate: Vec<Option<RewardId>>,
 }
 
 impl Component {
@@ -28,19 +27,20 @@ impl Component {
     ///
     /// # Panics
     /// If lengths differ or a number is out of range.
-    pub(super) fn new(needs: &[impl AsRef<[u32]>], weight: Vec<u32>, gate: Vec<u32>) -> Component {
+    pub(super) fn new(
+        needs: &[impl AsRef<[NodeId]>],
+        weight: Vec<u32>,
+        gate: Vec<Option<RewardId>>,
+    ) -> Component {
         assert_eq!(needs.len(), weight.len(), "a weight for each reward");
         let mut rows = Rows::default();
         for nodes in needs {
             rows.push(nodes.as_ref().iter().copied());
         }
-        let exists = |&v: &u32| (v as usize) < gate.len();
+        let exists = |v: &NodeId| v.index() < gate.len();
         assert!(rows.items().iter().all(exists), "nodes exist");
-        assert!(
-            gate.iter()
-                .all(|&g| g == NONE || (g as usize) < needs.len()),
-            "gates exist"
-        );
+        let exists = |r: &RewardId| r.index() < needs.len();
+        assert!(gate.iter().flatten().all(exists), "gates exist");
         Component {
             needs: rows,
             weight,
@@ -58,19 +58,34 @@ impl Component {
         self.weight.len()
     }
 
+    /// All nodes.
+    pub(super) fn all_nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + Clone + use<> {
+        (0..self.nodes()).map(NodeId::new)
+    }
+
+    /// All rewards.
+    pub(super) fn all_rewards(&self) -> impl Iterator<Item = RewardId> + Clone + use<> {
+        (0..self.rewards()).map(RewardId::new)
+    }
+
     /// The nodes that reward `r` needs, sorted.
-    pub(super) fn needs(&self, r: u32) -> &[u32] {
-        self.needs.row(r as usize)
+    pub(super) fn needs(&self, r: RewardId) -> &[NodeId] {
+        self.needs.row(r.index())
+    }
+
+    /// By reward: how many nodes it needs, to be counted down.
+    pub(super) fn needs_left(&self) -> Vec<u32> {
+        self.needs.lengths().collect()
     }
 
     /// How many tasks become eligible with reward `r`.
-    pub(super) fn weight(&self, r: u32) -> u32 {
-        self.weight[r as usize]
+    pub(super) fn weight(&self, r: RewardId) -> u32 {
+        self.weight[r.index()]
     }
 
-    /// The reward that must be gained before node `v` may be executed, or [`NONE`].
-    pub(super) fn gate(&self, v: u32) -> u32 {
-        self.gate[v as usize]
+    /// The reward that must be gained before node `v` may be executed.
+    pub(super) fn gate(&self, v: NodeId) -> Option<RewardId> {
+        self.gate[v.index()]
     }
 
     /// Sum of all weights.
@@ -79,13 +94,15 @@ impl Component {
     }
 
     /// For each node the rewards that need it.
-    pub(super) fn rewards_by_node(&self) -> Rows {
-        self.needs.transposed(self.nodes())
+    pub(super) fn rewards_by_node(&self) -> Rows<RewardId> {
+        let pairs = (self.all_rewards())
+            .flat_map(|r| self.needs(r).iter().map(move |v| (narrow(v.index()), r)));
+        Rows::by_row(self.nodes(), pairs)
     }
 
     /// Rewards gained after each prefix of `order`; `None` if a node is executed twice or before its gate.
     /// Linear.
-    pub(super) fn profile(&self, order: &[u32]) -> Option<Vec<u32>> {
+    pub(super) fn profile(&self, order: &[NodeId]) -> Option<Vec<u32>> {
         let mut profile = vec![0];
         let mut gained = 0;
         self.execute(order, |reward| match reward {
@@ -97,29 +114,29 @@ impl Component {
 
     /// An order of all nodes at least as good at every step, which executes nothing before it is needed; `None` if
     /// `order` executes a node twice or before its gate. O(nodes + needs·log needs).
-    pub(super) fn compacted(&self, order: &[u32]) -> Option<Vec<u32>> {
+    pub(super) fn compacted(&self, order: &[NodeId]) -> Option<Vec<NodeId>> {
         let mut rewards = Vec::with_capacity(self.rewards());
         self.execute(order, |reward| rewards.extend(reward))
-            .then(|| compact(order, &rewards, |r| self.needs(r).iter().copied()))
+            .then(|| {
+                let needs = |r| self.needs(r).iter().copied();
+                compact(order, &rewards, needs, NodeId::index)
+            })
     }
 
     /// Executes all nodes in order and reports the rewards gained by each, then `None`. Whether each node came once
     /// and behind an open gate.
-    fn execute(&self, order: &[u32], mut report: impl FnMut(Option<u32>)) -> bool {
-        let mut waiting: Vec<u32> = (0..self.rewards() as u32)
-            .map(|r| self.needs(r).len() as u32)
-            .collect();
+    fn execute(&self, order: &[NodeId], mut report: impl FnMut(Option<RewardId>)) -> bool {
+        let mut waiting = self.needs_left();
         let by_node = self.rewards_by_node();
         let mut executed = vec![false; self.nodes()];
         for &v in order {
-            let gate = self.gate(v);
-            let open = gate == NONE || waiting[gate as usize] == 0;
-            if !open || std::mem::replace(&mut executed[v as usize], true) {
+            let is_open = self.gate(v).is_none_or(|gate| waiting[gate.index()] == 0);
+            if !is_open || std::mem::replace(&mut executed[v.index()], true) {
                 return false;
             }
-            for &r in by_node.row(v as usize) {
-                waiting[r as usize] -= 1;
-                if waiting[r as usize] == 0 {
+            for &r in by_node.row(v.index()) {
+                waiting[r.index()] -= 1;
+                if waiting[r.index()] == 0 {
                     report(Some(r));
                 }
             }
@@ -131,7 +148,7 @@ impl Component {
     /// The chord ⌊total·t/nodes⌋: no set of `t` nodes gains more, because the interval is an edge of the hull.
     /// Only valid for components of such an interval.
     pub(super) fn chord(&self) -> Vec<u32> {
-        let (total, nodes) = (u64::from(self.total()), self.nodes() as u64);
+        let (total, nodes) = (u64::from(self.total()), wide(self.nodes()));
         (0..=nodes)
             .map(|t| (total * t / nodes.max(1)) as u32)
             .collect()
@@ -146,100 +163,116 @@ pub(crate) struct Placed {
     /// By node: the task.
     pub(crate) tasks: Vec<TaskId>,
     /// The interval, counted along the chain.
-    pub(crate) interval: u32,
+    pub(crate) interval: IntervalId,
 }
 
 impl Placed {
     /// Its tasks that wait for no other of them: nodes without a gate.
     pub(super) fn entries(&self) -> Vec<TaskId> {
         (self.tasks.iter().zip(&self.component.gate))
-            .filter(|&(_, &gate)| gate == NONE)
+            .filter(|(_, gate)| gate.is_none())
             .map(|(&task, _)| task)
             .collect()
     }
 }
 
-/// Cuts the nonsinks of `dag` into components. `interval[v]` is the interval in which task `v` is executed, or
-/// [`NONE`] for tasks left out (the sinks). Intervals must be ideals when joined from 0 on. Time O(tasks + arcs)
+/// Cuts the nonsinks of `dag` into components. `interval[v]` is the interval in which task `v` is executed,
+/// none for tasks left out (the sinks). Intervals must be ideals when joined from 0 on. Time O(tasks + arcs)
 /// times a few rounds of colour refinement, plus sorting.
 ///
 /// Components come sorted by interval. With `only`, those of that interval alone.
-pub(crate) fn components(dag: &Dag, interval: &[u32], only: Option<u32>) -> Vec<Placed> {
-    let wanted = |at: u32| at != NONE && only.is_none_or(|o| o == at);
+pub(crate) fn components(
+    dag: &Dag,
+    interval: &[Option<IntervalId>],
+    only: Option<IntervalId>,
+) -> Vec<Placed> {
+    let wanted = |i: IntervalId| only.is_none_or(|only| only == i);
     let n = dag.len();
     let gained = gained_in(dag, interval);
     // Out-copies are 0..n, in-copies n..2n.
     let mut sets = DisjointSets::new(2 * n);
     for v in dag.tasks() {
-        let at = gained[v.index()];
-        if at == NONE {
+        let here = gained[v.index()];
+        if here.is_none() {
             continue;
         }
         for &p in dag.parents(v) {
-            if interval[p.index()] == at {
-                sets.join(n as u32 + v.0, p.0);
+            if interval[p.index()] == here {
+                sets.join(narrow(n) + v.0, p.0);
             }
         }
-        if interval[v.index()] == at {
-            sets.join(n as u32 + v.0, v.0);
+        if interval[v.index()] == here {
+            sets.join(narrow(n) + v.0, v.0);
         }
     }
-    let part: Vec<u32> = (0..2 * n as u32).map(|copy| sets.find(copy)).collect();
+    let part: Vec<u32> = (0..2 * narrow(n)).map(|copy| sets.find(copy)).collect();
     let colour = colours(dag, interval, &gained, &part);
-    let mut nodes: Vec<(u32, u32, u64, TaskId)> = (dag.tasks())
-        .filter(|v| wanted(interval[v.index()]))
-        .map(|v| (interval[v.index()], part[v.index()], colour[v.index()], v))
+    let mut nodes: Vec<(IntervalId, u32, u64, TaskId)> = (dag.tasks())
+        .filter_map(|v| {
+            let interval = interval[v.index()].filter(|&i| wanted(i))?;
+            Some((interval, part[v.index()], colour[v.index()], v))
+        })
         .collect();
     nodes.sort_unstable();
-    let mut local = vec![NONE; n];
+    let mut local = vec![NodeId::default(); n];
     let mut is_taken = vec![false; n];
     let mut placed = Vec::new();
     for group in nodes.chunk_by(|a, b| a.1 == b.1) {
         let tasks: Vec<TaskId> = group.iter().map(|entry| entry.3).collect();
         for (i, v) in tasks.iter().enumerate() {
-            local[v.index()] = i as u32;
+            local[v.index()] = NodeId::new(i);
         }
-        let at = group[0].0;
+        let here = group[0].0;
         placed.push(Placed {
-            component: cut_out(dag, interval, &gained, &local, &mut is_taken, &tasks, at),
+            component: cut_out(dag, interval, &gained, &local, &mut is_taken, &tasks, here),
             tasks,
-            interval: at,
+            interval: here,
         });
     }
     placed
 }
 
-/// By task: the interval in which it becomes eligible, [`NONE`] for sources.
-pub(crate) fn gained_in(dag: &Dag, interval: &[u32]) -> Vec<u32> {
-    (dag.tasks())
-        .map(|v| {
-            let last = dag.parents(v).iter().map(|p| interval[p.index()]).max();
-            last.unwrap_or(NONE)
-        })
-        .collect()
+/// All nonsinks of a dag in one interval.
+pub(crate) fn one_interval(dag: &Dag) -> Vec<Option<IntervalId>> {
+    let of_task = |t| (!dag.is_sink(t)).then(IntervalId::default);
+    dag.tasks().map(of_task).collect()
+}
+
+/// By task: the interval in which it becomes eligible; none for sources and for what waits for a task left out.
+pub(crate) fn gained_in(dag: &Dag, interval: &[Option<IntervalId>]) -> Vec<Option<IntervalId>> {
+    let last = |v| {
+        let mut last = None;
+        for parent in dag.parents(v) {
+            // One that is never executed lets nothing become eligible.
+            last = last.max(Some(interval[parent.index()]?));
+        }
+        last
+    };
+    dag.tasks().map(last).collect()
 }
 
 fn cut_out(
     dag: &Dag,
-    interval: &[u32],
-    gained: &[u32],
-    local: &[u32],
+    interval: &[Option<IntervalId>],
+    gained: &[Option<IntervalId>],
+    local: &[NodeId],
     is_taken: &mut [bool],
     tasks: &[TaskId],
-    at: u32,
+    here: IntervalId,
 ) -> Component {
     // Each in-copy of the component once: what it needs lies in `pool`.
-    let mut pool: Vec<u32> = Vec::new();
+    let mut pool: Vec<NodeId> = Vec::new();
     let mut rewards: Vec<(Range<usize>, TaskId)> = Vec::new();
     for &task in tasks {
         for &child in dag.children(task) {
-            if gained[child.index()] != at || std::mem::replace(&mut is_taken[child.index()], true)
+            if gained[child.index()] != Some(here)
+                || std::mem::replace(&mut is_taken[child.index()], true)
             {
                 continue;
             }
-            let here = |p: &&TaskId| interval[p.index()] == at;
+            let is_here = |p: &&TaskId| interval[p.index()] == Some(here);
             let start = pool.len();
-            pool.extend((dag.parents(child).iter().filter(here)).map(|p| local[p.index()]));
+            pool.extend((dag.parents(child).iter().filter(is_here)).map(|p| local[p.index()]));
             pool[start..].sort_unstable();
             rewards.push((start..pool.len(), child));
         }
@@ -247,9 +280,9 @@ fn cut_out(
     rewards.sort_unstable_by(|(a, x), (b, y)| {
         (pool[a.clone()].cmp(&pool[b.clone()])).then_with(|| x.cmp(y))
     });
-    let mut needs: Vec<&[u32]> = Vec::new();
+    let mut needs: Vec<&[NodeId]> = Vec::new();
     let mut weight: Vec<u32> = Vec::new();
-    let mut gate = vec![NONE; tasks.len()];
+    let mut gate = vec![None; tasks.len()];
     for (range, child) in rewards {
         let nodes = &pool[range];
         if needs.last() == Some(&nodes) {
@@ -258,8 +291,8 @@ fn cut_out(
             needs.push(nodes);
             weight.push(1);
         }
-        if interval[child.index()] == at {
-            gate[local[child.index()] as usize] = needs.len() as u32 - 1;
+        if interval[child.index()] == Some(here) {
+            gate[local[child.index()].index()] = Some(RewardId::new(needs.len() - 1));
         }
     }
     Component::new(&needs, weight, gate)
@@ -268,24 +301,29 @@ fn cut_out(
 /// Colour refinement over all intervals at once: equal colours where a few rounds see no difference. `part` tells,
 /// for the out-copy of each task and then for each in-copy, the component; large ones that no other has the size of
 /// are left without colours, as nothing can equal them.
-fn colours(dag: &Dag, interval: &[u32], gained: &[u32], part: &[u32]) -> Vec<u64> {
+fn colours(
+    dag: &Dag,
+    interval: &[Option<IntervalId>],
+    gained: &[Option<IntervalId>],
+    part: &[u32],
+) -> Vec<u64> {
     const ROUNDS: usize = 6;
     const LARGE: u32 = 4096;
     let n = dag.len();
     let mut size = vec![0u32; 2 * n];
-    (part.iter()).for_each(|&p| size[p as usize] += 1);
+    (part.iter()).for_each(|&p| size[at(p)] += 1);
     let mut alike = vec![0u32; 2 * n + 1];
-    (size.iter()).for_each(|&size| alike[size as usize] += 1);
+    (size.iter()).for_each(|&size| alike[at(size)] += 1);
     let is_coloured = |copy: &usize| {
-        let size = size[part[*copy] as usize];
-        size < LARGE || alike[size as usize] > 1
+        let size = size[at(part[*copy])];
+        size < LARGE || alike[at(size)] > 1
     };
     let outs: Vec<usize> = (0..n).filter(is_coloured).collect();
     let ins = (n..2 * n).filter(is_coloured).map(|copy| copy - n);
     let ins: Vec<usize> = ins.collect();
     let mut out = vec![1u64; n];
     let mut into = vec![2u64; n];
-    let is_joined = |v: usize| gained[v] != NONE && interval[v] == gained[v];
+    let is_joined = |v: usize| gained[v].is_some() && interval[v] == gained[v];
     for _ in 0..ROUNDS {
         let next_out = |&v: &usize| {
             let children = dag.children(TaskId::new(v)).iter().map(|c| c.index());
@@ -329,21 +367,20 @@ mod tests {
         /// With one interval for everything, the components account for every nonsink, every reward and its value.
         #[test]
         fn components_add_up_to_the_dag(dag in any_dag(12)) {
-            let interval: Vec<u32> = (dag.tasks()).map(|v| if dag.is_sink(v) { NONE } else { 0 }).collect();
-            let parts = components(&dag, &interval, None);
+            let parts = components(&dag, &one_interval(&dag), None);
             let nodes: usize = parts.iter().map(|p| p.tasks.len()).sum();
             prop_assert_eq!(nodes, dag.tasks().filter(|&v| !dag.is_sink(v)).count());
             let total: u32 = parts.iter().map(|p| p.component.total()).sum();
             prop_assert_eq!(total as usize, dag.tasks().filter(|&v| !dag.is_source(v)).count());
             // Executing one component's tasks in topological order gains just what its own profile says.
             for part in &parts {
-                let order: Vec<u32> = (dag.topological_order().iter())
-                    .filter_map(|v| part.tasks.iter().position(|t| t == v).map(|i| i as u32))
+                let order: Vec<NodeId> = (dag.topological_order().iter())
+                    .filter_map(|v| part.tasks.iter().position(|t| t == v).map(NodeId::new))
                     .collect();
                 let profile = part.component.profile(&order).expect("a topological order");
                 let mut done = vec![false; dag.len()];
                 for (i, &v) in order.iter().enumerate() {
-                    done[part.tasks[v as usize].index()] = true;
+                    done[part.tasks[v.index()].index()] = true;
                     let gained = dag.tasks().filter(|&c| {
                         !dag.is_source(c) && dag.parents(c).iter().all(|p| done[p.index()])
                     });
@@ -367,15 +404,9 @@ mod tests {
             (1, 3),
         ];
         let dag = Dag::from_arcs(8, arcs).unwrap();
-        let interval: Vec<u32> = (dag.tasks())
-            .map(|v| if dag.is_sink(v) { NONE } else { 0 })
-            .collect();
-        let parts = components(&dag, &interval, None);
+        let parts = components(&dag, &one_interval(&dag), None);
         assert_eq!(parts.len(), 2);
         assert_eq!(parts[0].component, parts[1].component);
-        assert_eq!(
-            parts[0].component.weight(0) + parts[0].component.weight(1),
-            3
-        );
+        assert_eq!(parts[0].component.total(), 3);
     }
 }

@@ -1,6 +1,7 @@
 //! Which vertices of the hull are in the way of a set that no order through all of them reaches. Knows bounds, not how
 //! they are found.
 
+use super::ids::IntervalId;
 use super::refusal::Crossing;
 use super::windows::Windows;
 use cairn_dag::TaskId;
@@ -23,10 +24,10 @@ pub(super) fn narrow(
     let interval = start.partition_point(|&s| s <= step) - 1;
     let is_after_nearer = after.step - step < step - before.step;
     for is_after in [is_after_nearer, !is_after_nearer] {
-        let (from, to) = if is_after {
-            (0, interval)
+        let window = if is_after {
+            [0, interval]
         } else {
-            (interval, last)
+            [interval, last]
         };
         let is_in_the_way = match (&crossing.set, is_after) {
             (Some(set), true) => !contains(&after.set, set),
@@ -34,7 +35,7 @@ pub(super) fn narrow(
             (None, _) => true,
         };
         let most = is_in_the_way
-            .then(|| windows.most(from, to, step, gain, work))
+            .then(|| windows.most(window.map(IntervalId::new), step, gain, work))
             .flatten();
         if let Some(inside) = most.filter(|&most| most < gain) {
             crossing.inside = inside;

@@ -1,7 +1,8 @@
 //! A bound across intervals: components that may start only after enough of another one is done.
 //! Knows profiles and ancestors, not how profiles were found.
 
-use super::component::NONE;
+use super::ids::{IntervalId, RowId};
+use crate::counts::{at, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{NEVER, Work, convolve_within};
 
@@ -15,7 +16,7 @@ pub(super) struct Part<'a> {
     /// Those of its tasks that wait for no reward of the part itself: one of them is always executed first.
     pub(super) entries: Vec<TaskId>,
     /// Its place along the chain: whatever it waits for lies in no later interval.
-    pub(super) interval: u32,
+    pub(super) interval: IntervalId,
 }
 
 /// Each part waits for at most one other, its *controller*: not one task of it can be executed before `after`
@@ -97,7 +98,7 @@ impl Forest {
                 open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
             }
             opened = self.open_below(c, done).len();
-            if !work.spend(open.len() as u64 / 8) {
+            if !work.spend(wide(open.len()) / 8) {
                 return None;
             }
             for (slot, &more) in best[done..].iter_mut().zip(&open) {
@@ -200,8 +201,8 @@ fn controllers(
 
 /// All ancestors of each task of the parts, as bits sorted by part.
 struct Ancestors {
-    /// By task: its bit, which is its row as well; `NONE` outside of the parts, where the sinks are.
-    bit: Vec<u32>,
+    /// By task: its bit, which is its row as well; none outside of the parts, where the sinks are.
+    bit: Vec<Option<RowId>>,
     /// By row, `words` each.
     bits: Vec<u64>,
     words: usize,
@@ -211,30 +212,32 @@ struct Ancestors {
 
 impl Ancestors {
     fn new(dag: &Dag, parts: &[Part<'_>], work: &mut Work<'_>) -> Option<Ancestors> {
-        let mut bit = vec![NONE; dag.len()];
+        let mut bit = vec![None; dag.len()];
         let mut ends = Vec::with_capacity(parts.len());
         let (mut next, mut arcs) = (0usize, 0usize);
         for part in parts {
             for &task in part.tasks {
-                bit[task.index()] = next as u32;
+                bit[task.index()] = Some(RowId::new(next));
                 next += 1;
                 arcs += dag.parents(task).len();
             }
             ends.push(next);
         }
         let words = next.div_ceil(64);
-        if !work.spend((arcs * words) as u64 / 8) {
+        if !work.spend(wide(arcs * words) / 8) {
             return None;
         }
         let mut bits = vec![0u64; next * words];
-        let inside = |task: &&TaskId| bit[task.index()] != NONE;
-        for task in dag.topological_order().iter().filter(inside) {
+        for &task in dag.topological_order() {
+            let Some(own) = bit[task.index()] else {
+                continue;
+            };
             if work.is_stopped() {
                 return None;
             }
-            let own = bit[task.index()] as usize * words;
-            for parent in dag.parents(*task).iter().filter(inside) {
-                let row = bit[parent.index()] as usize;
+            let own = own.index() * words;
+            for row in dag.parents(task).iter().filter_map(|p| bit[p.index()]) {
+                let row = row.index();
                 for word in 0..words {
                     bits[own + word] |= bits[row * words + word];
                 }
@@ -251,10 +254,10 @@ impl Ancestors {
 
     /// The parts that have ancestors of `task`, and how many, sorted by part. O(tasks/64 + parts).
     fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(usize, usize)>> {
-        if !work.spend((self.words + self.ends.len()) as u64 / 8) {
+        if !work.spend(wide(self.words + self.ends.len()) / 8) {
             return None;
         }
-        let row = self.bit[task.index()] as usize;
+        let row = self.bit[task.index()].expect("a task of a part").index();
         let bits = &self.bits[row * self.words..][..self.words];
         // Bits of its word before the given one.
         let below = |end: usize| (1u64 << (end % 64)) - 1;
@@ -262,13 +265,13 @@ impl Ancestors {
         let (mut word, mut before, mut start) = (0, 0, 0);
         for (part, &end) in self.ends.iter().enumerate() {
             while word < end / 64 {
-                before += bits[word].count_ones() as usize;
+                before += at(bits[word].count_ones());
                 word += 1;
             }
             let rest = bits
                 .get(word)
                 .map_or(0, |bits| (bits & below(end)).count_ones());
-            let count = before + rest as usize;
+            let count = before + at(rest);
             if count > start {
                 counts.push((part, count - start));
             }
@@ -310,7 +313,7 @@ mod tests {
         fn ancestors_are_those_of_a_search(dag in any_dag(150), size in 1usize..70) {
             let nonsinks: Vec<TaskId> = dag.tasks().filter(|&t| !dag.is_sink(t)).collect();
             let parts: Vec<Part<'_>> = (nonsinks.chunks(size))
-                .map(|tasks| Part { upper: &[], tasks, entries: Vec::new(), interval: 0 })
+                .map(|tasks| Part { upper: &[], tasks, entries: Vec::new(), interval: IntervalId::default() })
                 .collect();
             let never = || false;
             let mut work = Work::new(u64::MAX, &never);

@@ -5,8 +5,10 @@
 //! only three things can be true: some node it needs was left out; all so far are executed; or all so far are
 //! executed *and* a node behind its gate was executed already, so that it must be completed.
 
-use super::component::{Component, NONE};
+use super::component::Component;
+use super::ids::{NodeId, RewardId};
 use super::knowledge::{Finding, Knowledge, Method};
+use crate::counts::{gained, wide};
 use cairn_kernel::{NEVER, Work};
 use std::collections::BTreeMap;
 
@@ -47,32 +49,31 @@ impl Method for Frontier {
 }
 
 /// For each reward, the nodes whose state touches it: those it needs and those behind its gate.
-fn touching(component: &Component) -> Vec<Vec<u32>> {
-    let mut touching: Vec<Vec<u32>> = (0..component.rewards() as u32)
+fn touching(component: &Component) -> Vec<Vec<NodeId>> {
+    let mut touching: Vec<Vec<NodeId>> = (component.all_rewards())
         .map(|r| component.needs(r).to_vec())
         .collect();
-    for v in 0..component.nodes() as u32 {
-        if component.gate(v) != NONE {
-            touching[component.gate(v) as usize].push(v);
+    for v in component.all_nodes() {
+        if let Some(gate) = component.gate(v) {
+            touching[gate.index()].push(v);
         }
     }
     touching
 }
 
 /// Greedily keeps the number of open rewards small, from several starting nodes; `None` if it gets too large.
-fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<u32>> {
+fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<NodeId>> {
     let nodes = component.nodes();
     let touching = touching(component);
-    let mut rewards_of: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+    let mut rewards_of: Vec<Vec<RewardId>> = vec![Vec::new(); nodes];
     for (r, touched) in touching.iter().enumerate() {
-        touched
-            .iter()
-            .for_each(|&v| rewards_of[v as usize].push(r as u32));
+        let r = RewardId::new(r);
+        touched.iter().for_each(|v| rewards_of[v.index()].push(r));
     }
-    let mut starts: Vec<u32> = (0..nodes as u32).collect();
-    starts.sort_by_key(|&v| (rewards_of[v as usize].len(), v));
+    let mut starts: Vec<NodeId> = component.all_nodes().collect();
+    starts.sort_by_key(|&v| (rewards_of[v.index()].len(), v));
     starts.truncate(12);
-    let mut best: Option<(usize, Vec<u32>)> = None;
+    let mut best: Option<(usize, Vec<NodeId>)> = None;
     for start in starts {
         let limit = best.as_ref().map_or(MOST_OPEN + 1, |b| b.0);
         if let Some(found) = line_up(start, &touching, &rewards_of, limit, work) {
@@ -84,51 +85,50 @@ fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<u32>> {
 
 /// One greedy line-up that keeps fewer than `limit` rewards open, with the most that were open.
 fn line_up(
-    start: u32,
-    touching: &[Vec<u32>],
-    rewards_of: &[Vec<u32>],
+    start: NodeId,
+    touching: &[Vec<NodeId>],
+    rewards_of: &[Vec<RewardId>],
     limit: usize,
     work: &mut Work<'_>,
-) -> Option<(usize, Vec<u32>)> {
+) -> Option<(usize, Vec<NodeId>)> {
     let nodes = rewards_of.len();
     let mut left: Vec<usize> = touching.iter().map(Vec::len).collect();
-    let is_open = |left: &[usize], r: u32| {
-        left[r as usize] > 0 && left[r as usize] < touching[r as usize].len()
-    };
+    let is_open =
+        |left: &[usize], r: RewardId| (1..touching[r.index()].len()).contains(&left[r.index()]);
     let mut placed = vec![false; nodes];
     let mut candidate = vec![false; nodes];
-    let mut candidates: Vec<u32> = vec![start];
-    candidate[start as usize] = true;
+    let mut candidates = vec![start];
+    candidate[start.index()] = true;
     let mut order = Vec::with_capacity(nodes);
     let (mut open, mut most) = (0usize, 0usize);
     while order.len() < nodes {
-        let change = |v: u32| -> i64 {
-            (rewards_of[v as usize].iter())
+        let change = |v: NodeId| -> i64 {
+            (rewards_of[v.index()].iter())
                 .map(|&r| {
-                    let (before, after) = (is_open(&left, r), left[r as usize] > 1);
+                    let (before, after) = (is_open(&left, r), left[r.index()] > 1);
                     i64::from(after) - i64::from(before)
                 })
                 .sum()
         };
         let cost: usize = candidates
             .iter()
-            .map(|&v| rewards_of[v as usize].len())
+            .map(|&v| rewards_of[v.index()].len())
             .sum();
-        if !work.spend(1 + cost as u64) {
+        if !work.spend(1 + wide(cost)) {
             return None;
         }
         let next = candidates.iter().copied().min_by_key(|&v| (change(v), v));
-        let next = next.or_else(|| (0..nodes as u32).find(|&v| !placed[v as usize]))?;
+        let next = next.or_else(|| (0..nodes).find(|&v| !placed[v]).map(NodeId::new))?;
         candidates.retain(|&v| v != next);
-        placed[next as usize] = true;
-        candidate[next as usize] = true;
+        placed[next.index()] = true;
+        candidate[next.index()] = true;
         order.push(next);
-        for &r in &rewards_of[next as usize] {
+        for &r in &rewards_of[next.index()] {
             open -= usize::from(is_open(&left, r));
-            left[r as usize] -= 1;
+            left[r.index()] -= 1;
             open += usize::from(is_open(&left, r));
-            for &v in &touching[r as usize] {
-                if !std::mem::replace(&mut candidate[v as usize], true) {
+            for &v in &touching[r.index()] {
+                if !std::mem::replace(&mut candidate[v.index()], true) {
                     candidates.push(v);
                 }
             }
@@ -145,7 +145,7 @@ fn line_up(
 type Layer = BTreeMap<u128, Vec<i32>>;
 
 /// Runs the program along `order`: the exact profile and the number of states met.
-fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
+fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
     let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
     let by_node = component.rewards_by_node();
     let mut slot = vec![usize::MAX; component.rewards()];
@@ -153,30 +153,30 @@ fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(V
     let mut layer: Layer = BTreeMap::from([(0, vec![0])]);
     let mut states = 0;
     for &v in order {
-        let needed_by = by_node.row(v as usize);
+        let needed_by = by_node.row(v.index());
         let gate = component.gate(v);
         // The rewards this node touches; its gate may be one it is needed by in no dag, so they are distinct.
-        let mut touched: Vec<u32> = needed_by.to_vec();
-        touched.extend((gate != NONE).then_some(gate));
+        let mut touched: Vec<RewardId> = needed_by.to_vec();
+        touched.extend(gate);
         for &r in &touched {
-            if slot[r as usize] == usize::MAX {
-                slot[r as usize] = free.pop()?;
-                let bit = 2 * slot[r as usize];
+            if slot[r.index()] == usize::MAX {
+                slot[r.index()] = free.pop()?;
+                let bit = 2 * slot[r.index()];
                 layer = layer
                     .into_iter()
                     .map(|(s, f)| (s | POSSIBLE << bit, f))
                     .collect();
             }
-            left[r as usize] -= 1;
+            left[r.index()] -= 1;
         }
-        let closing: Vec<u32> = touched
+        let closing: Vec<RewardId> = touched
             .iter()
             .copied()
-            .filter(|&r| left[r as usize] == 0)
+            .filter(|&r| left[r.index()] == 0)
             .collect();
         let mut next = Layer::new();
         for (state, best) in layer {
-            if !work.spend(STATE + best.len() as u64) {
+            if !work.spend(STATE + wide(best.len())) {
                 return None;
             }
             for executed in [false, true] {
@@ -196,9 +196,9 @@ fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(V
             }
         }
         for &r in &closing {
-            free.push(slot[r as usize]);
+            free.push(slot[r.index()]);
         }
-        states += next.len() as u64;
+        states += wide(next.len());
         layer = next;
     }
     let mut profile = layer.remove(&0)?;
@@ -206,19 +206,25 @@ fn sweep(component: &Component, order: &[u32], work: &mut Work<'_>) -> Option<(V
     for t in 1..profile.len() {
         profile[t] = profile[t].max(profile[t - 1]);
     }
-    Some((profile.into_iter().map(|x| x as u32).collect(), states))
+    Some((profile.into_iter().map(gained).collect(), states))
 }
 
 /// The state after leaving out or executing a node; `None` when that contradicts what was decided before.
-fn step(state: u128, executed: bool, needed_by: &[u32], gate: u32, slot: &[usize]) -> Option<u128> {
+fn step(
+    state: u128,
+    executed: bool,
+    needed_by: &[RewardId],
+    gate: Option<RewardId>,
+    slot: &[usize],
+) -> Option<u128> {
     let mut state = state;
-    let get = |state: u128, r: u32| state >> (2 * slot[r as usize]) & 3;
-    let set = |state: u128, r: u32, to: u128| {
-        let bit = 2 * slot[r as usize];
+    let get = |state: u128, r: RewardId| state >> (2 * slot[r.index()]) & 3;
+    let set = |state: u128, r: RewardId, to: u128| {
+        let bit = 2 * slot[r.index()];
         state & !(3 << bit) | to << bit
     };
     if executed {
-        if gate != NONE {
+        if let Some(gate) = gate {
             if get(state, gate) == MISSED {
                 return None;
             }
@@ -236,10 +242,10 @@ fn step(state: u128, executed: bool, needed_by: &[u32], gate: u32, slot: &[usize
 }
 
 /// Takes the decided rewards out of the state and adds up what they gain.
-fn close(component: &Component, state: u128, closing: &[u32], slot: &[usize]) -> (u128, i32) {
+fn close(component: &Component, state: u128, closing: &[RewardId], slot: &[usize]) -> (u128, i32) {
     let (mut state, mut gain) = (state, 0);
     for &r in closing {
-        let bit = 2 * slot[r as usize];
+        let bit = 2 * slot[r.index()];
         if state >> bit & 3 != MISSED {
             gain += component.weight(r) as i32;
         }

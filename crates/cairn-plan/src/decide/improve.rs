@@ -1,6 +1,7 @@
 //! Makes a good order better: exact search inside short windows of it. Knows nothing of bounds.
 
 use super::compact::compact;
+use crate::counts::{at, narrow, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use std::ops::Range;
@@ -26,10 +27,10 @@ pub(super) fn improve(
     work: &mut Work<'_>,
 ) {
     let mut best = area(dag, order);
-    let round = 4 * (dag.len() + dag.arc_count()) as u64;
+    let round = 4 * wide(dag.len() + dag.arc_count());
     for (window, coarseness) in STAGES {
         while work.spend(round) {
-            let mut candidate = hurried(dag, order);
+            let mut candidate = compacted(dag, order);
             sweep(dag, &mut candidate, segments, window, coarseness, work);
             let reached = area(dag, &candidate);
             if reached <= best {
@@ -41,17 +42,15 @@ pub(super) fn improve(
 }
 
 /// Executes nothing before it is needed: at least as good at every step.
-fn hurried(dag: &Dag, order: &[TaskId]) -> Vec<TaskId> {
-    let mut waiting: Vec<u32> = (dag.tasks()).map(|t| dag.parents(t).len() as u32).collect();
+fn compacted(dag: &Dag, order: &[TaskId]) -> Vec<TaskId> {
+    let mut waiting = parents_left(dag);
     let mut gained = Vec::new();
     for child in order.iter().flat_map(|&task| dag.children(task)) {
         waiting[child.index()] -= 1;
-        gained.extend((waiting[child.index()] == 0).then_some(child.0));
+        gained.extend((waiting[child.index()] == 0).then_some(*child));
     }
-    let ids: Vec<u32> = order.iter().map(|t| t.0).collect();
-    let parents = |child| dag.parents(TaskId(child)).iter().map(|p| p.0);
-    let compacted = compact(&ids, &gained, parents);
-    compacted.into_iter().map(TaskId).collect()
+    let parents = |child| dag.parents(child).iter().copied();
+    compact(order, &gained, parents, TaskId::index)
 }
 
 /// One pass over all windows of all segments.
@@ -75,7 +74,7 @@ fn sweep(
         let mut begin = 0;
         while begin + 1 < items.len() {
             let end = (begin + window).min(items.len());
-            if !work.spend(((end - begin) as u64) << (end - begin)) {
+            if !work.spend(wide(end - begin) << (end - begin)) {
                 break;
             }
             state.rearrange(&mut items, begin, end);
@@ -95,7 +94,7 @@ fn sweep(
 
 /// What each prefix of the nonsinks gains.
 pub(crate) fn gains(dag: &Dag, order: &[TaskId]) -> Vec<u32> {
-    let mut waiting: Vec<u32> = (dag.tasks()).map(|t| dag.parents(t).len() as u32).collect();
+    let mut waiting = parents_left(dag);
     let mut gained = 0;
     let mut out = Vec::with_capacity(order.len() + 1);
     out.push(0);
@@ -132,7 +131,7 @@ fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -
                 unreachable!("two items");
             };
             let depends = || (b.iter()).any(|&t| dag.parents(t).iter().any(|p| a.contains(p)));
-            let denser = gain_b * a.len() as u64 >= gain_a * b.len() as u64;
+            let denser = gain_b * wide(a.len()) >= gain_a * wide(b.len());
             if !denser || a.len() + b.len() >= LONGEST || (coarseness == 1 && !depends()) {
                 break;
             }
@@ -161,7 +160,7 @@ impl<'a> Sweep<'a> {
         Sweep {
             dag,
             place: vec![AFTER; dag.len()],
-            missing: (dag.tasks()).map(|t| dag.parents(t).len() as u32).collect(),
+            missing: parents_left(dag),
             needed: vec![(0, 0); dag.len()],
         }
     }
@@ -178,7 +177,7 @@ impl<'a> Sweep<'a> {
     /// Notes that `items` come one after the other from place `first` on.
     fn place(&mut self, items: &[Vec<TaskId>], first: usize) {
         for (i, item) in items.iter().enumerate() {
-            (item.iter()).for_each(|t| self.place[t.index()] = BEFORE + 1 + (first + i) as u32);
+            (item.iter()).for_each(|t| self.place[t.index()] = BEFORE + 1 + narrow(first + i));
         }
     }
 
@@ -187,7 +186,7 @@ impl<'a> Sweep<'a> {
         let window = &mut items[begin..end];
         let needs = self.needs(window, begin);
         let gain = self.gain_of_sets(window);
-        let lengths: Vec<u64> = window.iter().map(|item| item.len() as u64).collect();
+        let lengths: Vec<u64> = window.iter().map(|item| wide(item.len())).collect();
         if let Some(order) = best_order(&lengths, &needs, &gain) {
             let mut old: Vec<Vec<TaskId>> = window.iter_mut().map(std::mem::take).collect();
             for (slot, from) in window.iter_mut().zip(order) {
@@ -201,7 +200,7 @@ impl<'a> Sweep<'a> {
     fn needs(&self, window: &[Vec<TaskId>], begin: usize) -> Vec<usize> {
         let needs_of = |(i, item): (usize, &Vec<TaskId>)| {
             let parents = item.iter().flat_map(|&t| self.dag.parents(t));
-            let items = parents.map(|p| (self.place[p.index()] as usize).wrapping_sub(begin + 1));
+            let items = parents.map(|p| at(self.place[p.index()]).wrapping_sub(begin + 1));
             items
                 .filter(|&j| j < window.len() && j != i)
                 .fold(0, |set, j| set | 1 << j)
@@ -224,7 +223,7 @@ impl<'a> Sweep<'a> {
         let mut gain = vec![0u32; 1 << window.len()];
         for child in touched {
             let (set, parents) = std::mem::take(&mut self.needed[child.index()]);
-            gain[set as usize] += u32::from(parents == self.missing[child.index()]);
+            gain[at(set)] += u32::from(parents == self.missing[child.index()]);
         }
         for bit in 0..window.len() {
             for set in 0..gain.len() {
@@ -267,7 +266,7 @@ fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usiz
     let mut order = Vec::with_capacity(count);
     let mut set = full;
     while set != 0 {
-        order.push(last[set] as usize);
+        order.push(usize::from(last[set]));
         set ^= 1 << last[set];
     }
     order.reverse();
@@ -303,11 +302,11 @@ mod tests {
 
         /// Executing nothing before it is needed is at least as good at every step.
         #[test]
-        fn hurrying_is_as_good_at_every_step(dag in any_dag(14)) {
+        fn compacting_is_as_good_at_every_step(dag in any_dag(14)) {
             let nonsinks: Vec<TaskId> = (dag.topological_order().iter().copied())
                 .filter(|&t| !dag.is_sink(t))
                 .collect();
-            let (before, after) = (gains(&dag, &nonsinks), gains(&dag, &hurried(&dag, &nonsinks)));
+            let (before, after) = (gains(&dag, &nonsinks), gains(&dag, &compacted(&dag, &nonsinks)));
             prop_assert!(before.iter().zip(&after).all(|(b, a)| b <= a));
         }
     }

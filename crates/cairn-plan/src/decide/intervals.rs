@@ -1,11 +1,13 @@
 //! The intervals of a chain one after the other: components merged into an order, their bounds added up, the first
 //! refusal. Knows solved components, not how they were solved.
 
+use super::ids::{ClassId, ComponentId, IntervalId};
 use super::knowledge::Knowledge;
 use super::refusal::{Conflict, Corner, Crossing, Refusal};
 use super::solved::Solved;
 use super::witness::{self, Witnesses};
 use crate::budgets::decide::SUMS;
+use crate::counts::{at, gained, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Work, convolve, signed};
 use cairn_theory::merge::largest_merge;
@@ -14,8 +16,8 @@ use std::collections::HashMap;
 /// A chain of sets of nonsinks through which every IC-optimal order passes, and a bound on all gains.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
-    /// By task: the interval in which it is executed, counted from 0; [`NONE`] for sinks.
-    pub(crate) interval: Vec<u32>,
+    /// By task: the interval in which it is executed; none for sinks.
+    pub(crate) interval: Vec<Option<IntervalId>>,
     /// By interval: whether it is an edge of the hull, so that its chord bounds what lies inside.
     pub(crate) is_edge: Vec<bool>,
     /// The most that any `t` nonsinks gain, t = 0..=nonsinks.
@@ -32,7 +34,7 @@ pub(super) struct Intervals {
     /// By interval: its tasks.
     tasks: Vec<Vec<TaskId>>,
     /// By interval: its components.
-    parts: Vec<Vec<usize>>,
+    parts: Vec<Vec<ComponentId>>,
     /// By interval: what is gained before it.
     base: Vec<u32>,
     /// The most that `t` nonsinks gain on the way through the vertices.
@@ -44,11 +46,12 @@ pub(super) struct Intervals {
 impl Intervals {
     pub(super) fn new(chain: &Chain, solved: &Solved, work: &Work<'_>) -> Intervals {
         let count = chain.is_edge.len();
-        let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut parts: Vec<Vec<ComponentId>> = vec![Vec::new(); count];
         let mut tasks: Vec<Vec<TaskId>> = vec![Vec::new(); count];
-        for (i, placed) in solved.placed.iter().enumerate() {
-            parts[placed.interval as usize].push(i);
-            tasks[placed.interval as usize].extend(&placed.tasks);
+        for component in solved.components() {
+            let placed = solved.placed(component);
+            parts[placed.interval.index()].push(component);
+            tasks[placed.interval.index()].extend(&placed.tasks);
         }
         let mut intervals = Intervals {
             start: vec![0],
@@ -71,27 +74,24 @@ impl Intervals {
         let (from, base) = (self.start[j], self.base[j]);
         let parts = &self.parts[j];
         let to = from + self.tasks[j].len();
-        let knowns: Vec<&Knowledge> = parts
-            .iter()
-            .map(|&i| &solved.known[solved.class[i]])
-            .collect();
+        let knowns: Vec<&Knowledge> = parts.iter().map(|&c| solved.known(c)).collect();
         let merged = merge(parts, &knowns, solved);
         let mut taken = vec![0usize; parts.len()];
-        let mut gained = 0;
+        let mut gain = 0;
         let mut reached = vec![0];
         for &unit in &merged {
-            let (placed, known) = (&solved.placed[parts[unit as usize]], knowns[unit as usize]);
-            let k = &mut taken[unit as usize];
-            self.order.push(placed.tasks[known.order[*k] as usize]);
-            gained += known.profile[*k + 1] - known.profile[*k];
+            let (placed, known) = (solved.placed(parts[at(unit)]), knowns[at(unit)]);
+            let k = &mut taken[at(unit)];
+            self.order.push(placed.tasks[known.order[*k].index()]);
+            gain += known.profile[*k + 1] - known.profile[*k];
             *k += 1;
-            reached.push(gained);
+            reached.push(gain);
         }
         let sum = sum_of(parts, solved, |known| &known.upper, work);
         // Without the sum, what bounds everything bounds the inside too.
         let inside = |t: usize| {
             let all = chain.upper[from + t];
-            sum.as_ref().map_or(all, |s| all.min(base + s[t] as u32))
+            sum.as_ref().map_or(all, |s| all.min(base + gained(s[t])))
         };
         self.inside.extend((1..reached.len()).map(inside));
         if self.refusal.is_none() {
@@ -100,9 +100,9 @@ impl Intervals {
             self.refusal = refusal.or_else(|| {
                 let all_admit = knowns.iter().all(|k| k.admits == Some(true));
                 let sum = sum.as_ref().filter(|_| all_admit)?;
-                let step = (0..reached.len()).find(|&t| reached[t] as i32 != sum[t])?;
+                let step = (0..reached.len()).find(|&t| reached[t] != gained(sum[t]))?;
                 Some(Refusal::Sum {
-                    interval: j,
+                    interval: IntervalId::new(j),
                     from,
                     to,
                     step: from + step,
@@ -111,7 +111,7 @@ impl Intervals {
             });
         }
         self.start.push(to);
-        self.base.push(base + gained);
+        self.base.push(base + gain);
     }
 
     /// Real sets inside the intervals, and some that leave the chain.
@@ -132,7 +132,7 @@ impl Intervals {
         for (j, parts) in self.parts.iter().enumerate() {
             if let Some(sum) = sum_of(parts, solved, |known| &known.lower, work) {
                 for (t, &gain) in sum.iter().enumerate() {
-                    found.note(self.start[j] + t, self.base[j] + gain as u32);
+                    found.note(self.start[j] + t, self.base[j] + gained(gain));
                 }
             }
         }
@@ -163,14 +163,14 @@ impl Intervals {
     }
 }
 
-fn merge(parts: &[usize], knowns: &[&Knowledge], solved: &Solved) -> Vec<u32> {
+fn merge(parts: &[ComponentId], knowns: &[&Knowledge], solved: &Solved) -> Vec<u32> {
     let mut profiles: Vec<&[u32]> = Vec::new();
-    let mut number: HashMap<usize, u32> = HashMap::new();
+    let mut number: HashMap<ClassId, u32> = HashMap::new();
     let units: Vec<u32> = (parts.iter().zip(knowns))
-        .map(|(&i, known)| {
-            *number.entry(solved.class[i]).or_insert_with(|| {
+        .map(|(&component, known)| {
+            *number.entry(solved.class(component)).or_insert_with(|| {
                 profiles.push(&known.profile);
-                profiles.len() as u32 - 1
+                narrow(profiles.len()) - 1
             })
         })
         .collect();
@@ -179,19 +179,19 @@ fn merge(parts: &[usize], knowns: &[&Knowledge], solved: &Solved) -> Vec<u32> {
 
 /// The (max,+) convolution over the components of one interval, equal ones by repeated doubling.
 fn sum_of(
-    parts: &[usize],
+    parts: &[ComponentId],
     solved: &Solved,
     profile: impl Fn(&Knowledge) -> &Vec<u32>,
     work: &mut Work<'_>,
 ) -> Option<Vec<i32>> {
-    let mut classes: Vec<usize> = parts.iter().map(|&i| solved.class[i]).collect();
+    let mut classes: Vec<ClassId> = parts.iter().map(|&c| solved.class(c)).collect();
     classes.sort_unstable();
     let mut sum = vec![0];
     for run in classes.chunk_by(|a, b| a == b) {
-        let mut power = signed(profile(&solved.known[run[0]]));
+        let mut power = signed(profile(solved.of_class(run[0])));
         let mut left = run.len();
         while left > 0 {
-            if !work.spend((sum.len() as u64 + power.len() as u64) * power.len() as u64 / 8) {
+            if !work.spend((wide(sum.len()) + wide(power.len())) * wide(power.len()) / 8) {
                 return None;
             }
             if left % 2 == 1 {

@@ -1,6 +1,7 @@
 //! What is known of one component, and how a method adds to it. Knows no method.
 
 use super::component::Component;
+use super::ids::NodeId;
 use cairn_kernel::Work;
 
 /// What one method found out. Empty fields say "nothing new": a method that gave up returns the default.
@@ -11,7 +12,7 @@ pub(super) struct Finding {
     /// For each `t`, some real set of at most `t` nodes that could be executed gains `lower[t]`.
     pub(super) lower: Option<Vec<u32>>,
     /// An order of all nodes that respects the gates.
-    pub(super) order: Option<Vec<u32>>,
+    pub(super) order: Option<Vec<NodeId>>,
     /// Whether an IC-optimal order exists, where the method proved it either way.
     pub(super) admits: Option<bool>,
     /// How many states it looked at.
@@ -35,7 +36,7 @@ pub(super) struct Knowledge {
     /// Real sets gain at least this much.
     pub(super) lower: Vec<u32>,
     /// The order with the largest area so far.
-    pub(super) order: Vec<u32>,
+    pub(super) order: Vec<NodeId>,
     /// What that order gains.
     pub(super) profile: Vec<u32>,
     /// Whether an IC-optimal order exists; `None` while undecided.
@@ -49,7 +50,7 @@ impl Knowledge {
     ///
     /// # Panics
     /// If the order does not.
-    pub(super) fn new(component: &Component, upper: Vec<u32>, order: Vec<u32>) -> Knowledge {
+    pub(super) fn new(component: &Component, upper: Vec<u32>, order: Vec<NodeId>) -> Knowledge {
         let (order, profile) = compacted(component, &order);
         let mut known = Knowledge {
             lower: profile.clone(),
@@ -128,7 +129,7 @@ impl Knowledge {
     ///
     /// # Panics
     /// If it does not respect the gates.
-    pub(super) fn take_order(&mut self, component: &Component, order: &[u32]) {
+    pub(super) fn take_order(&mut self, component: &Component, order: &[NodeId]) {
         let (order, profile) = compacted(component, order);
         for (have, new) in self.lower.iter_mut().zip(&profile) {
             *have = (*have).max(*new);
@@ -153,7 +154,7 @@ impl Knowledge {
 }
 
 /// The order without idle steps, and what it gains.
-fn compacted(component: &Component, order: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn compacted(component: &Component, order: &[NodeId]) -> (Vec<NodeId>, Vec<u32>) {
     let order = component.compacted(order);
     let order = order.expect("orders respect the gates");
     let profile = component.profile(&order);

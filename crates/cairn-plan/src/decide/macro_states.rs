@@ -5,8 +5,10 @@
 //! through unions of closures (macro states), of which there are far fewer than ideals: Epigenomics workflows have
 //! dozens instead of more than 10⁵.
 
-use super::component::{Component, NONE};
+use super::component::Component;
+use super::ids::{NodeId, RewardId, StateId};
 use super::knowledge::{Finding, Knowledge, Method};
+use crate::counts::{at, narrow, wide};
 use cairn_kernel::{Rows, Work};
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
@@ -25,9 +27,9 @@ pub(super) struct MacroStates {
 impl MacroStates {
     /// Whether a beam of this width comes through the component with so many steps, without being narrowed at once.
     pub(super) fn fits(&self, component: &Component, steps: u64) -> bool {
-        let nodes = component.nodes() as u64;
-        let states = (nodes / 4).saturating_mul(self.beam.map_or(u64::MAX, |width| width as u64));
-        let scan = component.rewards() as u64 * (1 + nodes / 256);
+        let nodes = wide(component.nodes());
+        let states = (nodes / 4).saturating_mul(self.beam.map_or(u64::MAX, wide));
+        let scan = wide(component.rewards()) * (1 + nodes / 256);
         states.saturating_mul(scan) <= steps
     }
 }
@@ -107,7 +109,7 @@ pub(super) struct Space<'a> {
     words: usize,
     /// By reward: all nodes it needs, directly or through gates.
     closure: Vec<u64>,
-    by_node: Rows,
+    by_node: Rows<RewardId>,
     /// By node: a number that grows along gates, so that sorting by it respects them.
     rank: Vec<u32>,
 }
@@ -117,7 +119,7 @@ struct Walk {
     /// Largest gain with at most `t` nodes over the states kept.
     best: Vec<u32>,
     /// The order of largest area; `None` when the threshold lets none pass.
-    order: Option<Vec<u32>>,
+    order: Option<Vec<NodeId>>,
     complete: bool,
     states: u64,
 }
@@ -140,19 +142,20 @@ pub(super) struct States {
     gain: Vec<u32>,
     /// Largest area on the way here: sum of gains over the steps up to this state's size.
     area: Vec<u64>,
-    before: Vec<u32>,
-    table: HashTable<u32>,
+    before: Vec<Option<StateId>>,
+    table: HashTable<StateId>,
     hasher: hashbrown::DefaultHashBuilder,
 }
 
 impl States {
     /// Each state's nodes, as a bit set, and what they gain.
     pub(super) fn all(&self) -> impl Iterator<Item = (&[u64], u32)> {
-        (0..).zip(&self.gain).map(|(s, &gain)| (self.get(s), gain))
+        let states = (0..).map(StateId::new);
+        states.zip(&self.gain).map(|(s, &gain)| (self.get(s), gain))
     }
 
-    fn get(&self, state: u32) -> &[u64] {
-        &self.bits[state as usize * self.words..(state as usize + 1) * self.words]
+    fn get(&self, state: StateId) -> &[u64] {
+        &self.bits[state.index() * self.words..(state.index() + 1) * self.words]
     }
 
     fn hash(&self, bits: &[u64]) -> u64 {
@@ -162,31 +165,37 @@ impl States {
     }
 
     /// The number of the state, and whether it is new.
-    fn insert(&mut self, bits: &[u64]) -> (u32, bool) {
+    fn insert(&mut self, bits: &[u64]) -> (StateId, bool) {
         let hash = self.hash(bits);
         let words = self.words;
-        let at = |s: u32| s as usize * words..(s as usize + 1) * words;
-        if let Some(&old) = self.table.find(hash, |&s| &self.bits[at(s)] == bits) {
+        let bits_of = |s: StateId| s.index() * words..(s.index() + 1) * words;
+        if let Some(&old) = self.table.find(hash, |&s| &self.bits[bits_of(s)] == bits) {
             return (old, false);
         }
-        let new = self.gain.len() as u32;
+        let new = StateId::new(self.gain.len());
         self.bits.extend_from_slice(bits);
         self.gain.push(0);
         self.area.push(0);
-        self.before.push(NONE);
+        self.before.push(None);
         let (all, hasher) = (&self.bits, &self.hasher);
         self.table.insert_unique(hash, new, |&s| {
             let mut h = hasher.build_hasher();
-            all[at(s)].iter().for_each(|&word| h.write_u64(word));
+            all[bits_of(s)].iter().for_each(|&word| h.write_u64(word));
             h.finish()
         });
         (new, true)
     }
 }
 
+/// Whether a bit set has this node.
+#[inline]
+pub(super) fn has(bits: &[u64], v: NodeId) -> bool {
+    bits[v.index() / 64] >> (v.index() % 64) & 1 == 1
+}
+
 /// How many nodes a bit set has.
 pub(super) fn count(bits: &[u64]) -> usize {
-    bits.iter().map(|w| w.count_ones() as usize).sum()
+    bits.iter().map(|w| at(w.count_ones())).sum()
 }
 
 impl<'a> Space<'a> {
@@ -194,19 +203,19 @@ impl<'a> Space<'a> {
     pub(super) fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
         let words = component.nodes().div_ceil(64).max(1);
         let rewards = component.rewards();
-        if !work.spend((rewards * words / 4) as u64) || rewards * words > 1 << 25 {
+        if !work.spend(wide(rewards * words / 4)) || rewards * words > 1 << 25 {
             return None;
         }
         let mut closure = vec![0u64; rewards * words];
-        for r in 0..rewards {
-            for &v in component.needs(r as u32) {
-                closure[r * words + v as usize / 64] |= 1 << (v % 64);
+        for r in component.all_rewards() {
+            for v in component.needs(r) {
+                closure[r.index() * words + v.index() / 64] |= 1 << (v.index() % 64);
             }
         }
         let order = gate_order(component);
         let mut rank = vec![0; component.nodes()];
         for (i, &v) in order.iter().enumerate() {
-            rank[v as usize] = i as u32;
+            rank[v.index()] = narrow(i);
         }
         let mut space = Space {
             component,
@@ -220,31 +229,26 @@ impl<'a> Space<'a> {
     }
 
     /// Adds to each closure what the gates of its nodes need. Rewards in the order in which they can be gained.
-    fn close(&mut self, order: &[u32]) {
+    fn close(&mut self, order: &[NodeId]) {
         let (c, words) = (self.component, self.words);
-        let mut waiting: Vec<u32> = (0..c.rewards() as u32)
-            .map(|r| c.needs(r).len() as u32)
-            .collect();
+        let mut waiting = c.needs_left();
         for &v in order {
-            for &r in self.by_node.row(v as usize) {
-                let r = r as usize;
-                waiting[r] -= 1;
-                if waiting[r] > 0 {
+            for &r in self.by_node.row(v.index()) {
+                waiting[r.index()] -= 1;
+                if waiting[r.index()] > 0 {
                     continue;
                 }
-                for &v in c.needs(r as u32) {
-                    let gate = c.gate(v);
-                    if gate != NONE {
-                        for w in 0..words {
-                            self.closure[r * words + w] |= self.closure[gate as usize * words + w];
-                        }
+                let start = r.index() * words;
+                for gate in c.needs(r).iter().filter_map(|&v| c.gate(v)) {
+                    for w in 0..words {
+                        self.closure[start + w] |= self.closure[gate.index() * words + w];
                     }
                 }
             }
         }
     }
 
-    fn rewards_of(&self, v: usize) -> &[u32] {
+    fn rewards_of(&self, v: usize) -> &[RewardId] {
         self.by_node.row(v)
     }
 
@@ -259,17 +263,17 @@ impl<'a> Space<'a> {
 
     /// What growing so many states costs, at the least.
     pub(super) fn growing(&self, states: usize) -> u64 {
-        states as u64 * self.component.rewards() as u64 * self.scan()
+        wide(states) * wide(self.component.rewards()) * self.scan()
     }
 
     /// The cost of finding out what a state opens: a look at all needs, one after the other.
     fn opening(&self) -> u64 {
-        1 + self.by_node.len() as u64 / 8
+        1 + wide(self.by_node.items().len()) / 8
     }
 
     /// The cost of comparing two sets of nodes.
     fn scan(&self) -> u64 {
-        1 + self.words as u64 / 4
+        1 + wide(self.words) / 4
     }
 
     /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at
@@ -295,7 +299,7 @@ impl<'a> Space<'a> {
             best: met.best,
             order,
             complete: met.complete,
-            states: met.states.gain.len() as u64,
+            states: wide(met.states.gain.len()),
         })
     }
 
@@ -319,8 +323,8 @@ impl<'a> Space<'a> {
             hasher: hashbrown::DefaultHashBuilder::default(),
         };
         states.insert(&vec![0; self.words]);
-        let mut by_size: Vec<Vec<u32>> = vec![Vec::new(); nodes + 1];
-        by_size[0].push(0);
+        let mut by_size: Vec<Vec<StateId>> = vec![Vec::new(); nodes + 1];
+        by_size[0].push(StateId::default());
         let mut best: Vec<u32> = Vec::with_capacity(nodes + 1);
         let mut complete = true;
         let mut width = beam;
@@ -335,7 +339,7 @@ impl<'a> Space<'a> {
                 complete = false;
                 self.narrow(&states, &mut here, width);
             }
-            let gains = here.iter().map(|&state| states.gain[state as usize]);
+            let gains = here.iter().map(|&state| states.gain[state.index()]);
             let most = gains.chain(best.last().copied()).max().unwrap_or(0);
             best.push(most);
             if enough(size, most) {
@@ -376,34 +380,34 @@ impl<'a> Space<'a> {
     fn grow(
         &self,
         states: &mut States,
-        (state, size): (u32, usize),
+        (state, size): (StateId, usize),
         far: usize,
         threshold: Option<&[u32]>,
-        by_size: &mut [Vec<u32>],
+        by_size: &mut [Vec<StateId>],
         scratch: &mut Scratch,
     ) -> u64 {
         let (component, words) = (self.component, self.words);
-        let (gain, area) = (states.gain[state as usize], states.area[state as usize]);
+        let (gain, area) = (states.gain[state.index()], states.area[state.index()]);
         scratch.from.copy_from_slice(states.get(state));
-        for r in 0..component.rewards() as u32 {
+        for r in component.all_rewards() {
             let needs = component.needs(r).iter();
-            let missing = needs.filter(|&&v| !contains(&scratch.from, v)).count();
-            scratch.missing[r as usize] = missing as u32;
+            let missing = needs.filter(|&&v| !has(&scratch.from, v)).count();
+            scratch.missing[r.index()] = narrow(missing);
         }
         let mut cost = self.opening();
-        for r in 0..component.rewards() {
-            let is_closed = |gate: u32| gate != NONE && scratch.missing[gate as usize] > 0;
-            let gates = || (component.needs(r as u32).iter()).map(|&v| component.gate(v));
+        for r in component.all_rewards() {
+            let is_closed = |gate: RewardId| scratch.missing[gate.index()] > 0;
+            let gates = || (component.needs(r).iter()).filter_map(|&v| component.gate(v));
             let is_near = || !gates().any(is_closed);
             // Only near ones are wanted: no need to find out how large the closure is.
-            if scratch.missing[r] == 0 || far == 0 && !is_near() {
+            if scratch.missing[r.index()] == 0 || far == 0 && !is_near() {
                 continue;
             }
-            let closure = &self.closure[r * words..(r + 1) * words];
+            let closure = &self.closure[r.index() * words..(r.index() + 1) * words];
             let mut added = 0;
             for w in 0..words {
                 scratch.to[w] = scratch.from[w] | closure[w];
-                added += (closure[w] & !scratch.from[w]).count_ones() as usize;
+                added += at((closure[w] & !scratch.from[w]).count_ones());
             }
             cost += self.scan();
             let falls_short = threshold.is_some_and(|t| t[size + added - 1] > gain);
@@ -415,16 +419,16 @@ impl<'a> Space<'a> {
             if threshold.is_some_and(|t| t[size + added] > new_gain) {
                 continue;
             }
-            let area = area + u64::from(gain) * (added as u64 - 1) + u64::from(new_gain);
+            let area = area + u64::from(gain) * (wide(added) - 1) + u64::from(new_gain);
             cost += INSERT + self.scan();
             let (target, is_new) = states.insert(&scratch.to);
             if is_new {
-                states.gain[target as usize] = new_gain;
+                states.gain[target.index()] = new_gain;
                 by_size[size + added].push(target);
             }
-            if is_new || area > states.area[target as usize] {
-                states.area[target as usize] = area;
-                states.before[target as usize] = state;
+            if is_new || area > states.area[target.index()] {
+                states.area[target.index()] = area;
+                states.before[target.index()] = Some(state);
             }
         }
         cost
@@ -438,17 +442,17 @@ impl<'a> Space<'a> {
         for w in 0..self.words {
             let mut new = scratch.to[w] & !scratch.from[w];
             while new != 0 {
-                let v = w * 64 + new.trailing_zeros() as usize;
+                let v = w * 64 + at(new.trailing_zeros());
                 new &= new - 1;
                 let rewards = self.rewards_of(v);
-                touched += rewards.len() as u64;
+                touched += wide(rewards.len());
                 for &q in rewards {
-                    let (tick, met) = &mut scratch.met[q as usize];
+                    let (tick, met) = &mut scratch.met[q.index()];
                     if *tick != scratch.tick {
                         (*tick, *met) = (scratch.tick, 0);
                     }
                     *met += 1;
-                    if *met == scratch.missing[q as usize] {
+                    if *met == scratch.missing[q.index()] {
                         total += self.component.weight(q);
                     }
                 }
@@ -458,26 +462,26 @@ impl<'a> Space<'a> {
     }
 
     /// Keeps the best third by area, by gain, and by promise (how nearly complete the next rewards are).
-    fn narrow(&self, states: &States, here: &mut Vec<u32>, width: usize) {
+    fn narrow(&self, states: &States, here: &mut Vec<StateId>, width: usize) {
         let third = (width / 3).max(1);
         if here.len() > width * 12 {
             // Promise is dear to compute: look only at those that are good by a cheaper measure.
             let mut short = Vec::with_capacity(width * 10);
-            here.sort_by_key(|&s| std::cmp::Reverse(states.area[s as usize]));
+            here.sort_by_key(|&s| std::cmp::Reverse(states.area[s.index()]));
             short.extend_from_slice(&here[..width * 5]);
-            here.sort_by_key(|&s| std::cmp::Reverse(states.gain[s as usize]));
+            here.sort_by_key(|&s| std::cmp::Reverse(states.gain[s.index()]));
             short.extend_from_slice(&here[..width * 5]);
             short.sort_unstable();
             short.dedup();
             *here = short;
         }
-        let mut ranked: Vec<(u64, u32)> = (here.iter())
+        let mut ranked: Vec<(u64, StateId)> = (here.iter())
             .map(|&s| (self.promise(states.get(s)), s))
             .collect();
         let mut kept = Vec::with_capacity(width);
-        ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.area[s as usize], p)));
+        ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.area[s.index()], p)));
         kept.extend(ranked.iter().take(third).map(|e| e.1));
-        ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.gain[s as usize], p)));
+        ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.gain[s.index()], p)));
         kept.extend(ranked.iter().take(third).map(|e| e.1));
         ranked.sort_by_key(|&(p, _)| std::cmp::Reverse(p));
         kept.extend(ranked.iter().take(third).map(|e| e.1));
@@ -489,18 +493,18 @@ impl<'a> Space<'a> {
 
     /// Sum over rewards of weight times the square of the part that is executed, in millionths.
     fn promise(&self, state: &[u64]) -> u64 {
-        (0..self.component.rewards())
+        (self.component.all_rewards())
             .map(|r| {
-                let needs = self.component.needs(r as u32);
-                let done = needs.iter().filter(|&&v| contains(state, v)).count() as u64;
-                let part = done * 1000 / (needs.len() as u64).max(1);
-                part * part * u64::from(self.component.weight(r as u32))
+                let needs = self.component.needs(r);
+                let done = wide(needs.iter().filter(|&&v| has(state, v)).count());
+                let part = done * 1000 / wide(needs.len()).max(1);
+                part * part * u64::from(self.component.weight(r))
             })
             .sum()
     }
 
     /// The union of all closures, if the walk reached it.
-    fn full_state(&self, states: &States) -> Option<u32> {
+    fn full_state(&self, states: &States) -> Option<StateId> {
         let mut full = vec![0u64; self.words];
         for r in 0..self.component.rewards() {
             for w in 0..self.words {
@@ -512,11 +516,9 @@ impl<'a> Space<'a> {
     }
 
     /// The nodes in the order of the best way to `state`, fillers last.
-    fn order_to(&self, states: &States, state: u32) -> Vec<u32> {
-        let mut way = vec![state];
-        while states.before[way[way.len() - 1] as usize] != NONE {
-            way.push(states.before[way[way.len() - 1] as usize]);
-        }
+    fn order_to(&self, states: &States, state: StateId) -> Vec<NodeId> {
+        let before = |state: &StateId| states.before[state.index()];
+        let mut way: Vec<StateId> = std::iter::successors(Some(state), before).collect();
         way.reverse();
         let mut order = Vec::with_capacity(self.component.nodes());
         let mut done = vec![0u64; self.words];
@@ -529,25 +531,21 @@ impl<'a> Space<'a> {
         order
     }
 
-    fn append_new(&self, state: &[u64], done: &mut [u64], order: &mut Vec<u32>) {
+    fn append_new(&self, state: &[u64], done: &mut [u64], order: &mut Vec<NodeId>) {
         let begin = order.len();
         for w in 0..self.words {
             let mut new = state[w] & !done[w];
             done[w] |= new;
             while new != 0 {
-                let v = (w * 64) as u32 + new.trailing_zeros();
+                let v = w * 64 + at(new.trailing_zeros());
                 new &= new - 1;
-                if (v as usize) < self.component.nodes() {
-                    order.push(v);
+                if v < self.component.nodes() {
+                    order.push(NodeId::new(v));
                 }
             }
         }
-        order[begin..].sort_unstable_by_key(|&v| self.rank[v as usize]);
+        order[begin..].sort_unstable_by_key(|&v| self.rank[v.index()]);
     }
-}
-
-fn contains(set: &[u64], v: u32) -> bool {
-    set[v as usize / 64] >> (v % 64) & 1 == 1
 }
 
 /// Buffers for growing states.
@@ -574,27 +572,25 @@ impl Scratch {
 }
 
 /// All nodes, each after its gate can be open: first come, first served. Linear.
-pub(crate) fn gate_order(component: &Component) -> Vec<u32> {
-    let mut waiting: Vec<u32> = (0..component.rewards() as u32)
-        .map(|r| component.needs(r).len() as u32)
-        .collect();
+pub(crate) fn gate_order(component: &Component) -> Vec<NodeId> {
+    let mut waiting = component.needs_left();
     let by_node = component.rewards_by_node();
-    let mut behind: Vec<Vec<u32>> = vec![Vec::new(); component.rewards()];
+    let mut behind: Vec<Vec<NodeId>> = vec![Vec::new(); component.rewards()];
     let mut order = Vec::with_capacity(component.nodes());
-    for v in 0..component.nodes() as u32 {
+    for v in component.all_nodes() {
         match component.gate(v) {
-            NONE => order.push(v),
-            gate => behind[gate as usize].push(v),
+            None => order.push(v),
+            Some(gate) => behind[gate.index()].push(v),
         }
     }
     let mut next = 0;
     while next < order.len() {
-        let v = order[next] as usize;
+        let v: NodeId = order[next];
         next += 1;
-        for &r in by_node.row(v) {
-            waiting[r as usize] -= 1;
-            if waiting[r as usize] == 0 {
-                order.append(&mut behind[r as usize]);
+        for &r in by_node.row(v.index()) {
+            waiting[r.index()] -= 1;
+            if waiting[r.index()] == 0 {
+                order.append(&mut behind[r.index()]);
             }
         }
     }

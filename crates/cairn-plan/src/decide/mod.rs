@@ -9,9 +9,9 @@ mod block_bound;
 mod compact;
 mod component;
 mod crossing;
-mod cutset;
 mod forest;
 mod frontier;
+mod ids;
 mod improve;
 mod intervals;
 mod knowledge;
@@ -26,18 +26,20 @@ mod solved;
 mod split_pair;
 #[cfg(test)]
 mod tests;
+mod tree_program;
 mod windows;
 mod witness;
 
 pub(crate) use block_bound::shared_tasks;
-pub(crate) use component::NONE;
+pub(crate) use component::one_interval;
 #[cfg(test)]
 pub(crate) use component::{Component, components};
-#[cfg(test)]
-pub(crate) use cutset::forest_profile;
+pub use ids::{ComponentId, IntervalId};
 pub(crate) use intervals::Chain;
 pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
 #[cfg(test)]
 pub(crate) use rounds::Decision;
-pub(crate) use rounds::{Limits, decide};
-pub(crate) use solve::Effort;
+pub(crate) use rounds::{Steps, decide};
+pub(crate) use solve::ComponentSteps;
+#[cfg(test)]
+pub(crate) use tree_program::forest_profile;

@@ -1,8 +1,9 @@
 //! Finds two steps of a component whose best sets cannot be nested. Knows nothing of the rest of the dag.
 
-use super::component::{Component, NONE};
+use super::component::Component;
+use super::ids::NodeId;
 use super::knowledge::Knowledge;
-use super::macro_states::{Explored, Space, count};
+use super::macro_states::{Explored, Space, count, has};
 use super::refusal::{Conflict, Pair};
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
@@ -28,19 +29,19 @@ pub(super) fn look(
     let Some(space) = Space::new(component, work) else {
         return Conflict::Unknown;
     };
-    let search = Search {
+    let pairs = Pairs {
         component,
         space,
         lower: &known.lower,
         share: steps / SHARES,
     };
-    match search.find(work) {
+    match pairs.find(work) {
         Err(true) if known.is_exact() => Conflict::NoPair,
         Err(_) => Conflict::Unknown,
         Ok(found) => {
-            let named = |set: Vec<u32>| set.iter().map(|&v| tasks[v as usize]).collect();
-            let larger = search.best_set(found.steps[1], known, work);
-            let gain = larger.as_ref().map(|set| search.gain(set));
+            let named = |set: Vec<NodeId>| set.iter().map(|&v| tasks[v.index()]).collect();
+            let larger = pairs.best_set(found.steps[1], known, work);
+            let gain = larger.as_ref().map(|set| pairs.gain(set));
             Conflict::Pair(Pair {
                 steps: found.steps,
                 gains: [found.gain, gain.unwrap_or(known.lower[found.steps[1]])],
@@ -57,7 +58,7 @@ const SHARES: u64 = 8;
 /// Width of the beam that looks for one best set.
 const BEAM: usize = 150;
 
-struct Search<'a> {
+struct Pairs<'a> {
     component: &'a Component,
     space: Space<'a>,
     lower: &'a [u32],
@@ -68,10 +69,10 @@ struct Search<'a> {
 struct Found {
     steps: [usize; 2],
     gain: u32,
-    set: Vec<u32>,
+    set: Vec<NodeId>,
 }
 
-impl Search<'_> {
+impl Pairs<'_> {
     /// `Err` tells whether all pairs were looked at.
     fn find(&self, work: &mut Work<'_>) -> Result<Found, bool> {
         let nodes = self.component.nodes();
@@ -155,17 +156,17 @@ impl Search<'_> {
     }
 
     /// What a set of nodes gains.
-    fn gain(&self, set: &[u32]) -> u32 {
+    fn gain(&self, set: &[NodeId]) -> u32 {
         let mut has = vec![false; self.component.nodes()];
-        set.iter().for_each(|&v| has[v as usize] = true);
-        (0..self.component.rewards() as u32)
-            .filter(|&r| self.component.needs(r).iter().all(|&v| has[v as usize]))
+        set.iter().for_each(|&v| has[v.index()] = true);
+        (self.component.all_rewards())
+            .filter(|&r| self.component.needs(r).iter().all(|&v| has[v.index()]))
             .map(|r| self.component.weight(r))
             .sum()
     }
 
     /// A set of `t` nodes that gains `lower[t]`. Has a budget of its own, a share for each try.
-    fn best_set(&self, t: usize, known: &Knowledge, work: &Work<'_>) -> Option<Vec<u32>> {
+    fn best_set(&self, t: usize, known: &Knowledge, work: &Work<'_>) -> Option<Vec<NodeId>> {
         if known.profile[t] >= self.lower[t] {
             return Some(sorted(known.order[..t].to_vec()));
         }
@@ -181,7 +182,7 @@ impl Search<'_> {
     }
 
     /// The smallest state of at most `size` nodes that gains so much, filled up.
-    fn set_with(&self, size: usize, gain: u32, met: &Explored) -> Option<Vec<u32>> {
+    fn set_with(&self, size: usize, gain: u32, met: &Explored) -> Option<Vec<NodeId>> {
         let good = met.states.all().filter(|&(_, gained)| gained >= gain);
         let fits = good.filter(|(bits, _)| count(bits) <= size);
         let (bits, _) = fits.min_by_key(|(bits, _)| count(bits))?;
@@ -189,26 +190,25 @@ impl Search<'_> {
     }
 
     /// The nodes of the state and others that can be executed, `size` in all.
-    fn filled(&self, bits: &[u64], size: usize) -> Vec<u32> {
-        let nodes = self.component.nodes() as u32;
+    fn filled(&self, bits: &[u64], size: usize) -> Vec<NodeId> {
+        let nodes = self.component.all_nodes();
         let mut bits = bits.to_vec();
-        let has = |bits: &[u64], v: u32| bits[v as usize / 64] >> (v % 64) & 1 == 1;
         let mut missing = size - count(&bits);
         while missing > 0 {
-            let is_open = |bits: &[u64], v: u32| match self.component.gate(v) {
-                NONE => true,
-                gate => self.component.needs(gate).iter().all(|&u| has(bits, u)),
+            let is_open = |v| {
+                let gate = self.component.gate(v);
+                gate.is_none_or(|r| self.component.needs(r).iter().all(|&u| has(&bits, u)))
             };
-            let next = (0..nodes).find(|&v| !has(&bits, v) && is_open(&bits, v));
-            let next = next.expect("some node can always be executed");
-            bits[next as usize / 64] |= 1 << (next % 64);
+            let next = nodes.clone().find(|&v| !has(&bits, v) && is_open(v));
+            let next = next.expect("some node can always be executed").index();
+            bits[next / 64] |= 1 << (next % 64);
             missing -= 1;
         }
-        (0..nodes).filter(|&v| has(&bits, v)).collect()
+        nodes.filter(|&v| has(&bits, v)).collect()
     }
 }
 
-fn sorted(mut set: Vec<u32>) -> Vec<u32> {
+fn sorted(mut set: Vec<NodeId>) -> Vec<NodeId> {
     set.sort_unstable();
     set
 }
@@ -224,15 +224,15 @@ mod tests {
     /// Any rewards over a few nodes: without an IC-optimal order more often than not.
     fn tangle(nodes: usize, rewards: usize, seed: u64) -> Component {
         let mut random = Random::new(seed);
-        let mut all: Vec<u32> = (0..nodes as u32).collect();
-        let needs: Vec<Vec<u32>> = (0..rewards)
+        let mut all: Vec<NodeId> = (0..nodes).map(NodeId::new).collect();
+        let needs: Vec<Vec<NodeId>> = (0..rewards)
             .map(|_| {
                 random.shuffle(&mut all);
                 sorted(all[..1 + random.below(nodes.min(4))].to_vec())
             })
             .collect();
         let weight = (0..rewards).map(|_| 1 + random.below(3) as u32).collect();
-        Component::new(&needs, weight, vec![NONE; nodes])
+        Component::new(&needs, weight, vec![None; nodes])
     }
 
     fn any_components() -> impl Strategy<Value = Vec<Component>> {
@@ -243,9 +243,13 @@ mod tests {
         ]
     }
 
+    fn is_in(set: u32, nodes: &[NodeId]) -> bool {
+        nodes.iter().all(|v| set >> v.index() & 1 == 1)
+    }
+
     fn gain(component: &Component, set: u32) -> u32 {
-        (0..component.rewards() as u32)
-            .filter(|&r| component.needs(r).iter().all(|&v| set >> v & 1 == 1))
+        (component.all_rewards())
+            .filter(|&r| is_in(set, component.needs(r)))
             .map(|r| component.weight(r))
             .sum()
     }
@@ -254,10 +258,9 @@ mod tests {
     fn sets(component: &Component) -> Vec<Vec<(u32, u32)>> {
         let n = component.nodes();
         let can = |set: u32| {
-            (0..n as u32).filter(|v| set >> v & 1 == 1).all(|v| {
-                let gate = component.gate(v);
-                gate == NONE || component.needs(gate).iter().all(|&u| set >> u & 1 == 1)
-            })
+            let executed = component.all_nodes().filter(|&v| is_in(set, &[v]));
+            let mut gates = executed.filter_map(|v| component.gate(v));
+            gates.all(|gate| is_in(set, component.needs(gate)))
         };
         let mut sets = vec![Vec::new(); n + 1];
         for set in (0..1u32 << n).filter(|&s| can(s)) {
@@ -347,8 +350,9 @@ mod tests {
     /// A fork of two beside a pair that gains five together.
     #[test]
     fn a_fork_beside_a_pair() {
-        let component = Component::new(&[vec![0], vec![1, 2]], vec![2, 5], vec![NONE; 3]);
-        let mut known = Knowledge::new(&component, vec![0, 2, 5, 7], vec![0, 1, 2]);
+        let [a, b, c] = [0, 1, 2].map(NodeId::new);
+        let component = Component::new(&[vec![a], vec![b, c]], vec![2, 5], vec![None; 3]);
+        let mut known = Knowledge::new(&component, vec![0, 2, 5, 7], vec![a, b, c]);
         known.lower = known.upper.clone();
         let never = || false;
         let said = look(

@@ -1,5 +1,6 @@
 //! Chooses, of the reasons why no IC-optimal order exists, one that shows two steps. Knows nothing of how they are found.
 
+use super::ids::ComponentId;
 use super::pair;
 use super::refusal::{Conflict, Refusal};
 use super::solved::Solved;
@@ -21,21 +22,21 @@ impl Solved {
         let (size, own) = match &refusal {
             Refusal::Crossing(_) => return refusal,
             _ if refusal.shows_two_sets() => return refusal,
-            Refusal::Component { component, .. } => (
-                self.placed[*component].tasks.len(),
-                Some(self.class[*component]),
-            ),
+            Refusal::Component {
+                component, tasks, ..
+            } => (tasks.len(), Some(self.class(*component))),
             Refusal::Sum { from, to, .. } => (to - from, None),
         };
-        let mut others: Vec<usize> = (self.first.iter().zip(&self.known))
+        let length = |c: ComponentId| self.placed(c).tasks.len();
+        let mut others: Vec<ComponentId> = (self.classes())
             .filter(|(_, known)| known.admits == Some(false))
-            .map(|(&i, _)| i)
-            .filter(|&i| self.placed[i].tasks.len() <= size && Some(self.class[i]) != own)
+            .map(|(first, _)| first)
+            .filter(|&c| length(c) <= size && Some(self.class(c)) != own)
             .collect();
-        others.sort_by_key(|&i| self.placed[i].tasks.len());
-        for i in others {
-            let j = self.placed[i].interval as usize;
-            let mut other = self.refusal_of(i, start[j], start[j + 1]);
+        others.sort_by_key(|&c| length(c));
+        for component in others {
+            let j = self.placed(component).interval.index();
+            let mut other = self.refusal_of(component, start[j], start[j + 1]);
             self.look_for_pair(&mut other, work);
             if other.shows_two_sets() {
                 return other;
@@ -53,8 +54,7 @@ impl Solved {
                 conflict,
                 ..
             } => {
-                let placed = &self.placed[*component];
-                let known = &self.known[self.class[*component]];
+                let (placed, known) = (self.placed(*component), self.known(*component));
                 *conflict = pair::look(&placed.component, &placed.tasks, known, work);
             }
             Refusal::Sum {
@@ -64,16 +64,11 @@ impl Solved {
                 conflict,
                 ..
             } => {
-                let here = self.placed.iter().zip(&self.class);
-                let parts: Vec<Part<'_>> = here
-                    .filter(|(placed, _)| placed.interval as usize == *interval)
-                    .map(|(placed, &class)| {
-                        let known = &self.known[class];
-                        let order = known.order.iter();
-                        Part {
-                            profile: &known.profile,
-                            order: order.map(|&v| placed.tasks[v as usize]).collect(),
-                        }
+                let parts: Vec<Part<'_>> = (self.components())
+                    .filter(|&c| self.placed(c).interval == *interval)
+                    .map(|c| Part {
+                        profile: &self.known(c).profile,
+                        order: self.order(c),
                     })
                     .collect();
                 *conflict = split_pair::look(&parts, *step - *from, work);
@@ -81,14 +76,14 @@ impl Solved {
         }
     }
 
-    /// That component `i` of the interval between these steps admits no IC-optimal order.
-    pub(super) fn refusal_of(&self, i: usize, from: usize, to: usize) -> Refusal {
-        let (method, states) = self.known[self.class[i]].by;
+    /// That a component of the interval between these steps admits no IC-optimal order.
+    pub(super) fn refusal_of(&self, component: ComponentId, from: usize, to: usize) -> Refusal {
+        let (method, states) = self.known(component).by;
         Refusal::Component {
             from,
             to,
-            component: i,
-            tasks: self.placed[i].tasks.clone(),
+            component,
+            tasks: self.placed(component).tasks.clone(),
             method,
             states,
             conflict: Conflict::Unknown,

@@ -1,5 +1,6 @@
 //! Why no IC-optimal order exists. Knows nothing of how that was found.
 
+use super::ids::{ComponentId, IntervalId};
 use cairn_dag::TaskId;
 
 /// Why no IC-optimal order exists. Every such order passes through each strict vertex of the hull.
@@ -13,7 +14,7 @@ pub enum Refusal {
         /// Nonsinks executed at its end.
         to: usize,
         /// Which of all components.
-        component: usize,
+        component: ComponentId,
         /// The tasks.
         tasks: Vec<TaskId>,
         /// The method that proved it.
@@ -27,7 +28,7 @@ pub enum Refusal {
     /// merge falls short of the best split.
     Sum {
         /// Which of all intervals.
-        interval: usize,
+        interval: IntervalId,
         /// Nonsinks executed before the interval.
         from: usize,
         /// Nonsinks executed at its end.

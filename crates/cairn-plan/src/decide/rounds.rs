@@ -5,20 +5,21 @@ use super::crossing::narrow;
 use super::improve::{gains, improve};
 use super::intervals::{Chain, Intervals};
 use super::refusal::Refusal;
-use super::solve::Effort;
+use super::solve::ComponentSteps;
 use super::solved::Solved;
 use super::windows::Windows;
 use super::witness::Witnesses;
 use crate::budgets::decide as budgets;
+use crate::counts::at;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use std::ops::Range;
 
 /// How much work deciding may cost, at the most: less where less decides.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct Steps {
     /// For each component; less when there are very many.
-    pub component: Effort,
+    pub component: ComponentSteps,
     /// Steps for all components together.
     pub components: u64,
     /// Steps for the forest of all components: quadratic at the worst, and worth it in any round.
@@ -38,25 +39,25 @@ pub struct Limits {
     pub most_to_polish: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
+impl Default for Steps {
+    fn default() -> Steps {
         budgets::USUAL
     }
 }
 
-impl Limits {
+impl Steps {
     /// Several times the work, for verdicts and orders that the default does not reach.
-    pub fn thorough() -> Limits {
+    pub fn thorough() -> Steps {
         budgets::THOROUGH
     }
 
     /// About the time of a hull, whatever the dag.
-    pub fn quick() -> Limits {
+    pub fn quick() -> Steps {
         budgets::QUICK
     }
 
     /// The steps of one round, counted from 0; the last has them all.
-    fn in_round(&self, round: u32) -> Limits {
+    fn in_round(&self, round: u32) -> Steps {
         let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
         let mut limits = *self;
         limits.component.steps /= divisor;
@@ -86,12 +87,17 @@ pub(crate) struct Decision {
     pub methods: Vec<(&'static str, usize)>,
 }
 
-/// Decides a dag along a chain. The answer is the same on every machine as long as nobody says stop; then what was
-/// found by that time is returned.
+/// Decides a dag along a chain: is there an order of its nonsinks that gains, after every number of them, the most that
+/// any so many gain? Finds one, or why there is none, or else a good order and a bound.
 ///
-/// Round after round with more steps, until the order meets the bound or some proof shows that no order can: most
-/// dags are decided in the first.
-pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Limits, work: &mut Work<'_>) -> Decision {
+/// Every such order passes through each strict vertex of the hull, as no other set of that size gains as much; so the
+/// question splits into intervals, and these into components. Round after round with eight times the steps, until the
+/// order meets the bound or some proof shows that no order can: most dags are decided in the first. What so many tasks
+/// gain at the most is NP-hard to find (\[MR05\], Theorem 3.1), so time is bounded by the steps in `limits`; space is
+/// quadratic below `limits.most_for_across` nonsinks, and linear above.
+///
+/// The answer is the same on every machine as long as nobody says stop; then what was found by that time is returned.
+pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Steps, work: &mut Work<'_>) -> Decision {
     if work.is_stopped() {
         return Decision::undecided(dag, chain);
     }
@@ -131,7 +137,10 @@ pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Limits, work: &mut Work<
         #[cfg(test)]
         witness: round.found.gains().to_vec(),
         methods: decider.solved.methods(),
-        components: (decider.solved.placed.len(), decider.solved.known.len()),
+        components: (
+            decider.solved.components().count(),
+            decider.solved.classes().count(),
+        ),
         order: round.order,
         gains: round.gains,
         upper: decider.upper,
@@ -142,7 +151,7 @@ pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Limits, work: &mut Work<
 struct Decider<'a, 'w> {
     dag: &'a Dag,
     chain: &'a Chain,
-    limits: &'a Limits,
+    limits: &'a Steps,
     work: &'a mut Work<'w>,
     solved: Solved,
     upper: Vec<u32>,
@@ -159,7 +168,7 @@ struct Round {
 
 impl Decider<'_, '_> {
     /// Solves, adds up, and looks across intervals, within these steps.
-    fn round(&mut self, limits: &Limits) -> Round {
+    fn round(&mut self, limits: &Steps) -> Round {
         self.solved.deepen(limits, self.work);
         let mut intervals = Intervals::new(self.chain, &self.solved, self.work);
         let order = std::mem::take(&mut intervals.order);
@@ -243,7 +252,7 @@ impl Decision {
     fn undecided(dag: &Dag, chain: &Chain) -> Decision {
         let mut by_rank = vec![None; dag.len()];
         for task in dag.tasks().filter(|&t| !dag.is_sink(t)) {
-            by_rank[chain.ranks[0][task.index()] as usize] = Some(task);
+            by_rank[at(chain.ranks[0][task.index()])] = Some(task);
         }
         let order: Vec<TaskId> = by_rank.into_iter().flatten().collect();
         let gains = gains(dag, &order);

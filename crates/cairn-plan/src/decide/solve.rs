@@ -2,11 +2,11 @@
 
 use super::block_bound::BlockBound;
 use super::component::Component;
-use super::cutset::Cutset;
 use super::frontier::Frontier;
 use super::knowledge::{Finding, Knowledge, Method};
 use super::list_orders::ListOrders;
 use super::macro_states::{ChainSearch, MacroStates};
+use super::tree_program::TreeProgram;
 use cairn_kernel::Work;
 
 /// One node, or rewards that all need every node: nothing to decide.
@@ -19,7 +19,9 @@ impl Method for Trivial {
 
     fn examine(&self, component: &Component, known: &Knowledge, _: &mut Work<'_>) -> Finding {
         let nodes = component.nodes();
-        let all = (0..component.rewards() as u32).all(|r| component.needs(r).len() == nodes);
+        let all = component
+            .all_rewards()
+            .all(|r| component.needs(r).len() == nodes);
         if !all {
             return Finding::default();
         }
@@ -36,7 +38,7 @@ impl Method for Trivial {
 
 /// How hard to try on each component.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct ComponentSteps {
     /// Width of the first beam search; large components get a seventh of it.
     pub beam: usize,
     /// Steps for each component, shared among the methods.
@@ -46,14 +48,21 @@ pub struct Effort {
     pub enumerate: bool,
 }
 
-/// Learns all it can of a component within the effort.
+/// Learns all it can of a component within so many steps: for each t the most that t nodes gain, and whether one order
+/// attains that at every t.
 ///
 /// `known` starts from a valid bound (the chord for a component of a hull interval) and an order that respects the
-/// gates: what is kept when nothing better is found.
+/// gates: what is kept when nothing better is found. Methods are tried from cheap to dear, each with a share of the
+/// steps, until nothing is left to learn: first for the exact profile, then for the answer. Trees, near-trees (cutset
+/// conditioning) and components of small path width are solved exactly in polynomial time; where there are few unions of
+/// closures, they are enumerated. In general the profile alone is NP-hard (\[MR05\], Theorem 3.1).
+///
+/// For example, a node that gains two alone, beside two nodes that gain five together: the most is 0, 2, 5, 7, and no
+/// order attains it, as the first node is in the best set of one and not in that of two.
 pub(super) fn solve(
     component: &Component,
     known: &mut Knowledge,
-    effort: &Effort,
+    effort: &ComponentSteps,
     work: &mut Work<'_>,
 ) {
     let large = component.nodes() * component.rewards() > 40_000;
@@ -74,7 +83,7 @@ pub(super) fn solve(
         (&Trivial, u64::MAX),
         (&ListOrders, share(20)),
         (&first, share(12)),
-        (&Cutset { most: 14 }, share(15)),
+        (&TreeProgram { most: 14 }, share(15)),
         (&Frontier, share(31)),
     ];
     for (method, steps) in exact {
@@ -99,7 +108,7 @@ pub(super) fn solve(
 
 #[cfg(test)]
 mod tests {
-    use super::super::component::NONE;
+    use super::super::ids::NodeId;
     use super::super::macro_states::gate_order;
     use super::*;
     use crate::budgets::decide::USUAL;
@@ -107,20 +116,23 @@ mod tests {
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
 
+    fn is_in(set: u32, nodes: &[NodeId]) -> bool {
+        nodes.iter().all(|v| set >> v.index() & 1 == 1)
+    }
+
     /// Exact profile and the answer whether an IC-optimal order exists, over all sets of nodes.
     fn brute(component: &Component) -> (Vec<u32>, bool) {
         let n = component.nodes();
         let gain = |set: u32| -> u32 {
-            (0..component.rewards() as u32)
-                .filter(|&r| component.needs(r).iter().all(|&v| set >> v & 1 == 1))
+            (component.all_rewards())
+                .filter(|&r| is_in(set, component.needs(r)))
                 .map(|r| component.weight(r))
                 .sum()
         };
         let ideal = |set: u32| {
-            (0..n as u32).filter(|v| set >> v & 1 == 1).all(|v| {
-                let gate = component.gate(v);
-                gate == NONE || component.needs(gate).iter().all(|&u| set >> u & 1 == 1)
-            })
+            let executed = component.all_nodes().filter(|&v| is_in(set, &[v]));
+            let mut gates = executed.filter_map(|v| component.gate(v));
+            gates.all(|gate| is_in(set, component.needs(gate)))
         };
         let mut best = vec![0; n + 1];
         for set in (0..1u32 << n).filter(|&s| ideal(s)) {
@@ -155,7 +167,7 @@ mod tests {
                 let (best, admits) = brute(&component);
                 let methods: [&dyn Method; 9] = [
                     &Trivial, &MacroStates { beam: None }, &MacroStates { beam: Some(1) }, &MacroStates { beam: Some(4) },
-                    &Cutset { most: 14 }, &Frontier, &BlockBound, &ChainSearch, &ListOrders,
+                    &TreeProgram { most: 14 }, &Frontier, &BlockBound, &ChainSearch, &ListOrders,
                 ];
                 for method in methods {
                     let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));
@@ -190,7 +202,7 @@ mod tests {
                 let (best, admits) = brute(&component);
                 let methods: [&dyn Method; 6] = [
                     &MacroStates { beam: None }, &MacroStates { beam: Some(4) },
-                    &Cutset { most: 2 }, &Frontier, &BlockBound, &ChainSearch,
+                    &TreeProgram { most: 2 }, &Frontier, &BlockBound, &ChainSearch,
                 ];
                 for method in methods {
                     let mut known = Knowledge::new(&component, trivial_bound(&component), gate_order(&component));

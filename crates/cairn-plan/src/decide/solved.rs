@@ -1,52 +1,55 @@
 //! The components of a dag and what is known of each kind, learnt in parallel. Knows no methods and no verdicts.
 
 use super::component::{Component, Placed, components};
+use super::ids::{ClassId, ComponentId, IntervalId, NodeId};
 use super::intervals::Chain;
 use super::knowledge::Knowledge;
-use super::rounds::Limits;
+use super::rounds::Steps;
 use super::solve::solve;
-use cairn_dag::Dag;
+use crate::counts::wide;
+use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// The components of all intervals, and what is known of each class of equal ones.
 pub(super) struct Solved {
-    pub(super) placed: Vec<Placed>,
+    placed: Vec<Placed>,
     /// By component: its class of equal ones.
-    pub(super) class: Vec<usize>,
+    class: Vec<ClassId>,
     /// By class: the first of its components.
-    pub(super) first: Vec<usize>,
+    first: Vec<ComponentId>,
     /// By class.
-    pub(super) known: Vec<Knowledge>,
+    known: Vec<Knowledge>,
 }
 
 impl Solved {
     /// Cuts the dag into components and groups equal ones; of each class only a first order and bound are known.
     pub(super) fn new(dag: &Dag, chain: &Chain) -> Solved {
         let placed = components(dag, &chain.interval, None);
-        let mut classes: HashMap<(&Component, bool), usize> = HashMap::new();
-        let mut first: Vec<usize> = Vec::new();
+        let is_edge = |interval: IntervalId| chain.is_edge[interval.index()];
+        let mut classes: HashMap<(&Component, bool), ClassId> = HashMap::new();
+        let mut first: Vec<ComponentId> = Vec::new();
         let class = (placed.iter().enumerate())
             .map(|(i, p)| {
-                let key = (&p.component, chain.is_edge[p.interval as usize]);
+                let key = (&p.component, is_edge(p.interval));
                 *classes.entry(key).or_insert_with(|| {
-                    first.push(i);
-                    first.len() - 1
+                    first.push(ComponentId::new(i));
+                    ClassId::new(first.len() - 1)
                 })
             })
             .collect();
         let known = (first.par_iter())
             .map(|&i| {
-                let p = &placed[i];
-                let upper = if chain.is_edge[p.interval as usize] {
+                let p = &placed[i.index()];
+                let upper = if is_edge(p.interval) {
                     p.component.chord()
                 } else {
                     super::block_bound::shared_weights(&p.component)
                 };
                 let by_rank = |rank: &Vec<u32>| {
-                    let mut order: Vec<u32> = (0..p.tasks.len() as u32).collect();
-                    order.sort_unstable_by_key(|&v| rank[p.tasks[v as usize].index()]);
+                    let mut order: Vec<NodeId> = p.component.all_nodes().collect();
+                    order.sort_unstable_by_key(|v| rank[p.tasks[v.index()].index()]);
                     order
                 };
                 let mut known = Knowledge::new(&p.component, upper, by_rank(&chain.ranks[0]));
@@ -64,20 +67,57 @@ impl Solved {
         }
     }
 
+    /// All components.
+    pub(super) fn components(&self) -> impl Iterator<Item = ComponentId> + use<> {
+        (0..self.placed.len()).map(ComponentId::new)
+    }
+
+    /// The first component of each class, with what is known of the class.
+    pub(super) fn classes(&self) -> impl Iterator<Item = (ComponentId, &Knowledge)> {
+        self.first.iter().copied().zip(&self.known)
+    }
+
+    /// A component in place.
+    pub(super) fn placed(&self, component: ComponentId) -> &Placed {
+        &self.placed[component.index()]
+    }
+
+    /// The class of a component.
+    pub(super) fn class(&self, component: ComponentId) -> ClassId {
+        self.class[component.index()]
+    }
+
+    /// What is known of a class.
+    pub(super) fn of_class(&self, class: ClassId) -> &Knowledge {
+        &self.known[class.index()]
+    }
+
+    /// What is known of a component.
+    pub(super) fn known(&self, component: ComponentId) -> &Knowledge {
+        self.of_class(self.class(component))
+    }
+
+    /// The best order known of a component, as tasks.
+    pub(super) fn order(&self, component: ComponentId) -> Vec<TaskId> {
+        let tasks = &self.placed(component).tasks;
+        let order = self.known(component).order.iter();
+        order.map(|v| tasks[v.index()]).collect()
+    }
+
     /// Learns more of each class that is not decided, the classes in parallel: each has a budget of its own.
-    pub(super) fn deepen(&mut self, limits: &Limits, work: &Work<'_>) {
+    pub(super) fn deepen(&mut self, limits: &Steps, work: &Work<'_>) {
         let placed = &self.placed;
-        let size = |i: usize| placed[i].component.nodes() as u64;
-        let open = (self.first.iter().zip(&self.known)).filter(|(_, known)| !known.is_decided());
-        let all: u64 = open.map(|(&i, _)| size(i)).sum();
+        let size = |c: ComponentId| wide(placed[c.index()].component.nodes());
+        let open = self.classes().filter(|(_, known)| !known.is_decided());
+        let all: u64 = open.map(|(first, _)| size(first)).sum();
         (self.known.par_iter_mut().zip(&self.first))
             .filter(|(known, _)| !known.is_decided())
-            .for_each(|(known, &i)| {
+            .for_each(|(known, &first)| {
                 let mut effort = limits.component;
-                let share = (limits.components / all.max(1)).saturating_mul(size(i));
+                let share = (limits.components / all.max(1)).saturating_mul(size(first));
                 effort.steps = effort.steps.min(share);
                 let mut work = work.part(u64::MAX);
-                solve(&placed[i].component, known, &effort, &mut work);
+                solve(&placed[first.index()].component, known, &effort, &mut work);
             });
     }
 
@@ -85,7 +125,7 @@ impl Solved {
     pub(super) fn methods(&self) -> Vec<(&'static str, usize)> {
         let mut count: Vec<(&'static str, usize)> = Vec::new();
         for &class in &self.class {
-            let name = self.known[class].by.0;
+            let name = self.of_class(class).by.0;
             match count.iter_mut().find(|e| e.0 == name) {
                 Some(entry) => entry.1 += 1,
                 None => count.push((name, 1)),

@@ -1,6 +1,7 @@
 //! Finds two steps of a sum of independent parts whose best splits cannot be nested. Knows only profiles.
 
 use super::refusal::{Conflict, Pair};
+use crate::counts::wide;
 use cairn_dag::TaskId;
 use cairn_kernel::{Work, convolve_into};
 
@@ -118,7 +119,7 @@ impl<'a> Splits<'a> {
             next.sort_unstable();
             next.dedup();
             let cost = states.len() * 2 * part.profile.len() + next.len();
-            if !work.spend(1 + cost as u64) {
+            if !work.spend(1 + wide(cost)) {
                 return None;
             }
             states = next;
@@ -149,7 +150,7 @@ impl<'a> Splits<'a> {
 
 /// (max,+) convolution up to `end`.
 fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u32>> {
-    if !work.spend((1 + a.len() * b.len().min(end + 1)) as u64) {
+    if !work.spend(wide(1 + a.len() * b.len().min(end + 1))) {
         return None;
     }
     let mut sum = Vec::new();

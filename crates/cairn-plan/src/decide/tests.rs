@@ -1,6 +1,5 @@
 //! Decisions against brute force: verdicts, bounds, and the literal truth of every refusal.
 
-use super::component::NONE;
 use super::improve::gains;
 use super::*;
 use crate::order::places;
@@ -46,14 +45,14 @@ fn obvious_chain(dag: &Dag) -> Chain {
         }
         vertices.push(t);
     }
-    let mut interval = vec![NONE; dag.len()];
+    let mut interval = vec![None; dag.len()];
     let mut upper = vec![0];
     for (j, pair) in vertices.windows(2).enumerate() {
         let (a, b) = (pair[0], pair[1]);
         let new = best[b].1 & !best[a].1;
         (0..dag.len())
             .filter(|i| new >> i & 1 == 1)
-            .for_each(|i| interval[i] = j as u32);
+            .for_each(|i| interval[i] = Some(IntervalId::new(j)));
         for t in 1..=b - a {
             let rise = (best[b].0 - best[a].0) * t as i64 / (b - a) as i64;
             upper.push((best[a].0 + rise) as u32);
@@ -72,15 +71,15 @@ proptest! {
 
     #[test]
     fn verdicts_agree_with_brute_force_and_are_never_open(dag in any_dag(13)) {
-        let decision = check(&dag, &Limits::default())?;
+        let decision = check(&dag, &Steps::default())?;
         prop_assert!(decision.gains == decision.upper || decision.refusal.is_some(), "open");
     }
 
     /// With a beam of one and no enumeration even small dags reach the later methods.
     #[test]
     fn the_later_methods_are_never_wrong(dag in any_dag(13), steps in 100u64..2_000_000) {
-        let component = Effort { beam: 1, steps, enumerate: false };
-        let limits = Limits { component, forest: steps, across: steps, improve: steps, ..Limits::default() };
+        let component = ComponentSteps { beam: 1, steps, enumerate: false };
+        let limits = Steps { component, forest: steps, across: steps, improve: steps, ..Steps::default() };
         check(&dag, &limits)?;
     }
 
@@ -90,7 +89,7 @@ proptest! {
         let chain = obvious_chain(&dag);
         let count = AtomicU32::new(0);
         let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
-        let decision = decide(&dag, &chain, &Limits::default(), &mut Work::until(&stop));
+        let decision = decide(&dag, &chain, &Steps::default(), &mut Work::until(&stop));
         compare(&dag, &decision, false)?;
     }
 }
@@ -104,17 +103,17 @@ fn every_kind_of_reason_is_literally_true() {
         let most = 9 + random.below(6);
         let dag = cairn_oracle::random_tangle(most, seed);
         let effort = match random.below(2) {
-            0 => Limits::default().component,
+            0 => Steps::default().component,
             // Small components are beyond it: then sets are met that cross the vertices.
-            _ => Effort {
+            _ => ComponentSteps {
                 enumerate: false,
                 beam: 1,
                 steps: 2_000,
             },
         };
-        let limits = Limits {
+        let limits = Steps {
             component: effort,
-            ..Limits::default()
+            ..Steps::default()
         };
         let Some(refusal) = check(&dag, &limits).unwrap().refusal else {
             continue;
@@ -161,7 +160,7 @@ fn a_proof_is_not_lost_by_stopping_later() {
             let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
             // On one thread, so that the questions come in the same order each time.
             let decision = one_thread
-                .install(|| decide(&dag, &chain, &Limits::default(), &mut Work::until(&stop)));
+                .install(|| decide(&dag, &chain, &Steps::default(), &mut Work::until(&stop)));
             let is_proved = decision.refusal.is_some();
             assert!(is_proved || !was_proved, "seed {seed}, asked {asked} times");
             was_proved = is_proved;
@@ -190,7 +189,7 @@ fn the_pair_of_a_sum() {
     let decision = decide(
         &dag,
         &obvious_chain(&dag),
-        &Limits::default(),
+        &Steps::default(),
         &mut Work::unlimited(),
     );
     let Some(Refusal::Sum {
@@ -206,9 +205,9 @@ fn the_pair_of_a_sum() {
     let quick = decide(
         &dag,
         &obvious_chain(&dag),
-        &Limits {
+        &Steps {
             pair: 0,
-            ..Limits::default()
+            ..Steps::default()
         },
         &mut Work::unlimited(),
     );
@@ -218,7 +217,7 @@ fn the_pair_of_a_sum() {
     assert_eq!(conflict, Conflict::Unknown);
 }
 
-fn check(dag: &Dag, limits: &Limits) -> Result<Decision, TestCaseError> {
+fn check(dag: &Dag, limits: &Steps) -> Result<Decision, TestCaseError> {
     let decision = decide(dag, &obvious_chain(dag), limits, &mut Work::unlimited());
     compare(dag, &decision, limits.component.enumerate)?;
     Ok(decision)

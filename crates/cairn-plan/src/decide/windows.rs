@@ -1,16 +1,18 @@
 //! Bounds and witnesses across intervals: neighbouring intervals are thrown together where a gap is left.
 //! Knows solved components and the forest, not how verdicts are reached.
 
-use super::component::{Component, NONE, components};
-use super::cutset::Cutset;
+use super::component::{Component, components};
 use super::forest::{Forest, Part};
 use super::frontier::Frontier;
+use super::ids::{ComponentId, IntervalId};
 use super::intervals::Chain;
 use super::knowledge::{Knowledge, Method};
 use super::macro_states::{MacroStates, gate_order};
 use super::solved::Solved;
+use super::tree_program::TreeProgram;
 use super::witness::{Witnesses, note_prefixes};
 use crate::budgets::decide::{ALLOCATIONS, window};
+use crate::counts::{gained, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Work, convolve_within, signed};
 use std::collections::{HashMap, HashSet};
@@ -41,7 +43,7 @@ impl<'a> Windows<'a> {
         start: &'a [usize],
     ) -> Windows<'a> {
         Windows {
-            upper: solved.known.iter().map(|k| signed(&k.upper)).collect(),
+            upper: solved.classes().map(|(_, k)| signed(&k.upper)).collect(),
             dag,
             chain,
             solved,
@@ -51,7 +53,7 @@ impl<'a> Windows<'a> {
 
     /// The forest of all components, with `upper` lowered to its bound as far as the budget allows.
     pub(super) fn lower(&self, upper: &mut [u32], work: &mut Work<'_>) -> Option<Forest> {
-        let forest = Forest::new(self.dag, &self.parts_outside(NONE, NONE), work)?;
+        let forest = Forest::new(self.dag, &self.parts_outside(None), work)?;
         if let Some(bound) = forest.bound(work) {
             lower_to(upper, &bound);
         }
@@ -67,7 +69,7 @@ impl<'a> Windows<'a> {
         found: &mut Witnesses,
         work: &mut Work<'_>,
     ) {
-        let parts = self.parts_outside(NONE, NONE);
+        let parts = self.parts_outside(None);
         work.lend(ALLOCATIONS, |part| {
             self.note_allocations(forest, &parts, upper, found, part);
         });
@@ -76,15 +78,13 @@ impl<'a> Windows<'a> {
         let mut tried = HashSet::new();
         let mut memo = HashMap::new();
         for radius in 0..2 * intervals {
-            for (a, b) in self.gaps(upper, found, radius) {
-                if a == b || !tried.insert((a, b)) || !self.is_open(a, b, upper, found) {
+            for window in self.gaps(upper, found, radius) {
+                let is_one = window[0] == window[1];
+                if is_one || !tried.insert(window) || !self.is_open(window, upper, found) {
                     continue;
                 }
-                if self
-                    .look_into(a, b, upper, found, &mut memo, work)
-                    .is_none()
-                    && work.is_over()
-                {
+                let looked = self.look_into(window, upper, found, &mut memo, work);
+                if looked.is_none() && work.is_over() {
                     return;
                 }
             }
@@ -99,53 +99,56 @@ impl<'a> Windows<'a> {
     /// from the components as they are, and if that is not below `goal`, from the intervals thrown together.
     pub(super) fn most(
         &self,
-        a: usize,
-        b: usize,
+        [a, b]: [IntervalId; 2],
         t: usize,
         goal: u32,
         work: &mut Work<'_>,
     ) -> Option<u32> {
-        let left = t - self.start[a];
-        let base = self.gained_before(a as u32);
-        let here = (self.solved.placed.iter().zip(&self.solved.class))
-            .filter(|(p, _)| (a..=b).contains(&(p.interval as usize)));
-        let apart = sum_at(here.map(|(_, &class)| &self.upper[class]), left, work);
+        let left = t - self.start[a.index()];
+        let base = self.gained_before(a);
+        let is_here = |c: &ComponentId| (a..=b).contains(&self.solved.placed(*c).interval);
+        let here = self.solved.components().filter(is_here);
+        let apart = sum_at(here.map(|c| self.upper(c)), left, work);
         if let Some(gain) = apart.filter(|&gain| base + gain < goal) {
             return Some(base + gain);
         }
-        let together = self.window_parts(a as u32, b as u32, &mut HashMap::new(), work)?;
+        let together = self.window_parts([a, b], &mut HashMap::new(), work)?;
         let gain = sum_at(together.iter().map(|part| &part.profile), left, work)?;
         Some(base + gain)
     }
 
     /// Windows of the given radius around each step with a gap.
-    fn gaps(&self, upper: &[u32], found: &Witnesses, radius: usize) -> Vec<(usize, usize)> {
+    fn gaps(&self, upper: &[u32], found: &Witnesses, radius: usize) -> Vec<[IntervalId; 2]> {
         let last = self.start.len() - 2;
-        let mut windows: Vec<(usize, usize)> = (0..upper.len())
+        let mut windows: Vec<[IntervalId; 2]> = (0..upper.len())
             .filter(|&t| upper[t] > found.gain(t))
             .map(|t| {
                 let j = self.start.partition_point(|&s| s < t) - 1;
-                match radius {
-                    0 => (j.saturating_sub(1), j),
-                    1 => (j, (j + 1).min(last)),
-                    r => (j.saturating_sub(r / 2 + 1), (j + r / 2 + r % 2).min(last)),
-                }
+                let ends = match radius {
+                    0 => [j.saturating_sub(1), j],
+                    1 => [j, (j + 1).min(last)],
+                    r => [j.saturating_sub(r / 2 + 1), (j + r / 2 + r % 2).min(last)],
+                };
+                ends.map(IntervalId::new)
             })
             .collect();
         windows.dedup();
         windows
     }
 
-    fn is_open(&self, a: usize, b: usize, upper: &[u32], found: &Witnesses) -> bool {
-        (self.start[a]..=self.start[b + 1]).any(|t| upper[t] > found.gain(t))
+    fn is_open(&self, [a, b]: [IntervalId; 2], upper: &[u32], found: &Witnesses) -> bool {
+        (self.start[a.index()]..=self.start[b.index() + 1]).any(|t| upper[t] > found.gain(t))
     }
 
-    /// The components of all intervals but `a..=b`, as parts of the forest.
-    fn parts_outside(&self, a: u32, b: u32) -> Vec<Part<'_>> {
-        (self.solved.placed.iter().zip(&self.solved.class))
-            .filter(|(p, _)| a == NONE || p.interval < a || p.interval > b)
-            .map(|(placed, &class)| Part {
-                upper: &self.upper[class],
+    /// The components of all intervals but those of a window, as parts of the forest.
+    fn parts_outside(&self, window: Option<[IntervalId; 2]>) -> Vec<Part<'_>> {
+        let is_outside =
+            |interval| window.is_none_or(|[a, b]: [IntervalId; 2]| !(a..=b).contains(&interval));
+        (self.solved.components())
+            .map(|c| (c, self.solved.placed(c)))
+            .filter(|(_, placed)| is_outside(placed.interval))
+            .map(|(c, placed)| Part {
+                upper: self.upper(c),
                 tasks: &placed.tasks,
                 entries: placed.entries(),
                 interval: placed.interval,
@@ -153,31 +156,36 @@ impl<'a> Windows<'a> {
             .collect()
     }
 
+    /// The bound of a component.
+    fn upper(&self, component: ComponentId) -> &Vec<i32> {
+        &self.upper[self.solved.class(component).index()]
+    }
+
     /// Solves the window as one interval; `None` when a part of it is too hard or the budget is gone.
     fn look_into(
         &self,
-        a: usize,
-        b: usize,
+        window: [IntervalId; 2],
         upper: &mut [u32],
         found: &mut Witnesses,
         memo: &mut HashMap<Component, Option<Vec<i32>>>,
         work: &mut Work<'_>,
     ) -> Option<()> {
-        let inside = self.window_parts(a as u32, b as u32, memo, work)?;
+        let inside = self.window_parts(window, memo, work)?;
         let mut sum = vec![0];
         for part in &inside {
             sum = convolve_within(&sum, &part.profile, usize::MAX, work)?;
         }
-        let base = self.gained_before(a as u32);
+        let [first, _] = window;
+        let base = self.gained_before(first);
         for (t, &gain) in sum.iter().enumerate() {
-            found.note(self.start[a] + t, base + gain as u32);
+            found.note(self.start[first.index()] + t, base + gained(gain));
         }
-        let mut parts = self.parts_outside(a as u32, b as u32);
+        let mut parts = self.parts_outside(Some(window));
         parts.extend(inside.iter().map(|part| Part {
             upper: &part.profile,
             tasks: &part.tasks,
             entries: part.entries.clone(),
-            interval: a as u32,
+            interval: first,
         }));
         let forest = Forest::new(self.dag, &parts, work)?;
         lower_to(upper, &forest.bound(work)?);
@@ -186,23 +194,23 @@ impl<'a> Windows<'a> {
 
     fn window_parts(
         &self,
-        a: u32,
-        b: u32,
+        [a, b]: [IntervalId; 2],
         memo: &mut HashMap<Component, Option<Vec<i32>>>,
         work: &mut Work<'_>,
     ) -> Option<Vec<WindowPart>> {
-        if !work.spend((self.dag.len() + self.dag.arc_count()) as u64) {
+        if !work.spend(wide(self.dag.len() + self.dag.arc_count())) {
             return None;
         }
         // Before, inside, and never.
-        let thrown_together: Vec<u32> = (self.chain.interval.iter())
-            .map(|&i| match i {
-                i if i < a => 0,
-                i if i <= b => 1,
-                _ => NONE,
+        let [before, inside] = [0, 1].map(IntervalId::new);
+        let thrown_together: Vec<Option<IntervalId>> = (self.chain.interval.iter())
+            .map(|&interval| match interval? {
+                i if i < a => Some(before),
+                i if i <= b => Some(inside),
+                _ => None,
             })
             .collect();
-        (components(self.dag, &thrown_together, Some(1)).into_iter())
+        (components(self.dag, &thrown_together, Some(inside)).into_iter())
             .map(|placed| {
                 let known = memo.get(&placed.component).cloned();
                 let profile = known.unwrap_or_else(|| {
@@ -219,8 +227,9 @@ impl<'a> Windows<'a> {
             .collect()
     }
 
-    fn gained_before(&self, interval: u32) -> u32 {
-        let before = self.solved.placed.iter().filter(|p| p.interval < interval);
+    fn gained_before(&self, interval: IntervalId) -> u32 {
+        let placed = self.solved.components().map(|c| self.solved.placed(c));
+        let before = placed.filter(|p| p.interval < interval);
         before.map(|p| p.component.total()).sum()
     }
 
@@ -233,12 +242,8 @@ impl<'a> Windows<'a> {
         found: &mut Witnesses,
         work: &mut Work<'_>,
     ) {
-        let orders: Vec<Vec<TaskId>> = (self.solved.placed.iter().zip(&self.solved.class))
-            .map(|(placed, &class)| {
-                let order = self.solved.known[class].order.iter();
-                order.map(|&v| placed.tasks[v as usize]).collect()
-            })
-            .collect();
+        let components = self.solved.components();
+        let orders: Vec<Vec<TaskId>> = components.map(|c| self.solved.order(c)).collect();
         for t in 0..upper.len() {
             if upper[t] == found.gain(t) {
                 continue;
@@ -250,7 +255,7 @@ impl<'a> Windows<'a> {
                 .map(|(o, &k)| &o[..k])
                 .collect();
             if prefixes.iter().map(|p| p.len()).sum::<usize>() == t
-                && work.spend(self.dag.arc_count() as u64)
+                && work.spend(wide(self.dag.arc_count()))
             {
                 note_prefixes(self.dag, &prefixes, found);
             }
@@ -271,7 +276,7 @@ fn sum_at<'p>(
         }
         sum = convolve_within(&sum, profile, t, work)?;
     }
-    sum.get(t).map(|&gain| gain as u32)
+    sum.get(t).map(|&gain| gained(gain))
 }
 
 fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>> {
@@ -279,7 +284,7 @@ fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>>
     let mut known = Knowledge::new(component, start, gate_order(component));
     let methods: [(&dyn Method, u64); 3] = [
         (&MacroStates { beam: None }, window::STATES),
-        (&Cutset { most: 12 }, window::TREES),
+        (&TreeProgram { most: 12 }, window::TREES),
         (&Frontier, window::FRONTIER),
     ];
     for (method, steps) in methods {
@@ -293,6 +298,6 @@ fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>>
 
 fn lower_to(upper: &mut [u32], bound: &[i32]) {
     for (have, &new) in upper.iter_mut().zip(bound) {
-        *have = (*have).min(new as u32);
+        *have = (*have).min(gained(new));
     }
 }

@@ -1,5 +1,6 @@
 //! Real sets of tasks that gain much at some step: what a bound must not fall below. Knows no bound.
 
+use crate::counts::{narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 
@@ -64,7 +65,7 @@ impl Witnesses {
 /// Walks greedily forward from each vertex of the chain, past the next one, and backward from each: sets that
 /// leave the chain. `chain` lists the tasks of each interval. O(tasks²) for each; stops with the budget.
 pub(super) fn greedy(dag: &Dag, chain: &[Vec<TaskId>], found: &mut Witnesses, work: &mut Work<'_>) {
-    let begin = 2 * (dag.len() + dag.arc_count()) as u64;
+    let begin = 2 * wide(dag.len() + dag.arc_count());
     for start in 0..chain.len() {
         let steps: usize = chain[start..].iter().take(2).map(Vec::len).sum();
         if !work.spend(begin) || forward(dag, chain, start, steps, found, work).is_none() {
@@ -89,16 +90,14 @@ fn executed_after(dag: &Dag, chain: &[Vec<TaskId>], intervals: usize) -> Vec<boo
 
 fn collect(executed: &[bool]) -> Vec<TaskId> {
     let marked = executed.iter().enumerate().filter(|e| *e.1);
-    marked.map(|(i, _)| TaskId(i as u32)).collect()
+    marked.map(|(i, _)| TaskId::new(i)).collect()
 }
 
 fn missing_parents(dag: &Dag, executed: &[bool]) -> Vec<u32> {
     (dag.tasks())
         .map(|t| {
-            dag.parents(t)
-                .iter()
-                .filter(|p| !executed[p.index()])
-                .count() as u32
+            let missing = dag.parents(t).iter().filter(|p| !executed[p.index()]);
+            narrow(missing.count())
         })
         .collect()
 }
@@ -107,7 +106,7 @@ fn total_gain(dag: &Dag, missing: &[u32]) -> u32 {
     let gained = dag
         .tasks()
         .filter(|&t| !dag.is_source(t) && missing[t.index()] == 0);
-    gained.count() as u32
+    narrow(gained.count())
 }
 
 /// Always executes the eligible nonsink that gains most now, or else brings most children nearest.
@@ -128,7 +127,7 @@ fn forward(
         .collect();
     for _ in 0..steps {
         let look: usize = eligible.iter().map(|&v| dag.children(v).len()).sum();
-        if !work.spend(1 + look as u64) {
+        if !work.spend(1 + wide(look)) {
             return None;
         }
         let worth = |v: TaskId| {
@@ -152,7 +151,7 @@ fn forward(
             }
         }
         t += 1;
-        if gain > found.gain(t) && !work.spend(dag.len() as u64) {
+        if gain > found.gain(t) && !work.spend(wide(dag.len())) {
             return None;
         }
         found.note_set(gain, || collect(&executed), t);
@@ -175,10 +174,12 @@ fn backward(
     let mut t: usize = chain[..end].iter().map(Vec::len).sum();
     let mut executed_children: Vec<u32> = (dag.tasks())
         .map(|v| {
-            dag.children(v)
-                .iter()
-                .filter(|c| executed[c.index()])
-                .count() as u32
+            narrow(
+                dag.children(v)
+                    .iter()
+                    .filter(|c| executed[c.index()])
+                    .count(),
+            )
         })
         .collect();
     let mut last: Vec<TaskId> = (dag.tasks())
@@ -186,7 +187,7 @@ fn backward(
         .collect();
     for _ in 0..steps {
         let look: usize = last.iter().map(|&v| dag.children(v).len()).sum();
-        if !work.spend(1 + look as u64) {
+        if !work.spend(1 + wide(look)) {
             return None;
         }
         let loss = |v: TaskId| {
@@ -196,7 +197,7 @@ fn backward(
                 .count()
         };
         let (at, &task) = last.iter().enumerate().min_by_key(|e| (loss(*e.1), *e.1))?;
-        gain -= loss(task) as u32;
+        gain -= narrow(loss(task));
         last.swap_remove(at);
         executed[task.index()] = false;
         for &child in dag.children(task) {
@@ -209,7 +210,7 @@ fn backward(
             }
         }
         t -= 1;
-        if gain > found.gain(t) && !work.spend(dag.len() as u64) {
+        if gain > found.gain(t) && !work.spend(wide(dag.len())) {
             return None;
         }
         found.note_set(gain, || collect(&executed), t);

@@ -4,20 +4,22 @@
 //! subtrees gives the best gain for every number of executed nodes; where a few vertices spoil that, try both
 //! states of each of them (cutset conditioning).
 
-use super::component::{Component, NONE};
+use super::component::Component;
+use super::ids::{NodeId, RewardId};
 use super::knowledge::{Finding, Knowledge, Method};
+use crate::counts::{at, gained, narrow};
 use cairn_kernel::{NEVER, Work, convolve_within};
 
 /// Exact profile when at most `most` vertices meet all cycles. O(2^cut · nodes²).
 ///
 /// Executed nodes of the in-trees and out-trees, bipartite trees and near-trees that make up most real workflows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cutset {
+pub(super) struct TreeProgram {
     /// The most vertices to condition on.
     pub(super) most: usize,
 }
 
-impl Method for Cutset {
+impl Method for TreeProgram {
     fn name(&self) -> &'static str {
         "tree program"
     }
@@ -58,19 +60,20 @@ impl Graph {
     fn new(component: &Component) -> Graph {
         let nodes = component.nodes();
         let mut adjacent = vec![Vec::new(); nodes + component.rewards()];
-        let mut join = |node: u32, reward: u32, kind| {
-            adjacent[node as usize].push((nodes as u32 + reward, kind));
-            adjacent[nodes + reward as usize].push((node, kind));
+        let mut join = |node: NodeId, reward: RewardId, kind| {
+            let (node, reward) = (node.index(), nodes + reward.index());
+            adjacent[node].push((narrow(reward), kind));
+            adjacent[reward].push((narrow(node), kind));
         };
-        for r in 0..component.rewards() as u32 {
+        for r in component.all_rewards() {
             component
                 .needs(r)
                 .iter()
                 .for_each(|&v| join(v, r, Join::Need));
         }
-        for v in 0..nodes as u32 {
-            if component.gate(v) != NONE {
-                join(v, component.gate(v), Join::Gate);
+        for v in component.all_nodes() {
+            if let Some(gate) = component.gate(v) {
+                join(v, gate, Join::Gate);
             }
         }
         Graph { nodes, adjacent }
@@ -84,7 +87,7 @@ impl Graph {
             if cut.len() == most {
                 return None;
             }
-            removed[vertex as usize] = true;
+            removed[at(vertex)] = true;
             cut.push(vertex);
         }
         Some(cut)
@@ -93,26 +96,26 @@ impl Graph {
     fn busiest_in_core(&self, removed: &[bool]) -> Option<u32> {
         let mut gone = removed.to_vec();
         let mut degree: Vec<usize> = (self.adjacent.iter())
-            .map(|row| row.iter().filter(|(u, _)| !removed[*u as usize]).count())
+            .map(|row| row.iter().filter(|(u, _)| !removed[at(*u)]).count())
             .collect();
-        let mut leaves: Vec<u32> = (0..gone.len() as u32)
-            .filter(|&v| !gone[v as usize] && degree[v as usize] <= 1)
+        let mut leaves: Vec<u32> = (0..narrow(gone.len()))
+            .filter(|&v| !gone[at(v)] && degree[at(v)] <= 1)
             .collect();
         while let Some(v) = leaves.pop() {
-            if std::mem::replace(&mut gone[v as usize], true) {
+            if std::mem::replace(&mut gone[at(v)], true) {
                 continue;
             }
-            for &(u, _) in &self.adjacent[v as usize] {
-                if !gone[u as usize] {
-                    degree[u as usize] -= 1;
-                    if degree[u as usize] <= 1 {
+            for &(u, _) in &self.adjacent[at(v)] {
+                if !gone[at(u)] {
+                    degree[at(u)] -= 1;
+                    if degree[at(u)] <= 1 {
                         leaves.push(u);
                     }
                 }
             }
         }
-        let core = (0..gone.len() as u32).filter(|&v| !gone[v as usize]);
-        core.max_by_key(|&v| (degree[v as usize], v))
+        let core = (0..narrow(gone.len())).filter(|&v| !gone[at(v)]);
+        core.max_by_key(|&v| (degree[at(v)], v))
     }
 }
 
@@ -130,7 +133,7 @@ impl<'a> Program<'a> {
     fn new(component: &'a Component, graph: &'a Graph, cut: &'a [u32]) -> Program<'a> {
         let vertices = graph.adjacent.len();
         let mut seen = vec![false; vertices];
-        cut.iter().for_each(|&v| seen[v as usize] = true);
+        cut.iter().for_each(|&v| seen[at(v)] = true);
         let mut program = Program {
             component,
             graph,
@@ -139,17 +142,17 @@ impl<'a> Program<'a> {
             below: vec![Vec::new(); vertices],
             roots: Vec::new(),
         };
-        for root in 0..vertices as u32 {
-            if std::mem::replace(&mut seen[root as usize], true) {
+        for root in 0..narrow(vertices) {
+            if std::mem::replace(&mut seen[at(root)], true) {
                 continue;
             }
             program.roots.push(root);
             let mut stack = vec![root];
             while let Some(v) = stack.pop() {
                 program.order.push(v);
-                for &(u, kind) in &graph.adjacent[v as usize] {
-                    if !std::mem::replace(&mut seen[u as usize], true) {
-                        program.below[v as usize].push((u, kind));
+                for &(u, kind) in &graph.adjacent[at(v)] {
+                    if !std::mem::replace(&mut seen[at(u)], true) {
+                        program.below[at(v)].push((u, kind));
                         stack.push(u);
                     }
                 }
@@ -190,28 +193,28 @@ impl<'a> Program<'a> {
         for t in 1..=nodes {
             best[t] = best[t].max(best[t - 1]);
         }
-        Some((best.into_iter().map(|x| x as u32).collect(), tried))
+        Some((best.into_iter().map(gained).collect(), tried))
     }
 
-    fn reward(&self, vertex: u32) -> Option<u32> {
-        (vertex as usize >= self.graph.nodes).then(|| vertex - self.graph.nodes as u32)
+    fn reward(&self, vertex: u32) -> Option<RewardId> {
+        at(vertex).checked_sub(self.graph.nodes).map(RewardId::new)
     }
 
     /// What fixing the cut's states forces elsewhere; `None` when they contradict each other.
     fn forced_by(&self, mask: u64) -> Option<Vec<Option<bool>>> {
         let mut forced = vec![None; self.graph.adjacent.len()];
         for (i, &v) in self.cut.iter().enumerate() {
-            forced[v as usize] = Some(mask >> i & 1 == 1);
+            forced[at(v)] = Some(mask >> i & 1 == 1);
         }
         for (i, &v) in self.cut.iter().enumerate() {
             let on = mask >> i & 1 == 1;
             let is_node = self.reward(v).is_none();
-            for &(u, kind) in &self.graph.adjacent[v as usize] {
+            for &(u, kind) in &self.graph.adjacent[at(v)] {
                 // Need: reward ⇒ node. Gate: node ⇒ reward. The implication's left side on forces the right one
                 // on; its right side off forces the left one off.
                 let v_implies_u = (kind == Join::Gate) == is_node;
                 if v_implies_u == on {
-                    let slot = &mut forced[u as usize];
+                    let slot = &mut forced[at(u)];
                     if slot.is_some_and(|state| state != on) {
                         return None;
                     }
@@ -227,11 +230,12 @@ impl<'a> Program<'a> {
         let mut off: Vec<Vec<i32>> = vec![Vec::new(); forced.len()];
         let mut on: Vec<Vec<i32>> = vec![Vec::new(); forced.len()];
         for &v in self.order.iter().rev() {
-            let is_node = self.reward(v).is_none();
+            let reward = self.reward(v);
+            let is_node = reward.is_none();
             for state in [false, true] {
                 let mut sum = vec![0];
-                for &(u, kind) in &self.below[v as usize] {
-                    let (u_off, u_on) = (&off[u as usize], &on[u as usize]);
+                for &(u, kind) in &self.below[at(v)] {
+                    let (u_off, u_on) = (&off[at(u)], &on[at(u)]);
                     let v_implies_u = (kind == Join::Gate) == is_node;
                     let child = match (v_implies_u, state) {
                         (true, true) => u_on.clone(),
@@ -240,33 +244,33 @@ impl<'a> Program<'a> {
                     };
                     sum = convolve_within(&sum, &child, usize::MAX, work)?;
                 }
-                if is_node {
+                match reward {
                     // A node adds one to the count: executed, the profile moves up by one step.
-                    let at = if state { 0 } else { sum.len() };
-                    sum.insert(at, NEVER);
-                } else if state {
-                    let weight = self.component.weight(v - self.graph.nodes as u32) as i32;
-                    sum.iter_mut()
-                        .filter(|x| **x != NEVER)
-                        .for_each(|x| *x += weight);
+                    None => sum.insert(if state { 0 } else { sum.len() }, NEVER),
+                    Some(r) if state => {
+                        let weight = self.component.weight(r) as i32;
+                        let reachable = sum.iter_mut().filter(|x| **x != NEVER);
+                        reachable.for_each(|x| *x += weight);
+                    }
+                    Some(_) => {}
                 }
-                if forced[v as usize].is_some_and(|f| f != state) {
+                if forced[at(v)].is_some_and(|f| f != state) {
                     sum.fill(NEVER);
                 }
                 if state {
-                    on[v as usize] = sum;
+                    on[at(v)] = sum;
                 } else {
-                    off[v as usize] = sum;
+                    off[at(v)] = sum;
                 }
             }
-            for &(u, _) in &self.below[v as usize] {
-                off[u as usize] = Vec::new();
-                on[u as usize] = Vec::new();
+            for &(u, _) in &self.below[at(v)] {
+                off[at(u)] = Vec::new();
+                on[at(u)] = Vec::new();
             }
         }
         let mut sum = vec![0];
         for &root in &self.roots {
-            let tree = larger(&off[root as usize], &on[root as usize]);
+            let tree = larger(&off[at(root)], &on[at(root)]);
             sum = convolve_within(&sum, &tree, usize::MAX, work)?;
         }
         Some(sum)
