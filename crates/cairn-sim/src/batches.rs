@@ -5,10 +5,8 @@ use crate::error::{SettingError, positive};
 use crate::measures::{Event, Measures, Stuck, What, share};
 use crate::play::Play;
 use crate::random::Stream;
+use crate::running::Running;
 use crate::spread::{Sampler, Spread};
-use cairn_dag::TaskId;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Batches of requests arrive with exponential gaps; their sizes are exponential, rounded, and at least one.
 ///
@@ -77,7 +75,7 @@ impl Batches {
                     what: What::Started(task),
                 });
                 let end = Time::new(now + play.durations[task.index()]);
-                running.push(Reverse((end, task, worker)));
+                running.push(end, task, worker);
             }
         }
         let end = Time::new(f64::INFINITY);
@@ -93,9 +91,6 @@ impl Batches {
     }
 }
 
-/// Tasks being executed, by the time of their completion; with each, its worker.
-pub(crate) type Running = BinaryHeap<Reverse<(Time, TaskId, u32)>>;
-
 /// Completes all that ends by `until`. Returns the time of the last completion, or `last` if there was none.
 #[inline]
 fn complete_until(
@@ -105,16 +100,9 @@ fn complete_until(
     mut last: f64,
     log: &mut impl FnMut(Event),
 ) -> f64 {
-    while let Some(&Reverse((instant, ..))) = running.peek() {
-        if instant > until {
-            break;
-        }
+    while let Some(instant) = running.next_end().filter(|&end| end <= until) {
         last = instant.seconds();
-        while let Some(&Reverse((end, task, worker))) = running.peek() {
-            if end > instant {
-                break;
-            }
-            running.pop();
+        while let Some((task, worker)) = running.take_by(instant) {
             play.execute(task);
             log(Event {
                 time: last,

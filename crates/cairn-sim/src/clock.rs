@@ -13,6 +13,16 @@ impl Time {
     }
 
     #[inline]
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) fn from_bits(bits: u64) -> Time {
+        Time(bits)
+    }
+
+    #[inline]
     pub(crate) fn seconds(self) -> f64 {
         f64::from_bits(self.0)
     }

@@ -29,6 +29,7 @@ mod pool;
 mod pool_run;
 mod pool_serve;
 mod random;
+mod running;
 mod spread;
 mod statistics;
 mod study;

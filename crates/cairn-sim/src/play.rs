@@ -15,7 +15,7 @@ pub(crate) struct Play<'a> {
     pub(crate) durations: &'a [f64],
     pub(crate) game: Game<'a>,
     /// How many results are open, and were at most.
-    open: OpenResults<'a>,
+    open: OpenResults<'a, u64>,
     /// Tasks that became eligible and are not queued yet.
     fresh: &'a mut Vec<TaskId>,
     pub(crate) eligible: &'a mut Eligible,

@@ -108,7 +108,7 @@ impl Spread {
     }
 
     /// The number that a share `u` of all samples stays below, for `u` strictly between 0 and 1. Always above zero.
-    pub fn quantile(&self, u: f64) -> f64 {
+    pub(crate) fn quantile(&self, u: f64) -> f64 {
         Sampler::new(*self).quantile(u)
     }
 }

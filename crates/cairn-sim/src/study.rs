@@ -1,6 +1,6 @@
 //! Many runs of several policies in one world, side by side. Knows no world's inside and no file.
 
-use crate::batches::{Arrivals, Running};
+use crate::batches::Arrivals;
 use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
@@ -11,6 +11,7 @@ use crate::policy::{Policy, Ranking, Rule};
 use crate::pool::Pool;
 use crate::pool_run::{Dispatch, Needs, PoolBuffers};
 use crate::random::{Purpose, Stream};
+use crate::running::Running;
 use crate::statistics::{Ratio, Summary, ratio, summarise};
 use crate::work::{BytesByChild, Work};
 use crate::world::World;

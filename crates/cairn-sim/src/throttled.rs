@@ -1,11 +1,10 @@
 //! A queue beyond our control, and a limit on how much of our work may be in it. Knows no volatile workers.
 
-use crate::batches::Running;
 use crate::clock::Time;
 use crate::error::{SettingError, check};
 use crate::measures::{Event, Measures, Stuck, What, share};
 use crate::play::Play;
-use std::cmp::Reverse;
+use crate::running::Running;
 use std::collections::VecDeque;
 
 /// At most `submitted` tasks are queued or running at once; the queue is first in, first out, before `workers` equal
@@ -72,7 +71,7 @@ impl Throttled {
                 });
                 let duration = play.durations[task.index()];
                 busy += duration;
-                running.push(Reverse((Time::new(now + duration), task, worker)));
+                running.push(Time::new(now + duration), task, worker);
             }
             // Who has waited longest is served first, so those without work are the ones who ask now.
             let unserved = asking.min(free.count);
@@ -81,7 +80,7 @@ impl Throttled {
                 requests += u64::from(unserved);
                 stalls += u64::from(unserved);
             }
-            let Some(&Reverse((instant, ..))) = running.peek() else {
+            let Some(instant) = running.next_end() else {
                 break;
             };
             if unsubmitted > 0 {
@@ -89,11 +88,7 @@ impl Throttled {
             }
             now = instant.seconds();
             asking = 0;
-            while let Some(&Reverse((end, task, worker))) = running.peek() {
-                if end > instant {
-                    break;
-                }
-                running.pop();
+            while let Some((task, worker)) = running.take_by(instant) {
                 play.execute(task);
                 log(Event {
                     time: now,

@@ -4,37 +4,40 @@
 
 use crate::game::Game;
 use cairn_dag::{Dag, TaskId};
+use std::ops::{AddAssign, SubAssign};
 
 /// Which results are open while a schedule is executed: those of executed tasks with an unexecuted child. Counted, or
 /// weighed by the size of each.
+///
+/// The sum must hold that of all sizes: `u128` always does; to count, with size 1 for every task, `u64` is enough.
 ///
 /// ```
 /// use cairn_dag::{Dag, TaskId};
 /// use cairn_theory::memory::OpenResults;
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let mut open = OpenResults::new(&diamond);
+/// let mut open: OpenResults<'_, u64> = OpenResults::new(&diamond);
 /// for task in [0, 1, 2] {
 ///     open.execute(TaskId(task), |_| 1);
 /// }
 /// assert_eq!((open.now(), open.peak()), (2, 2));
 /// ```
 #[derive(Clone, Debug)]
-pub struct OpenResults<'d> {
+pub struct OpenResults<'d, Sum> {
     dag: &'d Dag,
     /// By task: children that are not executed.
     needed: Vec<u32>,
-    now: u128,
-    peak: u128,
+    now: Sum,
+    peak: Sum,
 }
 
-impl<'d> OpenResults<'d> {
+impl<'d, Sum: Copy + Default + Ord + From<u64> + AddAssign + SubAssign> OpenResults<'d, Sum> {
     /// Nothing executed yet.
-    pub fn new(dag: &'d Dag) -> OpenResults<'d> {
+    pub fn new(dag: &'d Dag) -> OpenResults<'d, Sum> {
         OpenResults {
             dag,
             needed: dag.tasks().map(|t| dag.children(t).len() as u32).collect(),
-            now: 0,
-            peak: 0,
+            now: Sum::default(),
+            peak: Sum::default(),
         }
     }
 
@@ -42,25 +45,25 @@ impl<'d> OpenResults<'d> {
     #[inline]
     pub fn execute(&mut self, task: TaskId, size: impl Fn(TaskId) -> u64) {
         if !self.dag.is_sink(task) {
-            self.now += u128::from(size(task));
+            self.now += Sum::from(size(task));
         }
         for &parent in self.dag.parents(task) {
             let needed = &mut self.needed[parent.index()];
             *needed -= 1;
             if *needed == 0 {
-                self.now -= u128::from(size(parent));
+                self.now -= Sum::from(size(parent));
             }
         }
         self.peak = self.peak.max(self.now);
     }
 
     /// What is open now.
-    pub fn now(&self) -> u128 {
+    pub fn now(&self) -> Sum {
         self.now
     }
 
     /// The most that was open after any step so far.
-    pub fn peak(&self) -> u128 {
+    pub fn peak(&self) -> Sum {
         self.peak
     }
 }
