@@ -181,7 +181,7 @@ pub fn compose(shapes: &[Shape], most: usize, random: &mut Random) -> (Dag, Vec<
 }
 
 /// Random shapes: 0 from the catalogue, 1 strands, 2 anything connected, else all of these.
-pub fn random_shapes(random: &mut Random, style: usize, count: usize) -> Vec<Shape> {
+fn random_shapes(random: &mut Random, style: usize, count: usize) -> Vec<Shape> {
     (0..count)
         .map(|_| {
             let style = if style < 3 { style } else { random.below(3) };

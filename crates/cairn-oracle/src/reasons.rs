@@ -112,20 +112,9 @@ impl Among {
 mod tests {
     use super::*;
 
-    /// One task with two children, and two that share three: the best set of one lies in no best set of two.
     #[test]
     fn a_conflict_by_hand() {
-        let arcs = vec![
-            (0, 3),
-            (0, 4),
-            (1, 5),
-            (2, 5),
-            (1, 6),
-            (2, 6),
-            (1, 7),
-            (2, 7),
-        ];
-        let dag = Dag::from_arcs(8, arcs).unwrap();
+        let dag = crate::tests::a_task_and_a_pair();
         assert_eq!(only_best(&dag, 1), Some(0b001));
         assert_eq!(only_best(&dag, 2), Some(0b110));
         assert_eq!(most_between(&dag, 2, 0b001, u32::MAX), Some(2));
