@@ -3,10 +3,11 @@
 
 use crate::exact::Solver;
 use crate::format::{Certificate, Search};
-use crate::ground::{Ground, exact_sum, upper};
+use crate::ground::{Ground, across, exact_sum, upper};
 use crate::parts::{Placed, parts};
 use crate::real::Real;
 use crate::rejected::Rejected;
+use std::collections::BTreeSet;
 
 /// The bound is what the evidence gives, and neither below the order nor above the hull.
 pub(crate) fn check_claimed(certificate: &Certificate, by_hull: &[u64]) -> Result<(), Rejected> {
@@ -59,6 +60,14 @@ pub(crate) fn check_against(
     Ok(())
 }
 
+/// Lowers what is proved of all orders to what these gains allow. Returns whether it comes down to `goal`.
+fn lower_to(best: &mut [u64], gains: &[u64], goal: &[u64], ground: &Ground<'_>) -> bool {
+    for (t, (best, &gain)) in best.iter_mut().zip(gains).enumerate() {
+        *best = (*best).min(ground.eligible(t, gain));
+    }
+    best.iter().zip(goal).all(|(best, goal)| best <= goal)
+}
+
 /// Lowers what is proved of all orders to what parts of the dag allow, relaxed ones and exact ones: the last is the truth
 /// itself, where it can be had. Stops where it comes down to `goal`.
 pub(crate) fn lower_by_parts(
@@ -69,16 +78,60 @@ pub(crate) fn lower_by_parts(
 ) {
     let dag = ground.flow.dag();
     // Whether it is there.
-    let mut lower = |gains: Option<Vec<u64>>| {
-        for (t, gain) in gains.into_iter().flatten().enumerate() {
-            best[t] = best[t].min(ground.eligible(t, gain));
-        }
-        best.iter().zip(goal).all(|(best, goal)| best <= goal)
-    };
+    let mut lower =
+        |gains: Option<Vec<u64>>| lower_to(best, &gains.unwrap_or_default(), goal, ground);
     let of_intervals: Vec<&Placed> = ground.inside.iter().collect();
     let _ = lower(exact_sum(&parts(dag, &vec![0; dag.len()], false), solver))
         || lower(upper(ground.hull, &of_intervals, solver))
         || lower(exact_sum(&ground.whole, solver));
+}
+
+/// The most steps for [`across_intervals`].
+const ACROSS: u64 = 100_000_000;
+
+/// What is proved of all orders by what the parts of intervals must wait for: with the intervals as they are, and then with
+/// two, three and more of them around each open step taken as one, until it comes down to `goal`.
+///
+/// It has steps of its own, so it does not depend on what else was looked at.
+pub(crate) fn across_intervals(goal: &[u64], ground: &Ground<'_>, solver: &Solver) -> Vec<u64> {
+    let mut solver = solver.aside(ACROSS);
+    let corners = &ground.hull.corners;
+    let mut best = ground.by_hull();
+    let mut tried = BTreeSet::new();
+    for width in 1..corners.len() {
+        let open: Vec<usize> = (0..best.len()).filter(|&t| best[t] > goal[t]).collect();
+        let around = (open.len() * width) as u64;
+        if open.is_empty() || !solver.effort.spend(around + best.len() as u64) {
+            break;
+        }
+        for t in open {
+            for window in windows(corners, t as u64, width) {
+                if best[t] > goal[t]
+                    && tried.insert(window)
+                    && let Some(gains) = across(ground, window, &mut solver)
+                {
+                    lower_to(&mut best, &gains, goal, ground);
+                }
+            }
+        }
+    }
+    best
+}
+
+/// The runs of so many intervals around a step, each by its first and its last.
+fn windows(
+    corners: &[(u64, u64)],
+    step: u64,
+    width: usize,
+) -> impl Iterator<Item = (u32, u32)> + use<> {
+    let last = corners.len() - 2;
+    let around = corners[1..=last].partition_point(|c| c.0 < step);
+    // One interval alone is what it was: any of them will do.
+    let around = if width == 1 { 0 } else { around };
+    (around.saturating_sub(width - 1)..=around)
+        .map(move |first| (first, first + width - 1))
+        .filter(move |window| window.1 <= last)
+        .map(|(first, last)| (first as u32, last as u32))
 }
 
 /// Where the whole dag can be enumerated, no bound lies below the truth.

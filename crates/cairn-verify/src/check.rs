@@ -84,49 +84,11 @@ pub(crate) fn verify_within(
     let real = real_sets(flow, certificate, &order, &hull)?;
     bound::check_against(certificate, &real, &ground)?;
 
-    // `evidence.blocks`, `evidence.search`: the steps at which the bound is lower than the hull's.
-    let mut best = ground.by_hull();
-    if let Some(blocks) = &certificate.evidence.blocks {
-        let outcome = blocks::check(
-            flow.dag(),
-            &order,
-            blocks,
-            &certificate.profile,
-            &mut solver,
-        )?;
-        if outcome.is_proved() {
-            best.clone_from(&certificate.bound);
-        }
-        said.add(outcome);
-    }
-    if best != certificate.bound {
-        bound::lower_by_parts(&mut best, &certificate.bound, &ground, &mut solver);
-        bound::check_exactly(certificate, &ground, &mut solver)?;
-    }
-    let open: Vec<usize> = (0..=tasks)
-        .filter(|&t| certificate.bound[t] < best[t])
-        .collect();
-    said.add(Outcome::Proved(format!(
-        "the bound at {} of {} steps",
-        tasks + 1 - open.len(),
-        tasks + 1
-    )));
-    said.asserted.extend(asserted_bound(certificate, &open));
+    // `evidence.blocks`, `evidence.search`: they make the bound lower than the hull's.
+    let best = prove_bound(certificate, &ground, &order, &mut solver, &mut said)?;
 
-    // `verdict`: it fits the bound. An open one claims nothing.
-    let meets = certificate.bound == certificate.profile;
-    match (&certificate.verdict, &certificate.refusal) {
-        (Verdict::Optimal, None) if meets => said.add(Outcome::new(
-            open.is_empty(),
-            "the order is IC-optimal: it meets the bound at every step".to_owned(),
-        )),
-        (Verdict::NoneExists, Some(refusal)) if !meets => {
-            // `refusal`: why none exists.
-            check_refusal(refusal, &ground, &real, best, &mut solver, &mut said)?;
-        }
-        (Verdict::Open, None) if !meets => {}
-        (verdict, _) => return Err(Rejected::VerdictUnfit(verdict.clone())),
-    }
+    // `verdict`, `refusal`: they fit the bound, and none exists where that is said.
+    check_verdict(certificate, &ground, &real, best, &mut solver, &mut said)?;
     Ok(said)
 }
 
@@ -146,6 +108,42 @@ fn real_sets(
     Ok(real)
 }
 
+/// Proves the bound as far as it goes. Returns what is proved of all orders.
+fn prove_bound(
+    certificate: &Certificate,
+    ground: &Ground<'_>,
+    order: &[TaskId],
+    solver: &mut Solver,
+    said: &mut Accepted,
+) -> Result<Vec<u64>, Rejected> {
+    let goal = &certificate.bound;
+    let mut best = ground.by_hull();
+    if let Some(blocks) = &certificate.evidence.blocks {
+        let dag = ground.flow.dag();
+        let outcome = blocks::check(dag, order, blocks, &certificate.profile, solver)?;
+        if outcome.is_proved() {
+            best.clone_from(goal);
+        }
+        said.add(outcome);
+    }
+    if best != *goal {
+        bound::lower_by_parts(&mut best, goal, ground, solver);
+        let across = bound::across_intervals(goal, ground, solver);
+        best.iter_mut()
+            .zip(across)
+            .for_each(|(a, b)| *a = (*a).min(b));
+        bound::check_exactly(certificate, ground, solver)?;
+    }
+    let open: Vec<usize> = (0..goal.len()).filter(|&t| goal[t] < best[t]).collect();
+    said.add(Outcome::Proved(format!(
+        "the bound at {} of {} steps",
+        goal.len() - open.len(),
+        goal.len()
+    )));
+    said.asserted.extend(asserted_bound(certificate, &open));
+    Ok(best)
+}
+
 /// What is asserted of the bound, and by what.
 fn asserted_bound(certificate: &Certificate, open: &[usize]) -> Option<String> {
     let first = open.first()?;
@@ -163,6 +161,31 @@ fn asserted_bound(certificate: &Certificate, open: &[usize]) -> Option<String> {
         open.len(),
         search.map_or(String::new(), how)
     ))
+}
+
+/// The verdict fits the bound. An open one claims nothing.
+fn check_verdict(
+    certificate: &Certificate,
+    ground: &Ground<'_>,
+    real: &Real,
+    best: Vec<u64>,
+    solver: &mut Solver,
+    said: &mut Accepted,
+) -> Result<(), Rejected> {
+    let meets = certificate.bound == certificate.profile;
+    match (&certificate.verdict, &certificate.refusal) {
+        (Verdict::Optimal, None) if meets => {
+            let is_proved = best.iter().zip(&certificate.bound).all(|(b, c)| b <= c);
+            let what = "the order is IC-optimal: it meets the bound at every step";
+            said.add(Outcome::new(is_proved, what.to_owned()));
+            Ok(())
+        }
+        (Verdict::NoneExists, Some(refusal)) if !meets => {
+            check_refusal(refusal, ground, real, best, solver, said)
+        }
+        (Verdict::Open, None) if !meets => Ok(()),
+        (verdict, _) => Err(Rejected::VerdictUnfit(verdict.clone())),
+    }
 }
 
 /// The reason why no IC-optimal order exists. Where it is neither proved nor disproved, at least none of the orders seen

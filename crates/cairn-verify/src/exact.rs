@@ -5,8 +5,11 @@ use crate::eliminate;
 use crate::parts::{Effort, Part};
 use std::collections::HashMap;
 
+/// The most steps for a glance at a part, where there are many to look at.
+const GLANCE: u64 = 10_000_000;
+
 /// The most steps for a first look at a part.
-const LOOK: u64 = 20_000_000;
+pub(crate) const LOOK: u64 = 20_000_000;
 
 /// The most steps for another look, where the first did not do.
 const LONG_LOOK: u64 = 100_000_000;
@@ -54,6 +57,11 @@ impl Solver {
         self.effort = Effort(self.all);
     }
 
+    /// One that knows nothing yet and has at most so many steps, whatever was spent here.
+    pub(crate) fn aside(&self, most: u64) -> Solver {
+        Solver::with(self.all.min(most), 0)
+    }
+
     /// Whether with more effort this question would have gone the same way: enough was left for every look.
     pub(crate) fn is_as_with_all_effort(&self) -> bool {
         self.effort.0 >= LONGEST_LOOK
@@ -74,6 +82,17 @@ impl Solver {
         if found.is_some() || self.is_as_with_all_effort() {
             self.profiles.insert(part.clone(), found.clone());
         }
+        found
+    }
+
+    /// The same where it takes little to find out. For a solver of its own, since it keeps what it did not find out.
+    pub(crate) fn glance(&mut self, part: &Part) -> Option<Vec<u64>> {
+        if let Some(known) = self.profiles.get(part) {
+            return known.clone();
+        }
+        let found = (self.effort.lend(GLANCE, |e| eliminate::profile(part, e)))
+            .or_else(|| (self.effort).lend(GLANCE, |e| Closures::new(part, e)?.profile(e)));
+        self.profiles.insert(part.clone(), found.clone());
         found
     }
 

@@ -1,7 +1,7 @@
 //! What [`verify`](crate::verify) will prove of a plan, told before a certificate is written. Knows the planner's hull from
 //! the planner, who can prove it by flows whenever asked; all else is looked at just as a certificate would be.
 
-use crate::bound::lower_by_parts;
+use crate::bound::{across_intervals, lower_by_parts};
 use crate::exact::Solver;
 use crate::format::{Certificate, Refusal, Verdict};
 use crate::ground::Ground;
@@ -70,10 +70,12 @@ pub fn foresee(
         solver.next_question();
         lower_by_parts(&mut best, bound, &ground, &mut solver);
     }
-    let steps = match solver.is_as_with_all_effort() {
+    let mut steps = match solver.is_as_with_all_effort() {
         true => reached(&best),
         false => by_hull,
     };
+    let across: Vec<bool> = reached(&across_intervals(bound, &ground, &solver));
+    steps.iter_mut().zip(across).for_each(|(a, b)| *a |= b);
     let verdict = match &claims.refusal {
         Some(refusal) => {
             solver.next_question();

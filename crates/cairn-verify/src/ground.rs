@@ -1,7 +1,8 @@
 //! What claims are held against: the dag, its hull, and the parts that both give. Knows no certificate.
 
 use crate::exact::Solver;
-use crate::hull::{Hull, along};
+use crate::forest;
+use crate::hull::Hull;
 use crate::parts::{Placed, parts, sum};
 use cairn_dag::Flow;
 
@@ -51,21 +52,40 @@ pub(crate) fn exact_sum(parts: &[Placed], solver: &mut Solver) -> Option<Vec<u64
 
 /// A bound on what these parts can gain together, each within one interval of the hull.
 pub(crate) fn upper(hull: &Hull, parts: &[&Placed], solver: &mut Solver) -> Option<Vec<u64>> {
-    let bound =
-        |placed: &&Placed| (solver.profile(&placed.part)).unwrap_or_else(|| chord(hull, placed));
+    let bound = |placed: &&Placed| {
+        (solver.profile(&placed.part)).unwrap_or_else(|| under_hull(hull, placed))
+    };
     let profiles: Vec<Vec<u64>> = parts.iter().map(bound).collect();
     let lists: Vec<&[u64]> = profiles.iter().map(Vec::as_slice).collect();
     sum(&lists, &mut solver.effort)
 }
 
-/// The edge of the hull above the part's interval, as a bound for the part: together with all that comes before the
-/// interval, tasks of the part are an ideal, so they gain no more for each task than the whole interval does.
-fn chord(hull: &Hull, placed: &Placed) -> Vec<u64> {
-    let (from, to) = (
-        hull.corners[placed.group as usize],
-        hull.corners[placed.group as usize + 1],
-    );
+/// The hull above the part's group as a bound for the part: together with all that comes before the group, tasks of the
+/// part are an ideal.
+fn under_hull(hull: &Hull, placed: &Placed) -> Vec<u64> {
+    let from = hull.corners[placed.group as usize];
     let all = placed.part.rewards.len() as u64;
-    let share = |x: u64| all.min(along(to.1 - from.1, x, to.0 - from.0));
+    let share = |x: u64| all.min(hull.at(from.0 + x) - from.1);
     (0..=placed.tasks.len() as u64).map(share).collect()
+}
+
+/// A bound on what any tasks gain together, with the intervals from `first` to `last` taken as one; `None` if that is too
+/// much to find out.
+pub(crate) fn across(
+    ground: &Ground<'_>,
+    (first, last): (u32, u32),
+    solver: &mut Solver,
+) -> Option<Vec<u64>> {
+    let dag = ground.flow.dag();
+    if !solver.effort.spend((dag.len() + dag.arc_count()) as u64) {
+        return None;
+    }
+    let group = |&j: &u32| if j <= last { j.min(first) } else { j };
+    let groups: Vec<u32> = ground.hull.interval.iter().map(group).collect();
+    let placed = parts(dag, &groups, true);
+    let bound = |placed: &Placed| {
+        (solver.glance(&placed.part)).unwrap_or_else(|| under_hull(ground.hull, placed))
+    };
+    let profiles: Vec<Vec<u64>> = placed.iter().map(bound).collect();
+    forest::bound(dag, &placed, &profiles, &mut solver.effort)
 }

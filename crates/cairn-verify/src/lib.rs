@@ -11,7 +11,9 @@
 //! - `hull`: a flow proves a concave bound on the gain, and which sets are the only best ones of their size;
 //! - `parts`: relaxed and exact sub-problems, independent of each other, whose best gains add up to bounds;
 //! - `exact`: the best gain of one part, by `eliminate` or over `closures`;
+//! - `forest`: parts that cannot begin before others, and what that leaves of the sum;
 //! - `real`: sets that can be executed, found quickly: no bound may lie below them;
+//! - `ground`: all of this for one dag, as claims are held against it;
 //! - `order`, `bound`, `blocks`, `refusal`: the sections of a certificate, each checked;
 //! - `check`: puts them together, section by section;
 //! - `rejected`: every way in which a certificate can be wrong, in words;
@@ -26,6 +28,7 @@ mod eliminate;
 mod exact;
 mod fingerprint;
 mod foresee;
+mod forest;
 mod format;
 mod ground;
 mod hull;
