@@ -27,10 +27,15 @@ impl fmt::Display for Unrecognized {
 }
 
 impl Unrecognized {
+    /// Whether naming a format is a cure: what is plainly something else has one of its own.
+    pub(crate) fn asks_for_a_format(&self) -> bool {
+        self.kind.is_none_or(|kind| kind.cure.is_empty())
+    }
+
     /// What to do about it.
     pub fn help(&self) -> String {
         let names = Format::names(|_| true);
-        let general = format!("name the format with --format, which takes one of: {names}");
+        let general = format!("name its format, one of: {names}");
         match self.kind {
             Some(kind) if kind.cure.is_empty() => {
                 format!("name a workflow file; if it is one, {general}")

@@ -58,7 +58,7 @@ pub use load::Limits;
 pub use loss::{Loss, LossKind};
 pub use packing::write_packed;
 pub use priority::{Prioritized, PriorityError, set_priorities};
-pub use problem::{Place, Problem, Report, Severity};
+pub use problem::{Cure, Place, Problem, Report, Severity};
 pub use read::{files_of, read};
 pub use source::Source;
 pub use suggest::closest;

@@ -276,7 +276,7 @@ fn refuse_binary<T>(bytes: &[u8]) -> Result<T, Refusal> {
         ),
         _ => refuse(
             "this is not a text file: it holds zero bytes",
-            "name a workflow file; run cairn with --help for the formats",
+            "name a workflow file",
         ),
     }
 }
@@ -302,10 +302,7 @@ fn to_text(bytes: Vec<u8>) -> Result<String, Refusal> {
         text.drain(..'\u{feff}'.len_utf8());
     }
     if text.is_empty() {
-        return refuse(
-            "this input is empty",
-            "name a file that holds a workflow; run cairn with --help for the formats",
-        );
+        return refuse("this input is empty", "name a file that holds a workflow");
     }
     Ok(text)
 }

@@ -49,6 +49,17 @@ pub struct Problem {
     pub message: String,
     /// What to do; empty when nothing helpful can be said.
     pub help: String,
+    /// What of it is asked of whoever reads the file for the user.
+    pub cure: Option<Cure>,
+}
+
+/// What only the caller can offer to the user, and knows how to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cure {
+    /// To name the format of the input.
+    NameFormat,
+    /// To leave the rescue file out.
+    LeaveOutRescue,
 }
 
 /// Collects problems while a reader goes on. Keeps the first [`Report::LIMIT`] of each severity, counts the rest.
@@ -72,6 +83,7 @@ impl Report {
                 place,
                 message: message.into(),
                 help: help.into(),
+                cure: None,
             });
         }
     }
@@ -85,7 +97,19 @@ impl Report {
                 place,
                 message: message.into(),
                 help: help.into(),
+                cure: None,
             });
+        }
+    }
+
+    /// The error added last is cured by what the caller can offer.
+    pub(crate) fn cured_by(&mut self, cure: Cure) {
+        if let Some(last) = self
+            .problems
+            .last_mut()
+            .filter(|_| self.errors <= Report::LIMIT)
+        {
+            last.cure = Some(cure);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reads a source in whatever format it is. Knows which reader serves which format, and nothing of their syntax.
 
 use crate::edgelist::Separator;
-use crate::{Format, Limits, Report, Source, detect};
+use crate::{Cure, Format, Limits, Report, Source, detect};
 use cairn_dag::Flow;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +19,7 @@ pub fn read(
 ) -> Option<(Format, Flow)> {
     let errors_before = report.errors();
     if let Some(message) = blank(source.text()) {
-        report.error(
-            source.place(),
-            message,
-            "name a file that holds a workflow; run cairn with --help for the formats",
-        );
+        report.error(source.place(), message, "name a file that holds a workflow");
         return None;
     }
     let format = match format.map_or_else(|| detect(source), Ok) {
@@ -34,6 +30,9 @@ pub fn read(
                 unrecognized.to_string(),
                 unrecognized.help(),
             );
+            if unrecognized.asks_for_a_format() {
+                report.cured_by(Cure::NameFormat);
+            }
             return None;
         }
     };
@@ -47,10 +46,11 @@ pub fn read(
             source.place(),
             "there is no task in this file",
             format!(
-                "write one into it; if it is not a {} file, say so with --format",
+                "write one into it; if it is not a {} file, name its format",
                 format.name()
             ),
         );
+        report.cured_by(Cure::NameFormat);
         return None;
     }
     Some((format, flow))
@@ -85,9 +85,9 @@ fn cut_short(source: &Source, format: Format, before: usize, report: &mut Report
         format.name(),
         lines.count()
     );
-    let help =
-        "if it is of another format, say so with --format; run cairn with --help for the formats";
+    let help = "if it is of another format, name that";
     report.error(source.place(), message, help);
+    report.cured_by(Cure::NameFormat);
 }
 
 /// The files that a source, which can be read in `format`, includes or splices.

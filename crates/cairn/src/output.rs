@@ -6,7 +6,7 @@ use crate::layout;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::plain;
-use cairn_formats::{Problem, Report, Severity, write_packed};
+use cairn_formats::{Cure, Problem, Report, Severity, write_packed};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -166,8 +166,9 @@ impl Output {
             let room = layout::known_width().unwrap_or(usize::MAX) - "   | ".len();
             quote(" |", &layout::short(&line, room));
         }
-        if !problem.help.is_empty() {
-            text += &self.labelled("36", "  help:", &problem.help);
+        let help = help(problem);
+        if !help.is_empty() {
+            text += &self.labelled("36", "  help:", &help);
         }
         text
     }
@@ -283,6 +284,16 @@ impl Drop for Bar {
     }
 }
 
+/// What to do about a problem, with the flag that asks for it.
+fn help(problem: &Problem) -> String {
+    let flag = match problem.cure {
+        Some(Cure::NameFormat) => " (--format)",
+        Some(Cure::LeaveOutRescue) => " (--no-rescue)",
+        None => "",
+    };
+    format!("{}{flag}", problem.help)
+}
+
 /// Problems for machines.
 pub(crate) fn problems_json(report: &Report) -> Value {
     let one = |p: &Problem| {
@@ -292,7 +303,7 @@ pub(crate) fn problems_json(report: &Report) -> Value {
         };
         json!({
             "severity": severity, "file": p.place.file, "line": p.place.line, "column": p.place.column,
-            "text": p.place.text, "message": p.message, "help": p.help,
+            "text": p.place.text, "message": p.message, "help": help(p),
         })
     };
     report.problems().iter().map(one).collect()

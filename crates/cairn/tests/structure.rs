@@ -102,3 +102,27 @@ fn only_main_ends_the_program() {
         }
     }
 }
+
+/// A library serves others than the command line: it names no flag of ours. Two files speak of other people's.
+#[test]
+fn libraries_know_no_flags() {
+    let others = ["taskedge.rs", "elsewhere.rs"];
+    let mut seen = 0;
+    for name in [
+        "kernel", "theory", "plan", "verify", "formats", "sim", "show",
+    ] {
+        for path in sources(&root().join(format!("crates/cairn-{name}/src"))) {
+            let file = path.file_name().unwrap().to_str().unwrap();
+            if others.contains(&file) || file.contains("test") {
+                continue;
+            }
+            seen += 1;
+            for line in product(&path).lines().filter(|line| line.contains('"')) {
+                let is_flag = |after: &str| after.starts_with(|c: char| c.is_ascii_lowercase());
+                let flags = line.split("--").skip(1).filter(|after| is_flag(after));
+                assert_eq!(flags.count(), 0, "{}: {line}", path.display());
+            }
+        }
+    }
+    assert!(seen > 80, "only {seen} files were found");
+}

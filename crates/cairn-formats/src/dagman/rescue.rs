@@ -8,7 +8,7 @@
 use super::name;
 use super::statement::{Statement, statements};
 use crate::packing::Packing;
-use crate::{Report, Source, suggest};
+use crate::{Cure, Report, Source, suggest};
 use cairn_dag::{Flow, TaskId};
 use std::path::{Path, PathBuf};
 
@@ -63,13 +63,17 @@ pub fn rescued(source: &Source, flow: &Flow, report: &mut Report) -> Option<Vec<
             None => {
                 let names = flow.dag().tasks().map(|t| flow.name(t));
                 let near = (!report.is_full()).then(|| suggest::closest(node, names));
-                let help = match near.flatten() {
+                let near = near.flatten();
+                let is_known = near.is_some();
+                let help = match near {
                     Some(near) => format!("did you mean '{near}'? names are case-sensitive"),
-                    None => "was the workflow changed since? leave the file out with --no-rescue"
-                        .to_owned(),
+                    None => "was the workflow changed since? leave the file out".to_owned(),
                 };
                 let message = format!("'{node}' is DONE here, but is no task of the workflow");
                 report.error(place(report, span.start), message, help);
+                if !is_known {
+                    report.cured_by(Cure::LeaveOutRescue);
+                }
             }
         }
     }
@@ -158,7 +162,7 @@ mod tests {
         );
         assert!(said.contains("did you mean 'b-2'?"), "{said}");
         let said = names("DONE elsewhere\n").unwrap_err();
-        assert!(said.contains("--no-rescue"), "{said}");
+        assert!(said.contains("leave the file out"), "{said}");
         assert!(names("DONE a\nthis is no rescue file\n").is_err());
     }
 
