@@ -156,15 +156,14 @@ fn is_dot(mut text: &str) -> bool {
 /// Which JSON format has these keys. Broken JSON is left to the native reader to complain of.
 fn by_json_keys(text: &str, promised: Option<Format>) -> Result<Format, Unrecognized> {
     let mut keys = Keys::default();
-    let mut input = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    let whole = matches!(input.next(), Some(Ok(_)));
-    let one_line = whole && !text[..input.byte_offset()].contains('\n');
-    let mut input = serde_json::Deserializer::from_str(text);
     // The seed stops with an error as soon as it knows.
-    let _ = KeysSeed(&mut keys).deserialize(&mut input);
+    let _ = KeysSeed(&mut keys).deserialize(&mut serde_json::Deserializer::from_str(text));
     if let Some(format) = keys.found {
         return Ok(format);
     }
+    let mut input = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let whole = matches!(input.next(), Some(Ok(_)));
+    let one_line = whole && !text[..input.byte_offset()].contains('\n');
     // The first object is whole and said nothing else: it may be one task, the first of several lines.
     if promised == Some(Format::FlowJsonLines) || (one_line && keys.is_task) {
         return Ok(Format::FlowJsonLines);

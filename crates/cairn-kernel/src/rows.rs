@@ -141,7 +141,7 @@ impl<T: Copy + Default> Rows<T> {
 
 impl Rows<u32> {
     /// For each of `count` items the rows that have it, in order.
-    pub fn transposed(&self, count: usize) -> Rows<u32> {
+    pub(crate) fn transposed(&self, count: usize) -> Rows<u32> {
         let pairs =
             (self.iter().zip(0..)).flat_map(|(row, r)| row.iter().map(move |&item| (item, r)));
         Rows::by_row(count, pairs)

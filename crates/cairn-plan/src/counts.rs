@@ -1,13 +1,7 @@
 //! Counts in the width that an array or a sum wants: the casts of this crate, in one place. Knows only numbers.
 
 use cairn_dag::Dag;
-
-/// A count of tasks, arcs or what a dag has of them: less than 2³², as ids have 32 bits.
-#[inline]
-pub(crate) fn narrow(count: usize) -> u32 {
-    debug_assert!(u32::try_from(count).is_ok(), "{count} things in a dag");
-    count as u32
-}
+pub(crate) use cairn_dag::narrow;
 
 /// A count for sums that may pass 32 bits.
 #[inline]
@@ -16,10 +10,7 @@ pub(crate) fn wide(count: usize) -> u64 {
 }
 
 /// A number of 32 bits as an index.
-#[inline]
-pub(crate) fn at(number: u32) -> usize {
-    number as usize
-}
+pub(crate) use cairn_dag::wide as at;
 
 /// A gain out of a (max,+) program, where it can be reached.
 #[inline]

@@ -143,18 +143,18 @@ impl Hull {
 
     /// The piece in which the task is executed; `None` for sinks, which come last.
     #[inline]
-    pub fn executed_in(&self, task: TaskId) -> Option<usize> {
+    pub(crate) fn executed_in(&self, task: TaskId) -> Option<usize> {
         piece(self.executed_in[task.index()])
     }
 
     /// The piece at the end of which the task is eligible; `None` for sources, which always are.
     #[inline]
-    pub fn eligible_in(&self, task: TaskId) -> Option<usize> {
+    pub(crate) fn eligible_in(&self, task: TaskId) -> Option<usize> {
         piece(self.eligible_in[task.index()])
     }
 
     /// The tasks executed in each piece, in id order. O(tasks + pieces).
-    pub fn tasks_by_piece(&self) -> Vec<Vec<TaskId>> {
+    pub(crate) fn tasks_by_piece(&self) -> Vec<Vec<TaskId>> {
         let mut pieces = vec![Vec::new(); self.pieces()];
         for (task, &piece) in self.executed_in.iter().enumerate() {
             if piece != NONE {
@@ -165,18 +165,13 @@ impl Hull {
     }
 
     /// Whether the whole hull was found. If not, the chain is coarser and the bound higher, but both hold.
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.unsettled.is_empty()
     }
 
     /// Whether the piece is known to be as fine as possible, and the hull straight over it.
     pub(crate) fn is_settled(&self, piece: usize) -> bool {
         self.unsettled.binary_search(&narrow(piece)).is_err()
-    }
-
-    /// Whether costs and rewards are all 1.
-    pub fn is_unit(&self) -> bool {
-        self.is_unit
     }
 
     /// The largest whole reward that an ideal of at most this cost can have, according to the hull: its height
@@ -192,7 +187,7 @@ impl Hull {
 
     /// The least whole cost at which an ideal can have this reward, according to the hull: no ideal has it for less.
     /// The cost of the full set if none has it at all. O(log pieces).
-    pub fn cost_for(&self, reward: u64) -> u64 {
+    pub(crate) fn cost_for(&self, reward: u64) -> u64 {
         let next = self.bound.partition_point(|point| point.reward < reward);
         match (
             next.checked_sub(1).map(|i| self.bound[i]),

@@ -57,7 +57,7 @@ pub fn critical_path(dag: &Dag, seconds: Option<&[f64]>) -> Vec<TaskId> {
 ///
 /// # Panics
 /// If `seconds` is given with another length than the number of tasks.
-pub fn bottom_levels(dag: &Dag, seconds: Option<&[f64]>) -> Vec<f64> {
+pub(crate) fn bottom_levels(dag: &Dag, seconds: Option<&[f64]>) -> Vec<f64> {
     if let Some(seconds) = seconds {
         assert_eq!(seconds.len(), dag.len(), "one duration a task");
     }

@@ -124,7 +124,7 @@ impl Weights {
     }
 
     /// Whether every cost and every reward is 1 because none was given.
-    pub fn is_unit(&self) -> bool {
+    pub(crate) fn is_unit(&self) -> bool {
         self.cost.is_none() && self.reward.is_none()
     }
 

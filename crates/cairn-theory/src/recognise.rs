@@ -64,7 +64,7 @@ pub enum Kind {
 impl Kind {
     /// Whether a block of this kind is a strand: W, M, N or another caterpillar. Every sum of strands admits an
     /// IC-optimal schedule (\[CMR07\], Theorem 4.1).
-    pub fn is_strand(&self) -> bool {
+    pub(crate) fn is_strand(&self) -> bool {
         matches!(
             self,
             Kind::W { .. } | Kind::M { .. } | Kind::N { .. } | Kind::Strand { .. }

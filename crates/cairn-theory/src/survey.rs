@@ -181,7 +181,7 @@ impl<'a> Survey<'a> {
     }
 
     /// What is known of the order of a block.
-    pub fn solution(&self, block: BlockId) -> Solution {
+    pub(crate) fn solution(&self, block: BlockId) -> Solution {
         self.solution[block.index()]
     }
 

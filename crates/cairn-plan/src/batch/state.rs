@@ -62,7 +62,7 @@ impl<'d> BatchState<'d> {
     }
 
     /// Where the task stands.
-    pub fn standing(&self, task: TaskId) -> Standing {
+    pub(crate) fn standing(&self, task: TaskId) -> Standing {
         self.game.standing(task)
     }
 
@@ -126,36 +126,29 @@ impl<'d> BatchState<'d> {
     }
 
     /// Whether a batch can make this task eligible: all its parents are settled or eligible, and one is eligible.
-    pub fn is_prize(&self, task: TaskId) -> bool {
+    pub(crate) fn is_prize(&self, task: TaskId) -> bool {
         let choosable = self.choosable_parents[task.index()];
         choosable > 0 && choosable == self.unsettled[task.index()]
     }
 
     /// How many of its parents must be chosen to make a prize eligible.
-    pub fn price(&self, prize: TaskId) -> u32 {
+    pub(crate) fn price(&self, prize: TaskId) -> u32 {
         self.choosable_parents[prize.index()]
     }
 
     /// The prizes that need this eligible task.
-    pub fn prizes(&self, task: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+    pub(crate) fn prizes(&self, task: TaskId) -> impl Iterator<Item = TaskId> + '_ {
         (self.dag().children(task).iter().copied()).filter(|&c| self.is_prize(c))
     }
 
     /// The parents of a prize that can be chosen.
-    pub fn choosable_parents(&self, prize: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+    pub(crate) fn choosable_parents(&self, prize: TaskId) -> impl Iterator<Item = TaskId> + '_ {
         let eligible = |p: &TaskId| self.standing(*p) == Standing::Eligible;
         self.dag().parents(prize).iter().copied().filter(eligible)
     }
 
-    /// How many waiting tasks become eligible when all leased tasks are executed and nothing else.
-    pub fn awaited(&self) -> usize {
-        let settled =
-            |t: &TaskId| self.standing(*t) == Standing::Waiting && self.unsettled[t.index()] == 0;
-        self.dag().tasks().filter(settled).count()
-    }
-
     /// How many prizes the chosen tasks, all of them eligible, make eligible together. O(their degrees).
-    pub fn yield_of(&self, chosen: &[TaskId]) -> usize {
+    pub(crate) fn yield_of(&self, chosen: &[TaskId]) -> usize {
         let mut prizes: Vec<TaskId> = chosen.iter().flat_map(|&t| self.prizes(t)).collect();
         prizes.sort_unstable();
         (prizes.chunk_by(|a, b| a == b))

@@ -46,7 +46,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Whether it comes with two steps and the sets that show why.
-    pub fn shows_two_sets(&self) -> bool {
+    pub(crate) fn shows_two_sets(&self) -> bool {
         match self {
             Refusal::Component { conflict, .. } | Refusal::Sum { conflict, .. } => {
                 matches!(conflict, Conflict::Pair(_))

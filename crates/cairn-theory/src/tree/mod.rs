@@ -66,7 +66,7 @@ pub fn solve(block: &Bipartite) -> Option<TreeAnswer> {
 
 /// [`solve`] with another limit on the work spent on an order. The answer depends on nothing else, unless it is time to
 /// stop.
-pub fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<TreeAnswer> {
+pub(crate) fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<TreeAnswer> {
     if !is_tree(block) || block.sources() > MOST_SOURCES {
         return None;
     }

@@ -109,7 +109,7 @@ fn search_words(search: &Search) -> String {
     format!("exhausted search of {parts}, {different} of them different")
 }
 
-/// The verdict in words, with the proof, for [`layout::hanging`]: names are not to be broken.
+/// The verdict in words, with the proof, for [`crate::layout::hanging`]: names are not to be broken.
 pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> String {
     let list = |set: &[TaskId]| {
         const SHOWN: usize = 8;
