@@ -62,7 +62,7 @@ pub enum Cure {
     LeaveOutRescue,
 }
 
-/// Collects problems while a reader goes on. Keeps the first [`Report::LIMIT`] of each severity, counts the rest.
+/// Collects problems while a reader goes on. Keeps the first fifty of each severity, counts the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     problems: Vec<Problem>,

@@ -44,7 +44,7 @@ pub struct Hull {
 /// of the current rayon pool; the result is the same for any number of threads.
 ///
 /// When it is time to stop, what is found so far is returned: true vertices of the hull, longer pieces between
-/// them, and a bound from the flow at that moment. It is valid but weaker: [`Hull::is_complete`] says so.
+/// them, and a bound from the flow at that moment. It is valid but weaker.
 ///
 /// ```
 /// use cairn_dag::Dag;
