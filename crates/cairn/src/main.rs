@@ -13,6 +13,7 @@ mod plural;
 mod screen;
 mod size;
 mod span;
+mod spare;
 mod spread;
 
 use clap::FromArgMatches;

@@ -3,6 +3,7 @@
 use crate::cli;
 use crate::failure::Failure;
 use crate::output::{Output, write_file};
+use crate::spare;
 use cairn_dag::Flow;
 use cairn_formats::{Format, Limits, Loss, LossKind, Report, Source, WriteError};
 use serde_json::{Value, json};
@@ -103,32 +104,8 @@ fn spare_the_input(
         false => vec![input.to_owned()],
     };
     read.extend(cairn_formats::files_of(source, format));
-    match read.iter().find(|read| is_same_file(read, out)) {
-        None => Ok(()),
-        Some(same) => Err(Failure::usage(
-            format!(
-                "{} is {}, which was read: it would be overwritten",
-                out.display(),
-                same.display()
-            ),
-            "choose another name for the output, or say --force",
-        )),
-    }
-}
-
-/// Whether both paths lead to one file, by whatever links.
-#[cfg(unix)]
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (a.metadata(), b.metadata()) {
-        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    let cure = "choose another name for the output, or say --force";
+    spare::none_of(&read, out, cure)
 }
 
 /// The format to write: `--to`, or by the extension of `path`; `None` for standard output without `--to`.

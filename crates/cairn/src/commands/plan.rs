@@ -17,6 +17,7 @@ use crate::limits::{self, Clock, Limits};
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
+use crate::spare;
 use cairn_dag::{Dag, Flow, TaskId, is_plain, plain};
 use cairn_plan::{CertificateError, Plan, cap, foresee};
 use cairn_theory::profile::{area, profile};
@@ -47,6 +48,10 @@ impl Settings {
                 "the certificate cannot go to standard output, where the plan goes",
                 "name a file, such as --certificate proof.json",
             ));
+        }
+        if let Some(path) = &flags.certificate {
+            let cure = "name another file for the certificate";
+            spare::none_of(&[&flags.input.file], path, cure)?;
         }
         if flags.durations && !is_ic {
             return Err(Failure::usage(

@@ -410,7 +410,7 @@ fn on_disk(path: &Path, text: &str) -> Result<Vec<u8>, Failure> {
     Err(match bytes[..] {
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Failure::usage(
             format!("{shown} is compressed and cannot be edited in place"),
-            "unpack it first, or write plain text with -o OUT",
+            "unpack it first, or write another file with -o OUT",
         ),
         _ => Failure::usage(
             format!("{shown} has changed since it was read; nothing was written"),

@@ -12,6 +12,7 @@ use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
+use crate::spare;
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::{Plan, cap};
 use cairn_show::{
@@ -40,6 +41,10 @@ impl Settings {
                 "SVG and PNG hold one figure, not all",
                 "write .html, or choose --what dag, blocks, curves or tradeoff",
             ));
+        }
+        for path in &flags.out {
+            let cure = "name another file for the picture";
+            spare::none_of(&[&flags.input.file], path, cure)?;
         }
         Ok(Settings {
             limits: Limits::new(&flags.limits)?,
