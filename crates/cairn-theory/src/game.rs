@@ -13,8 +13,15 @@ use cairn_dag::{Dag, TaskId};
 ///                                                ┌──────────── execute ────────────┐
 ///                                                │                                 ▼
 /// Waiting ──(its last parent is executed)──▶ Eligible ──lease──▶ Leased ──execute──▶ Executed
-///                                                ▲                 │
-///                                                └──── release ────┘
+///    │                                           ▲  │              │  │                │
+///    │                                           └──│── release ───┘  │                │
+///    │                                              └─────── fail ────┴──▶ Failed      │
+///    ├──(a parent is failed, aborted or cancelled)──▶ Aborted                          │
+///    └── cancel, also from Eligible and Leased ─────▶ Cancelled                        │
+///
+/// revive:  Failed, Cancelled ──▶ Waiting, and the Aborted below that wait for nobody else
+/// reopen:  Executed ──▶ Waiting (none of its children being leased, executed or failed)
+///          and from Waiting at once to Eligible where every parent is executed
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
@@ -27,6 +34,12 @@ pub enum Standing {
     Leased,
     /// Done: XEQ in \[RY05\].
     Executed,
+    /// It was tried, and is given up.
+    Failed,
+    /// It can never be eligible, since an ancestor is failed or cancelled.
+    Aborted,
+    /// Somebody said that it shall not be executed.
+    Cancelled,
 }
 
 /// What may happen to one task.
@@ -38,19 +51,48 @@ pub enum Move {
     Release,
     /// It is done.
     Execute,
+    /// It is given up.
+    Fail,
+    /// An ancestor of it is given up.
+    Abort,
+    /// It shall not be executed.
+    Cancel,
+    /// It shall be tried again after all.
+    Revive,
+    /// What it made is gone or no longer right: it must be executed again.
+    Reopen,
 }
 
 impl Standing {
-    /// Where the task stands after the move; `None` where the rules forbid it. Tasks cease to wait only by moves of
-    /// their parents, and nothing is executed twice.
+    /// How many standings there are.
+    const KINDS: usize = 7;
+
+    /// Where the task stands after the move; `None` where the rules forbid it. A task that waits, and whose parents are
+    /// all executed, is eligible from then on: that is no move of its own. Nothing is executed twice, unless it was
+    /// reopened.
     #[inline]
     pub fn after(self, step: Move) -> Option<Standing> {
+        use Standing::{Aborted, Cancelled, Eligible, Executed, Failed, Leased, Waiting};
         match (self, step) {
-            (Standing::Eligible, Move::Lease) => Some(Standing::Leased),
-            (Standing::Leased, Move::Release) => Some(Standing::Eligible),
-            (Standing::Eligible | Standing::Leased, Move::Execute) => Some(Standing::Executed),
+            (Eligible, Move::Lease) => Some(Leased),
+            (Leased, Move::Release) => Some(Eligible),
+            (Eligible | Leased, Move::Execute) => Some(Executed),
+            (Eligible | Leased, Move::Fail) => Some(Failed),
+            (Waiting, Move::Abort) => Some(Aborted),
+            (Waiting | Eligible | Leased, Move::Cancel) => Some(Cancelled),
+            (Failed | Cancelled | Aborted, Move::Revive) => Some(Waiting),
+            (Executed, Move::Reopen) => Some(Waiting),
             _ => None,
         }
+    }
+
+    /// Whether nothing below it can ever be executed, as things are.
+    #[inline]
+    pub fn is_given_up(self) -> bool {
+        matches!(
+            self,
+            Standing::Failed | Standing::Aborted | Standing::Cancelled
+        )
     }
 
     /// The word for it in a sentence.
@@ -60,6 +102,9 @@ impl Standing {
             Standing::Eligible => "eligible",
             Standing::Leased => "leased",
             Standing::Executed => "executed",
+            Standing::Failed => "failed",
+            Standing::Aborted => "aborted",
+            Standing::Cancelled => "cancelled",
         }
     }
 }
@@ -71,6 +116,11 @@ impl Move {
             Move::Lease => "leased",
             Move::Release => "released",
             Move::Execute => "executed",
+            Move::Fail => "failed",
+            Move::Abort => "aborted",
+            Move::Cancel => "cancelled",
+            Move::Revive => "revived",
+            Move::Reopen => "reopened",
         }
     }
 }
@@ -104,6 +154,16 @@ pub enum IllegalMove {
         /// What was asked.
         wanted: Move,
     },
+    /// What stands on the task must go first.
+    #[error("task {task:?} cannot be reopened: its child {child:?} is {}", found.name())]
+    StoodOn {
+        /// The task named.
+        task: TaskId,
+        /// One of its children that is leased, executed or failed.
+        child: TaskId,
+        /// Where that stands.
+        found: Standing,
+    },
 }
 
 /// A play of the game on a dag.
@@ -133,9 +193,8 @@ pub struct Game<'d> {
     standing: Vec<Standing>,
     /// By task: parents that are not executed.
     missing: Vec<u32>,
-    eligible: usize,
-    leased: usize,
-    executed: usize,
+    /// By standing: how many tasks stand there.
+    counts: [usize; Standing::KINDS],
 }
 
 impl<'d> Game<'d> {
@@ -147,14 +206,14 @@ impl<'d> Game<'d> {
             _ => Standing::Waiting,
         };
         let standing: Vec<Standing> = missing.iter().map(first).collect();
-        let eligible = missing.iter().filter(|&&m| m == 0).count();
+        let mut counts = [0; Standing::KINDS];
+        counts[Standing::Eligible as usize] = missing.iter().filter(|&&m| m == 0).count();
+        counts[Standing::Waiting as usize] = dag.len() - counts[Standing::Eligible as usize];
         Game {
             dag,
             standing,
             missing,
-            eligible,
-            leased: 0,
-            executed: 0,
+            counts,
         }
     }
 
@@ -172,26 +231,38 @@ impl<'d> Game<'d> {
         self.standing[task.index()]
     }
 
+    /// How many tasks stand there.
+    #[inline]
+    pub fn count(&self, standing: Standing) -> usize {
+        self.counts[standing as usize]
+    }
+
     /// How many tasks are eligible and with nobody.
     #[inline]
     pub fn eligible_count(&self) -> usize {
-        self.eligible
+        self.count(Standing::Eligible)
     }
 
     /// How many tasks are leased.
     pub fn leased_count(&self) -> usize {
-        self.leased
+        self.count(Standing::Leased)
     }
 
     /// How many tasks have been executed.
     #[inline]
     pub fn executed_count(&self) -> usize {
-        self.executed
+        self.count(Standing::Executed)
     }
 
     /// Whether every task has been executed.
     pub fn is_finished(&self) -> bool {
-        self.executed == self.dag.len()
+        self.executed_count() == self.dag.len()
+    }
+
+    /// Whether nothing more can happen unless somebody revives or reopens a task: all are executed or given up.
+    pub fn is_settled(&self) -> bool {
+        let open = [Standing::Waiting, Standing::Eligible, Standing::Leased];
+        open.into_iter().all(|standing| self.count(standing) == 0)
     }
 
     /// The eligible tasks, in id order. O(tasks).
@@ -231,14 +302,29 @@ impl<'d> Game<'d> {
         }
     }
 
+    /// The task stands there from now on. Returns where it stood.
+    #[inline]
+    fn put(&mut self, task: TaskId, standing: Standing) -> Standing {
+        let before = std::mem::replace(&mut self.standing[task.index()], standing);
+        self.counts[before as usize] -= 1;
+        self.counts[standing as usize] += 1;
+        before
+    }
+
+    /// A task that no longer waits for any parent is eligible.
+    fn open_if_free(&mut self, task: TaskId) {
+        if self.standing(task) == Standing::Waiting && self.missing[task.index()] == 0 {
+            self.put(task, Standing::Eligible);
+        }
+    }
+
     /// Gives an eligible task to somebody.
     ///
     /// # Errors
     /// If the task is not eligible; the game is then unchanged.
     pub fn lease(&mut self, task: TaskId) -> Result<(), IllegalMove> {
-        self.standing[task.index()] = self.check(task, Move::Lease)?;
-        self.eligible -= 1;
-        self.leased += 1;
+        let after = self.check(task, Move::Lease)?;
+        self.put(task, after);
         Ok(())
     }
 
@@ -247,9 +333,8 @@ impl<'d> Game<'d> {
     /// # Errors
     /// If the task is not leased; the game is then unchanged.
     pub fn release(&mut self, task: TaskId) -> Result<(), IllegalMove> {
-        self.standing[task.index()] = self.check(task, Move::Release)?;
-        self.eligible += 1;
-        self.leased -= 1;
+        let after = self.check(task, Move::Release)?;
+        self.put(task, after);
         Ok(())
     }
 
@@ -265,19 +350,134 @@ impl<'d> Game<'d> {
         mut opened: impl FnMut(TaskId),
     ) -> Result<(), IllegalMove> {
         let after = self.check(task, Move::Execute)?;
-        match std::mem::replace(&mut self.standing[task.index()], after) {
-            Standing::Leased => self.leased -= 1,
-            _ => self.eligible -= 1,
-        }
-        self.executed += 1;
+        self.put(task, after);
         for &child in self.dag.children(task) {
             let missing = &mut self.missing[child.index()];
             *missing -= 1;
-            if *missing == 0 {
-                self.standing[child.index()] = Standing::Eligible;
-                self.eligible += 1;
+            if *missing == 0 && self.standing[child.index()] == Standing::Waiting {
+                self.put(child, Standing::Eligible);
                 opened(child);
             }
+        }
+        Ok(())
+    }
+
+    /// Gives an eligible or leased task up: whatever waits for it is aborted, and `aborted` called with it. O(descendants
+    /// and their arcs).
+    ///
+    /// # Errors
+    /// If the task is neither; the game is then unchanged.
+    pub fn fail(&mut self, task: TaskId, aborted: impl FnMut(TaskId)) -> Result<(), IllegalMove> {
+        self.give_up(task, Move::Fail, aborted)
+    }
+
+    /// Gives a task up that waits, is eligible or leased, because somebody says so: whatever waits for it is aborted, and
+    /// `aborted` called with it. O(descendants and their arcs).
+    ///
+    /// # Errors
+    /// If the task is none of these; the game is then unchanged.
+    pub fn cancel(&mut self, task: TaskId, aborted: impl FnMut(TaskId)) -> Result<(), IllegalMove> {
+        self.give_up(task, Move::Cancel, aborted)
+    }
+
+    fn give_up(
+        &mut self,
+        task: TaskId,
+        step: Move,
+        mut aborted: impl FnMut(TaskId),
+    ) -> Result<(), IllegalMove> {
+        let after = self.check(task, step)?;
+        self.put(task, after);
+        let mut stack = vec![task];
+        while let Some(parent) = stack.pop() {
+            for &child in self.dag.children(parent) {
+                if let Some(after) = self.standing(child).after(Move::Abort) {
+                    self.put(child, after);
+                    aborted(child);
+                    stack.push(child);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A failed or cancelled task shall be tried after all: it waits or is eligible again, and so does every aborted
+    /// descendant no ancestor of which is given up. Calls `opened` with the task if it is eligible. O(descendants and
+    /// their arcs).
+    ///
+    /// # Errors
+    /// If the task is neither failed nor cancelled; the game is then unchanged. An aborted task is revived with the
+    /// ancestor that was given up.
+    pub fn revive(
+        &mut self,
+        task: TaskId,
+        mut opened: impl FnMut(TaskId),
+    ) -> Result<(), IllegalMove> {
+        self.check(task, Move::Revive)?;
+        if self.standing(task) == Standing::Aborted {
+            return Err(self.reason(task, Move::Revive));
+        }
+        self.put(task, Standing::Waiting);
+        let given_up = |game: &Game<'_>, t: TaskId| {
+            let parents = game.dag.parents(t).iter();
+            parents
+                .copied()
+                .any(|parent| game.standing(parent).is_given_up())
+        };
+        if given_up(self, task) {
+            // Cancelled while it waited, and a parent is given up too.
+            self.put(task, Standing::Aborted);
+            return Ok(());
+        }
+        self.open_if_free(task);
+        if self.standing(task) == Standing::Eligible {
+            opened(task);
+        }
+        let mut stack = vec![task];
+        while let Some(parent) = stack.pop() {
+            for &child in self.dag.children(parent) {
+                if self.standing(child) == Standing::Aborted && !given_up(self, child) {
+                    self.put(child, Standing::Waiting);
+                    stack.push(child);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An executed task must be executed again: it waits or is eligible, and its eligible children wait. Calls `opened`
+    /// with the task if it is eligible, and `closed` with every child that no longer is. O(children).
+    ///
+    /// # Errors
+    /// If the task is not executed, or a child of it is leased, executed or failed (release, reopen or revive that first); the game is
+    /// then unchanged.
+    pub fn reopen(
+        &mut self,
+        task: TaskId,
+        mut opened: impl FnMut(TaskId),
+        mut closed: impl FnMut(TaskId),
+    ) -> Result<(), IllegalMove> {
+        let after = self.check(task, Move::Reopen)?;
+        for &child in self.dag.children(task) {
+            let found = self.standing(child);
+            if matches!(
+                found,
+                Standing::Leased | Standing::Executed | Standing::Failed
+            ) {
+                return Err(IllegalMove::StoodOn { task, child, found });
+            }
+        }
+        self.put(task, after);
+        for &child in self.dag.children(task) {
+            self.missing[child.index()] += 1;
+            if self.standing(child) == Standing::Eligible {
+                self.put(child, Standing::Waiting);
+                closed(child);
+            }
+        }
+        self.open_if_free(task);
+        if self.standing(task) == Standing::Eligible {
+            opened(task);
         }
         Ok(())
     }
@@ -289,64 +489,135 @@ mod tests {
     use cairn_oracle::{any_dag, eligible};
     use proptest::prelude::*;
 
+    /// What happened so far, and where that puts each task by the definitions alone.
+    #[derive(Default)]
+    struct History {
+        executed: u32,
+        leased: u32,
+        failed: u32,
+        cancelled: u32,
+    }
+
+    impl History {
+        fn standing(&self, dag: &Dag, task: TaskId) -> Standing {
+            let has = |set: u32, t: TaskId| set >> t.0 & 1 == 1;
+            let mut ancestors = 0u32;
+            for &t in dag.topological_order().iter().rev() {
+                if t == task || has(ancestors, t) {
+                    dag.parents(t).iter().for_each(|p| ancestors |= 1 << p.0);
+                }
+            }
+            match () {
+                () if has(self.executed, task) => Standing::Executed,
+                () if has(self.failed, task) => Standing::Failed,
+                () if has(self.cancelled, task) => Standing::Cancelled,
+                () if has(self.leased, task) => Standing::Leased,
+                () if ancestors & (self.failed | self.cancelled) != 0 => Standing::Aborted,
+                () if eligible(dag, self.executed).contains(&task) => Standing::Eligible,
+                () => Standing::Waiting,
+            }
+        }
+
+        fn is_legal(&self, dag: &Dag, task: TaskId, step: Move) -> bool {
+            let standing = |t| self.standing(dag, t);
+            let stood_on = |&c: &TaskId| {
+                let on = [Standing::Leased, Standing::Executed, Standing::Failed];
+                on.contains(&standing(c))
+            };
+            let from: &[Standing] = match step {
+                Move::Lease => &[Standing::Eligible],
+                Move::Release => &[Standing::Leased],
+                Move::Execute | Move::Fail => &[Standing::Eligible, Standing::Leased],
+                Move::Cancel => &[Standing::Waiting, Standing::Eligible, Standing::Leased],
+                Move::Revive => &[Standing::Failed, Standing::Cancelled],
+                Move::Reopen if dag.children(task).iter().any(stood_on) => &[],
+                Move::Reopen => &[Standing::Executed],
+                Move::Abort => &[],
+            };
+            from.contains(&standing(task))
+        }
+
+        fn make(&mut self, task: TaskId, step: Move) {
+            let bit = 1u32 << task.0;
+            self.leased &= !bit;
+            match step {
+                Move::Lease => self.leased |= bit,
+                Move::Execute => self.executed |= bit,
+                Move::Fail => self.failed |= bit,
+                Move::Cancel => self.cancelled |= bit,
+                Move::Reopen => self.executed &= !bit,
+                Move::Revive => {
+                    self.failed &= !bit;
+                    self.cancelled &= !bit;
+                }
+                Move::Release | Move::Abort => (),
+            }
+        }
+    }
+
     proptest! {
-        /// Random moves, legal and not: after each, every task stands where the definitions put it.
+        /// Random moves, legal and not: after each, every task stands where the definitions put it, and what was said to
+        /// open or close did.
         #[test]
-        fn pebbles_are_what_the_rules_say(dag in any_dag(12), moves in prop::collection::vec((0u32..14, 0u8..4), 0..80)) {
+        fn pebbles_are_what_the_rules_say(dag in any_dag(12), moves in prop::collection::vec((0u32..14, 0u8..12), 0..80)) {
             let mut game = Game::new(&dag);
-            let (mut ideal, mut leased) = (0u32, 0u32);
+            let mut history = History::default();
             for (task, kind) in moves {
                 let task = TaskId(task);
-                let bit = 1u32 << task.0;
-                let open: u32 = eligible(&dag, ideal).iter().map(|t| 1 << t.0).sum();
-                let mut opened = Vec::new();
+                let before: Vec<Standing> = dag.tasks().map(|t| game.standing(t)).collect();
+                let (mut opened, mut closed, mut aborted) = (Vec::new(), Vec::new(), Vec::new());
                 let (outcome, step) = match kind {
-                    0 => (game.lease(task), Move::Lease),
-                    1 => (game.release(task), Move::Release),
+                    0 | 1 => (game.lease(task), Move::Lease),
+                    2 => (game.release(task), Move::Release),
+                    3 => (game.fail(task, |t| aborted.push(t)), Move::Fail),
+                    4 => (game.cancel(task, |t| aborted.push(t)), Move::Cancel),
+                    5 => (game.revive(task, |t| opened.push(t)), Move::Revive),
+                    6 => (game.reopen(task, |t| opened.push(t), |t| closed.push(t)), Move::Reopen),
                     _ => (game.execute(task, |t| opened.push(t)), Move::Execute),
                 };
-                let is_legal = match step {
-                    Move::Lease => open & !leased & bit != 0,
-                    Move::Release => leased & bit != 0,
-                    Move::Execute => open & bit != 0,
-                };
-                prop_assert_eq!(outcome.is_ok(), is_legal);
+                if task.index() >= dag.len() {
+                    let tasks = dag.len();
+                    prop_assert_eq!(outcome, Err(IllegalMove::NoSuchTask { task, tasks }));
+                    continue;
+                }
+                prop_assert_eq!(outcome.is_ok(), history.is_legal(&dag, task, step), "{:?} {:?}", task, step);
                 match outcome {
-                    Ok(()) => match step {
-                        Move::Lease => leased |= bit,
-                        Move::Release => leased &= !bit,
-                        Move::Execute => {
-                            ideal |= bit;
-                            leased &= !bit;
-                            let now = eligible(&dag, ideal);
-                            let fresh: Vec<TaskId> = now.into_iter().filter(|t| open >> t.0 & 1 == 0).collect();
-                            prop_assert_eq!(opened, fresh);
-                        }
-                    },
-                    Err(IllegalMove::NoSuchTask { .. }) => prop_assert!(task.index() >= dag.len()),
+                    Ok(()) => history.make(task, step),
                     Err(IllegalMove::NotEligible { parent, .. }) => {
-                        prop_assert!(dag.has_arc(parent, task) && ideal >> parent.0 & 1 == 0);
+                        prop_assert!(dag.has_arc(parent, task) && history.standing(&dag, parent) != Standing::Executed);
+                    }
+                    Err(IllegalMove::StoodOn { child, found, .. }) => {
+                        prop_assert!(dag.has_arc(task, child) && game.standing(child) == found);
                     }
                     Err(IllegalMove::Standing { found, wanted, .. }) => {
                         prop_assert_eq!((found, wanted), (game.standing(task), step));
                     }
+                    Err(IllegalMove::NoSuchTask { .. }) => prop_assert!(false),
                 }
-                let open: u32 = eligible(&dag, ideal).iter().map(|t| 1 << t.0).sum();
+                if step != Move::Release {
+                    let fresh = |t: &TaskId| before[t.index()] != Standing::Eligible && game.standing(*t) == Standing::Eligible;
+                    prop_assert_eq!(opened, dag.tasks().filter(fresh).collect::<Vec<_>>());
+                }
+                if matches!(step, Move::Fail | Move::Cancel) {
+                    let lost = |t: &TaskId| before[t.index()] != Standing::Aborted && game.standing(*t) == Standing::Aborted;
+                    aborted.sort_unstable();
+                    prop_assert_eq!(aborted, dag.tasks().filter(lost).collect::<Vec<_>>());
+                }
+                if step == Move::Reopen {
+                    let shut = dag.tasks().filter(|t| before[t.index()] == Standing::Eligible && game.standing(*t) == Standing::Waiting);
+                    prop_assert_eq!(closed, shut.collect::<Vec<_>>());
+                }
                 for t in dag.tasks() {
-                    let has = |set: u32| set >> t.0 & 1 == 1;
-                    let expected = match () {
-                        () if has(ideal) => Standing::Executed,
-                        () if has(leased) => Standing::Leased,
-                        () if has(open) => Standing::Eligible,
-                        () => Standing::Waiting,
-                    };
-                    prop_assert_eq!(game.standing(t), expected);
+                    prop_assert_eq!(game.standing(t), history.standing(&dag, t), "{:?} after {:?} of {:?}", t, step, task);
+                }
+                for standing in before.iter().copied() {
+                    let there = dag.tasks().filter(|&t| game.standing(t) == standing).count();
+                    prop_assert_eq!(game.count(standing), there);
                 }
                 prop_assert_eq!(game.eligible().count(), game.eligible_count());
-                prop_assert_eq!(game.eligible_count() as u32, (open & !leased).count_ones());
-                prop_assert_eq!(game.leased_count() as u32, leased.count_ones());
-                prop_assert_eq!(game.executed_count() as u32, ideal.count_ones());
-                prop_assert_eq!(game.is_finished(), ideal.count_ones() as usize == dag.len());
+                prop_assert_eq!(game.is_finished(), game.executed_count() == dag.len());
+                let open = |t| matches!(game.standing(t), Standing::Waiting | Standing::Eligible | Standing::Leased);
+                prop_assert_eq!(game.is_settled(), !dag.tasks().any(open));
             }
         }
     }

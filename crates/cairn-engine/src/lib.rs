@@ -1,0 +1,34 @@
+//! The state of a run: who is where, who has what, who gets what next. Pure: no files, sockets, clocks, threads or
+//! randomness; a driver tells what happened and when, and carries out what follows.
+//!
+//! ```text
+//!    run: processes   serve: HTTP   simulate: virtual time   fault tests: a network that lies
+//!           └────────────────┴──────────────┴───────────────────────┘
+//!                  what happened, and when ▼        ▲ leases, receipts, refusals, kills, wake me at t
+//!                               ┌──────────────────────┴───┐
+//!                               │ Engine                   │──▶ events, in causal order ──▶ a store
+//!                               └──────────────────────────┘◀── replay
+//! ```
+//!
+//! [`Engine`] decides; every change it makes is an [`Event`], and the events alone rebuild its state
+//! ([`Engine::replay`]). It plays the one game ([`cairn_theory::game`]) on a [`Position`].
+
+mod engine;
+mod event;
+mod ids;
+mod needs;
+mod position;
+mod queue;
+mod rules;
+mod snapshot;
+mod workers;
+
+pub use engine::{Engine, Granted, Outbox, Receipt, Refusal};
+pub use event::{Cause, Entry, Event, Gone, Outcome, Release};
+pub use ids::{Moment, Span, Task, Token, WorkerId};
+pub use needs::{Needs, Offer, PoolId};
+pub use position::{Frozen, Illegal, Position};
+pub use queue::Order;
+pub use rules::Rules;
+pub use snapshot::Snapshot;
+pub use workers::Worker;

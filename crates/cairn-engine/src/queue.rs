@@ -1,0 +1,112 @@
+//! Eligible tasks in the order they go out, by class of needs. Knows no worker.
+
+use crate::{Needs, Task};
+use cairn_dag::{TaskId, narrow};
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Which task goes before which.
+#[derive(Clone, Debug, Default)]
+pub enum Order {
+    /// By number: implicit families are numbered by their order.
+    #[default]
+    AsNumbered,
+    /// By rank; smaller goes first.
+    Ranked(Vec<u32>),
+}
+
+impl Order {
+    /// The order of a frozen dag's tasks: all of them, each once.
+    pub fn of(order: &[TaskId]) -> Order {
+        let mut rank = vec![0; order.len()];
+        for (place, task) in order.iter().enumerate() {
+            rank[task.index()] = narrow(place);
+        }
+        Order::Ranked(rank)
+    }
+
+    /// The rank of a task: smaller goes first.
+    #[inline]
+    pub fn rank(&self, task: Task) -> u64 {
+        match self {
+            Order::AsNumbered => task.0,
+            Order::Ranked(rank) => match usize::try_from(task.0).ok().and_then(|t| rank.get(t)) {
+                Some(&rank) => rank.into(),
+                None => u64::MAX,
+            },
+        }
+    }
+}
+
+/// A class of tasks with equal needs, by number.
+pub(crate) type ClassId = usize;
+
+/// One heap a class. A task may be in it that is no longer eligible: whoever takes one asks the game.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    order: Order,
+    classes: Vec<Needs>,
+    number: HashMap<Needs, ClassId>,
+    heaps: Vec<BinaryHeap<Reverse<(u64, Task)>>>,
+}
+
+impl Queue {
+    pub(crate) fn new(order: Order, classes: Vec<Needs>) -> Queue {
+        let heaps = classes.iter().map(|_| BinaryHeap::new()).collect();
+        let number = classes.iter().cloned().zip(0..).collect();
+        Queue {
+            order,
+            classes,
+            number,
+            heaps,
+        }
+    }
+
+    pub(crate) fn order(&self) -> &Order {
+        &self.order
+    }
+
+    pub(crate) fn needs(&self, class: ClassId) -> &Needs {
+        &self.classes[class]
+    }
+
+    /// The class of these needs, a new one if there was none.
+    pub(crate) fn class(&mut self, needs: Needs) -> ClassId {
+        if let Some(&class) = self.number.get(&needs) {
+            return class;
+        }
+        let class = self.classes.len();
+        self.classes.push(needs.clone());
+        self.number.insert(needs, class);
+        self.heaps.push(BinaryHeap::new());
+        class
+    }
+
+    pub(crate) fn classes(&self) -> std::ops::Range<ClassId> {
+        0..self.classes.len()
+    }
+
+    pub(crate) fn push(&mut self, class: ClassId, task: Task) {
+        self.heaps[class].push(Reverse((self.order.rank(task), task)));
+    }
+
+    /// The first of a class, with its rank.
+    pub(crate) fn first(&self, class: ClassId) -> Option<(u64, Task)> {
+        self.heaps[class].peek().map(|&Reverse(first)| first)
+    }
+
+    pub(crate) fn pop(&mut self, class: ClassId) {
+        self.heaps[class].pop();
+    }
+
+    /// Empties it and takes another order.
+    pub(crate) fn reorder(&mut self, order: Order) {
+        self.order = order;
+        self.heaps.iter_mut().for_each(BinaryHeap::clear);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.heaps.iter_mut().for_each(BinaryHeap::clear);
+    }
+}

@@ -1,0 +1,61 @@
+//! What a run promises each task: needs, budgets, limits. Knows no state.
+
+use crate::{Needs, Span, Task};
+use hashbrown::HashMap;
+
+/// What holds for a whole run. Where a column is shorter than the tasks are many, the rest has what stands beside it.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The different needs. The first are those of tasks that `class_of` does not reach.
+    pub classes: Vec<Needs>,
+    /// By task of a frozen dag: which needs.
+    pub class_of: Vec<u32>,
+    /// How much there is of each shared resource.
+    pub pools: Vec<u32>,
+    /// How often to try again after a failure, where `retries_of` does not say.
+    pub retries: u32,
+    /// By task of a frozen dag: how often to try again after a failure.
+    pub retries_of: Vec<u32>,
+    /// Exit codes after which a task is not tried again.
+    pub never_retry_on: HashMap<Task, i32>,
+    /// Exit codes of a task that end the whole run, and what the run returns then.
+    pub halt_on: HashMap<Task, (i32, i32)>,
+    /// How many workers may be lost over one task before it is given up: a budget apart from that for failures.
+    pub losses: u32,
+    /// A worker that says nothing for so long is lost.
+    pub silence: Span,
+    /// After so many tasks are given up, nothing more is leased; 0: go on to the end.
+    pub failures: u64,
+}
+
+impl Default for Rules {
+    /// One processor a task, no second try, 5 losses, 15 seconds of silence, and on to the end.
+    fn default() -> Rules {
+        Rules {
+            classes: vec![Needs::default()],
+            class_of: Vec::new(),
+            pools: Vec::new(),
+            retries: 0,
+            retries_of: Vec::new(),
+            never_retry_on: HashMap::new(),
+            halt_on: HashMap::new(),
+            losses: 5,
+            silence: Span::seconds(15),
+            failures: 0,
+        }
+    }
+}
+
+fn column(column: &[u32], task: Task) -> Option<u32> {
+    (usize::try_from(task.0).ok()).and_then(|t| column.get(t).copied())
+}
+
+impl Rules {
+    pub(crate) fn class(&self, task: Task) -> usize {
+        column(&self.class_of, task).unwrap_or(0) as usize
+    }
+
+    pub(crate) fn retries(&self, task: Task) -> u32 {
+        column(&self.retries_of, task).unwrap_or(self.retries)
+    }
+}

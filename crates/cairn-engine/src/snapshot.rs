@@ -1,0 +1,150 @@
+//! The whole durable state as one value: what a log of events comes to. Knows no store.
+
+use crate::queue::ClassId;
+use crate::{
+    Cause, Engine, Illegal, Moment, Needs, Order, Position, Rules, Span, Task, Token, Worker,
+    WorkerId,
+};
+use serde::{Deserialize, Serialize};
+
+/// A task that somebody works on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lease {
+    pub(crate) worker: WorkerId,
+    pub(crate) token: Token,
+    /// When it was given.
+    pub(crate) since: Moment,
+    pub(crate) class: ClassId,
+    /// Whether the worker was told to end it.
+    pub(crate) is_ending: bool,
+}
+
+/// What became of earlier attempts at a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tries {
+    /// The highest number given to an attempt that ended.
+    pub(crate) attempts: u32,
+    pub(crate) failures: u32,
+    pub(crate) losses: u32,
+    /// Bytes of memory, where it needs more than it said.
+    pub(crate) memory: Option<u64>,
+    /// Its limit, where it needs more than it said.
+    pub(crate) limit: Option<Span>,
+    /// Who had it last.
+    pub(crate) last: WorkerId,
+}
+
+impl Default for Tries {
+    fn default() -> Tries {
+        Tries {
+            attempts: 0,
+            failures: 0,
+            losses: 0,
+            memory: None,
+            limit: None,
+            last: WorkerId(0),
+        }
+    }
+}
+
+impl Tries {
+    pub(crate) fn ended(&mut self, token: Token, worker: Option<WorkerId>) {
+        self.attempts = self.attempts.max(token.attempt);
+        self.last = worker.unwrap_or(self.last);
+    }
+
+    /// Twice as much of what it wanted for, but no more memory than any worker has.
+    pub(crate) fn grow(&mut self, cause: Cause, needs: &Needs, most: u64) {
+        match cause {
+            Cause::Memory if needs.memory > 0 => {
+                let more = needs.memory.saturating_mul(2).min(most);
+                self.memory = Some(more.max(needs.memory));
+            }
+            Cause::Time => self.limit = needs.limit.map(|limit| Span(limit.0.saturating_mul(2))),
+            _ => (),
+        }
+    }
+}
+
+/// All that events rebuild.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    epoch: u32,
+    plan: u32,
+    is_paused: bool,
+    halted: Option<i32>,
+    failures: u64,
+    workers: Vec<Worker>,
+    /// Task, attempt, worker, since when; by task.
+    leases: Vec<(Task, Token, WorkerId, Moment)>,
+    /// By task.
+    tries: Vec<(Task, Tries)>,
+    position: Vec<u8>,
+}
+
+impl Snapshot {
+    /// The number of the order that was in force.
+    pub fn plan(&self) -> u32 {
+        self.plan
+    }
+}
+
+impl<P: Position> Engine<P> {
+    /// The whole durable state.
+    pub fn snapshot(&self) -> Snapshot {
+        let leases = self.leases.iter();
+        let mut leases: Vec<_> = leases
+            .map(|(&task, l)| (task, l.token, l.worker, l.since))
+            .collect();
+        leases.sort_unstable();
+        let mut tries: Vec<_> = self.tries.iter().map(|(&task, &t)| (task, t)).collect();
+        tries.sort_unstable_by_key(|&(task, _)| task);
+        let bare = |w: &Worker| Worker {
+            last_seen: Moment(0),
+            holds: Vec::new(),
+            unheard: Vec::new(),
+            busy_cpus: 0,
+            busy_memory: 0,
+            ..w.clone()
+        };
+        Snapshot {
+            epoch: self.epoch,
+            plan: self.plan,
+            is_paused: self.is_paused,
+            halted: self.halted,
+            failures: self.failures,
+            workers: self.workers.iter().map(bare).collect(),
+            leases,
+            tries,
+            position: self.position.packed(),
+        }
+    }
+
+    /// The state that a snapshot tells of, on the same dag. Later events can be replayed on it; [`Engine::open`] ends that.
+    ///
+    /// # Errors
+    /// If it is of another dag, or damaged.
+    pub fn restore(
+        mut position: P,
+        rules: Rules,
+        order: Order,
+        snapshot: Snapshot,
+    ) -> Result<Engine<P>, Illegal> {
+        position.unpack(&snapshot.position)?;
+        let mut engine = Engine::new(position, rules, order);
+        engine.epoch = snapshot.epoch;
+        engine.plan = snapshot.plan;
+        engine.is_paused = snapshot.is_paused;
+        engine.halted = snapshot.halted;
+        engine.failures = snapshot.failures;
+        engine.workers = snapshot.workers;
+        engine.tries = snapshot.tries.into_iter().collect();
+        for (task, token, worker, since) in snapshot.leases {
+            if worker.index() >= engine.workers.len() {
+                return Err(Illegal(format!("there is no worker {}", worker.0)));
+            }
+            engine.take(task, token, worker, since);
+        }
+        Ok(engine)
+    }
+}

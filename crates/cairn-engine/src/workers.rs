@@ -1,0 +1,83 @@
+//! The workers of a run: what each offers, has and has done. Knows no task.
+
+use crate::{Moment, Needs, Offer, Task, Token};
+use serde::{Deserialize, Serialize};
+
+/// A worker, present or gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worker {
+    /// What it calls itself.
+    pub name: String,
+    /// What it has.
+    pub offer: Offer,
+    /// Whether it is still there.
+    pub is_here: bool,
+    /// Whether it was lost rather than left.
+    pub was_lost: bool,
+    /// How many tasks it has executed.
+    pub executed: u64,
+    /// How many of its attempts failed.
+    pub failed: u64,
+    /// How many of its leases ended because it was silent.
+    pub lost: u64,
+    /// When it was last heard of. Not part of what events rebuild.
+    #[serde(skip)]
+    pub last_seen: Moment,
+    /// What it has now, by task.
+    #[serde(skip)]
+    pub holds: Vec<(Task, Token)>,
+    /// What was missing in its last heartbeat though it was leased before.
+    #[serde(skip)]
+    pub(crate) unheard: Vec<(Task, Token)>,
+    /// Processors and bytes that its tasks take.
+    #[serde(skip)]
+    pub(crate) busy_cpus: u32,
+    #[serde(skip)]
+    pub(crate) busy_memory: u64,
+}
+
+impl Worker {
+    pub(crate) fn new(name: String, offer: Offer) -> Worker {
+        Worker {
+            name,
+            offer,
+            is_here: true,
+            was_lost: false,
+            executed: 0,
+            failed: 0,
+            lost: 0,
+            last_seen: Moment(0),
+            holds: Vec::new(),
+            unheard: Vec::new(),
+            busy_cpus: 0,
+            busy_memory: 0,
+        }
+    }
+
+    /// Whether it could do a task with these needs when it had nothing else, and will live long enough.
+    pub(crate) fn could(&self, now: Moment, needs: &Needs) -> bool {
+        let lives = |until: u64| Moment(until).since(now) >= needs.life;
+        self.offer.could(needs) && self.offer.until.is_none_or(lives)
+    }
+
+    /// Whether it has room for one now.
+    pub(crate) fn has_room(&self, needs: &Needs) -> bool {
+        let cpus = self.offer.cpus_for(needs);
+        let memory = self.busy_memory.saturating_add(needs.memory);
+        self.busy_cpus.saturating_add(cpus) <= self.offer.cpus
+            && self.offer.memory.is_none_or(|all| memory <= all)
+    }
+
+    pub(crate) fn take(&mut self, task: Task, token: Token, needs: &Needs) {
+        self.holds.push((task, token));
+        self.busy_cpus += self.offer.cpus_for(needs);
+        self.busy_memory = self.busy_memory.saturating_add(needs.memory);
+    }
+
+    pub(crate) fn put_back(&mut self, task: Task, needs: &Needs) {
+        self.holds.retain(|&(held, _)| held != task);
+        self.unheard.retain(|&(held, _)| held != task);
+        self.busy_cpus -= self.offer.cpus_for(needs);
+        self.busy_memory -= needs.memory;
+    }
+}
