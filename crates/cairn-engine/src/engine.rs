@@ -803,10 +803,18 @@ impl<P: Position> Engine<P> {
                 self.position.lease(*task)?;
                 self.take(*task, *token, *worker, at);
             }
-            Event::Executed { task, worker, .. } => {
+            Event::Executed {
+                task,
+                token,
+                worker,
+            } => {
                 self.known(*worker)?;
                 self.position.execute(*task, &mut self.opened)?;
                 self.put_back(*task);
+                // First attempts need no book: `Reopened` knows that there was one.
+                if let Some(tries) = self.tries.get_mut(task) {
+                    tries.ended(*token, Some(*worker));
+                }
                 self.workers[worker.index()].executed += 1;
             }
             Event::Failed {

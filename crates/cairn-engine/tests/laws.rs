@@ -1,0 +1,519 @@
+//! Laws of the engine under random play: joins, losses, returns true and false, cancellations, restarts.
+
+use cairn_dag::{Dag, TaskId};
+use cairn_engine::{
+    Cause, Engine, Entry, Event, Frozen, Granted, Moment, Needs, Offer, Order, Outbox, Outcome,
+    PoolId, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
+};
+use cairn_oracle::{Random, random_dag};
+use cairn_theory::client_game::{ClientGame, ClientId, Reply};
+use cairn_theory::game::Standing;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run with all that was ever told of it.
+struct Play<'d> {
+    dag: &'d Dag,
+    rules: Rules,
+    order: Order,
+    engine: Engine<Frozen<'d>>,
+    log: Vec<Entry>,
+    now: Moment,
+    /// Every attempt ever granted, to whom.
+    granted: BTreeMap<(Task, Token), WorkerId>,
+    random: Random,
+    workers: usize,
+}
+
+impl<'d> Play<'d> {
+    fn new(dag: &'d Dag, rules: Rules, seed: u64) -> Play<'d> {
+        let mut random = Random::new(seed);
+        let order = random_order(dag, &mut random);
+        let mut engine = Engine::new(Frozen::new(dag), rules.clone(), order.clone());
+        let mut out = Outbox::default();
+        engine.open(Moment(0), &mut out);
+        Play {
+            dag,
+            rules,
+            order,
+            engine,
+            log: out.entries,
+            now: Moment(0),
+            granted: BTreeMap::new(),
+            random,
+            workers: 0,
+        }
+    }
+
+    fn tell<T>(
+        &mut self,
+        what: impl FnOnce(&mut Engine<Frozen<'d>>, Moment, &mut Outbox) -> T,
+    ) -> T {
+        let mut out = Outbox::default();
+        let answer = what(&mut self.engine, self.now, &mut out);
+        for &task in &out.aborted {
+            assert_eq!(self.engine.position().standing(task), Ok(Standing::Aborted));
+        }
+        for &(worker, task, token) in &out.kills {
+            assert_eq!(self.granted[&(task, token)], worker);
+        }
+        self.log.extend(out.entries);
+        answer
+    }
+
+    fn some_task(&mut self) -> Task {
+        Task(self.random.below(self.dag.len()) as u64)
+    }
+
+    fn some_worker(&mut self) -> WorkerId {
+        WorkerId(self.random.below(self.workers + 1) as u32)
+    }
+
+    fn join(&mut self, offer: Offer) -> WorkerId {
+        let name = format!("w{}", self.random.below(5));
+        self.workers += 1;
+        self.tell(|engine, now, out| engine.join(now, &name, offer, out))
+    }
+
+    fn ask(&mut self, worker: WorkerId, want: usize) -> Result<Vec<Granted>, Refusal> {
+        let eligible: Vec<Task> = eligible(&self.engine);
+        let answer = self.tell(|engine, now, out| engine.ask(now, worker, want, out));
+        for granted in answer.iter().flatten() {
+            let (task, token) = (granted.task, granted.token);
+            assert!(
+                self.granted.insert((task, token), worker).is_none(),
+                "an attempt comes once"
+            );
+            let id = task.frozen().unwrap();
+            for &parent in self.dag.parents(id) {
+                let standing = self.engine.position().standing(parent.into());
+                assert_eq!(standing, Ok(Standing::Executed), "parents first");
+            }
+        }
+        if self.rules.classes.len() == 1 && self.rules.pools.is_empty() {
+            // With equal needs the order alone decides.
+            let mut wanted = eligible;
+            wanted.sort_unstable_by_key(|&task| self.engine.order().rank(task));
+            let got: Vec<Task> = answer.iter().flatten().map(|g| g.task).collect();
+            assert_eq!(got[..], wanted[..got.len()]);
+            if answer == Err(Refusal::NothingEligible) {
+                assert!(wanted.is_empty());
+            }
+        }
+        answer
+    }
+
+    fn restart(&mut self) {
+        let order = self.order.clone();
+        let position = Frozen::new(self.dag);
+        let snapshot = self.engine.snapshot();
+        self.engine = match self.random.below(2) {
+            0 => Engine::restore(position, self.rules.clone(), order, snapshot).unwrap(),
+            _ => {
+                let mut engine = Engine::new(position, self.rules.clone(), order);
+                self.log
+                    .iter()
+                    .for_each(|entry| engine.replay(entry).unwrap());
+                engine
+            }
+        };
+        self.tell(|engine, now, out| engine.open(now, out));
+    }
+
+    fn step(&mut self) {
+        self.now = self.now + Span::seconds(self.random.below(7) as u64);
+        let (task, worker) = (self.some_task(), self.some_worker());
+        match self.random.below(24) {
+            0 | 1 => {
+                let mut offer = Offer::cpus(1 + self.random.below(4) as u32);
+                offer.memory = [None, Some(8)][self.random.below(2)];
+                self.join(offer);
+            }
+            2 => drop(self.tell(|engine, now, out| engine.leave(now, worker, out))),
+            3..9 => {
+                let want = 1 + self.random.below(4);
+                drop(self.ask(worker, want));
+            }
+            9..17 => self.some_return(),
+            17 => {
+                let known = self.engine.workers().get(worker.0 as usize);
+                let mut holding = known.map_or(Vec::new(), |w| w.holds.clone());
+                if self.random.below(3) == 0 {
+                    holding.pop();
+                }
+                let unheard = self.engine.unheard(worker, &holding);
+                assert!(unheard.len() <= 1);
+                drop(self.tell(|engine, now, out| engine.heartbeat(now, worker, &holding, out)));
+            }
+            18 => self.tell(|engine, now, out| engine.wake(now, out)),
+            19 => drop(self.tell(|engine, now, out| engine.cancel(now, task, out))),
+            20 => drop(self.tell(|engine, now, out| engine.revive(now, task, out))),
+            21 => drop(self.tell(|engine, now, out| engine.reopen(now, task, out))),
+            22 => match self.random.below(4) {
+                0 => self.tell(|engine, now, out| engine.pause(now, out)),
+                1 => {
+                    self.order = random_order(self.dag, &mut self.random);
+                    let order = self.order.clone();
+                    self.tell(|engine, now, out| engine.reorder(now, 7, order, out));
+                }
+                _ => self.tell(|engine, now, out| engine.unpause(now, out)),
+            },
+            _ => self.restart(),
+        }
+        self.check();
+    }
+
+    /// A return: of what is held, of what is no longer held, or of what never was.
+    fn some_return(&mut self) {
+        let outcome = match self.random.below(8) {
+            0 => Outcome::GivenBack,
+            1 => Outcome::Failed {
+                exit: 1 + self.random.below(2) as i32,
+                cause: [Cause::Exit, Cause::Memory, Cause::Time][self.random.below(3)],
+            },
+            _ => Outcome::Executed,
+        };
+        let known: Vec<(Task, Token)> = self.granted.keys().copied().collect();
+        if known.is_empty() || self.random.below(10) == 0 {
+            let (epoch, attempt) = (self.engine.epoch() + 1, 1);
+            let (task, token) = (self.some_task(), Token { epoch, attempt });
+            let before = self.log.len();
+            let receipt =
+                self.tell(|engine, now, out| engine.give_back(now, task, token, outcome, out));
+            assert_ne!(receipt, Receipt::Accepted, "nobody was given that");
+            assert_ne!(receipt, Receipt::AcceptedLate, "nobody was given that");
+            assert_eq!(self.log.len(), before);
+            return;
+        }
+        let held: Vec<_> = self
+            .engine
+            .held()
+            .map(|(_, task, token)| (task, token))
+            .collect();
+        let (task, token) = match held.is_empty() || self.random.below(3) == 0 {
+            true => known[self.random.below(known.len())],
+            false => held[self.random.below(held.len())],
+        };
+        let was_held = held.contains(&(task, token));
+        let before = self.engine.position().standing(task).unwrap();
+        let receipt =
+            self.tell(|engine, now, out| engine.give_back(now, task, token, outcome, out));
+        let after = self.engine.position().standing(task).unwrap();
+        match receipt {
+            Receipt::Accepted => assert!(was_held),
+            Receipt::AcceptedLate => {
+                assert_eq!((before, after), (Standing::Eligible, Standing::Executed));
+            }
+            Receipt::Already => {
+                assert_eq!((before, after), (Standing::Executed, Standing::Executed))
+            }
+            Receipt::Superseded => assert!(!was_held && before == after),
+            Receipt::Unknown => panic!("it was granted once"),
+        }
+    }
+
+    fn check(&self) {
+        // Events alone rebuild the state, and so does a snapshot.
+        let mut again = Engine::new(
+            Frozen::new(self.dag),
+            self.rules.clone(),
+            self.order.clone(),
+        );
+        let mut executed = BTreeSet::new();
+        for entry in &self.log {
+            again.replay(entry).unwrap();
+            match entry.event {
+                Event::Executed { task, .. } => {
+                    let parents = self.dag.parents(task.frozen().unwrap()).iter();
+                    assert!(parents.copied().all(|p| executed.contains(&Task::from(p))));
+                    assert!(executed.insert(task), "executed once");
+                }
+                Event::Reopened { task } => assert!(executed.remove(&task)),
+                _ => (),
+            }
+        }
+        let snapshot = self.engine.snapshot();
+        assert_eq!(again.snapshot(), snapshot);
+        let restored = Engine::restore(
+            Frozen::new(self.dag),
+            self.rules.clone(),
+            self.order.clone(),
+            snapshot.clone(),
+        );
+        assert_eq!(restored.unwrap().snapshot(), snapshot);
+        // Nobody has more than there is.
+        let mut pools = vec![0; self.rules.pools.len()];
+        for worker in self.engine.workers() {
+            let (mut cpus, mut memory) = (0, 0);
+            for &(task, token) in &worker.holds {
+                assert!(worker.is_here, "who is gone has nothing");
+                let standing = self.engine.position().standing(task);
+                assert_eq!(standing, Ok(Standing::Leased));
+                assert_eq!(self.engine.lease(task).map(|(_, t, _)| t), Some(token));
+                let needs = self.engine.needs(task);
+                cpus += worker.offer.cpus_for(&needs);
+                memory += needs.memory;
+                needs
+                    .pools
+                    .iter()
+                    .for_each(|&(pool, n)| pools[pool.0 as usize] += n);
+            }
+            assert!(cpus <= worker.offer.cpus);
+            assert!(worker.offer.memory.is_none_or(|all| memory <= all));
+        }
+        assert!(
+            pools
+                .iter()
+                .zip(&self.rules.pools)
+                .all(|(busy, all)| busy <= all)
+        );
+        let leased = self.engine.position().count(Standing::Leased);
+        assert_eq!(leased, Some(self.engine.held().count() as u64));
+    }
+
+    /// A worker that can do everything comes, and nothing goes wrong any more: the run ends.
+    fn finish(&mut self) {
+        self.tell(|engine, now, out| engine.unpause(now, out));
+        let worker = self.join(Offer::cpus(64));
+        let mut rounds = 0;
+        while !self.engine.is_over() {
+            rounds += 1;
+            assert!(rounds < 10_000, "a run ends");
+            self.now = self.now + Span::seconds(1);
+            self.tell(|engine, now, out| engine.wake(now, out));
+            drop(self.ask(worker, 3));
+            let known = &self.engine.workers()[worker.0 as usize];
+            for (task, token) in known.holds.clone() {
+                self.tell(|engine, now, out| {
+                    engine.give_back(now, task, token, Outcome::Executed, out)
+                });
+            }
+        }
+        self.check();
+        for task in self.dag.tasks() {
+            let standing = self.engine.position().standing(task.into()).unwrap();
+            assert!(standing == Standing::Executed || standing.is_given_up());
+        }
+    }
+}
+
+fn eligible(engine: &Engine<Frozen<'_>>) -> Vec<Task> {
+    let mut eligible = Vec::new();
+    engine.position().eligible(&mut |task| eligible.push(task));
+    eligible
+}
+
+fn random_order(dag: &Dag, random: &mut Random) -> Order {
+    let mut order: Vec<TaskId> = dag.tasks().collect();
+    random.shuffle(&mut order);
+    Order::of(&order)
+}
+
+fn needs(cpus: u32, memory: u64, pool: u32, limit: Option<u64>) -> Needs {
+    Needs {
+        cpus,
+        memory,
+        pools: match pool {
+            0 => Vec::new(),
+            n => vec![(PoolId(0), n)],
+        },
+        limit: limit.map(Span::seconds),
+        ..Needs::default()
+    }
+}
+
+#[test]
+fn random_play_keeps_the_laws() {
+    for seed in 0..2_000 {
+        let mut random = Random::new(seed);
+        let dag = random_dag(2 + random.below(12), random.below(4), seed);
+        let mut rules = Rules {
+            retries: random.below(3) as u32,
+            losses: random.below(3) as u32,
+            ..Rules::default()
+        };
+        if random.below(2) == 0 {
+            rules.classes = vec![
+                needs(1, 0, 0, None),
+                needs(3, 2, 0, Some(5)),
+                needs(1, 8, 1, None),
+                needs(9, 1, 2, Some(20)),
+            ];
+            rules.pools = vec![2];
+            rules.class_of = dag.tasks().map(|_| random.below(4) as u32).collect();
+        }
+        let mut play = Play::new(&dag, rules, seed);
+        for _ in 0..80 {
+            play.step();
+        }
+        play.finish();
+    }
+}
+
+/// \[RY05\], Rules 1-4: with workers of one slot the engine answers as the server of the paper does.
+#[test]
+fn workers_of_one_slot_are_the_clients_of_the_paper() {
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let dag = random_dag(2 + random.below(14), random.below(4), seed);
+        let order = random_order(&dag, &mut random);
+        let mut engine = Engine::new(Frozen::new(&dag), Rules::default(), order.clone());
+        let mut out = Outbox::default();
+        let now = Moment(0);
+        engine.open(now, &mut out);
+        let mut paper = ClientGame::new(&dag);
+        let workers: Vec<WorkerId> = (0..4)
+            .map(|i| engine.join(now, &format!("w{i}"), Offer::cpus(1), &mut out))
+            .collect();
+        while !engine.is_over() {
+            let client = random.below(4);
+            let (worker, client) = (workers[client], ClientId(client as u32));
+            let held = engine.workers()[worker.0 as usize].holds.clone();
+            if random.below(2) == 0 {
+                let best = |open: &[TaskId]| {
+                    let best = open.iter().min_by_key(|&&t| order.rank(t.into()));
+                    *best.unwrap()
+                };
+                let said = paper.request(client, best).unwrap();
+                let answer = engine.ask(now, worker, 1, &mut out);
+                match said {
+                    Reply::Allocated(task) => assert_eq!(answer.unwrap()[0].task, task.into()),
+                    Reply::Ignored { owes } => {
+                        assert_eq!(held[0].0, owes.into());
+                        assert_eq!(answer, Err(Refusal::Full));
+                    }
+                    Reply::Withdrawn => assert_eq!(answer, Err(Refusal::NothingEligible)),
+                }
+            } else if let [(task, token)] = held[..] {
+                let returned = paper.give_back(client).unwrap();
+                assert_eq!(task, returned.into());
+                let receipt = engine.give_back(now, task, token, Outcome::Executed, &mut out);
+                assert_eq!(receipt, Receipt::Accepted);
+            }
+        }
+        assert!(paper.position().is_finished());
+    }
+}
+
+/// Small tasks keep coming, yet the wide one starts: room is kept for it.
+#[test]
+fn a_wide_task_is_not_starved() {
+    let dag = Dag::from_arcs(200, vec![]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    for (wide, offer) in [
+        (needs(4, 0, 0, None), Offer::cpus(4)),
+        (needs(1, 0, 3, None), Offer::cpus(4)),
+    ] {
+        let small = Needs {
+            pools: wide.pools.iter().map(|&(pool, _)| (pool, 1)).collect(),
+            ..needs(1, 0, 0, None)
+        };
+        let rules = Rules {
+            classes: vec![small, wide],
+            class_of: (0..200).map(|t| u32::from(t == 3)).collect(),
+            pools: vec![3],
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules, Order::of(&order));
+        let mut out = Outbox::default();
+        let now = Moment(0);
+        engine.open(now, &mut out);
+        let worker = engine.join(now, "w", offer, &mut out);
+        drop(engine.ask(now, worker, 3, &mut out));
+        // One task ends at a time, so that the wide one never finds enough room by chance.
+        for ended in 0.. {
+            assert!(ended < 40, "the wide task starts");
+            if engine.lease(Task(3)).is_some() {
+                break;
+            }
+            let (task, token) = engine.workers()[0].holds[0];
+            engine.give_back(now, task, token, Outcome::Executed, &mut out);
+            drop(engine.ask(now, worker, 4, &mut out));
+        }
+    }
+}
+
+#[test]
+fn limits_grow_after_a_failure_for_want_of_memory_or_time() {
+    let dag = Dag::from_arcs(1, vec![]).unwrap();
+    let rules = Rules {
+        classes: vec![needs(1, 3, 0, Some(10))],
+        retries: 9,
+        ..Rules::default()
+    };
+    let order = Order::of(&[TaskId(0)]);
+    let mut engine = Engine::new(Frozen::new(&dag), rules, order);
+    let mut out = Outbox::default();
+    engine.open(Moment(0), &mut out);
+    let mut offer = Offer::cpus(1);
+    offer.memory = Some(10);
+    let worker = engine.join(Moment(0), "w", offer, &mut out);
+    let mut seen = Vec::new();
+    for cause in [
+        Cause::Memory,
+        Cause::Time,
+        Cause::Memory,
+        Cause::Exit,
+        Cause::Memory,
+    ] {
+        let granted = engine.ask(Moment(0), worker, 1, &mut out).unwrap()[0];
+        seen.push((granted.memory, granted.limit.unwrap().0 / 1_000_000));
+        let outcome = Outcome::Failed { exit: 1, cause };
+        engine.give_back(Moment(0), granted.task, granted.token, outcome, &mut out);
+    }
+    // No more memory than any worker has.
+    assert_eq!(seen, [(3, 10), (6, 10), (6, 20), (10, 20), (10, 20)]);
+}
+
+/// Failures and losses have budgets of their own, and a task that keeps killing workers is given up.
+#[test]
+fn a_task_that_kills_workers_is_given_up() {
+    let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
+    let order = Order::of(&[TaskId(0), TaskId(1)]);
+    let mut engine = Engine::new(Frozen::new(&dag), Rules::default(), order);
+    let (mut out, mut now) = (Outbox::default(), Moment(0));
+    engine.open(now, &mut out);
+    for lost in 0..6 {
+        let standing = engine.position().standing(Task(0));
+        assert_eq!(standing, Ok(Standing::Eligible), "after {lost} losses");
+        let worker = engine.join(now, &format!("w{lost}"), Offer::cpus(1), &mut out);
+        engine.ask(now, worker, 1, &mut out).unwrap();
+        now = engine.next_wake().unwrap();
+        engine.wake(now, &mut out);
+        assert!(engine.workers()[lost].was_lost);
+    }
+    assert_eq!(engine.position().standing(Task(0)), Ok(Standing::Failed));
+    assert_eq!(out.aborted, [Task(1)]);
+    assert!(engine.is_over());
+    engine.revive(now, Task(0), &mut out).unwrap();
+    assert!(!engine.is_over());
+}
+
+#[test]
+fn a_task_can_end_the_whole_run() {
+    let dag = Dag::from_arcs(3, vec![]).unwrap();
+    let mut rules = Rules {
+        retries: 3,
+        ..Rules::default()
+    };
+    rules.halt_on.insert(Task(0), (9, 4));
+    rules.never_retry_on.insert(Task(1), 7);
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let mut engine = Engine::new(Frozen::new(&dag), rules, Order::of(&order));
+    let mut out = Outbox::default();
+    let now = Moment(0);
+    engine.open(now, &mut out);
+    let worker = engine.join(now, "w", Offer::cpus(3), &mut out);
+    let granted = engine.ask(now, worker, 3, &mut out).unwrap();
+    let failed = |exit| Outcome::Failed {
+        exit,
+        cause: Cause::Exit,
+    };
+    engine.give_back(now, Task(1), granted[1].token, failed(7), &mut out);
+    assert_eq!(engine.position().standing(Task(1)), Ok(Standing::Failed));
+    engine.give_back(now, Task(0), granted[0].token, failed(9), &mut out);
+    assert_eq!(engine.halted(), Some(4));
+    assert_eq!(out.kills, [(worker, Task(2), granted[2].token)]);
+    assert_eq!(engine.ask(now, worker, 1, &mut out), Err(Refusal::Halted));
+    engine.give_back(now, Task(2), granted[2].token, Outcome::GivenBack, &mut out);
+    assert!(engine.is_over());
+}
