@@ -71,6 +71,17 @@ pub enum Receipt {
     Unknown,
 }
 
+/// What came of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchanged {
+    /// By return: what it was worth.
+    pub receipts: Vec<Receipt>,
+    /// What the worker is to begin.
+    pub granted: Vec<Granted>,
+    /// Why there is not more, where more was wanted.
+    pub refused: Option<Refusal>,
+}
+
 /// What follows from what happened, for the driver to carry out.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
@@ -257,6 +268,43 @@ impl<P: Position> Engine<P> {
         Ok(granted)
     }
 
+    /// The one request that workers live by: returns come first, then what the worker was given and does not know of
+    /// (where it says what it has, since an earlier answer may be lost), then new tasks up to `want` in all.
+    /// Returns of a worker that is not here count all the same.
+    pub fn exchange(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        returns: &[(Task, Token, Outcome)],
+        holding: Option<&[(Task, Token)]>,
+        want: usize,
+        out: &mut Outbox,
+    ) -> Exchanged {
+        let receipts = (returns.iter())
+            .map(|&(task, token, outcome)| self.give_back(now, task, token, outcome, out))
+            .collect();
+        let mut granted = match (self.hear(now, worker), holding) {
+            (Ok(()), Some(holding)) => self.unheard(worker, holding),
+            _ => Vec::new(),
+        };
+        let more = want.saturating_sub(granted.len());
+        let refused = match more {
+            0 => self.hear(now, worker).err(),
+            _ => match self.ask(now, worker, more, out) {
+                Ok(more) => {
+                    granted.extend(more);
+                    None
+                }
+                Err(refusal) => Some(refusal),
+            },
+        };
+        Exchanged {
+            receipts,
+            granted,
+            refused,
+        }
+    }
+
     /// What the worker was given and does not know of, since the answer was lost on the way: to be told again.
     pub fn unheard(&self, worker: WorkerId, holding: &[(Task, Token)]) -> Vec<Granted> {
         let Some(known) = self.workers.get(worker.index()) else {
@@ -282,7 +330,11 @@ impl<P: Position> Engine<P> {
     ) -> Result<Vec<(Task, Token)>, Refusal> {
         self.hear(now, worker)?;
         let known = &self.workers[worker.index()];
-        let stale = |held: &&(Task, Token)| !known.holds.contains(held);
+        let stale = |&&(task, token): &&(Task, Token)| {
+            // Work on a task that nobody has may still count, though it was given up for lost.
+            !known.holds.contains(&(task, token))
+                && self.position.standing(task) != Ok(Standing::Eligible)
+        };
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);
         let missing: Vec<_> = known.holds.iter().filter(missing).copied().collect();

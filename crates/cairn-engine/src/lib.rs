@@ -13,6 +13,7 @@
 //! [`Engine`] decides; every change it makes is an [`Event`], and the events alone rebuild its state
 //! ([`Engine::replay`]). It plays the one game ([`cairn_theory::game`]) on a [`Position`].
 
+mod client;
 mod engine;
 mod event;
 mod ids;
@@ -23,7 +24,8 @@ mod rules;
 mod snapshot;
 mod workers;
 
-pub use engine::{Engine, Granted, Outbox, Receipt, Refusal};
+pub use client::{Client, Request};
+pub use engine::{Engine, Exchanged, Granted, Outbox, Receipt, Refusal};
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};
 pub use ids::{Moment, Span, Task, Token, WorkerId};
 pub use needs::{Needs, Offer, PoolId};
