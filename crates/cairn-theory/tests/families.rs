@@ -862,3 +862,41 @@ fn the_oracle_agrees_that_the_families_admit_optimal_orders() {
         assert!(ic_optimal_order(&dag).is_some());
     }
 }
+
+/// Steps and tasks are told apart and together by formulas; sources come in the order; places on levels are dense.
+#[test]
+fn steps_and_sources_are_those_of_the_order() {
+    fn check(family: &impl Family) {
+        let order: Vec<u64> = family.order().collect();
+        let tasks = family.task_count().unwrap();
+        assert_eq!(order.len() as u64, tasks);
+        for (step, &task) in order.iter().enumerate() {
+            assert_eq!(
+                (family.at(step as u64), family.step(task)),
+                (task, step as u64)
+            );
+        }
+        let sources: Vec<u64> = (order.iter().copied())
+            .filter(|&task| family.parents(task).count() == 0)
+            .collect();
+        let told: Vec<u64> = (0..family.source_count())
+            .map(|k| family.source(k))
+            .collect();
+        assert_eq!(told, sources);
+        let mut places = BTreeMap::new();
+        for task in 0..tasks {
+            let next = places.entry(family.level(task)).or_insert(0);
+            assert_eq!(family.index(task), *next);
+            *next += 1;
+        }
+    }
+    for size in 0..7 {
+        check(&EvolvingMesh::with_levels(size).unwrap());
+        check(&ReductionMesh::with_levels(size).unwrap());
+        check(&Fft::new(size).unwrap());
+        for arity in 2..5 {
+            check(&OutTree::new(arity, size.min(5)).unwrap());
+            check(&ReductionTree::new(arity, size.min(5)).unwrap());
+        }
+    }
+}

@@ -87,18 +87,11 @@ impl Fft {
         (0..self.width()).all(|_| order.next().is_some_and(&mut execute)) && order.next().is_none()
     }
 
-    /// The task executed at `step` of the quad order.
-    fn at(&self, step: u64) -> u64 {
-        let (level, rest) = self.place(step);
-        // The bits in which the members of a group differ: towards the children, then towards the parents.
-        let partner = level.checked_sub(1);
-        let co_child = (level < self.dimension).then_some(level);
-        let x = match (partner, co_child) {
-            (None, None) => rest,
-            (Some(low), Some(_)) => spread(rest >> 2, low, 2) | (rest & 3) << low,
-            (Some(bit), None) | (None, Some(bit)) => spread(rest >> 1, bit, 1) | (rest & 1) << bit,
-        };
-        self.number(level, x)
+    /// The bits in which the members of a group of the quad order differ: the lowest, and how many. Towards the children
+    /// it is that of the level below, towards the parents that of this one.
+    fn quad(&self, level: u64) -> (u64, u64) {
+        let bits = u64::from(level > 0) + u64::from(level < self.dimension);
+        (level.saturating_sub(1), bits)
     }
 }
 
@@ -108,6 +101,13 @@ fn spread(x: u64, bit: u64, gap: u64) -> u64 {
     (x - low) << gap | low
 }
 
+/// Takes `gap` bits at place `bit` out: these, and the rest.
+fn gather(x: u64, bit: u64, gap: u64) -> (u64, u64) {
+    let low = x & ((1 << bit) - 1);
+    let inner = x >> bit & ((1 << gap) - 1);
+    (inner, x >> (bit + gap) << bit | low)
+}
+
 impl Family for Fft {
     fn task_count(&self) -> Option<u64> {
         Some((self.dimension + 1) << self.dimension)
@@ -115,6 +115,10 @@ impl Family for Fft {
 
     fn level(&self, task: u64) -> u64 {
         self.place(task).0
+    }
+
+    fn index(&self, task: u64) -> u64 {
+        self.place(task).1
     }
 
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
@@ -135,8 +139,26 @@ impl Family for Fft {
         rows.into_iter().flatten()
     }
 
-    fn order(&self) -> impl Iterator<Item = u64> {
-        (0..(self.dimension + 1) << self.dimension).map(|step| self.at(step))
+    fn at(&self, step: u64) -> u64 {
+        let (level, rest) = self.place(step);
+        let (bit, bits) = self.quad(level);
+        let inner = rest & ((1 << bits) - 1);
+        self.number(level, spread(rest >> bits, bit, bits) | inner << bit)
+    }
+
+    fn step(&self, task: u64) -> u64 {
+        let (level, x) = self.place(task);
+        let (bit, bits) = self.quad(level);
+        let (inner, rest) = gather(x, bit, bits);
+        self.number(level, rest << bits | inner)
+    }
+
+    fn source_count(&self) -> u64 {
+        self.width()
+    }
+
+    fn source(&self, k: u64) -> u64 {
+        self.at(k)
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {

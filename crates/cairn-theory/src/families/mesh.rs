@@ -70,6 +70,10 @@ impl Family for EvolvingMesh {
         place(task).0
     }
 
+    fn index(&self, task: u64) -> u64 {
+        place(task).1
+    }
+
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
         let (level, x) = place(task);
         let left = (x > 0).then(|| task - level - 1);
@@ -85,8 +89,20 @@ impl Family for EvolvingMesh {
         both.into_iter().flatten()
     }
 
-    fn order(&self) -> impl Iterator<Item = u64> {
-        0..self.task_count().unwrap_or(u64::MAX)
+    fn at(&self, step: u64) -> u64 {
+        step
+    }
+
+    fn step(&self, task: u64) -> u64 {
+        task
+    }
+
+    fn source_count(&self) -> u64 {
+        self.task_count().map_or(1, |tasks| tasks.min(1))
+    }
+
+    fn source(&self, _: u64) -> u64 {
+        0
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {
@@ -167,6 +183,10 @@ impl Family for ReductionMesh {
         place(task).0
     }
 
+    fn index(&self, task: u64) -> u64 {
+        place(task).1
+    }
+
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
         let (level, _) = place(task);
         let inner = level + 1 < self.levels;
@@ -181,10 +201,23 @@ impl Family for ReductionMesh {
         left.into_iter().chain(right)
     }
 
-    fn order(&self) -> impl Iterator<Item = u64> {
-        (0..self.levels)
-            .rev()
-            .flat_map(|level| before(level)..before(level + 1))
+    fn at(&self, step: u64) -> u64 {
+        // From the end, levels come in the order of their numbers and each level backwards.
+        let (level, x) = place(before(self.levels) - 1 - step);
+        before(level) + level - x
+    }
+
+    fn step(&self, task: u64) -> u64 {
+        let (level, x) = place(task);
+        before(self.levels) - before(level + 1) + x
+    }
+
+    fn source_count(&self) -> u64 {
+        self.levels
+    }
+
+    fn source(&self, k: u64) -> u64 {
+        self.at(k)
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {

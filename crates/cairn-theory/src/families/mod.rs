@@ -33,15 +33,32 @@ pub trait Family {
     /// The level of a task, as its family's papers number them.
     fn level(&self, task: u64) -> u64;
 
+    /// The place of a task on its level, from 0.
+    fn index(&self, task: u64) -> u64;
+
     /// The tasks that `task` waits for, in increasing order.
     fn parents(&self, task: u64) -> impl Iterator<Item = u64>;
 
     /// The tasks that wait for `task`, in increasing order.
     fn children(&self, task: u64) -> impl Iterator<Item = u64>;
 
+    /// The task that the order executes at this step, from 0.
+    fn at(&self, step: u64) -> u64;
+
+    /// The step at which the order executes this task.
+    fn step(&self, task: u64) -> u64;
+
+    /// How many tasks have no parents.
+    fn source_count(&self) -> u64;
+
+    /// The `k`-th of them, from 0, in the order.
+    fn source(&self, k: u64) -> u64;
+
     /// Every task once, parents first, with as many tasks eligible as possible after every step: IC-optimal. Holds a
     /// few numbers, whatever the size.
-    fn order(&self) -> impl Iterator<Item = u64>;
+    fn order(&self) -> impl Iterator<Item = u64> {
+        (0..self.task_count().unwrap_or(u64::MAX)).map(|step| self.at(step))
+    }
 
     /// How many tasks are eligible after `steps` steps of an IC-optimal order: the most possible. 0 beyond the end.
     fn best_eligible(&self, steps: u64) -> u64;

@@ -56,6 +56,16 @@ impl Complete {
         }
         level
     }
+
+    /// The place of a node on its level.
+    pub(super) fn index(&self, node: u64) -> u64 {
+        let (mut first, mut width) = (0, 1);
+        while node - first >= width {
+            first += width;
+            width *= self.arity;
+        }
+        node - first
+    }
 }
 
 /// The complete out-tree: every task but the leaves has `arity` children. The root, task 0, is the source, on level 0.
@@ -91,6 +101,10 @@ impl Family for OutTree {
         self.0.level(task)
     }
 
+    fn index(&self, task: u64) -> u64 {
+        self.0.index(task)
+    }
+
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
         self.0.above(task).into_iter()
     }
@@ -99,8 +113,20 @@ impl Family for OutTree {
         self.0.below(task)
     }
 
-    fn order(&self) -> impl Iterator<Item = u64> {
-        0..self.0.nodes
+    fn at(&self, step: u64) -> u64 {
+        step
+    }
+
+    fn step(&self, task: u64) -> u64 {
+        task
+    }
+
+    fn source_count(&self) -> u64 {
+        1
+    }
+
+    fn source(&self, _: u64) -> u64 {
+        0
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {

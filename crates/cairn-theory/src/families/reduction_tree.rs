@@ -59,6 +59,10 @@ impl Family for ReductionTree {
         self.0.level(task)
     }
 
+    fn index(&self, task: u64) -> u64 {
+        self.0.index(task)
+    }
+
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
         self.0.below(task)
     }
@@ -67,79 +71,56 @@ impl Family for ReductionTree {
         self.0.above(task).into_iter()
     }
 
-    fn order(&self) -> impl Iterator<Item = u64> {
-        PostorderExecute::new(self.0)
+    /// O(height).
+    fn at(&self, step: u64) -> u64 {
+        let tree = self.0;
+        if step + 1 == tree.nodes {
+            return 0;
+        }
+        // Groups come in the postorder of the inner nodes right below which they are.
+        let (mut node, mut place) = (0, step / tree.arity);
+        let mut size = tree.inner;
+        while place + 1 < size {
+            size = (size - 1) / tree.arity;
+            node = tree.arity * node + 1 + place / size;
+            place %= size;
+        }
+        tree.arity * node + 1 + step % tree.arity
+    }
+
+    /// O(height).
+    fn step(&self, task: u64) -> u64 {
+        let tree = self.0;
+        let Some(group) = tree.above(task) else {
+            return tree.nodes - 1;
+        };
+        // Inner nodes below the group's node, then those below elder siblings on the way to the root.
+        let mut size = tree.inner;
+        for _ in 0..tree.level(group) {
+            size = (size - 1) / tree.arity;
+        }
+        let (mut place, mut node) = (size - 1, group);
+        while let Some(above) = tree.above(node) {
+            place += (node - 1) % tree.arity * size;
+            size = size * tree.arity + 1;
+            node = above;
+        }
+        place * tree.arity + (task - 1) % tree.arity
+    }
+
+    fn source_count(&self) -> u64 {
+        self.0.leaves()
+    }
+
+    /// Postorder goes along the leaves.
+    fn source(&self, k: u64) -> u64 {
+        self.0.inner + k
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {
         match steps.cmp(&self.0.nodes) {
             std::cmp::Ordering::Less => self.0.leaves() + steps / self.0.arity - steps,
             _ => 0,
-        }
-    }
-}
-
-/// Postorder over the inner nodes; at each, the tasks right below it are executed; the root comes last.
-struct PostorderExecute {
-    tree: Complete,
-    /// The inner node at which we are, on `level`; `None` when only the root is left, or nothing.
-    node: Option<u64>,
-    level: u64,
-    /// What remains to execute below it.
-    group: std::ops::Range<u64>,
-    root_left: bool,
-}
-
-impl PostorderExecute {
-    fn new(tree: Complete) -> PostorderExecute {
-        let mut walk = PostorderExecute {
-            tree,
-            node: None,
-            level: 0,
-            group: 0..0,
-            root_left: true,
-        };
-        if tree.height > 0 {
-            walk.descend(0);
-        }
-        walk
-    }
-
-    /// Goes to the first inner node in postorder at or below `node`, which is on the current level.
-    fn descend(&mut self, mut node: u64) {
-        while self.level + 1 < self.tree.height {
-            node = self.tree.arity * node + 1;
-            self.level += 1;
-        }
-        self.enter(node);
-    }
-
-    fn enter(&mut self, node: u64) {
-        self.node = Some(node);
-        self.group = self.tree.below(node);
-    }
-}
-
-impl Iterator for PostorderExecute {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        loop {
-            if let Some(task) = self.group.next() {
-                return Some(task);
-            }
-            let Some(node) = self.node else {
-                return std::mem::take(&mut self.root_left).then_some(0);
-            };
-            match self.tree.above(node) {
-                None => self.node = None,
-                // The last of its siblings: their common neighbour towards the root is next.
-                Some(above) if node == self.tree.arity * (above + 1) => {
-                    self.level -= 1;
-                    self.enter(above);
-                }
-                Some(_) => self.descend(node + 1),
-            }
         }
     }
 }
