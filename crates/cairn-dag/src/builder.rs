@@ -75,6 +75,16 @@ pub enum BuildError {
         /// The value, as text.
         seconds: String,
     },
+    /// A limit of time that is zero, negative, infinite or not a number.
+    #[error(
+        "task '{name}' has the time limit {seconds}; it must be a finite number of seconds, above zero"
+    )]
+    BadTimeLimit {
+        /// The task.
+        name: String,
+        /// The value, as text.
+        seconds: String,
+    },
 }
 
 /// The rank of a task that is only mentioned. (No rank is as large: a dag has fewer than 2³² − 1 tasks.)
@@ -328,6 +338,45 @@ impl FlowBuilder {
         set(&mut self.attributes.priority, task, Some(priority));
     }
 
+    /// Bytes of memory the task wants.
+    pub fn set_memory(&mut self, task: Symbol, bytes: u64) {
+        set(&mut self.attributes.memory, task, Some(bytes));
+    }
+
+    /// Bytes of disk that the task needs while it runs, beside its outputs.
+    pub fn set_scratch(&mut self, task: Symbol, bytes: u64) {
+        set(&mut self.attributes.scratch, task, Some(bytes));
+    }
+
+    /// Seconds after which an attempt has failed.
+    ///
+    /// # Errors
+    /// [`BuildError::BadTimeLimit`] unless finite and above zero.
+    pub fn set_time_limit(&mut self, task: Symbol, seconds: f64) -> Result<(), BuildError> {
+        if !seconds.is_finite() || seconds <= 0.0 {
+            return Err(BuildError::BadTimeLimit {
+                name: self.name(task).to_owned(),
+                seconds: seconds.to_string(),
+            });
+        }
+        set(&mut self.attributes.time_limit, task, Some(seconds));
+        Ok(())
+    }
+
+    /// The task holds so much of a named resource while it runs. The last one counts where a task names one twice.
+    pub fn add_pool(&mut self, task: Symbol, pool: &str, count: u32) {
+        if !self.attributes.pools.add(wide(task.0), pool, count) {
+            self.overflow = Some("pools");
+        }
+    }
+
+    /// How much there is of a named resource.
+    pub fn set_pool_limit(&mut self, pool: &str, limit: u32) {
+        if !self.attributes.pools.set_limit(pool, limit) {
+            self.overflow = Some("pools");
+        }
+    }
+
     /// The task was executed before.
     pub fn set_done(&mut self, task: Symbol) {
         set(&mut self.attributes.done, task, true);
@@ -352,6 +401,12 @@ impl FlowBuilder {
         if !self.attributes.outputs.push(wide(task.0), file) {
             self.overflow = Some("output files");
         }
+    }
+
+    /// The file may be deleted once the last task that reads it is executed: this holds for every mention of the path.
+    pub fn set_temp(&mut self, path: &str) {
+        let file = self.file(path, None);
+        set(&mut self.attributes.file_temp, Symbol(file), true);
     }
 
     fn file(&mut self, path: &str, bytes: Option<u64>) -> u32 {
@@ -453,7 +508,12 @@ mod tests {
         build.add_input(late, "x", None);
         let early = build.declare("early", 2).unwrap();
         build.add_output(early, "x", Some(7));
+        build.set_temp("x");
         build.add_output(early, "y", None);
+        build.add_pool(late, "licence", 2);
+        build.set_memory(late, 9);
+        build.set_time_limit(late, 0.5).unwrap();
+        build.set_scratch(early, u64::MAX);
         build.set_command(early, "make x");
         build.declare("late", 3).unwrap();
         build.add_input(late, "z", Some(1));
@@ -468,10 +528,18 @@ mod tests {
         let x = File {
             path: "x",
             bytes: Some(7),
+            temp: true,
         };
         assert_eq!(flow.inputs(late).next(), Some(x));
         assert_eq!(flow.inputs(late).nth(1).unwrap().path, "z");
         assert_eq!(flow.outputs(early).count(), 2);
+        assert!(!flow.outputs(early).nth(1).unwrap().temp);
+        assert_eq!((flow.memory(early), flow.memory(late)), (None, Some(9)));
+        assert_eq!(flow.time_limit(late), Some(0.5));
+        let scratch = (flow.scratch(early), flow.scratch(late));
+        assert_eq!(scratch, (Some(u64::MAX), None));
+        assert_eq!(flow.pools(early).count(), 0);
+        assert_eq!(flow.pools(late).collect::<Vec<_>>(), [("licence", 2)]);
         assert_eq!(flow.dag().children(early), [late]);
     }
     use crate::File;
@@ -496,6 +564,7 @@ mod tests {
         ));
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(build.set_seconds(a, bad).is_err());
+            assert!(build.set_time_limit(a, bad).is_err());
         }
         let b = build.mention("b", 30);
         build.arc(a, b).unwrap();

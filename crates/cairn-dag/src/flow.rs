@@ -1,7 +1,9 @@
 //! A flow: a dag with names and what the input says of each task. Knows no file format and no schedule.
 
 use crate::names::{Names, Shared, Texts, permuted};
+use crate::pools::Pools;
 use crate::{Dag, TaskId, narrow, wide};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// A file that a task reads or writes.
@@ -11,6 +13,8 @@ pub struct File<'a> {
     pub path: &'a str,
     /// Its size, where known.
     pub bytes: Option<u64>,
+    /// Whether it may be deleted once the last task that reads it is executed.
+    pub temp: bool,
 }
 
 /// A dag whose tasks have names and, where the input gives them, a command, a duration, files and so on.
@@ -101,6 +105,33 @@ impl Flow {
         self.attributes.cpus.get(task.index()).copied().flatten()
     }
 
+    /// Bytes of memory the task wants.
+    pub fn memory(&self, task: TaskId) -> Option<u64> {
+        self.attributes.memory.get(task.index()).copied().flatten()
+    }
+
+    /// Bytes of disk that the task needs while it runs, beside its outputs.
+    pub fn scratch(&self, task: TaskId) -> Option<u64> {
+        self.attributes.scratch.get(task.index()).copied().flatten()
+    }
+
+    /// Seconds after which an attempt has failed: finite and above zero.
+    pub fn time_limit(&self, task: TaskId) -> Option<f64> {
+        (self.attributes.time_limit.get(task.index()))
+            .copied()
+            .flatten()
+    }
+
+    /// Named resources that the task holds while it runs, with how much of each, in the input's order.
+    pub fn pools(&self, task: TaskId) -> impl Iterator<Item = (&str, u32)> {
+        self.attributes.pools.of(task.index())
+    }
+
+    /// How much there is of each named resource whose limit the input gives, in the input's order.
+    pub fn pool_limits(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.attributes.pools.limits()
+    }
+
     /// By task, its duration where the input gives any; tasks without one count as the mean of the others.
     pub fn imputed_seconds(&self) -> Option<Vec<f64>> {
         let tasks = || self.dag.tasks();
@@ -177,26 +208,32 @@ pub(crate) struct Attributes {
     pub(crate) cpus: Vec<Option<u32>>,
     pub(crate) retries: Vec<Option<u32>>,
     pub(crate) priority: Vec<Option<i64>>,
+    pub(crate) memory: Vec<Option<u64>>,
+    pub(crate) scratch: Vec<Option<u64>>,
+    pub(crate) time_limit: Vec<Option<f64>>,
+    pub(crate) pools: Pools,
     pub(crate) done: Vec<bool>,
     pub(crate) apart: Vec<bool>,
     pub(crate) file_names: Names,
     /// By file. Unknown where shorter.
     pub(crate) file_bytes: Vec<Option<u64>>,
-    pub(crate) inputs: FileLists,
-    pub(crate) outputs: FileLists,
+    /// By file. Not temporary where shorter.
+    pub(crate) file_temp: Vec<bool>,
+    pub(crate) inputs: Lists,
+    pub(crate) outputs: Lists,
 }
 
-/// For each task a list of file numbers, kept as runs in one vector.
+/// For each task a list of numbers, kept as runs in one vector.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FileLists {
-    pub(crate) spans: Vec<(u32, u32)>,
-    pub(crate) items: Vec<u32>,
+pub(crate) struct Lists {
+    spans: Vec<(u32, u32)>,
+    items: Vec<u32>,
 }
 
-impl FileLists {
-    /// Appends `file` to the task's list, moving the list to the end of the vector when another came between.
+impl Lists {
+    /// Appends `item` to the task's list, moving the list to the end of the vector when another came between.
     #[must_use]
-    pub(crate) fn push(&mut self, task: usize, file: u32) -> bool {
+    pub(crate) fn push(&mut self, task: usize, item: u32) -> bool {
         if self.items.len() >= u32::MAX as usize / 2 {
             return false;
         }
@@ -214,8 +251,30 @@ impl FileLists {
                 .extend_from_within(wide(start)..wide(start + length));
             self.spans[task] = (narrow(end), length + 1);
         }
-        self.items.push(file);
+        self.items.push(item);
         true
+    }
+
+    pub(crate) fn items(&self, task: usize) -> &[u32] {
+        &self.items[self.span(task)]
+    }
+
+    pub(crate) fn items_mut(&mut self, task: usize) -> &mut [u32] {
+        let span = self.span(task);
+        &mut self.items[span]
+    }
+
+    fn span(&self, task: usize) -> Range<usize> {
+        let (start, length) = self.spans.get(task).copied().unwrap_or((0, 0));
+        wide(start)..wide(start + length)
+    }
+
+    pub(crate) fn permute(&mut self, to: &[u32]) {
+        self.spans = permuted(&self.spans, to);
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        8 * self.spans.capacity() + 4 * self.items.capacity()
     }
 }
 
@@ -228,39 +287,41 @@ impl Attributes {
         self.cpus = permuted(&self.cpus, to);
         self.retries = permuted(&self.retries, to);
         self.priority = permuted(&self.priority, to);
+        self.memory = permuted(&self.memory, to);
+        self.scratch = permuted(&self.scratch, to);
+        self.time_limit = permuted(&self.time_limit, to);
+        self.pools.permute(to);
         self.done = permuted(&self.done, to);
         self.apart = permuted(&self.apart, to);
-        self.inputs.spans = permuted(&self.inputs.spans, to);
-        self.outputs.spans = permuted(&self.outputs.spans, to);
+        self.inputs.permute(to);
+        self.outputs.permute(to);
     }
 
-    fn files_of<'a>(
-        &'a self,
-        lists: &'a FileLists,
-        task: TaskId,
-    ) -> impl Iterator<Item = File<'a>> {
-        let (start, length) = lists.spans.get(task.index()).copied().unwrap_or((0, 0));
-        let files = &lists.items[wide(start)..wide(start + length)];
-        files.iter().map(|&file| File {
+    fn files_of<'a>(&'a self, lists: &'a Lists, task: TaskId) -> impl Iterator<Item = File<'a>> {
+        lists.items(task.index()).iter().map(|&file| File {
             path: self.file_names.get(wide(file)),
             bytes: self.file_bytes.get(wide(file)).copied().flatten(),
+            temp: self.file_temp.get(wide(file)).copied().unwrap_or(false),
         })
     }
 
     fn heap_bytes(&self) -> usize {
-        let lists = |l: &FileLists| 8 * l.spans.capacity() + 4 * l.items.capacity();
         self.label.heap_bytes()
             + self.kind.heap_bytes()
             + self.command.heap_bytes()
             + 16 * self.seconds.capacity()
             + 8 * (self.cpus.capacity() + self.retries.capacity())
             + 16 * self.priority.capacity()
+            + 16 * (self.memory.capacity() + self.scratch.capacity())
+            + 16 * self.time_limit.capacity()
+            + self.pools.heap_bytes()
             + self.done.capacity()
             + self.apart.capacity()
             + self.file_names.heap_bytes()
             + 16 * self.file_bytes.capacity()
-            + lists(&self.inputs)
-            + lists(&self.outputs)
+            + self.file_temp.capacity()
+            + self.inputs.heap_bytes()
+            + self.outputs.heap_bytes()
     }
 }
 

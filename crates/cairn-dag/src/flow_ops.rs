@@ -31,7 +31,7 @@ impl Flow {
     ///
     /// A merged task has the name it has in `self`. It has the attributes that `self` gives it; those that `self`
     /// leaves open it takes from `second`, and it has the files of both. Any other task keeps name and
-    /// attributes; a name that is left in both flows is an error.
+    /// attributes; a name that is left in both flows is an error. A pool that both flows limit has the limit of `self`.
     ///
     /// ```
     /// use cairn_dag::{Flow, FlowBuilder};
@@ -72,6 +72,8 @@ impl Flow {
                 add(&mut build, second.name(task), (second, task), None)?;
             }
         }
+        limit_pools(&mut build, second);
+        limit_pools(&mut build, self);
         Ok(finish(build)?.with_dag(composed.dag))
     }
 
@@ -85,6 +87,7 @@ impl Flow {
         for &task in tasks {
             add(&mut build, self.name(task), (self, task), None)?;
         }
+        limit_pools(&mut build, self);
         Ok(finish(build)?.with_dag(part.dag))
     }
 
@@ -98,6 +101,7 @@ impl Flow {
             let name = format!("{prefix}{}", self.name(task));
             add(&mut build, &name, (self, task), None)?;
         }
+        limit_pools(&mut build, self);
         Ok(finish(build)?.with_dag(self.dag().clone()))
     }
 }
@@ -149,6 +153,26 @@ fn add(
     if let Some(priority) = either(from, partner, Flow::priority) {
         build.set_priority(to, priority);
     }
+    if let Some(bytes) = either(from, partner, Flow::memory) {
+        build.set_memory(to, bytes);
+    }
+    if let Some(bytes) = either(from, partner, Flow::scratch) {
+        build.set_scratch(to, bytes);
+    }
+    if let Some(seconds) = either(from, partner, Flow::time_limit) {
+        let set = build.set_time_limit(to, seconds);
+        set.expect("time limits in a flow are finite and above zero");
+    }
+    let holds_pools = |&(flow, task): &TaskOf<'_>| flow.pools(task).next().is_some();
+    if let Some((flow, task)) = [Some(from), partner]
+        .into_iter()
+        .flatten()
+        .find(holds_pools)
+    {
+        for (pool, count) in flow.pools(task) {
+            build.add_pool(to, pool, count);
+        }
+    }
     if flow.is_done(task) || partner.is_some_and(|(flow, task)| flow.is_done(task)) {
         build.set_done(to);
     }
@@ -166,10 +190,19 @@ fn add_files(build: &mut FlowBuilder, to: Symbol, from: TaskOf<'_>, partner: Opt
     }
     for file in united(both().flat_map(|(flow, task)| flow.outputs(task))) {
         build.add_output(to, file.path, file.bytes);
+        if file.temp {
+            build.set_temp(file.path);
+        }
     }
 }
 
-/// Each path once, with its size where any mention knows it.
+fn limit_pools(build: &mut FlowBuilder, from: &Flow) {
+    for (pool, limit) in from.pool_limits() {
+        build.set_pool_limit(pool, limit);
+    }
+}
+
+/// Each path once, with its size where any mention knows it, temporary where any mention says so.
 fn united<'a>(files: impl Iterator<Item = File<'a>>) -> Vec<File<'a>> {
     let mut united: Vec<File<'a>> = Vec::new();
     let mut at = BTreeMap::new();
@@ -180,8 +213,9 @@ fn united<'a>(files: impl Iterator<Item = File<'a>>) -> Vec<File<'a>> {
                 united.push(file);
             }
             Entry::Occupied(old) => {
-                let bytes = &mut united[*old.get()].bytes;
-                *bytes = bytes.or(file.bytes);
+                let known = &mut united[*old.get()];
+                known.bytes = known.bytes.or(file.bytes);
+                known.temp |= file.temp;
             }
         }
     }

@@ -23,6 +23,7 @@ mod levels;
 mod names;
 mod ops;
 mod plain;
+mod pools;
 mod reach;
 mod rest;
 mod shown;

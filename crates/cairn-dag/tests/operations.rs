@@ -130,6 +130,15 @@ fn merged_tasks_take_what_the_first_flow_leaves_open() {
     second.add_output(start, "x", Some(9));
     second.add_output(start, "y", None);
     second.add_input(start, "in", Some(1));
+    second.set_temp("x");
+    second.set_memory(start, 5);
+    first.set_scratch(b, 6);
+    second.set_scratch(start, 7);
+    second.set_time_limit(start, 8.0).unwrap();
+    second.add_pool(start, "licence", 2);
+    first.set_pool_limit("licence", 3);
+    second.set_pool_limit("licence", 4);
+    second.set_pool_limit("gpu", 1);
     let (first, second) = (first.finish().unwrap(), second.finish().unwrap());
     let flow = first.compose(&second, &[(TaskId(1), TaskId(0))]).unwrap();
     assert_eq!(names(&flow), ["a", "b", "c"]);
@@ -141,8 +150,15 @@ fn merged_tasks_take_what_the_first_flow_leaves_open() {
         (Some(4), Some(1), Some(-3))
     );
     assert!(flow.is_done(b));
-    let outputs: Vec<_> = flow.outputs(b).map(|f| (f.path, f.bytes)).collect();
-    assert_eq!(outputs, [("x", Some(9)), ("y", None)]);
+    assert_eq!((flow.memory(b), flow.scratch(b)), (Some(5), Some(6)));
+    assert_eq!(flow.time_limit(b), Some(8.0));
+    assert_eq!(flow.pools(b).collect::<Vec<_>>(), [("licence", 2)]);
+    let limits: Vec<_> = flow.pool_limits().collect();
+    assert_eq!(limits, [("licence", 3), ("gpu", 1)]);
+    let prefixed = flow.prefixed("p/").unwrap();
+    assert_eq!(prefixed.pool_limits().collect::<Vec<_>>(), limits);
+    let outputs: Vec<_> = flow.outputs(b).map(|f| (f.path, f.bytes, f.temp)).collect();
+    assert_eq!(outputs, [("x", Some(9), true), ("y", None, false)]);
     assert_eq!(flow.inputs(b).next().unwrap().bytes, Some(1));
     assert_eq!(flow.dag().children(b), [TaskId(2)]);
 }

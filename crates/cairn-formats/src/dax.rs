@@ -4,7 +4,7 @@
 //! files make none. The command is the transformation's name and its arguments; people see the job by that name, or by its
 //! `node-label`.
 
-use crate::draft::{Draft, Number, mark_at};
+use crate::draft::{Draft, KIBIBYTE, MEBIBYTE, Number, mark_at};
 use crate::loss::Tally;
 use crate::unheld::at_byte;
 use crate::{Report, Source, shell};
@@ -228,6 +228,9 @@ impl Dax<'_, '_> {
         }
         if matches!(&*link, "output" | "inout") {
             build.add_output(symbol, &path, bytes);
+            if is_temporary(element)? {
+                build.set_temp(&path);
+            }
         }
         Ok(())
     }
@@ -277,6 +280,9 @@ impl Dax<'_, '_> {
                 Number::Cpus => "cores",
                 Number::Retries => "retry",
                 Number::Priority => "priority",
+                Number::Memory(_) => "memory",
+                Number::Scratch(_) => "disk space",
+                Number::TimeLimit(_) => "time limit",
             };
             let message = format!("'{value}' is no {what} and is ignored");
             self.draft
@@ -305,6 +311,10 @@ fn held_profile(key: &str) -> Option<Number> {
         "pegasus.cores" | "condor.request_cpus" | "globus.count" => Number::Cpus,
         "condor.priority" | "dagman.priority" => Number::Priority,
         "dagman.retry" => Number::Retries,
+        "pegasus.memory" | "condor.request_memory" => Number::Memory(MEBIBYTE),
+        "pegasus.diskspace" => Number::Scratch(MEBIBYTE),
+        "condor.request_disk" => Number::Scratch(KIBIBYTE),
+        "globus.maxwalltime" => Number::TimeLimit(60),
         _ => return None,
     })
 }
@@ -345,7 +355,12 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                     }
                     ("argument", Some(_)) => &[],
                     ("filename" | "file", Some(_)) => &["name", "file", "link"],
-                    ("uses", Some(_)) => &["name", "file", "link", "size"],
+                    ("uses", Some(_)) => match attribute(&element, "link") {
+                        Ok(Some(link)) if link == "output" => {
+                            &["name", "file", "link", "size", "transfer", "temporaryHint"]
+                        }
+                        _ => &["name", "file", "link", "size"],
+                    },
                     ("child" | "parent", None) => &["ref"],
                     ("profile", Some(_)) => {
                         let text =
@@ -418,6 +433,12 @@ fn outdone(profiles: &[(String, String, usize)], source: &Source, tally: &mut Ta
     }
 }
 
+/// Whether nobody wants the file at the end: Pegasus deletes it after its last reader.
+fn is_temporary(element: &BytesStart<'_>) -> Result<bool, String> {
+    let says = |key, value| Ok::<_, String>(attribute(element, key)?.as_deref() == Some(value));
+    Ok(says("transfer", "false")? || says("temporaryHint", "true")?)
+}
+
 /// The file that an element names: `name` since DAX 3, `file` before.
 fn file_name<'e>(element: &'e BytesStart<'_>) -> Result<Option<Cow<'e, str>>, String> {
     match attribute(element, "file")? {
@@ -469,11 +490,14 @@ mod tests {
     <argument>-a &lt;top&gt;
       -i <filename file="f.a"/> <![CDATA[&x]]></argument>
     <uses file="f.a" link="input" size="100"/>
-    <uses name="f.b" link="output" size="2.0e3"/>
+    <uses name="f.b" link="output" size="2.0e3" transfer="false"/>
     <uses name="f.c" link="inout"/>
     <profile namespace="pegasus" key="cores">2</profile>
     <profile namespace="condor" key="priority"> 5 </profile>
     <profile namespace="dagman" key="retry">3</profile>
+    <profile namespace="pegasus" key="memory">512</profile>
+    <profile namespace="condor" key="request_disk">10</profile>
+    <profile namespace="globus" key="maxwalltime">2</profile>
   </job>
   <job id="ID2" name="find"/>
   <dax id="ID3" file="sub.dax"></dax>
@@ -499,7 +523,14 @@ mod tests {
             assert_eq!((flow.seconds(one), flow.seconds(two)), (Some(18.5), None));
             assert_eq!((flow.cpus(one), flow.priority(one)), (Some(2), Some(5)));
             assert_eq!(flow.retries(one), Some(3));
-            let file = |path, bytes| File { path, bytes };
+            assert_eq!(flow.memory(one), Some(512 << 20));
+            assert_eq!(flow.scratch(one), Some(10 << 10));
+            assert_eq!(flow.time_limit(one), Some(120.0));
+            let file = |path, bytes| File {
+                path,
+                bytes,
+                temp: path == "f.b",
+            };
             let inputs: Vec<_> = flow.inputs(one).collect();
             assert_eq!(inputs, [file("f.a", Some(100)), file("f.c", None)]);
             let outputs: Vec<_> = flow.outputs(one).collect();

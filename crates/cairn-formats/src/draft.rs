@@ -1,7 +1,7 @@
 //! A flow under construction whose marks are places in one source, and which reports what the builder finds wrong.
 //! Knows no format.
 
-use crate::{Place, Report, Source};
+use crate::{Place, Report, Source, size};
 use cairn_dag::{BuildError, Flow, FlowBuilder, Mark, NOWHERE, Symbol};
 
 /// A builder, the source that marks point into, and the report that problems go to.
@@ -30,7 +30,18 @@ pub(crate) enum Number {
     Cpus,
     Retries,
     Priority,
+    /// Memory, with the bytes that a bare number counts.
+    Memory(u64),
+    /// Disk while it runs, with the bytes that a bare number counts.
+    Scratch(u64),
+    /// The longest that it may run, with the seconds that a number counts.
+    TimeLimit(u32),
 }
+
+/// The unit of what other systems call a megabyte.
+pub(crate) const MEBIBYTE: u64 = 1 << 20;
+/// The unit of disk that a submit description asks for.
+pub(crate) const KIBIBYTE: u64 = 1 << 10;
 
 impl<'s, 'r> Draft<'s, 'r> {
     /// A draft whose marks are byte offsets.
@@ -86,6 +97,13 @@ impl<'s, 'r> Draft<'s, 'r> {
         }
     }
 
+    /// Sets a time limit, or reports that it is none.
+    pub(crate) fn time_limit(&mut self, task: Symbol, seconds: f64, mark: Mark) {
+        if let Err(error) = self.build.set_time_limit(task, seconds) {
+            self.error(mark, error.to_string(), "correct or remove the time limit");
+        }
+    }
+
     /// Sets a duration that another program measured; what is none is left out with a warning.
     pub(crate) fn measured_seconds(&mut self, task: Symbol, seconds: f64, mark: Mark) {
         if let Err(error) = self.build.set_seconds(task, seconds) {
@@ -101,6 +119,16 @@ impl<'s, 'r> Draft<'s, 'r> {
             Number::Cpus => text.parse().map(|n| build.set_cpus(task, n)).is_ok(),
             Number::Retries => text.parse().map(|n| build.set_retries(task, n)).is_ok(),
             Number::Priority => text.parse().map(|n| build.set_priority(task, n)).is_ok(),
+            Number::Memory(unit) => {
+                let bytes = size::parse_binary(text, unit);
+                bytes.map(|n| build.set_memory(task, n)).is_some()
+            }
+            Number::Scratch(unit) => {
+                let bytes = size::parse_binary(text, unit);
+                bytes.map(|n| build.set_scratch(task, n)).is_some()
+            }
+            Number::TimeLimit(unit) => (text.parse::<f64>())
+                .is_ok_and(|n| build.set_time_limit(task, n * f64::from(unit)).is_ok()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a conversion does not carry over, as data. Knows no format: it compares flows.
 
 use cairn_dag::{Flow, TaskId, plain};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// In what way something is not carried over.
@@ -34,7 +35,7 @@ pub struct Loss {
     pub what: String,
     /// How many of `of`.
     pub count: usize,
-    /// What is counted: `task`, `line`, `field`.
+    /// What is counted: `task`, `line`, `field`, `pool`.
     pub of: &'static str,
     /// The first of them: a task's name, or file and line.
     pub first: String,
@@ -85,11 +86,22 @@ fn sizes(flow: &Flow, task: TaskId) -> Option<Vec<(&str, u64)>> {
     (!known.is_empty()).then_some(known)
 }
 
+/// The temporary files that a task writes; `None` when there is none.
+fn temporary(flow: &Flow, task: TaskId) -> Option<Vec<&str>> {
+    let marked = flow.outputs(task).filter(|f| f.temp).map(|f| f.path);
+    Some(marked.collect::<Vec<_>>()).filter(|m| !m.is_empty())
+}
+
+/// The named resources of a task, in whatever order; `None` when there is none.
+fn pools(flow: &Flow, task: TaskId) -> Option<BTreeMap<&str, u32>> {
+    Some(flow.pools(task).collect::<BTreeMap<_, _>>()).filter(|p| !p.is_empty())
+}
+
 /// How one attribute of a task compares in two flows.
 type Compare = fn(&Flow, &Flow, TaskId) -> Option<LossKind>;
 
 /// Every attribute that a flow gives to its tasks, by the name used in messages.
-const ATTRIBUTES: [(&str, Compare); 10] = [
+const ATTRIBUTES: [(&str, Compare); 15] = [
     ("labels", |a, b, t| change(a.label(t), b.label(t))),
     ("kinds of job", |a, b, t| {
         change(a.given_kind(t), b.given_kind(t))
@@ -97,6 +109,14 @@ const ATTRIBUTES: [(&str, Compare); 10] = [
     ("commands", |a, b, t| change(a.command(t), b.command(t))),
     ("durations", |a, b, t| change(a.seconds(t), b.seconds(t))),
     ("cpus", |a, b, t| change(a.cpus(t), b.cpus(t))),
+    ("memory", |a, b, t| change(a.memory(t), b.memory(t))),
+    ("scratch space", |a, b, t| {
+        change(a.scratch(t), b.scratch(t))
+    }),
+    ("time limits", |a, b, t| {
+        change(a.time_limit(t), b.time_limit(t))
+    }),
+    ("pools", |a, b, t| change(pools(a, t), pools(b, t))),
     ("retries", |a, b, t| change(a.retries(t), b.retries(t))),
     ("priorities", |a, b, t| change(a.priority(t), b.priority(t))),
     ("marks of executed tasks", |a, b, t| {
@@ -105,6 +125,9 @@ const ATTRIBUTES: [(&str, Compare); 10] = [
     }),
     ("files", |a, b, t| change(paths(a, t), paths(b, t))),
     ("sizes of files", |a, b, t| change(sizes(a, t), sizes(b, t))),
+    ("marks of temporary files", |a, b, t| {
+        change(temporary(a, t), temporary(b, t))
+    }),
 ];
 
 /// What `after` lacks of `before`, has otherwise, or has on top. Both must have the same tasks.
@@ -125,7 +148,35 @@ pub(crate) fn compare(before: &Flow, after: &Flow) -> Vec<Loss> {
             }
         }
     }
+    losses.extend(limits_of_pools(before, after));
     losses
+}
+
+/// How the limits of pools compare.
+fn limits_of_pools(before: &Flow, after: &Flow) -> impl Iterator<Item = Loss> {
+    let limits = |flow: &Flow| -> BTreeMap<String, u32> {
+        let limits = flow.pool_limits();
+        limits.map(|(pool, n)| (pool.to_owned(), n)).collect()
+    };
+    let (before, after) = (limits(before), limits(after));
+    let pools: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut found: Vec<(LossKind, usize, String)> = Vec::new();
+    for pool in pools {
+        let Some(kind) = change(before.get(pool), after.get(pool)) else {
+            continue;
+        };
+        match found.iter_mut().find(|(k, ..)| *k == kind) {
+            Some((_, count, _)) => *count += 1,
+            None => found.push((kind, 1, pool.clone())),
+        }
+    }
+    found.into_iter().map(|(kind, count, first)| Loss {
+        kind,
+        what: "limits of pools".to_owned(),
+        count,
+        of: "pool",
+        first,
+    })
 }
 
 /// Counts pieces of a file by what they are, in the order in which they are met first.

@@ -3,7 +3,7 @@
 //! Every job is a task, named by its id. Arcs come from `jobDependencies` alone: files make none. The command is the
 //! transformation's name and its arguments; people see the job by that name, or by its `nodeLabel`.
 
-use crate::draft::{Draft, Number};
+use crate::draft::{Draft, KIBIBYTE, MEBIBYTE, Number};
 use crate::fields::Held;
 use crate::loss::Tally;
 use crate::text::Text;
@@ -96,6 +96,7 @@ pub(crate) const HELD: Held = Held::Of(&[
                     ("lfn", Held::All),
                     ("type", Held::All),
                     ("size", Held::All),
+                    ("stageOut", Held::All),
                     ("metadata", Held::Of(&[("size", Held::All)])),
                 ]),
             ),
@@ -104,11 +105,22 @@ pub(crate) const HELD: Held = Held::Of(&[
                 Held::Of(&[
                     (
                         "pegasus",
-                        Held::Of(&[("runtime", Held::All), ("cores", Held::All)]),
+                        Held::Of(&[
+                            ("runtime", Held::All),
+                            ("cores", Held::All),
+                            ("memory", Held::All),
+                            ("diskspace", Held::All),
+                        ]),
                     ),
+                    ("globus", Held::Of(&[("maxwalltime", Held::All)])),
                     (
                         "condor",
-                        Held::Of(&[("priority", Held::All), ("request_cpus", Held::All)]),
+                        Held::Of(&[
+                            ("priority", Held::All),
+                            ("request_cpus", Held::All),
+                            ("request_memory", Held::All),
+                            ("request_disk", Held::All),
+                        ]),
                     ),
                     (
                         "dagman",
@@ -153,6 +165,16 @@ pub(crate) fn outdone(source: &Source, tally: &mut Tally) {
                 pegasus.and_then(|p| p.cores.as_deref()),
                 condor.and_then(|c| c.request_cpus.as_deref()),
             ),
+            (
+                "jobs.profiles.condor.request_memory",
+                pegasus.and_then(|p| p.memory.as_deref()),
+                condor.and_then(|c| c.request_memory.as_deref()),
+            ),
+            (
+                "jobs.profiles.condor.request_disk",
+                pegasus.and_then(|p| p.diskspace.as_deref()),
+                condor.and_then(|c| c.request_disk.as_deref()),
+            ),
         ] {
             if let (Some(taken), Some(passed_over)) = (taken, passed_over)
                 && taken.trim() != passed_over.trim()
@@ -191,6 +213,10 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
         }
         if matches!(kind, "output" | "inout" | "checkpoint") {
             draft.build.add_output(symbol, &file.lfn, bytes);
+            // Nobody wants it at the end: Pegasus deletes it after its last reader.
+            if file.stage_out == Some(false) {
+                draft.build.set_temp(&file.lfn);
+            }
         }
     }
     let Some(profiles) = &job.profiles else {
@@ -222,6 +248,26 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
             "number of retries",
             Number::Retries,
             dagman.and_then(|d| d.retry.as_ref()),
+        ),
+        (
+            "memory",
+            Number::Memory(MEBIBYTE),
+            pegasus
+                .and_then(|p| p.memory.as_ref())
+                .or(condor.and_then(|c| c.request_memory.as_ref())),
+        ),
+        match pegasus.and_then(|p| p.diskspace.as_ref()) {
+            Some(space) => ("disk space", Number::Scratch(MEBIBYTE), Some(space)),
+            None => (
+                "disk space",
+                Number::Scratch(KIBIBYTE),
+                condor.and_then(|c| c.request_disk.as_ref()),
+            ),
+        },
+        (
+            "time limit",
+            Number::TimeLimit(60),
+            (profiles.globus.as_ref()).and_then(|g| g.maxwalltime.as_ref()),
         ),
     ] {
         if let Some(value) = value
@@ -278,6 +324,8 @@ struct Use<'a> {
     kind: Option<Text<'a>>,
     #[serde(borrow)]
     size: Option<Text<'a>>,
+    #[serde(rename = "stageOut")]
+    stage_out: Option<bool>,
     #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
 }
@@ -295,6 +343,8 @@ struct Profiles<'a> {
     #[serde(borrow)]
     condor: Option<CondorProfile<'a>>,
     #[serde(borrow)]
+    globus: Option<GlobusProfile<'a>>,
+    #[serde(borrow)]
     dagman: Option<DagmanProfile<'a>>,
 }
 
@@ -304,6 +354,19 @@ struct PegasusProfile<'a> {
     runtime: Option<Text<'a>>,
     #[serde(borrow)]
     cores: Option<Text<'a>>,
+    /// In mebibytes, as Condor takes it.
+    #[serde(borrow)]
+    memory: Option<Text<'a>>,
+    /// In mebibytes.
+    #[serde(borrow)]
+    diskspace: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct GlobusProfile<'a> {
+    /// In minutes.
+    #[serde(borrow)]
+    maxwalltime: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -312,6 +375,12 @@ struct CondorProfile<'a> {
     priority: Option<Text<'a>>,
     #[serde(borrow)]
     request_cpus: Option<Text<'a>>,
+    /// In mebibytes unless it names a unit.
+    #[serde(borrow)]
+    request_memory: Option<Text<'a>>,
+    /// In kibibytes unless it names a unit.
+    #[serde(borrow)]
+    request_disk: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -347,10 +416,12 @@ jobs:
   - {lfn: f.a, type: input, size: 100}
   - lfn: f.b
     type: output
+    stageOut: false
     metadata: {size: "2048"}
   profiles:
-    pegasus: {runtime: "18.5", cores: 2, clusters.size: 3}
-    condor: {priority: 5}
+    pegasus: {runtime: "18.5", cores: 2, memory: 512, clusters.size: 3}
+    condor: {priority: 5, request_disk: 10, request_memory: 4G}
+    globus: {maxwalltime: 2}
     dagman: {RETRY: 3}
     env: {A: B}
 - id: 'ID "2"'
@@ -373,7 +444,14 @@ jobDependencies:
             assert_eq!(flow.command(two), Some("sub.yml"));
             assert_eq!((flow.seconds(one), flow.cpus(one)), (Some(18.5), Some(2)));
             assert_eq!((flow.priority(one), flow.retries(one)), (Some(5), Some(3)));
-            let file = |path, bytes| File { path, bytes };
+            assert_eq!(flow.memory(one), Some(512 << 20));
+            assert_eq!(flow.scratch(one), Some(10 << 10));
+            assert_eq!(flow.time_limit(one), Some(120.0));
+            let file = |path, bytes| File {
+                path,
+                bytes,
+                temp: path == "f.b",
+            };
             assert_eq!(
                 flow.inputs(one).collect::<Vec<_>>(),
                 [file("f.a", Some(100))]

@@ -143,7 +143,9 @@ impl Report {
                 cycle_help(names, arcs, &place),
             ),
             BuildError::SelfLoop { .. } => (None, "remove the dependency".to_owned()),
-            BuildError::BadSeconds { .. } | BuildError::TooLarge { .. } => (None, String::new()),
+            BuildError::BadSeconds { .. }
+            | BuildError::BadTimeLimit { .. }
+            | BuildError::TooLarge { .. } => (None, String::new()),
         };
         let place = place(mark.unwrap_or(NOWHERE));
         self.error(place, error.to_string(), help);

@@ -84,6 +84,10 @@ struct AnyTask {
     done: bool,
     /// Number of a file, and whether it is an output.
     files: Vec<(usize, bool)>,
+    memory: Option<u64>,
+    scratch: Option<u64>,
+    time_limit: Option<f64>,
+    pools: Vec<(String, u32)>,
 }
 
 fn any_task() -> impl Strategy<Value = AnyTask> {
@@ -97,7 +101,20 @@ fn any_task() -> impl Strategy<Value = AnyTask> {
     ];
     let priority = prop_oneof![-9i64..9, any::<i64>(), Just(i64::MIN), Just(i64::MAX)];
     let words = || proptest::option::weighted(0.2, any_name());
+    let bytes = || {
+        let bytes = prop_oneof![0u64..9, (0u64..9).prop_map(|n| n << 20), any::<u64>()];
+        proptest::option::weighted(0.2, bytes)
+    };
+    let limit = prop_oneof![0.001..1e6, (1u32..99).prop_map(f64::from), Just(f64::MAX)];
+    let pool = (any_name(), prop_oneof![Just(1u32), 1..u32::MAX]);
+    let demands = (
+        bytes(),
+        bytes(),
+        proptest::option::weighted(0.2, limit),
+        proptest::collection::vec(pool, 0..3),
+    );
     (
+        demands,
         (words(), words()),
         proptest::option::weighted(0.3, any_name()),
         proptest::option::weighted(0.3, seconds),
@@ -108,16 +125,22 @@ fn any_task() -> impl Strategy<Value = AnyTask> {
         proptest::collection::vec((0usize..5, any::<bool>()), 0..3),
     )
         .prop_map(
-            |((label, kind), command, seconds, cpus, retries, priority, done, files)| AnyTask {
-                label,
-                kind,
-                command,
-                seconds,
-                cpus,
-                retries,
-                priority,
-                done,
-                files,
+            |(demands, (label, kind), command, seconds, cpus, retries, priority, done, files)| {
+                AnyTask {
+                    memory: demands.0,
+                    scratch: demands.1,
+                    time_limit: demands.2,
+                    pools: demands.3,
+                    label,
+                    kind,
+                    command,
+                    seconds,
+                    cpus,
+                    retries,
+                    priority,
+                    done,
+                    files,
+                }
             },
         )
 }
@@ -134,12 +157,17 @@ fn any_flow() -> impl Strategy<Value = Flow> {
             proptest::option::of(prop_oneof![0u64..1000, any::<u64>()]),
             5,
         );
-        (names, order, arcs, tasks, files, sizes)
+        let temporary = proptest::collection::vec(proptest::bool::weighted(0.3), 5);
+        let limits = proptest::collection::vec((any_name(), any::<u32>()), 0..3);
+        (
+            (names, order, arcs, tasks),
+            (files, sizes, temporary),
+            limits,
+        )
     };
     let names = proptest::collection::btree_set(any_name(), 1..10);
-    names
-        .prop_flat_map(named)
-        .prop_map(|(names, order, arcs, tasks, files, sizes)| {
+    names.prop_flat_map(named).prop_map(
+        |((names, order, arcs, tasks), (files, sizes, temporary), limits)| {
             let files: Vec<String> = files.into_iter().collect();
             let mut build = FlowBuilder::new();
             let symbols: Vec<_> = names.iter().map(|n| build.declare(n, 0).unwrap()).collect();
@@ -173,15 +201,34 @@ fn any_flow() -> impl Strategy<Value = Flow> {
                 if task.done {
                     build.set_done(symbol);
                 }
+                if let Some(bytes) = task.memory {
+                    build.set_memory(symbol, bytes);
+                }
+                if let Some(bytes) = task.scratch {
+                    build.set_scratch(symbol, bytes);
+                }
+                if let Some(seconds) = task.time_limit {
+                    build.set_time_limit(symbol, seconds).unwrap();
+                }
+                for (pool, count) in &task.pools {
+                    build.add_pool(symbol, pool, *count);
+                }
                 for &(file, is_output) in &task.files {
+                    if is_output && temporary[file] {
+                        build.set_temp(&files[file]);
+                    }
                     match is_output {
                         true => build.add_output(symbol, &files[file], sizes[file]),
                         false => build.add_input(symbol, &files[file], sizes[file]),
                     }
                 }
             }
+            for (pool, limit) in limits {
+                build.set_pool_limit(&pool, limit);
+            }
             build.finish().unwrap()
-        })
+        },
+    )
 }
 
 /// Everything a task says, as pairs of what and how, slowly and obviously.
@@ -193,13 +240,19 @@ fn said(flow: &Flow, task: TaskId) -> Vec<(&'static str, String)> {
     say("commands", flow.command(task).map(str::to_owned));
     say("durations", flow.seconds(task).map(|s| format!("{s:?}")));
     say("cpus", flow.cpus(task).map(|n| n.to_string()));
+    say("memory", flow.memory(task).map(|n| n.to_string()));
+    say("scratch space", flow.scratch(task).map(|n| n.to_string()));
+    let limit = flow.time_limit(task);
+    say("time limits", limit.map(|s| format!("{s:?}")));
+    let pools: BTreeSet<_> = flow.pools(task).collect();
+    say("pools", (!pools.is_empty()).then(|| format!("{pools:?}")));
     say("retries", flow.retries(task).map(|n| n.to_string()));
     say("priorities", flow.priority(task).map(|n| n.to_string()));
     say(
         "marks of executed tasks",
         flow.is_done(task).then(|| "yes".to_owned()),
     );
-    let (mut paths, mut sizes) = (String::new(), String::new());
+    let (mut paths, mut sizes, mut temporary) = (String::new(), String::new(), String::new());
     for (way, file) in
         (flow.inputs(task).map(|f| ("in", f))).chain(flow.outputs(task).map(|f| ("out", f)))
     {
@@ -207,9 +260,16 @@ fn said(flow: &Flow, task: TaskId) -> Vec<(&'static str, String)> {
         if let Some(bytes) = file.bytes {
             sizes += &format!("{:?} {bytes} ", file.path);
         }
+        if file.temp && way == "out" {
+            temporary += &format!("{:?} ", file.path);
+        }
     }
     say("files", Some(paths).filter(|p| !p.is_empty()));
     say("sizes of files", Some(sizes).filter(|s| !s.is_empty()));
+    say(
+        "marks of temporary files",
+        Some(temporary).filter(|s| !s.is_empty()),
+    );
     said
 }
 
@@ -243,6 +303,12 @@ fn check_losses(before: &Flow, after: &Flow, losses: &[Loss], context: &str) {
             }
         }
     }
+    let limits = |flow: &Flow| -> BTreeSet<(String, u32)> {
+        let limits = flow.pool_limits();
+        limits.map(|(pool, n)| (pool.to_owned(), n)).collect()
+    };
+    let lost_limits = losses.iter().any(|l| l.what == "limits of pools");
+    assert_eq!(limits(before) != limits(after), lost_limits, "{context}");
     let of_attributes = |loss: &&Loss| loss.of == "task" && !loss.what.contains("submit");
     let mut named: Vec<(LossKind, &str, usize)> = losses
         .iter()
@@ -389,7 +455,6 @@ fn what_the_file_says_beyond_its_flow_is_listed() {
                 "left-out submit files of 2 tasks, first: a",
                 "left-out DIR of a node (1 line), a.dag:2",
                 "left-out NOOP of a node (1 line), a.dag:2",
-                "left-out request_memory in submit descriptions (1 line), a.dag:3",
                 "left-out VARS (1 line), a.dag:8",
                 "left-out UNLESS-EXIT (1 line), a.dag:10",
                 "left-out SCRIPT (1 line), a.dag:11",
@@ -437,8 +502,6 @@ fn what_the_file_says_beyond_its_flow_is_listed() {
                 "left-out name (1 field), p.yml:3",
                 "left-out jobs.type (1 field), p.yml:6",
                 "left-out jobs.profiles.env (1 field), p.yml:9",
-                "left-out jobs.profiles.pegasus.memory (1 field), p.yml:10",
-                "left-out jobs.uses.stageOut (1 field), p.yml:12",
                 "left-out comments (1 line), p.yml:1",
             ],
         ),
@@ -446,7 +509,6 @@ fn what_the_file_says_beyond_its_flow_is_listed() {
             "x.makeflow",
             "# c\nA=1\nMEMORY=3\nexport A\n.MAKEFLOW CATEGORY x\no->p: i\n\tLOCAL run $A\n",
             vec![
-                "left-out variable MEMORY (1 line), x.makeflow:3",
                 "left-out export (1 line), x.makeflow:4",
                 "left-out .MAKEFLOW CATEGORY (1 line), x.makeflow:5",
                 "left-out names of files elsewhere (->) (1 line), x.makeflow:6",

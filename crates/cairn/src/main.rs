@@ -11,8 +11,6 @@ mod limits;
 mod output;
 mod plural;
 mod screen;
-mod size;
-mod span;
 mod spare;
 mod spread;
 

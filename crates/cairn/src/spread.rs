@@ -1,6 +1,6 @@
 //! Distributions and durations as people type them. Knows no world.
 
-use crate::span;
+use cairn_formats::span;
 use cairn_sim::Spread;
 
 /// Where the durations of tasks come from.

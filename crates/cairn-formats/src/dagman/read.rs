@@ -200,6 +200,12 @@ impl Layout<'_, '_> {
                 .cpus()
                 .into_iter()
                 .for_each(|cpus| self.build.set_cpus(task, cpus));
+            (submit.memory().into_iter()).for_each(|bytes| self.build.set_memory(task, bytes));
+            (submit.scratch().into_iter()).for_each(|bytes| self.build.set_scratch(task, bytes));
+            if let Some(seconds) = submit.time_limit() {
+                let set = self.build.set_time_limit(task, seconds);
+                set.expect("it is finite and above zero");
+            }
         }
     }
 }

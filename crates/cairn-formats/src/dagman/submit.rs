@@ -3,6 +3,8 @@
 //! A command is a line for the shell, so it is written as `/bin/sh -c …`; what is read is undone where it has that
 //! form, and otherwise becomes the executable and its arguments, quoted for the shell.
 
+use crate::draft::{KIBIBYTE, MEBIBYTE};
+use crate::size;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -208,9 +210,37 @@ const SHELL: &str = "/bin/sh";
 /// A script that runs its first argument after undoing the backslashes in it.
 const UNESCAPE: &str = "eval \"$(printf %b \"$1\")\"";
 
-/// The lines of a submit description that runs the command. A command that does not fit on one line is written with
+impl Submit {
+    /// `request_memory`, where it is a size: in mebibytes unless it names a unit.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        size::parse_binary(self.get("request_memory")?, MEBIBYTE)
+    }
+
+    /// `request_disk`, where it is a size: in kibibytes unless it names a unit.
+    pub(crate) fn scratch(&self) -> Option<u64> {
+        size::parse_binary(self.get("request_disk")?, KIBIBYTE)
+    }
+
+    /// `allowed_execute_duration`, where it is a number of seconds.
+    pub(crate) fn time_limit(&self) -> Option<f64> {
+        let seconds: f64 = self.get("allowed_execute_duration")?.parse().ok()?;
+        Some(seconds).filter(|s| s.is_finite() && *s > 0.0)
+    }
+}
+
+/// What a description asks for beside the command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Demands {
+    pub(crate) cpus: Option<u32>,
+    pub(crate) memory: Option<u64>,
+    pub(crate) scratch: Option<u64>,
+    pub(crate) time_limit: Option<f64>,
+}
+
+/// The lines of a submit description that runs the command. Sizes are cut up to whole kibibytes and limits to whole
+/// seconds, which is all that HTCondor takes. A command that does not fit on one line is written with
 /// `\n` and undone by `printf`.
-pub(crate) fn description(command: &str, cpus: Option<u32>) -> String {
+pub(crate) fn description(command: &str, demands: Demands) -> String {
     let mut lines = format!("executable = {SHELL}\n");
     let arguments = match command.chars().any(|c| c.is_control() && c != '\t') {
         true => format!(
@@ -221,9 +251,19 @@ pub(crate) fn description(command: &str, cpus: Option<u32>) -> String {
         false => format!("-c {}", condor_quoted(command)),
     };
     writeln!(lines, "arguments = \"{arguments}\"").expect("a string takes anything");
-    if let Some(cpus) = cpus {
-        writeln!(lines, "request_cpus = {cpus}").expect("a string takes anything");
-    }
+    let mut line = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            writeln!(lines, "{key} = {value}").expect("a string takes anything");
+        }
+    };
+    let kibibytes = |bytes: u64| bytes.div_ceil(KIBIBYTE);
+    line("request_cpus", demands.cpus.map(|n| n.to_string()));
+    let memory = demands.memory.map(|n| format!("{}K", kibibytes(n)));
+    line("request_memory", memory);
+    let scratch = demands.scratch.map(|n| kibibytes(n).to_string());
+    line("request_disk", scratch);
+    let limit = demands.time_limit.map(|s| format!("{:.0}", s.ceil()));
+    line("allowed_execute_duration", limit);
     lines
 }
 
@@ -351,19 +391,39 @@ mod tests {
     }
 
     #[test]
-    fn cpus() {
+    fn what_a_description_asks_for() {
+        let asks = "Request_Memory = 4096\nrequest_disk = 2GB\nallowed_execute_duration = 60";
+        let asks = Submit::parse(asks);
+        assert_eq!(
+            (asks.memory(), asks.scratch()),
+            (Some(4 << 30), Some(2 << 30))
+        );
+        assert_eq!(asks.time_limit(), Some(60.0));
+        let asks = "request_memory = 2 * 512\nallowed_execute_duration = 0";
+        let asks = Submit::parse(asks);
+        assert_eq!((asks.memory(), asks.time_limit()), (None, None));
         assert_eq!(Submit::parse("request_cpus = 4").cpus(), Some(4));
         assert_eq!(Submit::parse("Request_Cpus = $(n)").cpus(), None);
     }
 
     #[test]
     fn what_is_written_is_what_htcondor_documents() {
+        let demands = Demands {
+            cpus: Some(2),
+            memory: Some(2000),
+            scratch: Some(5120),
+            time_limit: Some(89.5),
+        };
         assert_eq!(
-            description("echo \"it's $HOME\" > x", Some(2)),
-            "executable = /bin/sh\narguments = \"-c 'echo \"\"it''s $(DOLLAR)HOME\"\" > x'\"\nrequest_cpus = 2\n"
+            description("echo \"it's $HOME\" > x", demands),
+            "executable = /bin/sh\narguments = \"-c 'echo \"\"it''s $(DOLLAR)HOME\"\" > x'\"\nrequest_cpus = 2\n\
+             request_memory = 2K\nrequest_disk = 5\nallowed_execute_duration = 90\n"
         );
         assert_eq!(
-            description("a\\b\nc", None).lines().nth(1).unwrap(),
+            description("a\\b\nc", Demands::default())
+                .lines()
+                .nth(1)
+                .unwrap(),
             "arguments = \"-c 'eval \"\"$(DOLLAR)(printf %b \"\"$(DOLLAR)1\"\")\"\"' sh 'a\\\\b\\nc'\""
         );
     }
@@ -384,7 +444,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_written_command_is_read_back(command in "[ -~\\t\\n\\r\u{1}é\u{85}]{1,30}") {
-            let body = description(&command, None);
+            let body = description(&command, Demands::default());
             prop_assert_eq!(body.lines().count(), 2);
             prop_assert_eq!(Submit::parse(&body).command("n", &|_| None), Some(command));
         }

@@ -11,8 +11,18 @@ use cairn_dag::Flow;
 use hashbrown::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Keys of a submit description that make the command and its processors.
-const HELD_KEYS: [&str; 5] = ["executable", "arguments", "args", "request_cpus", "queue"];
+/// Whether a key of a submit description makes the command or what it asks for.
+fn is_held(submit: &Submit, key: &str) -> bool {
+    match key {
+        "executable" | "arguments" | "args" | "queue" => true,
+        // An expression is not held.
+        "request_cpus" => submit.cpus().is_some(),
+        "request_memory" => submit.memory().is_some(),
+        "request_disk" => submit.scratch().is_some(),
+        "allowed_execute_duration" => submit.time_limit().is_some(),
+        _ => false,
+    }
+}
 
 /// Counts the tasks whose submit files or descriptions are left behind, statements by keyword, options of statements,
 /// lines of submit descriptions, comments.
@@ -181,7 +191,7 @@ fn description_lines(body: &str, tally: &mut Tally, place: &dyn Fn() -> String) 
     let lower = body.to_ascii_lowercase();
     for key in keys {
         let is_macro = lower.contains(&format!("$({key})")) || lower.contains(&format!("$({key}:"));
-        if !HELD_KEYS.contains(&key) && !is_macro {
+        if !is_held(&submit, key) && !is_macro {
             tally.add(&format!("{key} in submit descriptions"), "line", place);
         }
     }

@@ -5,6 +5,7 @@
 //! and files have no place in DAGMan. Names that DAGMan cannot take are percent-encoded, see [`super::name`]. DAGMan's
 //! numbers have 32 bits: a priority or number of retries beyond that is cut to the nearest.
 
+use super::submit::Demands;
 use super::{name, submit};
 use cairn_dag::Flow;
 use std::borrow::Cow;
@@ -29,7 +30,13 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
         match flow.command(task) {
             Some(command) => {
                 writeln!(out, "JOB {name} {{")?;
-                for line in submit::description(command, flow.cpus(task)).lines() {
+                let demands = Demands {
+                    cpus: flow.cpus(task),
+                    memory: flow.memory(task),
+                    scratch: flow.scratch(task),
+                    time_limit: flow.time_limit(task),
+                };
+                for line in submit::description(command, demands).lines() {
                     writeln!(out, "    {line}")?;
                 }
                 writeln!(out, "}}{done}")?;

@@ -178,6 +178,9 @@ impl Attribute {
             "cpus" => Attribute::Number(Number::Cpus),
             "retries" => Attribute::Number(Number::Retries),
             "priority" => Attribute::Number(Number::Priority),
+            "memory" => Attribute::Number(Number::Memory(1)),
+            "scratch" => Attribute::Number(Number::Scratch(1)),
+            "time_limit" => Attribute::Number(Number::TimeLimit(1)),
             "command" => Attribute::Command,
             "done" => Attribute::Done,
             "kind" => Attribute::Kind,
@@ -201,7 +204,12 @@ impl Attribute {
 
     fn expects(self) -> &'static str {
         match self {
-            Attribute::Number(Number::Seconds) => "it should be a number, such as 41.5",
+            Attribute::Number(Number::Seconds | Number::TimeLimit(_)) => {
+                "it should be a number, such as 41.5"
+            }
+            Attribute::Number(Number::Memory(_) | Number::Scratch(_)) => {
+                "it should be a number of bytes"
+            }
             Attribute::Number(_) => "it should be a whole number",
             Attribute::Done => "it should be true or false",
             Attribute::Command => "it should be a command line",
@@ -217,7 +225,7 @@ mod tests {
 
     #[test]
     fn attributes_of_nodes_are_kept_and_others_ignored() {
-        let text = "digraph { a [label=\"x\", seconds=1.5, command=\"echo \\\"hi\\\"\"; cpus=2][retries=3 priority=-4 done]\
+        let text = "digraph { a [label=\"x\", seconds=1.5, command=\"echo \\\"hi\\\"\"; cpus=2][retries=3 priority=-4 done memory=5 scratch=\"6\" time_limit=.5]\
             b [seconds=soon, priority=1.5] a -> b [seconds=7] node [seconds=3] }";
         let (flow, report) = try_read(read, "f.dot", text);
         let flow = flow.unwrap();
@@ -226,6 +234,8 @@ mod tests {
         assert_eq!(flow.command(a), Some("echo \"hi\""));
         assert_eq!((flow.cpus(a), flow.retries(a)), (Some(2), Some(3)));
         assert_eq!((flow.priority(a), flow.is_done(a)), (Some(-4), true));
+        assert_eq!((flow.memory(a), flow.scratch(a)), (Some(5), Some(6)));
+        assert_eq!(flow.time_limit(a), Some(0.5));
         assert_eq!((flow.seconds(b), flow.priority(b)), (None, None));
         let messages: Vec<_> = report.problems().iter().map(|p| &p.message[..]).collect();
         assert_eq!(

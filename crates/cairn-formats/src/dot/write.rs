@@ -41,6 +41,13 @@ fn push_attributes(text: &mut String, flow: &Flow, task: TaskId) {
         "seconds",
         flow.seconds(task).map(|s| format!("\"{s:?}\"")),
     );
+    plain(
+        text,
+        "time_limit",
+        flow.time_limit(task).map(|s| format!("\"{s:?}\"")),
+    );
+    plain(text, "memory", flow.memory(task).map(|n| n.to_string()));
+    plain(text, "scratch", flow.scratch(task).map(|n| n.to_string()));
     plain(text, "cpus", flow.cpus(task).map(|n| n.to_string()));
     plain(text, "retries", flow.retries(task).map(|n| n.to_string()));
     plain(text, "priority", flow.priority(task).map(|n| n.to_string()));

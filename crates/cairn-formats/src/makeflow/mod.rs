@@ -5,7 +5,8 @@
 //! rule and command), then its category's, then the file's. One that is set nowhere is left as it stands, since
 //! Makeflow would take it from the environment: in a command the shell does the same. Of a command's backslashes only
 //! those before a line end or a `$` are taken away; the modifiers `LOCAL` and `MAKEFLOW` are not part of it, the
-//! latter leaving the command `makeflow …`. `CORES` gives the processors of a task, `.SIZE` the size of a file.
+//! latter leaving the command `makeflow …`. `CORES`, `MEMORY`, `DISK` (both in
+//! mebibytes) and `WALL_TIME` (seconds) give what a task needs, `.SIZE` the size of a file.
 
 mod logical;
 mod looks;

@@ -3,7 +3,7 @@
 use super::logical::{Logical, Scan, unquoted};
 use super::rules::{Rule, tie};
 use super::variables::{Variables, is_name, variable};
-use crate::draft::Draft;
+use crate::draft::{Draft, MEBIBYTE, Number};
 use crate::text::shortened;
 use crate::{Report, Source, suggest};
 use cairn_dag::Flow;
@@ -13,6 +13,14 @@ use hashbrown::HashMap;
 const LONGEST_VALUE: usize = 1 << 20;
 /// The most bytes that all replaced variables of a file may come to.
 const MOST_REPLACED: usize = 256 << 20;
+
+/// The variables that say what a rule needs. Memory and disk are in mebibytes, the time in seconds.
+pub(super) const DEMANDS: [(&str, Number); 4] = [
+    ("CORES", Number::Cpus),
+    ("MEMORY", Number::Memory(MEBIBYTE)),
+    ("DISK", Number::Scratch(MEBIBYTE)),
+    ("WALL_TIME", Number::TimeLimit(1)),
+];
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
@@ -92,7 +100,7 @@ impl Reader<'_, '_> {
                 outputs,
                 inputs,
                 command: None,
-                cpus: None,
+                demands: Vec::new(),
             });
         } else if let Some(equals) = equals {
             let text = text
@@ -218,13 +226,13 @@ impl Reader<'_, '_> {
         } else {
             command.to_owned()
         });
-        rule.cpus = self.cores();
+        rule.demands = self.demands();
         self.variables.of_rule.clear();
         self.rules.push(rule);
     }
 
-    /// `CORES` as the rule sees it, in its own category if it names one.
-    fn cores(&mut self) -> Option<u32> {
+    /// What the rule asks for, as it sees the variables: in its own category if it names one.
+    fn demands(&mut self) -> Vec<(Number, String)> {
         let own = self
             .variables
             .of_rule
@@ -234,14 +242,17 @@ impl Reader<'_, '_> {
         if own.is_some() {
             self.variables.category = own;
         }
-        let cores = self
-            .variables
-            .get("CORES")
-            .and_then(|value| metric(value.trim_matches(['"', '\''])));
+        let value = |name| self.variables.get(name);
+        let plain = |value: &str| value.trim_matches(['"', '\'']).trim().to_owned();
+        let given = DEMANDS.iter().filter_map(|&(name, number)| {
+            let text = plain(value(name)?);
+            // A rule with no core at all runs as well.
+            let asks = number != Number::Cpus || metric(&text) != Some(0);
+            asks.then_some((number, text))
+        });
+        let given = given.collect();
         self.variables.category = around;
-        cores
-            .and_then(|cores| u32::try_from(cores).ok())
-            .filter(|&cores| cores > 0)
+        given
     }
 
     /// The text with its variables replaced, quotes and all else left alone.
@@ -505,7 +516,7 @@ mod tests {
     #[test]
     fn rules_have_variables_and_categories_of_their_own() {
         let flow = read_clean(
-            "X=file\nCORES=2\nCATEGORY=big\nX=big\n.MAKEFLOW CORES 8\na:\n@X=own\n@BATCH_OPTIONS=\"-l x\"\n\trun $X\n\
+            "X=file\nCORES=2\nCATEGORY=big\nX=big\nMEMORY=3\nDISK=\"2\"\n.MAKEFLOW WALL_TIME 90\n.MAKEFLOW CORES 8\na:\n@X=own\n@BATCH_OPTIONS=\"-l x\"\n\trun $X\n\
              b:\n\trun $X\n.MAKEFLOW CATEGORY default\nc:\n\trun $X\nd:\n@CATEGORY=big\n\tLOCAL run\n",
         );
         for (name, expected, cpus) in [
@@ -515,7 +526,12 @@ mod tests {
             ("d", "run", 8),
         ] {
             assert_eq!(command(&flow, name), expected);
-            assert_eq!(flow.cpus(flow.find(name).unwrap()), Some(cpus), "{name}");
+            let task = flow.find(name).unwrap();
+            assert_eq!(flow.cpus(task), Some(cpus), "{name}");
+            let demands = (flow.memory(task), flow.scratch(task), flow.time_limit(task));
+            let big = (Some(3 << 20), Some(2 << 20), Some(90.0));
+            let expected = if cpus == 8 { big } else { (None, None, None) };
+            assert_eq!(demands, expected, "{name}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Rules of a Makeflow file, tied by the files they read and write. Knows not how a rule is written.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, Number};
+use crate::text::shortened;
 use cairn_dag::Flow;
 use hashbrown::{HashMap, HashSet};
 
@@ -11,7 +12,8 @@ pub(super) struct Rule {
     pub(super) outputs: Vec<String>,
     pub(super) inputs: Vec<String>,
     pub(super) command: Option<String>,
-    pub(super) cpus: Option<u32>,
+    /// What it needs: which number, and its text.
+    pub(super) demands: Vec<(Number, String)>,
 }
 
 /// Ties the rules by their files.
@@ -58,9 +60,15 @@ pub(super) fn tie(
         rule.command
             .iter()
             .for_each(|command| build.set_command(task, command));
-        rule.cpus
-            .into_iter()
-            .for_each(|cpus| build.set_cpus(task, cpus));
+        for (number, text) in &rule.demands {
+            if !draft.number(task, *number, text) {
+                let message = format!("'{}' is no amount and is ignored", shortened(text));
+                let help =
+                    "CORES, MEMORY, DISK and WALL_TIME are numbers of cores, megabytes and seconds";
+                draft.warning(rule.line, message, help);
+            }
+        }
+        let build = &mut draft.build;
         for output in &rule.outputs {
             build.add_output(task, output, sizes.get(output).copied());
         }

@@ -1,6 +1,7 @@
 //! What a Makeflow file says that a flow does not hold. Knows which of its statements do.
 
 use super::logical::{Logical, Scan, unquoted};
+use super::read::DEMANDS;
 use crate::Source;
 use crate::loss::Tally;
 
@@ -17,6 +18,7 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
         .iter()
         .any(|form| text.contains(&form[..]))
     };
+    let is_demand = |name: &str| DEMANDS.iter().any(|(demand, _)| *demand == name);
     let mut scan = Scan::of(text);
     while let Some((Logical { text, line }, _)) = scan.next_logical() {
         let mut add = |what: &str| tally.add(what, "line", || crate::unheld::at(source, line));
@@ -38,13 +40,13 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
             add("export");
         } else if let Some(equals) = equals {
             let name = text[..equals].trim().trim_end_matches('+').trim();
-            if matches!(name, "CATEGORY" | "SYMBOL") || (name != "CORES" && !is_used(name)) {
+            if matches!(name, "CATEGORY" | "SYMBOL") || (!is_demand(name) && !is_used(name)) {
                 add(&format!("variable {name}"));
             }
         } else if text.starts_with('.') && !text.starts_with(".SIZE") {
             let mut words = text.split_whitespace();
             let (directive, key) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-            if key != "CORES" {
+            if !is_demand(key) {
                 add(&format!("{directive} {key}"));
             }
         }

@@ -18,8 +18,12 @@ const AT_ONCE: usize = 128;
 /// Unknown fields that are warned of.
 const MOST_UNKNOWN: usize = 20;
 
-/// A file that a task reads or writes, and its size if known.
-pub(super) type FileEntry<'s> = (Text<'s>, Option<u64>);
+/// A file that a task reads or writes.
+pub(super) struct FileEntry<'s> {
+    pub(super) path: Text<'s>,
+    pub(super) bytes: Option<u64>,
+    pub(super) temp: bool,
+}
 
 /// Tasks as they were read. The lists are kept when a sink has taken what was in them, so that a million lines need no
 /// million allocations.
@@ -34,6 +38,7 @@ pub(super) struct Batch<'s> {
     names: Vec<(Text<'s>, Mark)>,
     pub(super) parents: Vec<(Text<'s>, Mark)>,
     pub(super) files: Vec<FileEntry<'s>>,
+    pub(super) pools: Vec<(Text<'s>, u32)>,
     /// What the names mean, or why a task of that name cannot be; filled by the sink.
     tasks: Vec<Result<Symbol, BuildError>>,
     /// What the parents' names mean; filled by the sink.
@@ -46,6 +51,8 @@ pub(super) struct Batch<'s> {
 enum Entry<'s> {
     Task(Task<'s>),
     Nameless(Mark),
+    /// Limits of pools: which of the batch's.
+    Limits(Range<usize>),
     UnknownField(String, Mark),
     Unreadable {
         at: Mark,
@@ -65,6 +72,10 @@ pub(super) struct Task<'s> {
     pub(super) seconds: Option<f64>,
     pub(super) cpus: Option<u32>,
     pub(super) retries: Option<u32>,
+    pub(super) memory: Option<u64>,
+    pub(super) scratch: Option<u64>,
+    pub(super) time_limit: Option<f64>,
+    pub(super) pools: Range<usize>,
     pub(super) priority: Option<i64>,
     pub(super) done: bool,
     pub(super) kind: Option<Text<'s>>,
@@ -81,6 +92,7 @@ impl<'s> Batch<'s> {
             names: Vec::new(),
             parents: Vec::new(),
             files: Vec::new(),
+            pools: Vec::new(),
             tasks: Vec::new(),
             parent_tasks: Vec::new(),
             unknown: Vec::new(),
@@ -109,6 +121,11 @@ impl<'s> Batch<'s> {
         }
         self.names.push(name);
         self.entries.push(Entry::Task(task));
+    }
+
+    /// Limits of pools, which stand at the end of the batch's from `start` on.
+    pub(super) fn limits(&mut self, start: usize) {
+        self.entries.push(Entry::Limits(start..self.pools.len()));
     }
 
     /// Something that is no task, though it should be one.
@@ -220,6 +237,11 @@ impl<'s, 'r> Sink<'s, 'r> {
                     let error = BuildError::EmptyName { mark: *mark };
                     self.draft.build_error(&error);
                 }
+                Entry::Limits(pools) => {
+                    for (pool, limit) in &batch.pools[pools.clone()] {
+                        self.draft.build.set_pool_limit(pool, *limit);
+                    }
+                }
                 Entry::UnknownField(field, mark) => {
                     if is_news(&mut self.unknown, field) {
                         warn_of_field(&mut self.draft, field, *mark);
@@ -235,6 +257,7 @@ impl<'s, 'r> Sink<'s, 'r> {
         batch.names.clear();
         batch.parents.clear();
         batch.files.clear();
+        batch.pools.clear();
     }
 }
 
@@ -282,11 +305,26 @@ fn give_task(
     if let Some(label) = &task.label {
         build.set_label(symbol, label);
     }
-    for (path, bytes) in &batch.files[task.inputs.clone()] {
-        build.add_input(symbol, path, *bytes);
+    if let Some(memory) = task.memory {
+        build.set_memory(symbol, memory);
     }
-    for (path, bytes) in &batch.files[task.outputs.clone()] {
-        build.add_output(symbol, path, *bytes);
+    if let Some(scratch) = task.scratch {
+        build.set_scratch(symbol, scratch);
+    }
+    for (pool, count) in &batch.pools[task.pools.clone()] {
+        build.add_pool(symbol, pool, *count);
+    }
+    for file in &batch.files[task.inputs.clone()] {
+        build.add_input(symbol, &file.path, file.bytes);
+    }
+    for file in &batch.files[task.outputs.clone()] {
+        build.add_output(symbol, &file.path, file.bytes);
+        if file.temp {
+            build.set_temp(&file.path);
+        }
+    }
+    if let Some(seconds) = task.time_limit {
+        draft.time_limit(symbol, seconds, mark);
     }
     if let Some(seconds) = task.seconds {
         draft.seconds(symbol, seconds, mark);

@@ -8,8 +8,12 @@
 //! after = ["index", "trim-7"]               # the only dependencies there are
 //! seconds = 41.5                            # expected duration
 //! inputs = ["ref.fa", "s7.fq"]
-//! outputs = [{ path = "s7.sam", bytes = 73400320 }]
+//! outputs = [{ path = "s7.sam", bytes = 73400320, temp = true }]
 //! cpus = 1
+//! memory = "4GB"                            # bytes, or a size: kB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024
+//! scratch = "2GB"                           # disk while it runs, beside its outputs
+//! pools = { licence = 1 }                   # named resources it holds while it runs
+//! time_limit = "5m"                         # seconds, or a time; an attempt that takes longer has failed
 //! retries = 2
 //! priority = 10                             # larger goes first
 //! done = false                              # true: executed before
@@ -17,7 +21,16 @@
 //! label = "align sample 7"                  # what people see instead of the name
 //! ```
 //!
-//! As JSON: `{"task": [{"name": "align-7", …}, …]}`, or the bare list; as JSON lines: one task object a line. A list
+//! `bytes` of a file may be a size, too. A file with `temp = true` may be deleted once the last task that reads it is
+//! executed; the mark belongs to the task that writes it. A table `[pools]` says how much there is of each pool:
+//!
+//! ```toml
+//! [pools]
+//! licence = 4
+//! ```
+//!
+//! As JSON: `{"task": [{"name": "align-7", …}, …]}`, or the bare list; as JSON lines: one task object a line, and
+//! `{"pools": {"licence": 4}}` in a line of its own. A list
 //! of one entry may be written without brackets, and `null` is the same as leaving a field out.
 //!
 //! TOML is for flows that people write: reading it takes some 35 times its size in memory. JSON lines take less than

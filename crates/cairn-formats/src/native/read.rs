@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Sink, side_by_side};
 use super::files::warn_of_unordered_reads;
-use super::task::TaskSeed;
+use super::task::{PoolsSeed, TaskSeed};
 use crate::draft::Draft;
 use crate::text::Text;
 use crate::{Report, Source, json};
@@ -181,9 +181,16 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
                 found = true;
                 continue;
             }
+            if &*key == "pools" {
+                let batch = &mut self.0.batch[0];
+                let first = batch.pools.len();
+                map.next_value_seed(PoolsSeed(&mut batch.pools))?;
+                batch.limits(first);
+                continue;
+            }
             let draft = self.0.draft();
             let message = format!("unknown field '{}' is ignored", &*key);
-            let help = "tasks are listed in the field 'task'";
+            let help = "tasks are listed in the field 'task', limits of pools in 'pools'";
             draft.warning(draft.mark(&key), message, help);
             map.next_value::<IgnoredAny>()?;
         }
@@ -232,6 +239,7 @@ mod tests {
     use crate::test_support as support;
     use cairn_dag::TaskId;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     type Reader = fn(&Source, &mut Report) -> Option<Flow>;
 
@@ -355,11 +363,29 @@ done = true
             (r#""after":[7]"#, "a string"),
             (
                 r#""inputs":[7]"#,
-                "a path, or an object with 'path' and 'bytes'",
+                "a path, or an object with 'path', 'bytes' and 'temp'",
             ),
             (r#""inputs":[{"bytes":7}]"#, "this file has no 'path'"),
             (r#""outputs":[{"path":"x","size":7}]"#, "not 'size'"),
             (r#""done":"yes""#, "a boolean"),
+            (r#""memory":"4""#, "a size such as \"4GB\""),
+            (r#""memory":-1"#, "a whole number of bytes"),
+            (r#""scratch":1.5"#, "a whole number of bytes"),
+            (r#""scratch":"99999999TB""#, "a size such as"),
+            (r#""time_limit":"5 parsecs""#, "a time such as 90s"),
+            (r#""time_limit":0"#, "above zero"),
+            (r#""time_limit":-5"#, "above zero"),
+            (r#""time_limit":"infs""#, "a time such as 90s"),
+            (r#""pools":["gpu"]"#, "names of pools with a number each"),
+            (r#""pools":{"gpu":-1}"#, "a whole number, not below zero"),
+            (r#""pools":{"gpu":1.5}"#, "a whole number, not below zero"),
+            (r#""pools":{"":1}"#, "an empty name"),
+            (r#""pools":{"gpu":1,"gpu":2}"#, "pool 'gpu' is given twice"),
+            (
+                r#""inputs":[{"path":"x","temp":true}]"#,
+                "belongs to the task that writes 'x'",
+            ),
+            (r#""outputs":[{"path":"x","temp":1}]"#, "a boolean"),
         ] {
             let found = problems(read_json_lines, &format!(r#"{{"name":"a",{field}}}"#));
             assert!(found[0].contains(expected), "{found:?} / {expected}");
@@ -392,7 +418,7 @@ done = true
                 "1:14 unknown field 'afer' is ignored (did you mean 'after'?)",
                 "2:24 unknown field 'cmd' is ignored (did you mean 'run'?)",
                 "2:32 unknown field 'shape' is ignored (the fields of a task are: name, run, after, seconds, \
-                 inputs, outputs, cpus, retries, priority, done, kind, label)",
+                 inputs, outputs, cpus, memory, scratch, pools, time_limit, retries, priority, done, kind, label)",
             ]
         );
         let found = problems(read_toml, "title = 'x'\n[[task]]\nname = 'a'\nneeds = []\n");
@@ -426,6 +452,47 @@ done = true
         assert!(
             found[0].contains("task 'd' reads 'x', which task 'a' writes, without waiting for it")
         );
+    }
+
+    #[test]
+    fn what_a_task_needs_while_it_runs() {
+        let toml = "[pools]\nlicence = 4\n\"a b\" = 0\n[[task]]\nname = 'a'\nmemory = '1.5 GiB'\nscratch = 7\n\
+            time_limit = '1h30m'\npools = { licence = 2, gpu = 1 }\n\
+            outputs = [{ path = 'x', bytes = '2kB', temp = true }, 'y']\n[[task]]\nname = 'b'\ninputs = ['x']\n\
+            after = ['a']\ntime_limit = 0.5\n";
+        let json = r#"{"pools": {"licence": 4, "a b": 0}, "task": [{"name": "a", "memory": 1610612736, "scratch": "7B",
+            "time_limit": 5400, "pools": {"licence": 2, "gpu": 1},
+            "outputs": [{"path": "x", "bytes": 2000, "temp": true}, {"path": "y", "temp": false}]},
+            {"name": "b", "inputs": "x", "after": "a", "time_limit": "500ms", "pools": null, "memory": null}]}"#;
+        let lines = "{\"name\":\"a\",\"memory\":1610612736,\"scratch\":7,\"time_limit\":5400,\"pools\":{\"licence\":2,\
+            \"gpu\":1},\"outputs\":[{\"path\":\"x\",\"bytes\":2000,\"temp\":true},\"y\"]}\n\
+            {\"pools\":{\"licence\":4,\"a b\":0}}\n\
+            {\"name\":\"b\",\"inputs\":\"x\",\"after\":\"a\",\"time_limit\":0.5}\n";
+        let forms: [(Reader, &str); 3] = [
+            (read_toml, toml),
+            (read_json, json),
+            (read_json_lines, lines),
+        ];
+        for (reader, text) in forms {
+            let (flow, report) = read(reader, text);
+            assert_eq!(report.problems(), [], "{text}");
+            let flow = flow.unwrap();
+            let [a, b] = [TaskId(0), TaskId(1)];
+            assert_eq!((flow.memory(a), flow.memory(b)), (Some(3 << 29), None));
+            assert_eq!((flow.scratch(a), flow.scratch(b)), (Some(7), None));
+            let limits = (flow.time_limit(a), flow.time_limit(b));
+            assert_eq!(limits, (Some(5400.0), Some(0.5)));
+            // A table of TOML has no order.
+            let pools: BTreeMap<_, _> = flow.pools(a).collect();
+            assert_eq!(pools, BTreeMap::from([("gpu", 1), ("licence", 2)]));
+            assert_eq!(flow.pools(b).count(), 0);
+            let limits: BTreeMap<_, _> = flow.pool_limits().collect();
+            assert_eq!(limits, BTreeMap::from([("a b", 0), ("licence", 4)]));
+            let outputs = flow.outputs(a).map(|f| (f.path, f.bytes, f.temp));
+            let expected = [("x", Some(2000), true), ("y", None, false)];
+            assert_eq!(outputs.collect::<Vec<_>>(), expected);
+            assert!(flow.inputs(b).all(|f| f.temp));
+        }
     }
 
     /// Lines good and bad: several of a name, tasks in any order, escapes, unknown fields, files, and no JSON at all.

@@ -3,14 +3,29 @@
 use super::batch::{Batch, FileEntry, Task};
 use crate::fields::Held;
 use crate::text::Text;
+use crate::{size, span};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess};
 use serde::de::{Unexpected, Visitor};
 use std::fmt;
 
 /// The fields of a task, in the order in which they are written.
-pub(crate) const FIELDS: [&str; 12] = [
-    "name", "run", "after", "seconds", "inputs", "outputs", "cpus", "retries", "priority", "done",
-    "kind", "label",
+pub(crate) const FIELDS: [&str; 16] = [
+    "name",
+    "run",
+    "after",
+    "seconds",
+    "inputs",
+    "outputs",
+    "cpus",
+    "memory",
+    "scratch",
+    "pools",
+    "time_limit",
+    "retries",
+    "priority",
+    "done",
+    "kind",
+    "label",
 ];
 
 /// Fields of a task that a flow holds: all that we know.
@@ -28,10 +43,14 @@ pub(crate) const HELD_OF_TASK: Held = {
 };
 
 /// Fields of a document that a flow holds.
-pub(crate) const HELD: Held = Held::Of(&[("task", HELD_OF_TASK), ("tasks", HELD_OF_TASK)]);
+pub(crate) const HELD: Held = Held::Of(&[
+    ("task", HELD_OF_TASK),
+    ("tasks", HELD_OF_TASK),
+    ("pools", Held::All),
+]);
 
 /// Words that other tools use for our fields.
-pub(super) const SYNONYMS: [(&str, &str); 16] = [
+pub(super) const SYNONYMS: [(&str, &str); 21] = [
     ("id", "name"),
     ("rule", "kind"),
     ("category", "kind"),
@@ -48,6 +67,11 @@ pub(super) const SYNONYMS: [(&str, &str); 16] = [
     ("runtime", "seconds"),
     ("cores", "cpus"),
     ("threads", "cpus"),
+    ("mem", "memory"),
+    ("disk", "scratch"),
+    ("timeout", "time_limit"),
+    ("walltime", "time_limit"),
+    ("resources", "pools"),
 ];
 
 /// Reads one task object into a batch.
@@ -71,24 +95,29 @@ impl<'de> Visitor<'de> for TaskSeed<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         let batch = self.0;
         let (parents, files) = (batch.parents.len(), batch.files.len());
+        let pools = batch.pools.len();
         let result = read_task(batch, map);
         if result.is_err() {
             batch.parents.truncate(parents);
             batch.files.truncate(files);
+            batch.pools.truncate(pools);
         }
         result
     }
 }
 
-/// Appends one task to the batch. On failure, parents and files of it may be left behind.
+/// Appends one task to the batch, or the limits of pools where an object has `pools` and nothing else. On failure,
+/// parents, files and pools of it may be left behind.
 fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Result<(), A::Error> {
     let mut task = Task::default();
     let mut name = None;
     let (parents, inputs) = (batch.parents.len(), batch.files.len());
+    let pools = batch.pools.len();
     let mut outputs = Vec::new();
-    let mut seen = 0u32;
+    let (mut seen, mut foreign) = (0u32, 0);
     while let Some(key) = map.next_key::<Text<'de>>()? {
         let Some(field) = FIELDS.iter().position(|f| *f == &*key) else {
+            foreign += 1;
             batch.unknown_field(&key);
             map.next_value::<IgnoredAny>()?;
             continue;
@@ -102,8 +131,21 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             "name" => name = Some(map.next_value::<Text<'de>>()?),
             "run" => task.run = map.next_value()?,
             "after" => map.next_value_seed(ParentsSeed(batch))?,
-            "inputs" => map.next_value_seed(FilesSeed(&mut batch.files))?,
+            "inputs" => {
+                map.next_value_seed(FilesSeed(&mut batch.files))?;
+                if let Some(file) = batch.files[inputs..].iter().find(|f| f.temp) {
+                    let message = format!(
+                        "'temp' belongs to the task that writes '{}', among its outputs",
+                        &*file.path
+                    );
+                    return Err(A::Error::custom(message));
+                }
+            }
             "outputs" => map.next_value_seed(FilesSeed(&mut outputs))?,
+            "pools" => map.next_value_seed(PoolsSeed(&mut batch.pools))?,
+            "memory" => task.memory = map.next_value_seed(Size)?,
+            "scratch" => task.scratch = map.next_value_seed(Size)?,
+            "time_limit" => task.time_limit = map.next_value_seed(Span)?,
             "done" => task.done = map.next_value::<Option<bool>>()?.unwrap_or(false),
             "seconds" => task.seconds = map.next_value_seed(Seconds)?,
             "cpus" => task.cpus = map.next_value_seed(COUNT)?.map(|n| n as u32),
@@ -114,11 +156,17 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             field => unreachable!("{field} is one of FIELDS"),
         }
     }
+    let is_of_pools = seen == 1 << FIELDS.iter().position(|f| *f == "pools").unwrap_or(0);
+    if is_of_pools && foreign == 0 {
+        batch.limits(pools);
+        return Ok(());
+    }
     let name = name.ok_or_else(|| A::Error::custom("this task has no name"))?;
     task.parents = parents..batch.parents.len();
     task.inputs = inputs..batch.files.len();
     batch.files.append(&mut outputs);
     task.outputs = task.inputs.end..batch.files.len();
+    task.pools = pools..batch.pools.len();
     let mark = batch.mark(&name);
     batch.task((name, mark), task);
     Ok(())
@@ -182,7 +230,7 @@ impl<'de> Visitor<'de> for FilesSeed<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of files, each a path or an object with 'path' and 'bytes'")
+        f.write_str("a list of files, each a path or an object with 'path', 'bytes' and 'temp'")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
@@ -212,7 +260,7 @@ impl<'de> Visitor<'de> for FilesSeed<'_, 'de> {
     }
 }
 
-/// Reads one file: a path, or an object with `path` and perhaps `bytes`.
+/// Reads one file: a path, or an object with `path` and perhaps `bytes` and `temp`.
 struct FileSeed;
 
 impl<'de> DeserializeSeed<'de> for FileSeed {
@@ -227,31 +275,83 @@ impl<'de> Visitor<'de> for FileSeed {
     type Value = FileEntry<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a path, or an object with 'path' and 'bytes'")
+        f.write_str("a path, or an object with 'path', 'bytes' and 'temp'")
     }
 
     fn visit_borrowed_str<E: Error>(self, path: &'de str) -> Result<Self::Value, E> {
-        Ok((Text(path.into()), None))
+        Ok(FileEntry {
+            path: Text(path.into()),
+            bytes: None,
+            temp: false,
+        })
     }
 
     fn visit_str<E: Error>(self, path: &str) -> Result<Self::Value, E> {
-        Ok((Text(path.to_owned().into()), None))
+        Ok(FileEntry {
+            path: Text(path.to_owned().into()),
+            bytes: None,
+            temp: false,
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut path, mut bytes) = (None, None);
+        let (mut path, mut bytes, mut temp) = (None, None, None);
         while let Some(key) = map.next_key::<Text<'de>>()? {
             match &*key {
                 "path" => path = Some(map.next_value()?),
-                "bytes" => bytes = map.next_value_seed(BYTES)?,
+                "bytes" => bytes = map.next_value_seed(Size)?,
+                "temp" => temp = map.next_value::<Option<bool>>()?,
                 other => {
-                    let message = format!("a file has 'path' and 'bytes', not '{other}'");
+                    let message = format!("a file has 'path', 'bytes' and 'temp', not '{other}'");
                     return Err(A::Error::custom(message));
                 }
             }
         }
         let path = path.ok_or_else(|| A::Error::custom("this file has no 'path'"))?;
-        Ok((path, bytes))
+        Ok(FileEntry {
+            path,
+            bytes,
+            temp: temp.unwrap_or(false),
+        })
+    }
+}
+
+/// Reads names of pools with a number each.
+pub(super) struct PoolsSeed<'a, 's>(pub(super) &'a mut Vec<(Text<'s>, u32)>);
+
+impl<'de> DeserializeSeed<'de> for PoolsSeed<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for PoolsSeed<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("names of pools with a number each, such as licence = 1")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let first = self.0.len();
+        while let Some(pool) = map.next_key::<Text<'de>>()? {
+            let count = map.next_value_seed(COUNT)?;
+            if pool.is_empty() {
+                return Err(A::Error::custom("a pool has an empty name"));
+            }
+            if self.0[first..].iter().any(|(known, _)| *known == pool) {
+                let message = format!("pool '{}' is given twice", &*pool);
+                return Err(A::Error::custom(message));
+            }
+            self.0.extend(count.map(|count| (pool, count as u32)));
+        }
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
     }
 }
 
@@ -267,13 +367,6 @@ const PRIORITY: Whole<i64> = Whole {
     most: i64::MAX as i128,
     what: "a whole number",
     convert: |n| n as i64,
-};
-
-const BYTES: Whole<u64> = Whole {
-    least: 0,
-    most: u64::MAX as i128,
-    what: "a whole number of bytes, not below zero",
-    convert: |n| n as u64,
 };
 
 /// A whole number in a range, or null.
@@ -314,6 +407,91 @@ impl<T> Visitor<'_> for Whole<T> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+}
+
+/// A number of bytes, or a text such as `4GB`, or null.
+struct Size;
+
+impl<'de> DeserializeSeed<'de> for Size {
+    type Value = Option<u64>;
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<u64>, D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for Size {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a whole number of bytes, not below zero, or a size such as \"4GB\" or \"512MiB\"",
+        )
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<u64>, E> {
+        let bytes = u64::try_from(number);
+        bytes
+            .map(Some)
+            .map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<u64>, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Option<u64>, E> {
+        let bytes = size::parse(text.trim());
+        bytes
+            .map(Some)
+            .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+}
+
+/// Seconds, or a text such as `5m`, or null. Whether they are finite and above zero, the builder checks.
+struct Span;
+
+impl<'de> DeserializeSeed<'de> for Span {
+    type Value = Option<f64>;
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<f64>, D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for Span {
+    type Value = Option<f64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(span::FORMS)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Option<f64>, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<f64>, E> {
+        Ok(Some(number as f64))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<f64>, E> {
+        Ok(Some(number as f64))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Option<f64>, E> {
+        let seconds = span::parse(text);
+        seconds
+            .map(Some)
+            .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<f64>, E> {
         Ok(None)
     }
 }

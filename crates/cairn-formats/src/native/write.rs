@@ -8,6 +8,16 @@ use std::io::{Result, Write};
 /// Writes `[[task]]` tables.
 pub(crate) fn write_toml(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     let mut text = String::new();
+    if flow.pool_limits().next().is_some() {
+        text.push_str("[pools]");
+        for (pool, limit) in flow.pool_limits() {
+            text.push('\n');
+            Style::Toml.push_string(&mut text, pool);
+            push_plain(&mut text, format_args!(" = {limit}"));
+        }
+        text.push_str("\n\n");
+        out.write_all(text.as_bytes())?;
+    }
     for task in flow.dag().tasks() {
         text.clear();
         text.push_str(if task.index() == 0 { "" } else { "\n" });
@@ -22,15 +32,27 @@ pub(crate) fn write_toml(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Writes `{"task":[…]}`, one task a line.
+/// Writes `{"task":[…]}`, one task a line, with the limits of pools before it.
 pub(crate) fn write_json(flow: &Flow, out: &mut dyn Write) -> Result<()> {
-    out.write_all(b"{\"task\":[")?;
+    let mut text = "{".to_owned();
+    if flow.pool_limits().next().is_some() {
+        push_pools(&mut text, Style::Json, flow.pool_limits());
+        text.push_str(",\n");
+    }
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\"task\":[")?;
     write_objects(flow, "\n", ",\n", out)?;
     out.write_all(b"\n]}\n")
 }
 
-/// Writes one task object a line.
+/// Writes one task object a line, after a line with the limits of pools if there are any.
 pub(crate) fn write_json_lines(flow: &Flow, out: &mut dyn Write) -> Result<()> {
+    if flow.pool_limits().next().is_some() {
+        let mut text = "{".to_owned();
+        push_pools(&mut text, Style::Json, flow.pool_limits());
+        text.push_str("}\n");
+        out.write_all(text.as_bytes())?;
+    }
     write_objects(flow, "", "\n", out)?;
     out.write_all(if flow.dag().is_empty() { b"" } else { b"\n" })
 }
@@ -73,11 +95,28 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
         style.push_key(text, "seconds");
         push_plain(text, format_args!("{seconds:?}"));
     }
-    push_files(text, style, "inputs", flow.inputs(task));
+    let inputs = flow.inputs(task).map(|file| File {
+        temp: false,
+        ..file
+    });
+    push_files(text, style, "inputs", inputs);
     push_files(text, style, "outputs", flow.outputs(task));
     if let Some(cpus) = flow.cpus(task) {
         style.push_key(text, "cpus");
         push_plain(text, format_args!("{cpus}"));
+    }
+    if let Some(memory) = flow.memory(task) {
+        style.push_key(text, "memory");
+        style.push_bytes(text, memory);
+    }
+    if let Some(scratch) = flow.scratch(task) {
+        style.push_key(text, "scratch");
+        style.push_bytes(text, scratch);
+    }
+    push_pools(text, style, flow.pools(task));
+    if let Some(seconds) = flow.time_limit(task) {
+        style.push_key(text, "time_limit");
+        push_plain(text, format_args!("{seconds:?}"));
     }
     if let Some(retries) = flow.retries(task) {
         style.push_key(text, "retries");
@@ -113,19 +152,43 @@ fn push_files<'f>(
     }
     style.push_key(text, key);
     push_list(text, files, |text, file| {
-        let Some(bytes) = file.bytes else {
+        if file.bytes.is_none() && !file.temp {
             style.push_string(text, file.path);
             return;
-        };
-        let [open, middle] = match style {
-            Style::Json => ["{\"path\":", ",\"bytes\":"],
-            Style::Toml => ["{ path = ", ", bytes = "],
+        }
+        let [open, bytes, temp] = match style {
+            Style::Json => ["{\"path\":", ",\"bytes\":", ",\"temp\":true"],
+            Style::Toml => ["{ path = ", ", bytes = ", ", temp = true"],
         };
         text.push_str(open);
         style.push_string(text, file.path);
-        push_plain(text, format_args!("{middle}{bytes}"));
+        if let Some(size) = file.bytes {
+            text.push_str(bytes);
+            style.push_bytes(text, size);
+        }
+        text.push_str(if file.temp { temp } else { "" });
         text.push_str(if style == Style::Json { "}" } else { " }" });
     });
+}
+
+/// `pools`, if there is any: as an inline table or an object.
+fn push_pools<'f>(text: &mut String, style: Style, pools: impl Iterator<Item = (&'f str, u32)>) {
+    let mut pools = pools.peekable();
+    if pools.peek().is_none() {
+        return;
+    }
+    style.push_key(text, "pools");
+    let [open, equals, close] = match style {
+        Style::Json => ["{", ":", "}"],
+        Style::Toml => ["{ ", " = ", " }"],
+    };
+    text.push_str(open);
+    for (i, (pool, count)) in pools.enumerate() {
+        text.push_str(if i == 0 { "" } else { ", " });
+        style.push_string(text, pool);
+        push_plain(text, format_args!("{equals}{count}"));
+    }
+    text.push_str(close);
 }
 
 fn push_list<T>(text: &mut String, items: impl Iterator<Item = T>, push: impl Fn(&mut String, T)) {
@@ -157,6 +220,16 @@ impl Style {
         }
     }
 
+    /// TOML's numbers have 63 bits; what is larger is written as a size.
+    fn push_bytes(self, text: &mut String, bytes: u64) {
+        match self {
+            Style::Toml if i64::try_from(bytes).is_err() => {
+                push_plain(text, format_args!("\"{bytes}B\""));
+            }
+            _ => push_plain(text, format_args!("{bytes}")),
+        }
+    }
+
     /// JSON's escapes are TOML's, too; but TOML forbids a bare delete character.
     fn push_string(self, text: &mut String, string: &str) {
         let start = text.len();
@@ -184,6 +257,15 @@ mod tests {
         build.set_seconds(a, 2.0).unwrap();
         build.add_output(a, "x", Some(3));
         build.add_output(a, "y", None);
+        build.add_output(a, "z", None);
+        build.set_temp("z");
+        build.add_input(b, "z", None);
+        build.set_memory(a, 4_000_000_000);
+        build.set_scratch(a, u64::MAX);
+        build.set_time_limit(a, 300.0).unwrap();
+        build.add_pool(a, "a b", 1);
+        build.add_pool(a, "c", 2);
+        build.set_pool_limit("c", 0);
         build.set_priority(b, -1);
         build.set_done(b);
         build.set_kind(b, "echo");
@@ -194,18 +276,23 @@ mod tests {
             write(&flow, &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
-        let toml = "[[task]]\nname = \"a\"\nrun = \"echo hi > x\"\nseconds = 2.0\n\
-            outputs = [{ path = \"x\", bytes = 3 }, \"y\"]\n\n\
-            [[task]]\nname = \"b \\\"x\\\"\\n\\u007f\"\nafter = [\"a\"]\npriority = -1\ndone = true\n\
+        let toml = "[pools]\n\"c\" = 0\n\n[[task]]\nname = \"a\"\nrun = \"echo hi > x\"\nseconds = 2.0\n\
+            outputs = [{ path = \"x\", bytes = 3 }, \"y\", { path = \"z\", temp = true }]\n\
+            memory = 4000000000\nscratch = \"18446744073709551615B\"\npools = { \"a b\" = 1, \"c\" = 2 }\n\
+            time_limit = 300.0\n\n\
+            [[task]]\nname = \"b \\\"x\\\"\\n\\u007f\"\nafter = [\"a\"]\ninputs = [\"z\"]\npriority = -1\ndone = true\n\
             kind = \"echo\"\nlabel = \"say\\nx\"\n";
         assert_eq!(written(write_toml), toml);
-        let a = r#"{"name":"a","run":"echo hi > x","seconds":2.0,"outputs":[{"path":"x","bytes":3}, "y"]}"#;
-        let b = "{\"name\":\"b \\\"x\\\"\\n\x7f\",\"after\":[\"a\"],\"priority\":-1,\"done\":true,\
+        let a = r#"{"name":"a","run":"echo hi > x","seconds":2.0,"outputs":[{"path":"x","bytes":3}, "y", {"path":"z","temp":true}],"memory":4000000000,"scratch":18446744073709551615,"pools":{"a b":1, "c":2},"time_limit":300.0}"#;
+        let b = "{\"name\":\"b \\\"x\\\"\\n\x7f\",\"after\":[\"a\"],\"inputs\":[\"z\"],\"priority\":-1,\"done\":true,\
             \"kind\":\"echo\",\"label\":\"say\\nx\"}";
-        assert_eq!(written(write_json_lines), format!("{a}\n{b}\n"));
+        assert_eq!(
+            written(write_json_lines),
+            format!("{{\"pools\":{{\"c\":0}}}}\n{a}\n{b}\n")
+        );
         assert_eq!(
             written(write_json),
-            format!("{{\"task\":[\n{a},\n{b}\n]}}\n")
+            format!("{{\"pools\":{{\"c\":0}},\n\"task\":[\n{a},\n{b}\n]}}\n")
         );
     }
 }

@@ -112,24 +112,33 @@ fn same(before: &Flow, after: &Flow) -> Result<(), PriorityError> {
             return differ("the dependencies");
         }
         let attributes = |flow: &Flow| {
-            let seconds = flow.seconds(task).map(f64::to_bits);
+            let bits = |seconds: Option<f64>| seconds.map(f64::to_bits);
             (
-                seconds,
+                bits(flow.seconds(task)),
+                bits(flow.time_limit(task)),
+                (flow.memory(task), flow.scratch(task)),
                 flow.cpus(task),
                 flow.retries(task),
                 flow.is_done(task),
             )
         };
-        if attributes(before) != attributes(after) || before.command(task) != after.command(task) {
+        let equal = attributes(before) == attributes(after)
+            && before.pools(task).eq(after.pools(task))
+            && before.command(task) == after.command(task);
+        if !equal {
             return differ("the attributes of tasks");
         }
-        let files = |flow: &Flow| -> Vec<(String, Option<u64>)> {
+        let files = |flow: &Flow| -> Vec<(String, Option<u64>, bool)> {
             let all = flow.inputs(task).chain(flow.outputs(task));
-            all.map(|file| (file.path.to_owned(), file.bytes)).collect()
+            all.map(|file| (file.path.to_owned(), file.bytes, file.temp))
+                .collect()
         };
         if files(before) != files(after) {
             return differ("the files of tasks");
         }
+    }
+    if !before.pool_limits().eq(after.pool_limits()) {
+        return differ("the limits of pools");
     }
     Ok(())
 }

@@ -96,6 +96,7 @@ const HELD_OF_TASK: Held = Held::Of(&[
     ),
     ("cores", Held::All),
     ("coreCount", Held::All),
+    ("memoryInBytes", Held::All),
     ("priority", Held::All),
 ]);
 
@@ -186,6 +187,7 @@ struct Task<'a> {
     command: Option<Command<'a>>,
     cores: Option<f64>,
     core_count: Option<f64>,
+    memory_in_bytes: Option<f64>,
     priority: Option<f64>,
 }
 
@@ -335,6 +337,11 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
         if let Some(cores) = task.core_count.or(task.cores) {
             build.set_cpus(symbol, cores.ceil().max(1.0) as u32);
         }
+        // Where nobody measured it, recorders write 0.
+        let memory = task.memory_in_bytes.and_then(whole_bytes);
+        if let Some(bytes) = memory.filter(|&bytes| bytes > 0) {
+            build.set_memory(symbol, bytes);
+        }
         if let Some(priority) = task.priority {
             build.set_priority(symbol, priority.round() as i64);
         }
@@ -414,9 +421,9 @@ mod tests {
                 {"name": "work", "id": "work_2", "parents": ["split_1"], "children": [], "inputFiles": ["a", "b"]}],
               "files": [{"id": "a", "sizeInBytes": 123}]},
             "execution": {"makespanInSeconds": 5, "executedAt": "x", "tasks": [
-                {"id": "work_2", "runtimeInSeconds": 2.5, "coreCount": 1.5, "priority": 7,
+                {"id": "work_2", "runtimeInSeconds": 2.5, "coreCount": 1.5, "priority": 7, "memoryInBytes": 9000,
                  "command": {"program": "cat", "arguments": ["a b", "-n", 3]}},
-                {"id": "split_1", "runtimeInSeconds": 1, "command": {"program": "set -e\nsplit x"}}]}}}"#,
+                {"id": "split_1", "runtimeInSeconds": 1, "memoryInBytes": 0, "command": {"program": "set -e\nsplit x"}}]}}}"#,
         );
         assert_eq!(arcs(&flow), ["split_1>work_1", "split_1>work_2"]);
         let [split, work] = ["split_1", "work_2"].map(|n| flow.find(n).unwrap());
@@ -425,11 +432,13 @@ mod tests {
             (Some(1.0), Some(2.5))
         );
         assert_eq!((flow.cpus(work), flow.priority(work)), (Some(2), Some(7)));
+        assert_eq!((flow.memory(work), flow.memory(split)), (Some(9000), None));
         assert_eq!(flow.command(work), Some("cat 'a b' -n 3"));
         assert_eq!(flow.command(split), Some("set -e\nsplit x"));
         let a = File {
             path: "a",
             bytes: Some(123),
+            temp: false,
         };
         assert_eq!(flow.inputs(work).next(), Some(a));
         assert_eq!(flow.outputs(split).collect::<Vec<_>>(), [a]);
@@ -454,14 +463,16 @@ mod tests {
                 flow.outputs(a).next(),
                 Some(File {
                     path: "x",
-                    bytes: Some(10)
+                    bytes: Some(10),
+                    temp: false,
                 })
             );
             assert_eq!(
                 flow.inputs(a).next(),
                 Some(File {
                     path: "y",
-                    bytes: Some(5)
+                    bytes: Some(5),
+                    temp: false,
                 })
             );
         }

@@ -10,9 +10,9 @@ use std::io::{Result, Write};
 /// tasks' names, as they are: the schema
 /// wants letters, digits and `-_.#` in those that are mentioned as parents or children, and a flow may have others.
 ///
-/// Tasks with a duration go to `execution` with their commands, processors and priorities. The schema wants a duration
-/// for each task there, so the commands, processors and priorities of the others stand in their specification, where it
-/// allows what it does not name: no duration is made up. Retries and what was executed before are not kept.
+/// Tasks with a duration go to `execution` with their commands, processors, memory and priorities. The schema wants a
+/// duration for each task there, so those of the others stand in their specification, where it allows what it does not
+/// name: no duration is made up. Retries, limits, pools and what was executed before are not kept.
 pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     out.write_all(b"{\n\"name\": \"workflow\",\n\"description\": \"Written by cairn\",\n")?;
     out.write_all(
@@ -69,7 +69,7 @@ fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
 fn push_files(text: &mut String, flow: &Flow) {
     let files = |t: TaskId| flow.inputs(t).chain(flow.outputs(t));
     let mut seen = HashSet::new();
-    for File { path, bytes } in flow.dag().tasks().flat_map(files) {
+    for File { path, bytes, .. } in flow.dag().tasks().flat_map(files) {
         let Some(bytes) = bytes else { continue };
         let first = seen.is_empty();
         if seen.insert(path) {
@@ -86,7 +86,7 @@ fn is_executed(flow: &Flow, task: TaskId) -> bool {
     flow.seconds(task).is_some()
 }
 
-/// Command, processors and priority.
+/// Command, processors, memory and priority.
 fn push_demands(text: &mut String, flow: &Flow, task: TaskId) {
     if let Some(command) = flow.command(task) {
         text.push_str(", \"command\": {\"program\": ");
@@ -95,6 +95,9 @@ fn push_demands(text: &mut String, flow: &Flow, task: TaskId) {
     }
     if let Some(cpus) = flow.cpus(task).filter(|&c| c > 0) {
         push(text, format_args!(", \"coreCount\": {cpus}"));
+    }
+    if let Some(memory) = flow.memory(task).filter(|&m| m > 0) {
+        push(text, format_args!(", \"memoryInBytes\": {memory}"));
     }
     if let Some(priority) = flow.priority(task) {
         push(text, format_args!(", \"priority\": {priority}"));

@@ -1,8 +1,8 @@
 //! Groups of flags that several commands take. Knows nothing of what commands do.
 
-use crate::span;
 use crate::spread::{self, Durations};
 use cairn_formats::Format;
+use cairn_formats::span;
 use cairn_sim::Spread;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};

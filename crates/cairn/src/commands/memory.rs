@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::plural::counted;
-use crate::size;
 use cairn_dag::{Dag, Flow, TaskId};
+use cairn_formats::size;
 use cairn_plan::cap::{self, Capped};
 use cairn_theory::memory::open_results;
 

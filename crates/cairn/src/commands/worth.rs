@@ -3,7 +3,7 @@
 
 use super::memory::Sizes;
 use crate::layout;
-use crate::size;
+use cairn_formats::size;
 use cairn_plan::Verdict;
 
 /// How good an order is, in a sentence. `how` says how that is known, `share` is the part of the ready tasks that no order

@@ -14,11 +14,11 @@ const UNITS: [(&str, f64); 9] = [
 ];
 
 /// What is accepted, for messages.
-pub(crate) const FORMS: &str = "seconds such as 90 or 0.5, or a time such as 90s, 5m, 1h30m, 2d";
+pub const FORMS: &str = "seconds such as 90 or 0.5, or a time such as 90s, 5m, 1h30m, 2d";
 
 /// The seconds that a text means: a plain number, or numbers with units, larger units first. Ranges are the caller's to
 /// check: a plain number may be negative.
-pub(crate) fn parse(text: &str) -> Option<f64> {
+pub fn parse(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
         return Some(seconds);
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Option<f64> {
 }
 
 /// For the command line: seconds, or what would be.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+pub fn seconds(text: &str) -> Result<f64, String> {
     parse(text).ok_or_else(|| format!("give {FORMS}"))
 }
 

@@ -22,20 +22,41 @@ const UNITS: [(&str, u64); 14] = [
 const SHOWN: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
 
 /// The bytes that a text such as `512MB`, `1.5 GiB` or `20B` means; `None` without a unit, or where 64 bits are too few.
-pub(crate) fn parse(text: &str) -> Option<u64> {
+pub fn parse(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text[digits.len()..].to_ascii_lowercase();
     let (_, bytes) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
-    let digits = digits.trim();
+    scaled(digits.trim(), bytes)
+}
+
+/// The bytes that another system's text such as `4096`, `4GB` or `512 K` means: a bare number counts `unit`, letters
+/// stand for powers of 1024, whatever follows them. `None` for anything else, such as an expression.
+pub(crate) fn parse_binary(text: &str, unit: u64) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => unit,
+        "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        "p" | "pb" | "pib" => 1 << 50,
+        _ => return None,
+    };
+    scaled(digits.trim(), scale)
+}
+
+fn scaled(digits: &str, scale: u64) -> Option<u64> {
     if let Ok(whole) = digits.parse::<u64>() {
-        return whole.checked_mul(bytes);
+        return whole.checked_mul(scale);
     }
-    let value = (digits.parse::<f64>().ok()? * bytes as f64).round();
+    let value = (digits.parse::<f64>().ok()? * scale as f64).round();
     (0.0..9e18).contains(&value).then_some(value as u64)
 }
 
 /// A size with three digits, for people: `1.23 MB`.
-pub(crate) fn words(bytes: u128) -> String {
+pub fn words(bytes: u128) -> String {
     let mut value = bytes as f64;
     let mut unit = 0;
     // 999.5 would be shown as 1000.
@@ -58,7 +79,7 @@ pub(crate) fn words(bytes: u128) -> String {
 }
 
 /// The very same number of bytes, as [`parse`] reads it: in the largest unit that needs at most three decimals.
-pub(crate) fn exact(bytes: u128) -> String {
+pub fn exact(bytes: u128) -> String {
     const UPTO: [(&str, u128); 4] = [
         ("TB", 1_000_000_000_000),
         ("GB", 1_000_000_000),
@@ -100,6 +121,25 @@ mod tests {
         let bad = "40,,B,-1kB,nanB,1QB,kB1,1 k B,18446744073709551616B,99999999999TB,infkB";
         for text in bad.split(',') {
             assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_other_systems_count_in_powers_of_1024() {
+        for (text, unit, bytes) in [
+            ("4096", 1 << 20, Some(4 << 30)),
+            ("1.5", 1 << 20, Some(3 << 19)),
+            ("4 GB", 1, Some(4 << 30)),
+            ("512k", 1, Some(512 << 10)),
+            ("7B", 1 << 20, Some(7)),
+            ("18446744073709551615", 2, None),
+            ("-1", 1, None),
+            ("2 * 512", 1, None),
+            ("", 1, None),
+            ("M", 1, None),
+            ("nan", 1, None),
+        ] {
+            assert_eq!(parse_binary(text, unit), bytes, "{text}");
         }
     }
 
