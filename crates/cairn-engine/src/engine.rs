@@ -257,7 +257,7 @@ impl<P: Position> Engine<P> {
         out: &mut Outbox,
     ) -> Result<Vec<Granted>, Refusal> {
         self.hear(now, worker)?;
-        let mut granted = Vec::new();
+        let mut granted = self.batch(now, worker, want, out);
         while granted.len() < want {
             match self.choose(now, worker) {
                 Ok((class, task)) => granted.push(self.grant(now, worker, class, task, out)),
@@ -662,6 +662,35 @@ impl<P: Position> Engine<P> {
         }
     }
 
+    /// The best tasks for a worker that asks for several, where the position knows batches and all tasks need the same; else
+    /// none.
+    fn batch(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        want: usize,
+        out: &mut Outbox,
+    ) -> Vec<Granted> {
+        let class = 0;
+        let asking = &self.workers[worker.index()];
+        let room = asking.offer.cpus.saturating_sub(asking.busy_cpus) as usize;
+        let count = want.min(room);
+        let are_alike =
+            self.queue.classes().len() == 1 && *self.queue.needs(class) == Needs::default();
+        if count < 2 || !are_alike || self.choose(now, worker).is_err() {
+            return Vec::new();
+        }
+        let Some(chosen) = self.position.batch(count) else {
+            return Vec::new();
+        };
+        let eligible = |task: &Task| self.position.standing(*task) == Ok(Standing::Eligible);
+        let chosen: Vec<Task> = chosen.into_iter().filter(eligible).collect();
+        chosen
+            .into_iter()
+            .map(|task| self.grant(now, worker, class, task, out))
+            .collect()
+    }
+
     /// Smaller tasks may overtake one that lacks room, but not for ever: then its room is kept.
     fn overtake(&mut self, worker: WorkerId, wide: Task) -> Result<(), Refusal> {
         if self.reservation.is_some() {
@@ -751,7 +780,13 @@ impl<P: Position> Engine<P> {
         task: Task,
         out: &mut Outbox,
     ) -> Granted {
-        self.queue.pop(class);
+        if self
+            .queue
+            .first(class)
+            .is_some_and(|(_, first)| first == task)
+        {
+            self.queue.pop(class);
+        }
         self.overtaken.remove(&task);
         let attempts = self.tries.get(&task).map_or(0, |tries| tries.attempts);
         let token = Token {

@@ -13,6 +13,7 @@
 //! [`Engine`] decides; every change it makes is an [`Event`], and the events alone rebuild its state
 //! ([`Engine::replay`]). It plays the one game ([`cairn_theory::game`]) on a [`Position`].
 
+mod batched;
 mod client;
 mod engine;
 mod event;
@@ -25,6 +26,7 @@ mod rules;
 mod snapshot;
 mod workers;
 
+pub use batched::Batched;
 pub use client::{Client, Request};
 pub use engine::{Engine, Exchanged, Granted, Outbox, Receipt, Refusal};
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};

@@ -82,6 +82,12 @@ pub trait Position {
     /// Notes that everybody has heard of the next source.
     fn take_source(&mut self) {}
 
+    /// The so many eligible tasks, or all where there are fewer, that make most others eligible together (\[MR05\]: a batched
+    /// schedule), best first; `None` where the position does not tell.
+    fn batch(&mut self, _count: usize) -> Option<Vec<Task>> {
+        None
+    }
+
     /// Where every task stands, packed.
     fn packed(&self) -> Vec<u8>;
 

@@ -2,8 +2,8 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, Engine, Entry, Event, Frozen, Granted, Moment, Needs, Offer, Order, Outbox, Outcome,
-    PoolId, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
+    Batched, Cause, Engine, Entry, Event, Frozen, Granted, Moment, Needs, Offer, Order, Outbox,
+    Outcome, PoolId, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::client_game::{ClientGame, ClientId, Reply};
@@ -296,7 +296,7 @@ impl<'d> Play<'d> {
     }
 }
 
-fn eligible(engine: &Engine<Frozen<'_>>) -> Vec<Task> {
+fn eligible<P: Position>(engine: &Engine<P>) -> Vec<Task> {
     let mut eligible = Vec::new();
     engine.position().eligible(&mut |task| eligible.push(task));
     eligible
@@ -516,4 +516,70 @@ fn a_task_can_end_the_whole_run() {
     assert_eq!(engine.ask(now, worker, 1, &mut out), Err(Refusal::Halted));
     engine.give_back(now, Task(2), granted[2].token, Outcome::GivenBack, &mut out);
     assert!(engine.is_over());
+}
+
+/// Several tasks asked for at once are those that make most others eligible together, by brute force.
+#[test]
+fn requests_for_several_tasks_get_the_best_batch() {
+    use cairn_plan::batch::Effort;
+    let mut better = 0;
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let dag: &'static Dag = Box::leak(Box::new(random_dag(
+            4 + random.below(9),
+            random.below(4),
+            seed,
+        )));
+        let order = dag.topological_order();
+        let position = Batched::new(dag, order, Effort::default());
+        let mut engine = Engine::new(position, Rules::default(), Order::of(order));
+        let (mut out, now) = (Outbox::default(), Moment(0));
+        engine.open(now, &mut out);
+        let worker = engine.join(now, "w", Offer::cpus(3), &mut out);
+        while !engine.is_over() {
+            let open = eligible(&engine);
+            let settled: u32 = (dag.tasks())
+                .filter(|&t| {
+                    let standing = engine.position().standing(t.into()).unwrap();
+                    matches!(standing, Standing::Leased | Standing::Executed)
+                })
+                .map(|t| 1 << t.0)
+                .sum();
+            let want = 2 + random.below(2);
+            let before = engine.workers()[0].holds.len();
+            let granted = engine.ask(now, worker, want, &mut out).unwrap_or_default();
+            let gain = |batch: u32| {
+                cairn_oracle::eligible(dag, settled | batch).len() + batch.count_ones() as usize
+            };
+            let bit = |task: &Task| 1u32 << task.0;
+            if granted.len() > 1 {
+                assert_eq!(granted.len(), want.min(3 - before).min(open.len()));
+                let got: u32 = granted.iter().map(|g| bit(&g.task)).sum();
+                let subsets =
+                    (0u32..1 << open.len()).filter(|s| s.count_ones() as usize == granted.len());
+                let batch = |s: u32| {
+                    (0..open.len())
+                        .filter(|i| s >> i & 1 == 1)
+                        .map(|i| bit(&open[i]))
+                        .sum()
+                };
+                let best = subsets.map(|s| gain(batch(s))).max().unwrap();
+                assert_eq!(gain(got), best);
+                let mut by_rank = open.clone();
+                by_rank.sort_unstable_by_key(|&task| engine.order().rank(task));
+                let ranked: u32 = by_rank[..granted.len()].iter().map(bit).sum();
+                better += usize::from(gain(ranked) < best);
+            }
+            let held = engine.workers()[0].holds.clone();
+            let Some(&(task, token)) = held.get(random.below(held.len().max(1))) else {
+                continue;
+            };
+            let outcome = match random.below(5) {
+                0 => Outcome::GivenBack,
+                _ => Outcome::Executed,
+            };
+            engine.give_back(now, task, token, outcome, &mut out);
+        }
+    }
+    assert!(better > 20, "the batch beat the order {better} times");
 }
