@@ -311,7 +311,7 @@ fn the_writer_commits_all_in_order_and_gives_the_store_back() {
         ..Group::default()
     };
     for i in 0..50 {
-        writer.send(group(10 * i..10 * i + 10)).unwrap();
+        writer.send(&mut group(10 * i..10 * i + 10)).unwrap();
         if i % 20 == 0 {
             writer.flush().unwrap();
         }
@@ -335,17 +335,20 @@ fn a_full_disk_is_said_and_what_was_committed_stays() {
         .pragma_update(None, "max_page_count", pages + 1)
         .unwrap();
     let writer = Writer::new(store, std::time::Duration::ZERO);
-    let many = Group {
+    let mut many = Group {
         entries: (0..5000).map(leased).collect(),
         ..Group::default()
     };
-    writer.send(many).unwrap();
+    writer.send(&mut many).unwrap();
     assert!(matches!(writer.flush(), Err(StoreError::Full { .. })));
-    let more = Group {
+    let mut more = Group {
         entries: vec![leased(1)],
         ..Group::default()
     };
-    assert!(matches!(writer.send(more), Err(StoreError::Full { .. })));
+    assert!(matches!(
+        writer.send(&mut more),
+        Err(StoreError::Full { .. })
+    ));
     assert!(writer.close().is_err());
     let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
     assert_eq!(all(&store), [leased(0)]);

@@ -1,37 +1,54 @@
 //! One thread that commits behind a run: groups of what was sent within a window. Decides nothing.
 
 use super::{Group, Store, StoreError};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-enum Letter {
-    Write(Group),
-    /// Answered when all that was sent before is committed, or cannot be.
-    Flush(Sender<()>),
-}
+use std::time::Duration;
 
 /// Writes behind: what is sent is committed within the window, in order, in one transaction with all that came meanwhile.
 /// After the first failure nothing more is written: a log with a hole would not be closed under parents.
 #[derive(Debug)]
 pub struct Writer {
-    letters: Option<Sender<Letter>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<Store>>,
-    failure: Arc<OnceLock<StoreError>>,
+}
+
+/// Where sender and thread meet.
+#[derive(Debug, Default)]
+struct Desk {
+    tray: Mutex<Tray>,
+    /// Told when there is something to write, or no time to wait.
+    filled: Condvar,
+    /// Told when all is written.
+    emptied: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Tray {
+    group: Group,
+    /// Whether a group is being written.
+    is_writing: bool,
+    /// Whether somebody waits for all to be written.
+    is_urgent: bool,
+    is_closed: bool,
+    failure: Option<StoreError>,
+}
+
+impl Desk {
+    fn tray(&self) -> MutexGuard<'_, Tray> {
+        self.tray.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Writer {
     /// Takes the store to a thread of its own.
     pub fn new(store: Store, window: Duration) -> Writer {
-        let (letters, box_) = channel();
-        let failure = Arc::new(OnceLock::new());
-        let seen = Arc::clone(&failure);
-        let thread = std::thread::spawn(move || keep(store, window, &box_, &seen));
+        let desk = Arc::new(Desk::default());
+        let shared = Arc::clone(&desk);
+        let thread = std::thread::spawn(move || keep(store, window, &shared));
         Writer {
-            letters: Some(letters),
+            desk,
             thread: Some(thread),
-            failure,
         }
     }
 
@@ -39,11 +56,18 @@ impl Writer {
     ///
     /// # Errors
     /// If something sent earlier could not be written.
-    pub fn send(&self, group: Group) -> Result<(), StoreError> {
-        self.is_well()?;
-        if let (false, Some(letters)) = (group.is_empty(), &self.letters) {
-            // The thread ends only after this.
-            let _ = letters.send(Letter::Write(group));
+    pub fn send(&self, group: &mut Group) -> Result<(), StoreError> {
+        let mut tray = self.desk.tray();
+        if let Some(failure) = &tray.failure {
+            return Err(failure.clone());
+        }
+        if !group.is_empty() {
+            let was_empty = tray.group.is_empty();
+            tray.group.take(group);
+            drop(tray);
+            if was_empty {
+                self.desk.filled.notify_one();
+            }
         }
         Ok(())
     }
@@ -53,10 +77,7 @@ impl Writer {
     /// # Errors
     /// Why not.
     pub fn is_well(&self) -> Result<(), StoreError> {
-        match self.failure.get() {
-            Some(failure) => Err(failure.clone()),
-            None => Ok(()),
-        }
+        self.desk.tray().failure.clone().map_or(Ok(()), Err)
     }
 
     /// Waits until all that was sent is committed.
@@ -64,12 +85,15 @@ impl Writer {
     /// # Errors
     /// If it could not be written.
     pub fn flush(&self) -> Result<(), StoreError> {
-        let (answer, answered) = channel();
-        if let Some(letters) = &self.letters {
-            let _ = letters.send(Letter::Flush(answer));
-            let _ = answered.recv();
+        let mut tray = self.desk.tray();
+        tray.is_urgent = true;
+        self.desk.filled.notify_one();
+        while tray.failure.is_none() && (tray.is_writing || !tray.group.is_empty()) {
+            let woken = self.desk.emptied.wait(tray);
+            tray = woken.unwrap_or_else(PoisonError::into_inner);
         }
-        self.is_well()
+        tray.is_urgent = false;
+        tray.failure.clone().map_or(Ok(()), Err)
     }
 
     /// Commits all that was sent, and gives the store back.
@@ -77,51 +101,49 @@ impl Writer {
     /// # Errors
     /// If not all could be written.
     pub fn close(mut self) -> Result<Store, StoreError> {
-        self.letters = None;
-        let thread = self.thread.take().expect("closed once");
-        let store = thread.join().expect("the writer does not panic");
+        let store = self.end().expect("closed once");
         self.is_well().map(|()| store)
+    }
+
+    fn end(&mut self) -> Option<Store> {
+        let thread = self.thread.take()?;
+        self.desk.tray().is_closed = true;
+        self.desk.filled.notify_one();
+        thread.join().ok()
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.letters = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 
-/// The thread: collects for a window from the first letter on, then commits.
-fn keep(
-    mut store: Store,
-    window: Duration,
-    letters: &Receiver<Letter>,
-    failure: &OnceLock<StoreError>,
-) -> Store {
+/// The thread: from the first that is sent on it waits for a window, then commits what there is.
+fn keep(mut store: Store, window: Duration, desk: &Desk) -> Store {
+    let mut tray = desk.tray();
     loop {
-        let Ok(first) = letters.recv() else {
-            return store;
-        };
-        let until = Instant::now() + window;
-        let (mut group, mut asked) = (Group::default(), None);
-        let mut next = Some(first);
-        while let Some(letter) = next.take() {
-            match letter {
-                Letter::Write(mut more) => group.take(&mut more),
-                Letter::Flush(answer) => {
-                    asked = Some(answer);
-                    break;
-                }
+        while tray.group.is_empty() {
+            if tray.is_closed {
+                return store;
             }
-            let left = until.saturating_duration_since(Instant::now());
-            next = letters.recv_timeout(left).ok();
+            tray = desk
+                .filled
+                .wait(tray)
+                .unwrap_or_else(PoisonError::into_inner);
         }
-        let is_due = failure.get().is_none() && !group.is_empty();
-        if let Some(Err(error)) = is_due.then(|| store.append_group(&group)) {
-            let _ = failure.set(error);
+        let may_wait = |tray: &mut Tray| !tray.is_urgent && !tray.is_closed;
+        let waited = desk.filled.wait_timeout_while(tray, window, may_wait);
+        tray = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let group = std::mem::take(&mut tray.group);
+        if tray.failure.is_none() {
+            tray.is_writing = true;
+            drop(tray);
+            let written = store.append_group(&group);
+            tray = desk.tray();
+            tray.is_writing = false;
+            tray.failure = written.err();
         }
-        drop(asked);
+        desk.emptied.notify_all();
     }
 }

@@ -1,0 +1,412 @@
+//! Processes on this machine: started, watched, ended, their output kept. Knows no tasks, and no store.
+//!
+//! Every command has a process group of its own, so that all it started can be ended with it; its output goes through one
+//! pipe and into a file only if there is some; its end is seen by a descriptor of the process, never by the end of the pipe,
+//! which grandchildren may hold open. Nothing here forks: `posix_spawn` costs the same however much memory is in use.
+
+mod orphans;
+mod output;
+
+pub use orphans::end_survivors;
+pub use output::{Log, tail};
+
+use output::Capture;
+use rustix::event::{Timespec, epoll};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a group that was asked to end has until it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A program and its arguments, or a line for the shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Started as it is. Never empty.
+    Words(Vec<String>),
+    /// Started by `/bin/sh -c`.
+    Shell(String),
+}
+
+/// What to start, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The command.
+    pub line: Line,
+    /// Variables beside those of this process; `None` removes one.
+    pub environment: Vec<(String, Option<String>)>,
+    /// Whether variables of this process are left out.
+    pub is_bare: bool,
+    /// Where it is started; here if nobody says.
+    pub directory: Option<PathBuf>,
+    /// Where its input comes from; it has none if nobody says.
+    pub stdin: Option<PathBuf>,
+    /// Where its output goes; if nobody says, into the log.
+    pub stdout: Option<PathBuf>,
+    /// Where its errors go; if nobody says, into the log.
+    pub stderr: Option<PathBuf>,
+    /// The file that keeps its output, made if there is some.
+    pub log: PathBuf,
+}
+
+impl Program {
+    /// A command, with its output in the log.
+    pub fn new(line: Line, log: PathBuf) -> Program {
+        Program {
+            line,
+            environment: Vec::new(),
+            is_bare: false,
+            directory: None,
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            log,
+        }
+    }
+
+    fn command(&self) -> io::Result<(Command, Option<io::PipeReader>)> {
+        let mut command = match &self.line {
+            Line::Shell(line) => {
+                let mut command = Command::new("/bin/sh");
+                command.arg("-c").arg(line);
+                command
+            }
+            Line::Words(words) => {
+                let (program, arguments) =
+                    words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+                let mut command = Command::new(self.found(program));
+                command.arg0(program).args(arguments);
+                command
+            }
+        };
+        if self.is_bare {
+            command.env_clear();
+        }
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        let of = |path: &PathBuf| {
+            self.directory
+                .as_ref()
+                .map_or(path.clone(), |d| d.join(path))
+        };
+        match &self.stdin {
+            Some(path) => command.stdin(File::open(of(path))?),
+            None => command.stdin(Stdio::null()),
+        };
+        let mut reader = None;
+        if self.stdout.is_none() || self.stderr.is_none() {
+            let (from, into) = io::pipe()?;
+            rustix::io::ioctl_fionbio(&from, true)?;
+            reader = Some(from);
+            match (&self.stdout, &self.stderr) {
+                (None, None) => command.stdout(into.try_clone()?).stderr(into),
+                (None, _) => command.stdout(into),
+                _ => command.stderr(into),
+            };
+        }
+        match (&self.stdout, &self.stderr) {
+            (Some(out), Some(err)) if out == err => {
+                let file = File::create(of(out))?;
+                command.stdout(file.try_clone()?).stderr(file);
+            }
+            (out, err) => {
+                if let Some(out) = out {
+                    command.stdout(File::create(of(out))?);
+                }
+                if let Some(err) = err {
+                    command.stderr(File::create(of(err))?);
+                }
+            }
+        }
+        command.process_group(0);
+        Ok((command, reader))
+    }
+
+    /// The file of a program that is looked for along a path of its own: the system's search would need a fork.
+    fn found(&self, program: &str) -> PathBuf {
+        let path = self
+            .environment
+            .iter()
+            .rev()
+            .find(|(name, _)| name == "PATH");
+        let Some((_, Some(path))) = path.filter(|_| !program.contains('/')) else {
+            return program.into();
+        };
+        let places = std::env::split_paths(path).map(|place| place.join(program));
+        let mut there = places.filter(|file| file.is_file());
+        there.next().unwrap_or_else(|| program.into())
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// A process that is no more.
+#[derive(Debug)]
+pub struct Ended {
+    /// What it was started as.
+    pub key: u64,
+    /// How.
+    pub exit: Exit,
+    /// Whether [`Processes::end`] was called for it.
+    pub was_asked: bool,
+    /// How long it lasted.
+    pub lasted: Duration,
+    /// What it wrote.
+    pub log: Log,
+}
+
+#[derive(Debug)]
+struct Running {
+    key: u64,
+    child: Child,
+    /// Kept open: its readiness tells of the end.
+    _pidfd: OwnedFd,
+    capture: Capture,
+    started: Instant,
+    /// When it is killed, once it was asked to end.
+    kill_at: Option<Instant>,
+}
+
+/// All processes started here.
+pub struct Processes {
+    epoll: OwnedFd,
+    /// By place; a place is used again.
+    running: Vec<Option<Running>>,
+    free: Vec<usize>,
+    /// By key: the place.
+    places: BTreeMap<u64, usize>,
+    events: Vec<epoll::Event>,
+}
+
+impl Processes {
+    /// Nobody yet.
+    ///
+    /// # Errors
+    /// If the system gives no descriptor.
+    pub fn new() -> io::Result<Processes> {
+        Ok(Processes {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            running: Vec::new(),
+            free: Vec::new(),
+            places: BTreeMap::new(),
+            events: Vec::with_capacity(64),
+        })
+    }
+
+    /// How many are running.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether none is running.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Starts one, known by a key that no other running one has.
+    ///
+    /// # Errors
+    /// If it cannot be started: no such program, no such folder, no right, no room.
+    pub fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
+        let (mut command, reader) = program.command()?;
+        let mut child = command.spawn()?;
+        drop(command); // and with it our ends of the pipe
+        let watched = self.watch(key, &child, reader, program);
+        watched
+            .inspect_err(|_| {
+                // Without eyes on it, it must not run.
+                let _ = rustix::process::kill_process_group(pid(&child), Signal::KILL);
+                let _ = child.wait();
+            })
+            .map(|(place, pidfd, capture)| {
+                self.places.insert(key, place);
+                self.running[place] = Some(Running {
+                    key,
+                    child,
+                    _pidfd: pidfd,
+                    capture,
+                    started: Instant::now(),
+                    kill_at: None,
+                });
+            })
+    }
+
+    fn watch(
+        &mut self,
+        key: u64,
+        child: &Child,
+        reader: Option<io::PipeReader>,
+        program: &Program,
+    ) -> io::Result<(usize, OwnedFd, Capture)> {
+        debug_assert!(!self.places.contains_key(&key));
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                self.running.push(None);
+                self.running.len() - 1
+            }
+        };
+        let flags = epoll::EventFlags::IN;
+        let data = |is_pipe: u64| epoll::EventData::new_u64((place as u64) << 1 | is_pipe);
+        let watch = || -> io::Result<OwnedFd> {
+            let pidfd = rustix::process::pidfd_open(pid(child), PidfdFlags::empty())?;
+            epoll::add(&self.epoll, &pidfd, data(0), flags)?;
+            if let Some(reader) = &reader {
+                epoll::add(&self.epoll, reader, data(1), flags)?;
+            }
+            Ok(pidfd)
+        };
+        match watch() {
+            Ok(pidfd) => Ok((place, pidfd, Capture::new(reader, program.log.clone()))),
+            Err(e) => {
+                self.free.push(place);
+                Err(e)
+            }
+        }
+    }
+
+    /// Waits until a process ends, or so long; appends those that ended.
+    ///
+    /// # Errors
+    /// If the system cannot tell.
+    pub fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
+        let now = Instant::now();
+        let kills = self.running.iter().flatten().filter_map(|r| r.kill_at);
+        let most = (kills.min()).map_or(most, |at| most.min(at.saturating_duration_since(now)));
+        let most = Timespec {
+            tv_sec: most.as_secs() as i64,
+            tv_nsec: most.subsec_nanos().into(),
+        };
+        self.events.clear();
+        match epoll::wait(
+            &self.epoll,
+            rustix::buffer::spare_capacity(&mut self.events),
+            Some(&most),
+        ) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let events = std::mem::take(&mut self.events);
+        for event in &events {
+            let data = event.data.u64();
+            let place = (data >> 1) as usize;
+            let Some(running) = &mut self.running[place] else {
+                continue; // it ended with an event before this one
+            };
+            match data & 1 {
+                1 => running.capture.read_some(),
+                _ => self.reap(place, ended)?,
+            }
+        }
+        self.events = events;
+        self.kill_due();
+        Ok(())
+    }
+
+    fn reap(&mut self, place: usize, ended: &mut Vec<Ended>) -> io::Result<()> {
+        let Some(mut running) = self.running[place].take() else {
+            return Ok(());
+        };
+        let was_asked = running.kill_at.is_some();
+        if was_asked {
+            // Not yet waited for: the number of the group is still its own.
+            let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
+        }
+        let Some(status) = running.child.try_wait()? else {
+            self.running[place] = Some(running);
+            return Ok(());
+        };
+        self.places.remove(&running.key);
+        self.free.push(place);
+        ended.push(Ended {
+            key: running.key,
+            exit: match status.code() {
+                Some(code) => Exit::Code(code),
+                None => Exit::Signal(status.signal().unwrap_or(0)),
+            },
+            was_asked,
+            lasted: running.started.elapsed(),
+            log: running.capture.finish(),
+        });
+        Ok(())
+    }
+
+    fn kill_due(&mut self) {
+        let now = Instant::now();
+        for running in self.running.iter_mut().flatten() {
+            if running.kill_at.is_some_and(|at| at <= now) {
+                let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
+                running.kill_at = Some(now + GRACE);
+            }
+        }
+    }
+
+    /// Asks a process and all it started to end; after a grace they are killed.
+    pub fn end(&mut self, key: u64) {
+        self.signal(key, Signal::TERM, GRACE);
+    }
+
+    /// Kills a process and all it started.
+    pub fn kill(&mut self, key: u64) {
+        self.signal(key, Signal::KILL, GRACE);
+    }
+
+    fn signal(&mut self, key: u64, signal: Signal, grace: Duration) {
+        let place = self.places.get(&key).copied();
+        if let Some(running) = place.and_then(|place| self.running[place].as_mut()) {
+            let _ = rustix::process::kill_process_group(pid(&running.child), signal);
+            // What was stopped cannot end.
+            let _ = rustix::process::kill_process_group(pid(&running.child), Signal::CONT);
+            running.kill_at.get_or_insert(Instant::now() + grace);
+        }
+    }
+
+    /// Asks all to end; after a grace they are killed.
+    pub fn end_all(&mut self) {
+        let keys: Vec<u64> = self.places.keys().copied().collect();
+        keys.into_iter().for_each(|key| self.end(key));
+    }
+
+    /// Kills all.
+    pub fn kill_all(&mut self) {
+        let keys: Vec<u64> = self.places.keys().copied().collect();
+        keys.into_iter().for_each(|key| self.kill(key));
+    }
+}
+
+impl Drop for Processes {
+    /// Nothing that was started here runs on unseen.
+    fn drop(&mut self) {
+        for running in self.running.iter_mut().flatten() {
+            let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
+            let _ = running.child.wait();
+        }
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+#[cfg(test)]
+mod tests;

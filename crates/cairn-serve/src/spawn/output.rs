@@ -1,0 +1,143 @@
+//! What a process writes: in memory while it is little, else in a file. Knows no processes.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// So much is kept in memory before a file is opened for it.
+const LITTLE: usize = 1 << 14;
+
+/// So much is read after the end of the process: what the pipe can hold, and no more, as grandchildren may write for ever.
+const AFTERWARDS: usize = 1 << 17;
+
+/// What a process wrote.
+#[derive(Debug)]
+pub struct Log {
+    /// The file; `None` if there was nothing to keep, or it could not be made.
+    pub path: Option<PathBuf>,
+    /// How much was written.
+    pub bytes: u64,
+    /// Why not all of it is in the file, if so.
+    pub failure: Option<io::Error>,
+}
+
+#[derive(Debug)]
+pub(super) struct Capture {
+    reader: Option<io::PipeReader>,
+    path: PathBuf,
+    little: Vec<u8>,
+    file: Option<File>,
+    bytes: u64,
+    failure: Option<io::Error>,
+}
+
+impl Capture {
+    pub(super) fn new(reader: Option<io::PipeReader>, path: PathBuf) -> Capture {
+        Capture {
+            reader,
+            path,
+            little: Vec::new(),
+            file: None,
+            bytes: 0,
+            failure: None,
+        }
+    }
+
+    /// Takes what is there, once.
+    pub(super) fn read_some(&mut self) {
+        let mut buffer = [0; 1 << 16];
+        self.read(&mut buffer);
+    }
+
+    /// How much was there; 0 at the end or where nothing is.
+    fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let Some(reader) = &mut self.reader else {
+            return 0;
+        };
+        match reader.read(buffer) {
+            // All ends are closed: no more events of it.
+            Ok(0) => {
+                self.reader = None;
+                0
+            }
+            Ok(length) => {
+                self.keep(&buffer[..length]);
+                length
+            }
+            Err(_) => 0,
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.little.extend_from_slice(bytes);
+        if self.little.len() > LITTLE {
+            self.spill();
+        }
+    }
+
+    fn spill(&mut self) {
+        if self.failure.is_none() {
+            let mut write = || -> io::Result<File> {
+                let mut file = match self.file.take() {
+                    Some(file) => file,
+                    None => create(&self.path)?,
+                };
+                file.write_all(&self.little)?;
+                Ok(file)
+            };
+            match write() {
+                Ok(file) => self.file = Some(file),
+                // The process goes on: what it prints is not what it makes.
+                Err(e) => self.failure = Some(e),
+            }
+        }
+        self.little.clear();
+    }
+
+    /// The process has ended: what is still in the pipe, then no more.
+    pub(super) fn finish(mut self) -> Log {
+        let mut buffer = [0; 1 << 16];
+        let mut most = AFTERWARDS;
+        while most > 0 {
+            match self.read(&mut buffer) {
+                0 => break,
+                length => most = most.saturating_sub(length),
+            }
+        }
+        if !self.little.is_empty() {
+            self.spill();
+        }
+        Log {
+            path: self.file.is_some().then_some(self.path),
+            bytes: self.bytes,
+            failure: self.failure,
+        }
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    match File::create(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            File::create(path)
+        }
+        made => made,
+    }
+}
+
+/// The last lines of a log, at most so many.
+pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
+    const MOST: u64 = 1 << 13;
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_end();
+    let begin = text.rmatch_indices('\n').nth(lines.saturating_sub(1));
+    Ok(text[begin.map_or(0, |(at, _)| at + 1)..].to_owned())
+}

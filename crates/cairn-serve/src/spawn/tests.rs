@@ -1,0 +1,219 @@
+use super::*;
+use std::path::Path;
+
+fn shell(folder: &Path, line: &str) -> Program {
+    Program::new(Line::Shell(line.to_owned()), folder.join("logs/x.log"))
+}
+
+fn run(program: &Program) -> Ended {
+    let mut all = Processes::new().unwrap();
+    all.start(7, program).unwrap();
+    wait(&mut all)
+}
+
+fn wait(all: &mut Processes) -> Ended {
+    let mut ended = Vec::new();
+    let begin = Instant::now();
+    while ended.is_empty() {
+        assert!(begin.elapsed().as_secs() < 60, "it never ended");
+        all.wait(Duration::from_millis(100), &mut ended).unwrap();
+    }
+    ended.pop().unwrap()
+}
+
+#[test]
+fn exits_and_signals_are_told_apart_and_output_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run(&shell(folder.path(), "echo out; echo err >&2; exit 3"));
+    assert_eq!(
+        (ended.key, ended.exit, ended.was_asked),
+        (7, Exit::Code(3), false)
+    );
+    let path = ended.log.path.unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "out\nerr\n");
+    assert_eq!(tail(&path, 1).unwrap(), "err");
+    assert_eq!(tail(&path, 9).unwrap(), "out\nerr");
+    let ended = run(&shell(folder.path(), "kill -9 $$"));
+    assert_eq!(ended.exit, Exit::Signal(9));
+}
+
+#[test]
+fn without_output_there_is_no_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run(&shell(folder.path(), "true"));
+    assert_eq!(
+        (ended.exit, ended.log.path, ended.log.bytes),
+        (Exit::Code(0), None, 0)
+    );
+    assert!(!folder.path().join("logs").exists());
+}
+
+#[test]
+fn much_output_goes_to_the_file_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = run(&shell(
+        folder.path(),
+        "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done",
+    ));
+    let written = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+    assert_eq!(written.len() as u64, ended.log.bytes);
+    assert_eq!(written.lines().count(), 20000);
+    assert!(written.ends_with("line 19999\n"));
+}
+
+#[test]
+fn nobody_waits_for_grandchildren_that_hold_the_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = Instant::now();
+    let ended = run(&shell(folder.path(), "sleep 30 & echo $!"));
+    assert!(begin.elapsed().as_secs() < 20);
+    let pid = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+}
+
+#[test]
+fn a_group_ends_whole_also_when_it_will_not_listen() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "sleep 100 & echo $!; trap '' TERM; while :; do sleep 0.05; done";
+    let mut all = Processes::new().unwrap();
+    all.start(1, &shell(folder.path(), line)).unwrap();
+    let mut none = Vec::new();
+    std::thread::sleep(Duration::from_millis(300));
+    all.wait(Duration::ZERO, &mut none).unwrap();
+    assert!(none.is_empty() && all.len() == 1);
+    all.end(1);
+    all.wait(Duration::from_millis(200), &mut none).unwrap();
+    assert!(none.is_empty(), "it does not listen");
+    let ended = wait(&mut all);
+    assert_eq!((ended.exit, ended.was_asked), (Exit::Signal(9), true));
+    assert!(all.is_empty());
+    let pid = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+    let gone = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    let begin = Instant::now();
+    // A zombie that nobody waited for yet is gone too.
+    while gone().is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(begin.elapsed().as_secs() < 10, "the grandchild lives");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn place_variables_and_files_are_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), "from in\n").unwrap();
+    let program = Program {
+        environment: vec![("ASKED".into(), Some("a b".into())), ("HOME".into(), None)],
+        directory: Some(folder.path().to_owned()),
+        stdin: Some("in".into()),
+        stdout: Some("out".into()),
+        stderr: Some("err".into()),
+        ..shell(
+            folder.path(),
+            "cat; pwd; echo \"$ASKED-${HOME-none}\"; echo e >&2",
+        )
+    };
+    let ended = run(&program);
+    assert_eq!((ended.exit, ended.log.path), (Exit::Code(0), None));
+    let place = folder.path().canonicalize().unwrap();
+    let said = std::fs::read_to_string(folder.path().join("out")).unwrap();
+    assert_eq!(said, format!("from in\n{}\na b-none\n", place.display()));
+    let said = std::fs::read_to_string(folder.path().join("err")).unwrap();
+    assert_eq!(said, "e\n");
+    let both = Program {
+        stdout: Some("both".into()),
+        stderr: Some("both".into()),
+        ..program
+    };
+    run(&both);
+    let said = std::fs::read_to_string(folder.path().join("both")).unwrap();
+    assert!(said.ends_with("a b-none\ne\n"), "{said}");
+}
+
+#[test]
+fn plain_commands_need_no_shell_and_are_found_along_their_own_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = |words: &[&str]| {
+        let words = words.iter().map(ToString::to_string).collect();
+        Program::new(Line::Words(words), folder.path().join("log"))
+    };
+    let ended = run(&words(&["echo", "$HOME", "a  b"]));
+    let said = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+    assert_eq!(said, "$HOME a  b\n");
+    let tool = folder.path().join("only-here");
+    std::fs::write(&tool, "#!/bin/sh\nexit 9\n").unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut all = Processes::new().unwrap();
+    let missing = all.start(1, &words(&["only-here"])).unwrap_err();
+    assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    let path = folder.path().to_str().unwrap().to_owned();
+    let found = Program {
+        environment: vec![("PATH".into(), Some(path))],
+        ..words(&["only-here"])
+    };
+    assert_eq!(run(&found).exit, Exit::Code(9));
+    assert!(all.start(1, &words(&[])).is_err());
+    assert!(all.is_empty());
+}
+
+#[test]
+fn survivors_are_found_by_their_mark_and_others_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = format!("mark-{}", std::process::id());
+    let marked = |value: &str, line: &str| Program {
+        environment: vec![("CAIRN_TEST_MARK".into(), Some(value.into()))],
+        ..shell(folder.path(), line)
+    };
+    let mut all = Processes::new().unwrap();
+    all.start(1, &marked(&mark, "sleep 100 & setsid sleep 100 & wait"))
+        .unwrap();
+    all.start(
+        2,
+        &marked(&mark, "trap '' TERM; while :; do sleep 0.02; done"),
+    )
+    .unwrap();
+    all.start(3, &marked("another", "sleep 100; true")).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let many = end_survivors("CAIRN_TEST_MARK", &mark, Duration::from_millis(200)).unwrap();
+    assert!(many >= 4, "{many}");
+    let mut ended = Vec::new();
+    while all.len() > 1 {
+        all.wait(Duration::from_secs(1), &mut ended).unwrap();
+    }
+    let mut keys: Vec<u64> = ended.iter().map(|e| e.key).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, [1, 2]);
+    all.kill_all();
+    assert_eq!(wait(&mut all).key, 3);
+}
+
+#[test]
+fn many_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = Processes::new().unwrap();
+    let mut ended = Vec::new();
+    for key in 0..200 {
+        let program = Program::new(
+            Line::Shell(format!("echo {key}; exit {}", key % 7)),
+            folder.path().join(format!("{key}.log")),
+        );
+        all.start(key, &program).unwrap();
+        while all.len() > 8 {
+            all.wait(Duration::from_secs(1), &mut ended).unwrap();
+        }
+    }
+    while !all.is_empty() {
+        all.wait(Duration::from_secs(1), &mut ended).unwrap();
+    }
+    ended.sort_by_key(|e| e.key);
+    assert_eq!(ended.len(), 200);
+    for (key, ended) in ended.iter().enumerate() {
+        assert_eq!(
+            (ended.key, ended.exit),
+            (key as u64, Exit::Code(key as i32 % 7))
+        );
+        let said = std::fs::read_to_string(ended.log.path.as_ref().unwrap()).unwrap();
+        assert_eq!(said, format!("{key}\n"));
+    }
+}
