@@ -60,6 +60,8 @@ pub enum Cure {
     NameFormat,
     /// To leave the rescue file out.
     LeaveOutRescue,
+    /// To give a command for tasks that have none.
+    GiveCommand,
 }
 
 /// Collects problems while a reader goes on. Keeps the first fifty of each severity, counts the rest.

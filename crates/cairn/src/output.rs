@@ -289,6 +289,7 @@ fn help(problem: &Problem) -> String {
     let flag = match problem.cure {
         Some(Cure::NameFormat) => " (--format)",
         Some(Cure::LeaveOutRescue) => " (--no-rescue)",
+        Some(Cure::GiveCommand) => " (--run 'command {name}')",
         None => "",
     };
     format!("{}{flag}", problem.help)
