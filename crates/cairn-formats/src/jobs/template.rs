@@ -13,7 +13,7 @@ use std::fmt;
 ///
 /// ```
 /// let line = cairn_formats::Template::new("./sim --out='{name}.txt' {name} ${{x}}")?;
-/// assert_eq!(line.keys().collect::<Vec<_>>(), ["name"]);
+/// assert!(line.keys().eq(["name", "name"]));
 /// let filled = line.filled(|_| Some("it's 5"));
 /// assert_eq!(filled, r"./sim --out='it'\''s 5.txt' 'it'\''s 5' ${x}");
 /// # Ok::<(), cairn_formats::TemplateError>(())
