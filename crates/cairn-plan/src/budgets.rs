@@ -131,3 +131,36 @@ pub(crate) mod batch {
     /// Moves when lining tasks up: more do not make better lines.
     pub(crate) const MOST_MOVES: u64 = 40_000;
 }
+
+/// Orders of small peak, and lower bounds on it.
+pub(crate) mod storage {
+    /// The first plan, and the polishing of other starts: some seconds each at the worst.
+    pub(crate) const PLAN: u64 = 600_000_000;
+
+    /// Cuts before single tasks.
+    pub(crate) const SINGLE: u64 = 400_000_000;
+
+    /// Cuts before the tasks of antichains.
+    pub(crate) const ANTICHAINS: u64 = 400_000_000;
+
+    /// From so many tasks on a cut takes so long that there are few.
+    pub(crate) const LARGE: usize = 5_000;
+
+    /// From so many tasks on valleys are not sought.
+    pub(crate) const LARGE_VALLEY: usize = 100_000;
+
+    /// How many begun tasks a valley is sought from.
+    pub(crate) const VALLEY: usize = 32;
+
+    /// Starts that are polished; more did not help.
+    pub(crate) const STARTS: u64 = 40;
+
+    /// Noisy starts of every kind for one piece.
+    pub(crate) const RESTARTS: u64 = 10;
+
+    /// Cuts at the peak of one piece.
+    pub(crate) const ROUNDS: usize = 40;
+
+    /// How often a piece is divided.
+    pub(crate) const DEPTH: u32 = 4;
+}

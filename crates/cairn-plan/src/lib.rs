@@ -22,6 +22,7 @@ mod order;
 mod pace;
 mod plan;
 pub mod policy;
+pub mod storage;
 #[cfg(test)]
 mod testing;
 mod ties;

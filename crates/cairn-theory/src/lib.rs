@@ -15,7 +15,7 @@
 //! The way there: [`split`] (blocks and super-dag), [`recognise`] and [`catalogue`], [`strand`], [`tree`] and
 //! [`search`] (orders and profiles of blocks), gathered in a [`survey`]; [`priority`] (▷), [`merge`] (sums) and
 //! [`chain`] (ranks); and [`linearize`]. Beside it: the games ([`game`], [`client_game`], [`batch_game`]), what an
-//! order is worth ([`profile`], [`memory`]), duality ([`dual`]), and families given by formula ([`families`]).
+//! order is worth ([`profile`], [`memory`], [`storage`]), duality ([`dual`]), and families given by formula ([`families`]).
 //!
 //! References, cited by these names:
 //! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing"
@@ -46,6 +46,7 @@ pub mod profile;
 pub mod recognise;
 pub mod search;
 pub mod split;
+pub mod storage;
 pub mod strand;
 pub mod survey;
 pub mod task_set;

@@ -1,0 +1,258 @@
+//! What every order needs: lower bounds on the peak, each with its reason. Knows no good orders.
+//!
+//! - *One task*: whatever is executed before v, L is at least the minimum cut before v, and v needs its own on top.
+//! - *An antichain*: of tasks none of which comes before another, some one goes first: while it runs, the others are not
+//!   executed; and some one goes last: then the others are. The least cut under that condition, over all of them, is
+//!   needed by every order.
+
+use super::cut::{Cut, Cuts};
+use super::piece::Piece;
+use cairn_dag::{TaskId, narrow};
+use cairn_kernel::{Stopped, Work};
+use cairn_theory::storage::FileId;
+use std::cmp::Reverse;
+
+/// Why no order needs less.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing is needed at all.
+    Nothing,
+    /// All that is kept lies there in the end.
+    Kept,
+    /// The task cannot start with less: these files are there before it, whatever the order.
+    Task {
+        /// Which task.
+        task: TaskId,
+        /// The files of a least cut before it.
+        cut: Vec<FileId>,
+    },
+    /// Of these tasks, none of which comes before another, one goes first, before all others.
+    First {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+        /// The one that needs least when it is first.
+        task: TaskId,
+        /// The files of a least cut before it.
+        cut: Vec<FileId>,
+    },
+    /// Of these tasks, none of which comes before another, one goes last, after all others.
+    Last {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+        /// The one that needs least when it is last.
+        task: TaskId,
+        /// The files of a least cut before it.
+        cut: Vec<FileId>,
+    },
+}
+
+/// Bytes that every order needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LowerBound {
+    /// No peak is smaller.
+    pub bytes: u64,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The lower bounds of a piece, as far as they are known.
+pub(crate) struct Bounds<'p> {
+    piece: &'p Piece,
+    cuts: Cuts<'p>,
+    pub(crate) best: i64,
+    pub(crate) reason: Reason,
+}
+
+impl<'p> Bounds<'p> {
+    /// What is seen without a cut: what is kept, and what a task reads and writes.
+    pub(crate) fn new(piece: &'p Piece) -> Bounds<'p> {
+        let kept = piece.storage.files().filter(|&f| piece.storage.is_kept(f));
+        let kept: i64 = kept.map(|f| piece.bytes(f)).sum();
+        Bounds {
+            piece,
+            cuts: Cuts::new(piece),
+            best: kept,
+            reason: if kept > 0 {
+                Reason::Kept
+            } else {
+                Reason::Nothing
+            },
+        }
+    }
+
+    pub(crate) fn lower_bound(self) -> LowerBound {
+        LowerBound {
+            bytes: u64::try_from(self.best).expect("bounds are not negative"),
+            reason: self.reason,
+        }
+    }
+
+    /// The least need of a task over all orders, with its cut; noted if it is a better bound.
+    pub(crate) fn ask(&mut self, task: TaskId, work: &mut Work<'_>) -> Result<Cut, Stopped> {
+        let cut = self.cuts.before(task, &[], &[], work)?;
+        let need = cut.live + self.piece.reserved(task);
+        if need > self.best {
+            self.best = need;
+            let cut = live_files(self.piece, &cut.smallest);
+            self.reason = Reason::Task { task, cut };
+        }
+        Ok(cut)
+    }
+
+    /// LB1: the largest of all tasks' least needs. Those that need no more along some order than is known need no cut.
+    ///
+    /// # Errors
+    /// If the work is over; what is known by then holds.
+    pub(crate) fn single(&mut self, order: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
+        let piece = self.piece;
+        // One that needs much by itself first: often no other needs more.
+        let alone = |t: TaskId| piece.read(t) + piece.reserved(t);
+        if let Some(task) = piece.tasks().max_by_key(|&t| (alone(t), Reverse(t))) {
+            self.ask(task, work)?;
+        }
+        let needs = piece.needs(order);
+        let mut places: Vec<usize> = (0..order.len()).collect();
+        places.sort_by_key(|&i| Reverse(needs[i]));
+        for place in places {
+            if needs[place] <= self.best {
+                break;
+            }
+            self.ask(order[place], work)?;
+        }
+        Ok(())
+    }
+
+    /// LB2: antichains of tasks at one depth: of all, of those around a task, of those above or below a task with many
+    /// neighbours. Stops once `enough` is reached.
+    ///
+    /// # Errors
+    /// If the work is over; what is known by then holds.
+    pub(crate) fn antichains(&mut self, enough: i64, work: &mut Work<'_>) -> Result<(), Stopped> {
+        for tasks in antichains(self.piece, work)? {
+            if self.best >= enough {
+                break;
+            }
+            self.first(&tasks, work)?;
+            self.last(&tasks, work)?;
+        }
+        Ok(())
+    }
+
+    fn first(&mut self, tasks: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
+        let found = self.least(tasks, false, work)?;
+        if let Some((need, task, cut)) = found {
+            self.best = need;
+            let tasks = tasks.to_vec();
+            self.reason = Reason::First { tasks, task, cut };
+        }
+        Ok(())
+    }
+
+    fn last(&mut self, tasks: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
+        let found = self.least(tasks, true, work)?;
+        if let Some((need, task, cut)) = found {
+            self.best = need;
+            let tasks = tasks.to_vec();
+            self.reason = Reason::Last { tasks, task, cut };
+        }
+        Ok(())
+    }
+
+    /// The task of an antichain that needs least when all others are executed, or none; if that is more than is known.
+    fn least(
+        &mut self,
+        tasks: &[TaskId],
+        others_in: bool,
+        work: &mut Work<'_>,
+    ) -> Result<Option<(i64, TaskId, Vec<FileId>)>, Stopped> {
+        let mut least: Option<(i64, TaskId, Vec<FileId>)> = None;
+        for &task in tasks {
+            let others: Vec<TaskId> = tasks.iter().copied().filter(|&t| t != task).collect();
+            let (within, out) = match others_in {
+                true => (&others[..], &[][..]),
+                false => (&[][..], &others[..]),
+            };
+            let cut = self.cuts.before(task, within, out, work)?;
+            let need = cut.live + self.piece.reserved(task);
+            if need <= self.best {
+                return Ok(None);
+            }
+            if least.as_ref().is_none_or(|(n, ..)| need < *n) {
+                least = Some((need, task, live_files(self.piece, &cut.smallest)));
+            }
+        }
+        Ok(least)
+    }
+}
+
+/// The files that are live when a set of tasks is executed.
+fn live_files(piece: &Piece, executed: &[bool]) -> Vec<FileId> {
+    let storage = &piece.storage;
+    let mut live = Vec::new();
+    let is_wanted =
+        |f: FileId| storage.is_kept(f) || storage.consumers(f).any(|c| !executed[c.index()]);
+    for task in piece.tasks().filter(|t| executed[t.index()]) {
+        live.extend(storage.outputs(task).filter(|&f| is_wanted(f)));
+    }
+    live.extend(storage.initial().filter(|&f| is_wanted(f)));
+    live
+}
+
+/// Tasks of one depth never come before each other. Small antichains first.
+fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+    const NEIGHBOURS: usize = 60;
+    const LARGE: usize = 4;
+    let mut depth = vec![0u32; piece.len()];
+    let mut waiting: Vec<u32> = piece
+        .tasks()
+        .map(|t| narrow(piece.parents(t).len()))
+        .collect();
+    let mut ready: Vec<TaskId> = piece.tasks().filter(|t| waiting[t.index()] == 0).collect();
+    while let Some(task) = ready.pop() {
+        for child in piece.children(task) {
+            depth[child.index()] = depth[child.index()].max(depth[task.index()] + 1);
+            waiting[child.index()] -= 1;
+            ready.extend(Some(child).filter(|c| waiting[c.index()] == 0));
+        }
+    }
+    let mut found = Vec::new();
+    let mut split = |mut tasks: Vec<TaskId>| {
+        tasks.sort_unstable_by_key(|t| (depth[t.index()], *t));
+        let same = tasks.chunk_by(|a, b| depth[a.index()] == depth[b.index()]);
+        found.extend(same.filter(|c| c.len() > 1).map(<[TaskId]>::to_vec));
+    };
+    split(piece.tasks().collect());
+    let degree = |t: TaskId| (piece.parents(t).len(), piece.children(t).len());
+    for task in piece.tasks() {
+        split(piece.children(task).collect());
+        split(piece.parents(task).collect());
+    }
+    let is_large = |t: &TaskId| degree(*t).0 >= LARGE || degree(*t).1 >= LARGE;
+    let mut large: Vec<TaskId> = piece.tasks().filter(is_large).collect();
+    large.sort_by_key(|&t| Reverse(degree(t).0 + degree(t).1));
+    large.truncate(NEIGHBOURS);
+    for task in large {
+        for up in [false, true] {
+            work.pay(piece.steps())?;
+            let mut seen = vec![false; piece.len()];
+            let mut all = vec![task];
+            let mut next = 0;
+            while let Some(&task) = all.get(next) {
+                next += 1;
+                let mut visit = |t: TaskId| {
+                    if !std::mem::replace(&mut seen[t.index()], true) {
+                        all.push(t);
+                    }
+                };
+                match up {
+                    true => piece.parents(task).for_each(&mut visit),
+                    false => piece.children(task).for_each(&mut visit),
+                }
+            }
+            split(all);
+        }
+    }
+    found.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    found.dedup();
+    Ok(found)
+}

@@ -1,0 +1,307 @@
+//! The least live bytes before a given task: a minimum cut, by Dinic's algorithm. Knows no orders.
+//!
+//! A set X of executed tasks that is closed under parents, holds all ancestors of v and not v itself, is a cut: tasks in
+//! X on the side of the source. An arc from a task to its parent that no cut can pass keeps X closed; an arc from a
+//! task to its file, as wide as the file, and on to its consumers, costs the file where it is made and still wanted.
+
+use super::piece::Piece;
+use cairn_dag::{TaskId, narrow, wide};
+use cairn_kernel::{Rows, Stopped, Work};
+
+/// More than all bytes together.
+const ENDLESS: i64 = 1 << 61;
+
+/// On which side of a cut a node must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Executed.
+    In,
+    /// Not executed.
+    Out,
+    /// As it pleases.
+    Free,
+}
+
+/// The least L(X), with the smallest and the largest X that has it, by task.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub(crate) live: i64,
+    pub(crate) smallest: Vec<bool>,
+    pub(crate) largest: Vec<bool>,
+}
+
+/// The network of a piece, to be asked about many tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct Cuts<'p> {
+    piece: &'p Piece,
+    /// By node, the arcs that leave it. Arcs come in pairs: the one back has the number of the other with its last bit
+    /// turned.
+    leaving: Rows,
+    to: Vec<u32>,
+    width: Vec<i64>,
+    /// By arc: what it can still carry.
+    room: Vec<i64>,
+    /// By node.
+    side: Vec<Side>,
+    /// By node: arcs to the nearest node that must be out; `FAR` where there is none.
+    distance: Vec<u32>,
+    cursor: Vec<u32>,
+    queue: Vec<u32>,
+    path: Vec<u32>,
+    source: u32,
+    target: u32,
+}
+
+const FAR: u32 = u32::MAX;
+
+impl<'p> Cuts<'p> {
+    pub(crate) fn new(piece: &'p Piece) -> Cuts<'p> {
+        let storage = &piece.storage;
+        // Tasks first, then what is always in, what is always out, and files with several consumers.
+        let source = narrow(piece.len());
+        let target = source + 1;
+        let mut nodes = target + 1;
+        // (from, to, width, width back)
+        let mut arcs: Vec<(u32, u32, i64, i64)> = Vec::new();
+        let mut direct: Vec<(u32, i64)> = Vec::new();
+        for maker in piece.tasks().map(Some).chain([None]) {
+            let files: Vec<_> = match maker {
+                Some(task) => storage.outputs(task).collect(),
+                None => storage.initial().collect(),
+            };
+            let from = maker.map_or(source, |task| task.0);
+            direct.clear();
+            if let Some(task) = maker {
+                direct.extend(piece.children(task).map(|c| (c.0, 0)));
+            }
+            let children = direct.len();
+            for file in files {
+                let bytes = piece.bytes(file);
+                if bytes == 0 || !storage.outlives(file) {
+                    continue;
+                }
+                let mut consumers = storage.consumers(file);
+                if storage.is_kept(file) {
+                    direct.push((target, bytes));
+                } else if consumers.len() == 1 {
+                    let only = consumers.next().expect("one consumer").0;
+                    // Children are few or sorted; a file of its own for each is the usual case.
+                    match direct[..children].iter_mut().find(|(c, _)| *c == only) {
+                        Some((_, sum)) => *sum += bytes,
+                        None => direct.push((only, bytes)),
+                    }
+                } else {
+                    direct.push((nodes, bytes));
+                    arcs.extend(consumers.map(|c| (nodes, c.0, ENDLESS, 0)));
+                    nodes += 1;
+                }
+            }
+            for (i, &(to, bytes)) in direct.iter().enumerate() {
+                let back = if i < children { ENDLESS } else { 0 };
+                arcs.push((from, to, bytes, back));
+            }
+        }
+        let mut to = Vec::with_capacity(2 * arcs.len());
+        let mut width = Vec::with_capacity(2 * arcs.len());
+        for &(from, end, there, back) in &arcs {
+            to.extend([end, from]);
+            width.extend([there, back]);
+        }
+        let ends = arcs.iter().flat_map(|&(from, end, ..)| [from, end]);
+        Cuts {
+            piece,
+            leaving: Rows::by_row(wide(nodes), ends.zip(0u32..)),
+            room: Vec::new(),
+            side: Vec::new(),
+            distance: vec![FAR; wide(nodes)],
+            cursor: vec![0; wide(nodes)],
+            queue: Vec::new(),
+            path: Vec::new(),
+            to,
+            width,
+            source,
+            target,
+        }
+    }
+
+    /// The least live bytes over all sets that hold what is needed for `task` but not the task itself, none of `out`
+    /// and what comes after them, and all of `within` and what comes before them.
+    ///
+    /// # Errors
+    /// If the work is over.
+    pub(crate) fn before(
+        &mut self,
+        task: TaskId,
+        within: &[TaskId],
+        out: &[TaskId],
+        work: &mut Work<'_>,
+    ) -> Result<Cut, Stopped> {
+        work.pay(self.piece.steps())?;
+        self.side.clear();
+        self.side.resize(self.distance.len(), Side::Free);
+        self.side[wide(self.source)] = Side::In;
+        self.side[wide(self.target)] = Side::Out;
+        self.force(&[task], Side::Out);
+        self.force(out, Side::Out);
+        self.force(within, Side::In);
+        let parents: Vec<TaskId> = self.piece.parents(task).collect();
+        self.force(&parents, Side::In);
+        self.room.clone_from(&self.width);
+        let mut live = 0;
+        while self.measure(work)? {
+            live += self.augment(work)?;
+        }
+        let largest = (self.piece.tasks())
+            .map(|t| self.distance[t.index()] == FAR)
+            .collect();
+        Ok(Cut {
+            live,
+            smallest: self.reached(work)?,
+            largest,
+        })
+    }
+
+    /// Puts tasks and all that follow from them on a side.
+    fn force(&mut self, tasks: &[TaskId], side: Side) {
+        let mut todo = tasks.to_vec();
+        while let Some(task) = todo.pop() {
+            if self.side[task.index()] == side {
+                continue;
+            }
+            debug_assert_eq!(self.side[task.index()], Side::Free, "on one side alone");
+            self.side[task.index()] = side;
+            match side {
+                Side::In => todo.extend(self.piece.parents(task)),
+                _ => todo.extend(self.piece.children(task)),
+            }
+        }
+    }
+
+    /// Distances to what must be out; whether anything that must be in reaches it.
+    fn measure(&mut self, work: &mut Work<'_>) -> Result<bool, Stopped> {
+        self.distance.fill(FAR);
+        self.queue.clear();
+        for node in 0..self.distance.len() {
+            if self.side[node] == Side::Out {
+                self.distance[node] = 0;
+                self.queue.push(narrow(node));
+            }
+        }
+        let mut reaches = false;
+        let mut looked = 0;
+        let mut next = 0;
+        while next < self.queue.len() {
+            let node = wide(self.queue[next]);
+            next += 1;
+            let arcs = self.leaving.row(node);
+            looked += arcs.len() as u64 + 1;
+            for &arc in arcs {
+                let from = wide(self.to[wide(arc)]);
+                if self.distance[from] == FAR && self.room[wide(arc ^ 1)] > 0 {
+                    self.distance[from] = self.distance[node] + 1;
+                    // Nothing flows through what must be in.
+                    match self.side[from] {
+                        Side::In => reaches = true,
+                        _ => self.queue.push(narrow(from)),
+                    }
+                }
+            }
+        }
+        work.pay(looked)?;
+        Ok(reaches)
+    }
+
+    /// As much as can be carried along shortest ways.
+    fn augment(&mut self, work: &mut Work<'_>) -> Result<i64, Stopped> {
+        self.cursor.fill(0);
+        let mut total = 0;
+        for start in 0..self.distance.len() {
+            if self.side[start] == Side::In && self.distance[start] != FAR {
+                total += self.augment_from(start, work)?;
+            }
+        }
+        Ok(total)
+    }
+
+    fn augment_from(&mut self, start: usize, work: &mut Work<'_>) -> Result<i64, Stopped> {
+        let mut total = 0;
+        let mut node = start;
+        let mut looked = 0;
+        self.path.clear();
+        loop {
+            if self.side[node] == Side::Out {
+                looked += self.path.len() as u64;
+                let rooms = self.path.iter().map(|&arc| self.room[wide(arc)]);
+                let amount = rooms.min().expect("the start is not out");
+                total += amount;
+                let mut full = 0;
+                for (i, &arc) in self.path.iter().enumerate().rev() {
+                    self.room[wide(arc)] -= amount;
+                    self.room[wide(arc ^ 1)] += amount;
+                    if self.room[wide(arc)] == 0 {
+                        full = i;
+                    }
+                }
+                node = wide(self.to[wide(self.path[full] ^ 1)]);
+                self.path.truncate(full);
+                continue;
+            }
+            let arcs = self.leaving.row(node);
+            let cursor = &mut self.cursor[node];
+            let begun = *cursor;
+            let mut found = None;
+            while let Some(&arc) = arcs.get(wide(*cursor)) {
+                let end = wide(self.to[wide(arc)]);
+                // What must be in is no way through: its distance is that of a start.
+                let is_next = self.distance[end] != FAR
+                    && self.distance[end] + 1 == self.distance[node]
+                    && self.side[end] != Side::In;
+                if is_next && self.room[wide(arc)] > 0 {
+                    found = Some((arc, end));
+                    break;
+                }
+                *cursor += 1;
+            }
+            looked += u64::from(*cursor - begun) + 1;
+            match found {
+                Some((arc, end)) => {
+                    self.path.push(arc);
+                    node = end;
+                }
+                None if node == start => {
+                    work.pay(looked)?;
+                    return Ok(total);
+                }
+                None => {
+                    let arc = self.path.pop().expect("not at the start");
+                    node = wide(self.to[wide(arc ^ 1)]);
+                    self.cursor[node] += 1;
+                }
+            }
+        }
+    }
+
+    /// The tasks that can be reached from what must be in: the smallest set.
+    fn reached(&mut self, work: &mut Work<'_>) -> Result<Vec<bool>, Stopped> {
+        let mut is_reached = vec![false; self.distance.len()];
+        self.queue.clear();
+        for (node, is_reached) in is_reached.iter_mut().enumerate() {
+            if self.side[node] == Side::In {
+                *is_reached = true;
+                self.queue.push(narrow(node));
+            }
+        }
+        while let Some(node) = self.queue.pop() {
+            for &arc in self.leaving.row(wide(node)) {
+                let end = self.to[wide(arc)];
+                if self.room[wide(arc)] > 0 && !is_reached[wide(end)] {
+                    is_reached[wide(end)] = true;
+                    self.queue.push(end);
+                }
+            }
+        }
+        work.pay(self.leaving.items().len() as u64)?;
+        is_reached.truncate(self.piece.len());
+        Ok(is_reached)
+    }
+}

@@ -1,0 +1,17 @@
+//! Orders that take little storage, what no order can do without, and orders under a cap in bytes. Knows no files but
+//! their sizes, and no run.
+//!
+//! The model is [`cairn_theory::storage`]. [`lean_order`] plans for a small peak and proves a lower bound.
+
+mod bounds;
+mod cut;
+mod piece;
+mod planner;
+mod starts;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use bounds::{LowerBound, Reason};
+pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Stored};
+pub use planner::{Lean, lean_order};

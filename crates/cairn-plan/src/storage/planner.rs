@@ -1,0 +1,291 @@
+//! Orders of small peak: starts, and division at minimum cuts. Knows no flags and no formats.
+//!
+//! The task v at the peak of an order has a least need of its own: that of the minimum cut X before it. If that is the
+//! peak, no order is better. Else what lies in X goes before v and the rest after it, and both sides are planned by
+//! themselves: since L is submodular and least at X, going through X costs v nothing.
+
+use super::bounds::{Bounds, LowerBound};
+use super::cut::Cuts;
+use super::piece::Piece;
+use super::starts::{self, Uphill};
+use crate::budgets::storage as budget;
+use cairn_dag::{Dag, TaskId};
+use cairn_kernel::{Stopped, Work};
+use cairn_theory::storage::Storage;
+
+/// An order of small peak, and what no order can do without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lean {
+    /// The order.
+    pub order: Vec<TaskId>,
+    /// The largest need along it.
+    pub peak: u64,
+    /// No order has a smaller peak than this.
+    pub bound: LowerBound,
+}
+
+impl Lean {
+    /// Whether no order has a smaller peak.
+    pub fn is_least(&self) -> bool {
+        self.peak == self.bound.bytes
+    }
+}
+
+/// Plans for a small peak. `order`, a topological order, breaks ties and is one of the candidates.
+///
+/// The same on every machine, for as long as `work` is not stopped; whatever is returned then still holds.
+///
+/// # Panics
+/// If `order` is no schedule of the dag, or `storage` is of another.
+pub fn lean_order(dag: &Dag, storage: &Storage, order: &[TaskId], work: &mut Work<'_>) -> Lean {
+    assert_eq!(order.len(), dag.len(), "an order names every task once");
+    let piece = Piece::whole(dag, storage);
+    let mut search = Search::new(&piece, order.to_vec());
+    // Whoever runs out of work keeps what is known by then.
+    let _ = search.run(work);
+    let Search { best, bounds, .. } = search;
+    Lean {
+        peak: storage.peak(&best.order),
+        order: best.order,
+        bound: bounds.lower_bound(),
+    }
+}
+
+/// An order with its peak, how often it is reached, and where first.
+#[derive(Clone, Debug)]
+struct Candidate {
+    order: Vec<TaskId>,
+    peak: i64,
+    times: usize,
+    place: usize,
+}
+
+impl Candidate {
+    fn new(piece: &Piece, order: Vec<TaskId>) -> Candidate {
+        let needs = piece.needs(&order);
+        let peak = needs.iter().copied().max().unwrap_or(0);
+        Candidate {
+            peak,
+            times: needs.iter().filter(|&&n| n == peak).count(),
+            place: needs.iter().position(|&n| n == peak).unwrap_or(0),
+            order,
+        }
+    }
+
+    /// Takes the better of two.
+    fn offer(&mut self, piece: &Piece, order: Vec<TaskId>) -> bool {
+        let other = Candidate::new(piece, order);
+        let is_better = (other.peak, other.times) < (self.peak, self.times);
+        if is_better {
+            *self = other;
+        }
+        is_better
+    }
+}
+
+struct Search<'p> {
+    piece: &'p Piece,
+    given: Vec<TaskId>,
+    best: Candidate,
+    bounds: Bounds<'p>,
+}
+
+impl<'p> Search<'p> {
+    fn new(piece: &'p Piece, given: Vec<TaskId>) -> Search<'p> {
+        Search {
+            best: Candidate::new(piece, given.clone()),
+            bounds: Bounds::new(piece),
+            piece,
+            given,
+        }
+    }
+
+    fn run(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
+        let is_large = self.piece.len() > budget::LARGE;
+        let share = |steps: u64| steps.min(work.left());
+        let (plan, single, wide) = (
+            share(budget::PLAN),
+            share(budget::SINGLE),
+            share(budget::ANTICHAINS),
+        );
+        let first = work.lend(plan / 2, |work| {
+            improve(self.piece, &mut self.best, budget::DEPTH, 0, true, work)
+        });
+        ended(first, work)?;
+        let bound = work.lend(single, |work| self.bounds.single(&self.best.order, work));
+        ended(bound, work)?;
+        if self.is_least() {
+            return Ok(());
+        }
+        if !is_large {
+            let more = work.lend(plan, |work| self.other_starts(work));
+            ended(more, work)?;
+        }
+        if self.is_least() {
+            return Ok(());
+        }
+        let enough = self.best.peak;
+        let bound = work.lend(wide, |work| self.bounds.antichains(enough, work));
+        ended(bound, work)
+    }
+
+    fn is_least(&self) -> bool {
+        self.best.peak <= self.bounds.best
+    }
+
+    /// Polishes one start after the other, until one is least.
+    fn other_starts(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
+        let piece = self.piece;
+        for round in 0..budget::STARTS {
+            let order = start(piece, &self.given, round, work)?;
+            let mut other = Candidate::new(piece, order);
+            let enough = self.bounds.best;
+            let done = improve(piece, &mut other, budget::DEPTH, enough, false, work);
+            if (other.peak, other.times) < (self.best.peak, self.best.times) {
+                self.best = other;
+            }
+            if self.is_least() {
+                break;
+            }
+            done?;
+        }
+        Ok(())
+    }
+}
+
+/// Running out of a share is no end; being stopped is.
+fn ended(done: Result<(), Stopped>, work: &mut Work<'_>) -> Result<(), Stopped> {
+    match done {
+        Ok(()) => Ok(()),
+        Err(Stopped) => work.go_on(),
+    }
+}
+
+/// One start of many, by number.
+fn start(
+    piece: &Piece,
+    given: &[TaskId],
+    round: u64,
+    work: &mut Work<'_>,
+) -> Result<Vec<TaskId>, Stopped> {
+    const UPHILL: [Uphill; 3] = [Uphill::LowestPeak, Uphill::LargestFall, Uphill::LeastGrowth];
+    let seed = round.wrapping_mul(7919);
+    let narrow = budget::VALLEY / 2;
+    match round {
+        0 => starts::depth_first(piece, work),
+        1 => starts::lean(piece, &crate::order::places(given), work),
+        2..=4 => {
+            let uphill = UPHILL[round as usize - 2];
+            starts::valley(piece, given, budget::VALLEY, uphill, None, work)
+        }
+        5 => starts::liu(piece, given, 0.0, 1, work),
+        6 => Ok(given.to_vec()),
+        _ if round.is_multiple_of(3) => {
+            starts::lean(piece, &starts::shuffled(piece.len(), seed), work)
+        }
+        _ if round % 3 == 1 => starts::liu(piece, given, 0.5, seed, work),
+        _ => {
+            let uphill = UPHILL[(round / 3 % 3) as usize];
+            starts::valley(piece, given, narrow, uphill, Some(seed), work)
+        }
+    }
+}
+
+/// Makes an order better by cuts at its peak, down to `enough`; with all starts beside it if asked for.
+fn improve(
+    piece: &Piece,
+    best: &mut Candidate,
+    depth: u32,
+    enough: i64,
+    with_starts: bool,
+    work: &mut Work<'_>,
+) -> Result<(), Stopped> {
+    if best.peak <= enough || piece.len() < 2 {
+        return Ok(());
+    }
+    if with_starts {
+        let given = best.order.clone();
+        let is_large = piece.len() > budget::LARGE;
+        let rounds = if is_large { 2 } else { budget::RESTARTS };
+        let simple = [0, 1, 5].into_iter();
+        let valleys = (2..5).filter(|_| piece.len() <= budget::LARGE_VALLEY);
+        let noisy = (7..7 + 3 * rounds).filter(|round| round % 3 < 2);
+        for round in simple.chain(valleys).chain(noisy) {
+            let order = start(piece, &given, round, work)?;
+            best.offer(piece, order);
+            if best.peak <= enough {
+                return Ok(());
+            }
+        }
+    }
+    if piece.len() < 3 {
+        return Ok(());
+    }
+    let mut cuts = Cuts::new(piece);
+    for _ in 0..budget::ROUNDS {
+        let task = best.order[best.place];
+        let cut = cuts.before(task, &[], &[], work)?;
+        if cut.live + piece.reserved(task) >= best.peak || best.peak <= enough {
+            return Ok(());
+        }
+        let sides = [&cut.smallest, &cut.largest];
+        let sides = if sides[0] == sides[1] {
+            &sides[..1]
+        } else {
+            &sides[..]
+        };
+        let mut is_better = false;
+        let mut divided = Vec::new();
+        for side in sides {
+            let (before, after): (Vec<TaskId>, Vec<TaskId>) =
+                (best.order.iter()).partition(|t| side[t.index()]);
+            let mut plain = before.clone();
+            plain.extend(&after);
+            let mut at_once = before.clone();
+            at_once.push(task);
+            at_once.extend(after.iter().filter(|&&t| t != task));
+            divided.push((plain.clone(), before.len()));
+            work.pay(2 * piece.steps())?;
+            is_better = best.offer(piece, plain) || best.offer(piece, at_once);
+            if is_better {
+                break;
+            }
+        }
+        if is_better {
+            continue;
+        }
+        if depth == 0 {
+            return Ok(());
+        }
+        for (order, middle) in divided {
+            let enough = enough.max(cut.live + piece.reserved(task));
+            let parts = [(0, middle), (middle, piece.len())];
+            let mut joined = Vec::with_capacity(piece.len());
+            let mut done = Ok(());
+            for (from, to) in parts {
+                work.pay(2 * piece.steps())?;
+                let live = if from == 0 { initial(piece) } else { cut.live };
+                let part = piece.part(&order, from, to, live);
+                let mut inner = Candidate::new(&part, part.tasks().collect());
+                done = done.and(improve(&part, &mut inner, depth - 1, enough, true, work));
+                joined.extend(inner.order.iter().map(|t| order[from + t.index()]));
+            }
+            is_better = best.offer(piece, joined);
+            done?;
+            if is_better {
+                break;
+            }
+        }
+        if !is_better {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// What is live before the first task.
+fn initial(piece: &Piece) -> i64 {
+    let storage = &piece.storage;
+    let there = storage.initial().filter(|&f| storage.outlives(f));
+    there.map(|f| piece.bytes(f)).sum()
+}

@@ -1,0 +1,362 @@
+//! Orders of small peak to start from: shrink first, depth first, Liu's keys, valley seeking. Knows no cuts and no bounds.
+
+use super::piece::Piece;
+use super::walk::Walk;
+use cairn_dag::{TaskId, narrow};
+use cairn_kernel::{Rows, Stopped, Work};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Numbers that look like chance and are the same everywhere (SplitMix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count.max(1) as u64) as usize
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Always the eligible task after which the fewest bytes are live; ties by what it writes, then by `rank`.
+pub(crate) fn lean(
+    piece: &Piece,
+    rank: &[u32],
+    work: &mut Work<'_>,
+) -> Result<Vec<TaskId>, Stopped> {
+    let mut walk = Walk::new(piece);
+    let mut heap = BinaryHeap::new();
+    let entry = |walk: &Walk<'_>, t: TaskId| {
+        Reverse((walk.change(t), piece.reserved(t), rank[t.index()], t))
+    };
+    let sources = piece.tasks().filter(|&t| piece.parents(t).len() == 0);
+    heap.extend(sources.map(|t| entry(&walk, t)));
+    while let Some(Reverse((change, _, _, task))) = heap.pop() {
+        work.pay(1)?;
+        // Whoever shrinks more by now has a newer entry.
+        if walk.is_executed(task) || change != walk.change(task) {
+            continue;
+        }
+        walk.execute(task);
+        for file in piece.storage.inputs(task) {
+            let last = walk.last_consumer(file);
+            heap.extend(
+                last.filter(|&t| walk.is_eligible(t))
+                    .map(|t| entry(&walk, t)),
+            );
+        }
+        let opened = piece.children(task).filter(|&c| walk.is_eligible(c));
+        heap.extend(opened.map(|c| entry(&walk, c)));
+    }
+    work.pay(2 * piece.steps())?;
+    Ok(walk.order)
+}
+
+/// Always the task that became eligible last; among those of one moment, by number.
+pub(crate) fn depth_first(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<TaskId>, Stopped> {
+    work.pay(piece.steps())?;
+    let mut walk = Walk::new(piece);
+    let mut stack: Vec<TaskId> = piece.tasks().filter(|&t| walk.is_eligible(t)).collect();
+    stack.reverse();
+    while let Some(task) = stack.pop() {
+        walk.execute(task);
+        let opened = piece.children(task).rev().filter(|&c| walk.is_eligible(c));
+        stack.extend(opened);
+    }
+    Ok(walk.order)
+}
+
+/// Liu's rule for trees, by task: how much higher than what remains of it the bytes rise while it and its ancestors are
+/// executed. Where ancestors are shared this is no more than a guess.
+struct Keys {
+    key: Vec<f64>,
+    /// By task: its parents, largest key first.
+    parents: Rows,
+}
+
+impl Keys {
+    fn new(piece: &Piece, order: &[TaskId], noise: f64, chance: &mut Chance) -> Keys {
+        let count = piece.len();
+        let mut hill = vec![0f64; count];
+        let mut rest = vec![0f64; count];
+        let mut key = vec![0f64; count];
+        let mut sorted: Vec<u32> = Vec::new();
+        for &task in order {
+            sorted.clear();
+            sorted.extend(piece.parents(task).map(|p| p.0));
+            by_key(&mut sorted, &key);
+            let (mut sum, mut top) = (0f64, 0f64);
+            for &parent in &sorted {
+                top = top.max(sum + hill[parent as usize]);
+                sum += rest[parent as usize];
+            }
+            let at = task.index();
+            hill[at] = top.max((piece.read(task) + piece.reserved(task)) as f64);
+            let shares = piece.storage.outputs(task).map(|f| {
+                let readers = piece.storage.consumer_slots(f).len().max(1);
+                piece.bytes(f) as f64 / readers as f64
+            });
+            rest[at] = shares.sum();
+            key[at] = (hill[at] - rest[at]) * (1.0 + noise * (chance.unit() - 0.5));
+        }
+        let mut parents = Rows::default();
+        for task in piece.tasks() {
+            by_key(parents.push(piece.parents(task).map(|p| p.0)), &key);
+        }
+        Keys { key, parents }
+    }
+
+    /// The tasks that nobody waits for, largest key first.
+    fn sinks(&self, piece: &Piece) -> Vec<TaskId> {
+        let sinks = piece.tasks().filter(|&t| piece.children(t).len() == 0);
+        let mut sinks: Vec<u32> = sinks.map(|t| t.0).collect();
+        by_key(&mut sinks, &self.key);
+        sinks.into_iter().map(TaskId).collect()
+    }
+}
+
+fn by_key(tasks: &mut [u32], key: &[f64]) {
+    tasks.sort_unstable_by(|&a, &b| {
+        let by_key = key[b as usize].total_cmp(&key[a as usize]);
+        by_key.then(a.cmp(&b))
+    });
+}
+
+/// A walk that executes whole ancestries, and pays no regret: after each task, whatever shrinks or keeps the live bytes
+/// under the peak already paid goes at once.
+struct Climb<'p> {
+    walk: Walk<'p>,
+    keys: Keys,
+    peak: i64,
+    steps: u64,
+    eager: Vec<TaskId>,
+    stack: Vec<(TaskId, u32)>,
+}
+
+impl<'p> Climb<'p> {
+    fn new(piece: &'p Piece, keys: Keys) -> Climb<'p> {
+        Climb {
+            walk: Walk::new(piece),
+            keys,
+            peak: 0,
+            steps: 0,
+            eager: Vec::new(),
+            stack: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, task: TaskId) {
+        let piece = self.walk.piece;
+        self.eager.push(task);
+        let mut is_first = true;
+        while let Some(task) = self.eager.pop() {
+            let goes = is_first
+                || self.walk.is_eligible(task)
+                    && self.walk.need(task) <= self.peak
+                    && self.walk.change(task) <= 0;
+            if !goes {
+                continue;
+            }
+            is_first = false;
+            self.peak = self.peak.max(self.walk.need(task));
+            self.walk.execute(task);
+            self.steps += 4 + piece.children(task).len() as u64;
+            for file in piece.storage.inputs(task) {
+                self.eager.extend(self.walk.last_consumer(file));
+                self.steps += 1;
+            }
+            let opened = piece.children(task).filter(|&c| self.walk.is_eligible(c));
+            self.eager.extend(opened);
+        }
+    }
+
+    /// Executes the missing ancestors of a task, largest key first, then the task; `false` when that takes over `most`.
+    fn close(&mut self, task: TaskId, most: usize) -> bool {
+        let begun = self.walk.order.len();
+        self.stack.clear();
+        self.stack.push((task, 0));
+        while let Some((task, cursor)) = self.stack.last_mut() {
+            let task = *task;
+            if self.walk.is_executed(task) {
+                self.stack.pop();
+                continue;
+            }
+            let missing = self.walk.waits_for(task) as usize;
+            if self.walk.order.len() - begun + missing > most {
+                return false;
+            }
+            if missing == 0 {
+                self.stack.pop();
+                self.step(task);
+                continue;
+            }
+            // Parents are only ever executed here: those passed stay so.
+            let parents = self.keys.parents.row(task.index());
+            while self.walk.is_executed(TaskId(parents[*cursor as usize])) {
+                *cursor += 1;
+                self.steps += 1;
+            }
+            let parent = TaskId(parents[*cursor as usize]);
+            self.stack.push((parent, 0));
+        }
+        true
+    }
+
+    fn roll_back(&mut self, length: usize, peak: i64) {
+        while self.walk.order.len() > length {
+            self.walk.undo();
+        }
+        self.peak = peak;
+    }
+
+    /// The first task of the missing ancestry of `task`, largest key first.
+    fn leaf(&self, mut task: TaskId) -> TaskId {
+        while self.walk.waits_for(task) > 0 {
+            let parents = self.keys.parents.row(task.index()).iter();
+            let missing = parents
+                .map(|&p| TaskId(p))
+                .find(|&p| !self.walk.is_executed(p));
+            task = missing.expect("it waits for a parent");
+        }
+        task
+    }
+}
+
+/// Depth first from the sinks, by Liu's keys.
+pub(crate) fn liu(
+    piece: &Piece,
+    order: &[TaskId],
+    noise: f64,
+    seed: u64,
+    work: &mut Work<'_>,
+) -> Result<Vec<TaskId>, Stopped> {
+    work.pay(6 * piece.steps())?;
+    let keys = Keys::new(piece, order, noise, &mut Chance(seed));
+    let sinks = keys.sinks(piece);
+    let mut climb = Climb::new(piece, keys);
+    for sink in sinks {
+        climb.close(sink, usize::MAX);
+    }
+    Ok(climb.walk.order)
+}
+
+/// What to do where nothing shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uphill {
+    /// The lowest peak on the way.
+    LowestPeak,
+    /// The largest fall from the peak on the way.
+    LargestFall,
+    /// The least growth.
+    LeastGrowth,
+}
+
+/// Valley seeking: tries to close each of up to `width` tasks that are begun, and takes the one that brings the live
+/// bytes down over the lowest hill.
+pub(crate) fn valley(
+    piece: &Piece,
+    order: &[TaskId],
+    width: usize,
+    uphill: Uphill,
+    seed: Option<u64>,
+    work: &mut Work<'_>,
+) -> Result<Vec<TaskId>, Stopped> {
+    const LONGEST: usize = 200;
+    work.pay(6 * piece.steps())?;
+    let mut chance = Chance(seed.unwrap_or(1));
+    let noise = if seed.is_some() { 0.2 } else { 0.0 };
+    let keys = Keys::new(piece, order, noise, &mut chance);
+    let mut sinks = keys.sinks(piece);
+    sinks.reverse();
+    let mut climb = Climb::new(piece, keys);
+    // Tasks of which a parent or an input is there; executed ones are thrown out now and then.
+    let mut begun: Vec<TaskId> = Vec::new();
+    let mut is_begun = vec![false; piece.len()];
+    let mut begin = |tasks: &mut dyn Iterator<Item = TaskId>, begun: &mut Vec<TaskId>| {
+        begun.extend(tasks.filter(|t| !std::mem::replace(&mut is_begun[t.index()], true)));
+    };
+    let storage = &piece.storage;
+    let mut readers = storage.initial().flat_map(|f| storage.consumers(f));
+    begin(&mut readers, &mut begun);
+    let mut looked_at = 0;
+    let mut dead = 0;
+    let mut candidates = Vec::new();
+    while climb.walk.order.len() < piece.len() {
+        for &task in &climb.walk.order[looked_at..] {
+            dead += usize::from(piece.parents(task).len() > 0);
+            begin(&mut piece.children(task), &mut begun);
+        }
+        looked_at = climb.walk.order.len();
+        if 2 * dead > begun.len() {
+            begun.retain(|&t| !climb.walk.is_executed(t));
+            dead = 0;
+        }
+        candidates.clear();
+        let open = |t: &&TaskId| !climb.walk.is_executed(**t);
+        if begun.len() <= width {
+            candidates.extend(begun.iter().filter(open));
+        } else {
+            // Half of those begun last, half by chance.
+            candidates.extend(begun.iter().rev().filter(open).take(width / 2));
+            for _ in 0..width / 2 {
+                let one = &begun[chance.below(begun.len())];
+                candidates.extend(Some(one).filter(open));
+            }
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        let (length, peak, live) = (climb.walk.order.len(), climb.peak, climb.walk.live);
+        let mut best = None;
+        for &task in &candidates {
+            climb.peak = 0;
+            let is_closed = climb.close(task, LONGEST);
+            let (hill, now) = (climb.peak, climb.walk.live);
+            climb.roll_back(length, peak);
+            if !is_closed {
+                continue;
+            }
+            let growth = now - live;
+            let score = match uphill {
+                _ if growth <= 0 => (0, hill.max(peak), growth),
+                Uphill::LowestPeak => (1, hill.max(peak), growth),
+                Uphill::LargestFall => (1, now - hill, hill),
+                Uphill::LeastGrowth => (1, growth, hill),
+            };
+            if best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, task));
+            }
+        }
+        if let Some((_, task)) = best {
+            climb.close(task, usize::MAX);
+        } else {
+            while sinks.last().is_some_and(|&t| climb.walk.is_executed(t)) {
+                sinks.pop();
+            }
+            let leaf = climb.leaf(*sinks.last().expect("a task is left"));
+            climb.step(leaf);
+        }
+        work.pay(std::mem::take(&mut climb.steps) * 2 + candidates.len() as u64)?;
+    }
+    Ok(climb.walk.order)
+}
+
+/// Ranks by chance.
+pub(crate) fn shuffled(count: usize, seed: u64) -> Vec<u32> {
+    let mut chance = Chance(seed);
+    let mut ranks: Vec<u32> = (0..narrow(count)).collect();
+    for i in (1..count).rev() {
+        ranks.swap(i, chance.below(i + 1));
+    }
+    ranks
+}
