@@ -7,6 +7,7 @@ mod measure;
 mod plan;
 mod read;
 mod sim;
+mod storage;
 mod strands;
 mod theory;
 
@@ -30,6 +31,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
     ),
     ("read", "load, parse and freeze large files", read::run),
     ("sim", "task completions a second in each world", sim::run),
+    (
+        "storage",
+        "peaks of bytes on disk over lower bounds, on the corpus",
+        storage::run,
+    ),
     (
         "strands",
         "sums of strands, 10⁶ sources; trees; implicit families",

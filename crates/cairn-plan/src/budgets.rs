@@ -134,14 +134,12 @@ pub(crate) mod batch {
 
 /// Orders of small peak, and lower bounds on it.
 pub(crate) mod storage {
-    /// The first plan, and the polishing of other starts: some seconds each at the worst.
-    pub(crate) const PLAN: u64 = 600_000_000;
-
-    /// Cuts before single tasks.
-    pub(crate) const SINGLE: u64 = 400_000_000;
-
-    /// Cuts before the tasks of antichains.
-    pub(crate) const ANTICHAINS: u64 = 400_000_000;
+    /// Steps of one kind of work for a dag whose tasks, arcs and readers together are `size`: a second or two up to 2,000
+    /// tasks, some ten seconds at 50,000. The first plan, the polishing of other starts, the cuts before single tasks and
+    /// those before antichains have as much each.
+    pub(crate) const fn share(size: u64) -> u64 {
+        400_000_000 + 10_000 * size
+    }
 
     /// From so many tasks on a cut takes so long that there are few.
     pub(crate) const LARGE: usize = 5_000;

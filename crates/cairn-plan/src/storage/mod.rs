@@ -5,6 +5,9 @@
 
 mod bounds;
 mod cut;
+mod of_flow;
+#[cfg(test)]
+mod of_flow_tests;
 mod piece;
 mod planner;
 mod starts;
@@ -14,4 +17,5 @@ mod walk;
 
 pub use bounds::{LowerBound, Reason};
 pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Stored};
+pub use of_flow::{Assumed, Keeping, ModelError, Modelled, storage_of};
 pub use planner::{Lean, lean_order};

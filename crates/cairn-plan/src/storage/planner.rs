@@ -102,30 +102,25 @@ impl<'p> Search<'p> {
 
     fn run(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
         let is_large = self.piece.len() > budget::LARGE;
-        let share = |steps: u64| steps.min(work.left());
-        let (plan, single, wide) = (
-            share(budget::PLAN),
-            share(budget::SINGLE),
-            share(budget::ANTICHAINS),
-        );
-        let first = work.lend(plan / 2, |work| {
+        let share = budget::share(self.piece.steps());
+        let first = work.lend(share, |work| {
             improve(self.piece, &mut self.best, budget::DEPTH, 0, true, work)
         });
         ended(first, work)?;
-        let bound = work.lend(single, |work| self.bounds.single(&self.best.order, work));
+        let bound = work.lend(share, |work| self.bounds.single(&self.best.order, work));
         ended(bound, work)?;
         if self.is_least() {
             return Ok(());
         }
         if !is_large {
-            let more = work.lend(plan, |work| self.other_starts(work));
+            let more = work.lend(share, |work| self.other_starts(work));
             ended(more, work)?;
         }
         if self.is_least() {
             return Ok(());
         }
         let enough = self.best.peak;
-        let bound = work.lend(wide, |work| self.bounds.antichains(enough, work));
+        let bound = work.lend(share, |work| self.bounds.antichains(enough, work));
         ended(bound, work)
     }
 

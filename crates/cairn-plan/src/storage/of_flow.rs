@@ -1,0 +1,300 @@
+//! The files of a flow as storage: who writes and reads what, which sizes are known, what stays. Knows no format.
+//!
+//! A file is known by its path. One that no task writes is an input of the whole flow and stands outside. A child that
+//! names no inputs is taken to read all that its parents write; a parent that names no outputs is taken to write one
+//! file for such children.
+
+use super::{FileId, MOST_BYTES, Storage, StorageError, Stored};
+use cairn_dag::{File, Flow, TaskId};
+use hashbrown::HashMap;
+
+/// Which files are freed, and which count for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// What somebody reads is freed; final results, which nobody reads, stand outside.
+    FinalsOutside,
+    /// What somebody reads is freed; final results count for ever.
+    FinalsCounted,
+    /// What is marked temporary is freed; all else counts for ever.
+    Marked,
+}
+
+/// What is to be assumed where the input does not say.
+#[derive(Clone, Copy)]
+pub struct Assumed<'a> {
+    /// The size of a file by its path, whatever the input says.
+    pub size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// The size of all others that the input does not give; else they count as nothing, and are listed.
+    pub size: Option<u64>,
+    /// Files that are temporary though the input does not say so.
+    pub is_temporary: &'a dyn Fn(&str) -> bool,
+    /// What is freed.
+    pub keeping: Keeping,
+    /// Whether tasks were executed before and left out: their temporary files lie there, and count until they are freed.
+    pub is_rest: bool,
+}
+
+impl Assumed<'_> {
+    /// Nothing beyond the input.
+    pub fn nothing(keeping: Keeping) -> Assumed<'static> {
+        Assumed {
+            size_of: &|_| None,
+            size: None,
+            is_temporary: &|_| false,
+            keeping,
+            is_rest: false,
+        }
+    }
+}
+
+/// The files of a flow, and what is not known of them.
+#[derive(Clone, Debug)]
+pub struct Modelled<'f> {
+    /// The model.
+    pub storage: Storage,
+    /// By file, its path; `None` where a task names no outputs and its children no inputs.
+    pub paths: Vec<Option<&'f str>>,
+    /// Files without a size, which count as nothing.
+    pub unknown: Vec<FileId>,
+}
+
+/// Why the files of a flow cannot be counted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// Two tasks write one file.
+    #[error("two tasks write '{path}'")]
+    TwoProducers {
+        /// Which file.
+        path: String,
+        /// Who.
+        tasks: [TaskId; 2],
+    },
+    /// A file is marked temporary, but it is an input of the whole flow: it must not be deleted.
+    #[error(
+        "'{path}' is marked temporary, but no task writes it: it is an input of the whole flow"
+    )]
+    TemporaryInput {
+        /// Which file.
+        path: String,
+        /// A task that reads it.
+        reader: TaskId,
+    },
+    /// A task reads a file that another task writes, but does not come after it.
+    #[error("a task reads '{path}' but does not come after the task that writes it")]
+    Unordered {
+        /// Which file.
+        path: String,
+        /// Who writes it.
+        producer: TaskId,
+        /// Who reads it.
+        reader: TaskId,
+    },
+    /// All together is too much.
+    #[error("the sizes of all files and scratch space together are more than 2^60 bytes")]
+    TooLarge {
+        /// The file at which the sum passes the limit; `None` in scratch space.
+        path: Option<String>,
+    },
+}
+
+/// The storage of a flow. O(files + readers), as long as whoever reads a file is a child of who writes it.
+///
+/// # Errors
+/// [`ModelError`].
+pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<'f>, ModelError> {
+    let mut files = Gathered::default();
+    let dag = flow.dag();
+    for task in dag.tasks() {
+        for file in flow.outputs(task) {
+            files.write(file, task, assumed)?;
+        }
+    }
+    let reads_nothing = |t: TaskId| flow.inputs(t).next().is_none();
+    for task in dag.tasks() {
+        for file in flow.inputs(task) {
+            files.read(file, task, assumed)?;
+        }
+        let mut silent = dag
+            .children(task)
+            .iter()
+            .copied()
+            .filter(|&c| reads_nothing(c));
+        if let Some(first) = silent.next() {
+            let silent: Vec<TaskId> = std::iter::once(first).chain(silent).collect();
+            files.hand_on(flow, task, &silent, assumed);
+        }
+    }
+    check_order(flow, &files)?;
+    files.finish(flow, assumed)
+}
+
+#[derive(Default)]
+struct Gathered<'f> {
+    by_path: HashMap<&'f str, usize>,
+    files: Vec<Stored>,
+    paths: Vec<Option<&'f str>>,
+    is_unknown: Vec<bool>,
+}
+
+impl<'f> Gathered<'f> {
+    fn add(&mut self, path: Option<&'f str>, stored: Stored, is_unknown: bool) -> usize {
+        self.files.push(stored);
+        self.paths.push(path);
+        self.is_unknown.push(is_unknown);
+        self.files.len() - 1
+    }
+
+    /// A file seen for the first time.
+    fn begin(&mut self, file: File<'f>, producer: Option<TaskId>, assumed: &Assumed<'_>) -> usize {
+        let known = (assumed.size_of)(file.path).or(file.bytes).or(assumed.size);
+        let is_temporary = file.temp || (assumed.is_temporary)(file.path);
+        let stored = Stored {
+            producer,
+            bytes: known.unwrap_or(0),
+            is_kept: assumed.keeping == Keeping::Marked && !is_temporary,
+            consumers: Vec::new(),
+        };
+        let number = self.add(Some(file.path), stored, known.is_none());
+        self.by_path.insert(file.path, number);
+        number
+    }
+
+    fn write(
+        &mut self,
+        file: File<'f>,
+        task: TaskId,
+        assumed: &Assumed<'_>,
+    ) -> Result<(), ModelError> {
+        let Some(&number) = self.by_path.get(file.path) else {
+            self.begin(file, Some(task), assumed);
+            return Ok(());
+        };
+        match self.files[number].producer {
+            Some(other) if other != task => Err(ModelError::TwoProducers {
+                path: file.path.to_owned(),
+                tasks: [other, task],
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(
+        &mut self,
+        file: File<'f>,
+        task: TaskId,
+        assumed: &Assumed<'_>,
+    ) -> Result<(), ModelError> {
+        let number = match self.by_path.get(file.path) {
+            Some(&number) => number,
+            None if !file.temp && !(assumed.is_temporary)(file.path) => return Ok(()),
+            None if assumed.is_rest => self.begin(file, None, assumed),
+            None => {
+                return Err(ModelError::TemporaryInput {
+                    path: file.path.to_owned(),
+                    reader: task,
+                });
+            }
+        };
+        self.files[number].consumers.push(task);
+        Ok(())
+    }
+
+    /// Children that name no inputs read all that the task writes.
+    fn hand_on(&mut self, flow: &'f Flow, task: TaskId, silent: &[TaskId], assumed: &Assumed<'_>) {
+        let mut is_said = false;
+        for file in flow.outputs(task) {
+            is_said = true;
+            let number = self.by_path[file.path];
+            self.files[number].consumers.extend(silent);
+        }
+        if !is_said {
+            let stored = Stored {
+                producer: Some(task),
+                bytes: assumed.size.unwrap_or(0),
+                is_kept: false,
+                consumers: silent.to_vec(),
+            };
+            self.add(None, stored, assumed.size.is_none());
+        }
+    }
+
+    fn finish(mut self, flow: &Flow, assumed: &Assumed<'_>) -> Result<Modelled<'f>, ModelError> {
+        for file in &mut self.files {
+            let others = file.consumers.iter().any(|c| Some(*c) != file.producer);
+            if assumed.keeping == Keeping::FinalsCounted && !others {
+                file.is_kept = true;
+            }
+        }
+        if assumed.keeping == Keeping::FinalsOutside {
+            self.leave_finals_out();
+        }
+        let tasks = flow.dag().tasks();
+        let scratch = tasks.map(|t| flow.scratch(t).unwrap_or(0)).collect();
+        let made = Storage::new(flow.dag().len(), self.files, scratch);
+        let (storage, numbers) = made.map_err(|error| match error {
+            StorageError::TooLarge { file } => ModelError::TooLarge {
+                path: file.and_then(|f| self.paths[f]).map(str::to_owned),
+            },
+            StorageError::NoTask(task) => unreachable!("{task:?} is a task of the flow"),
+        })?;
+        debug_assert!(storage.total() < MOST_BYTES);
+        let mut paths = vec![None; numbers.len()];
+        let mut unknown = Vec::new();
+        for (given, number) in numbers.into_iter().enumerate() {
+            paths[number.index()] = self.paths[given];
+            if self.is_unknown[given] {
+                unknown.push(number);
+            }
+        }
+        unknown.sort_unstable();
+        Ok(Modelled {
+            storage,
+            paths,
+            unknown,
+        })
+    }
+
+    fn leave_finals_out(&mut self) {
+        let is_read = |f: &Stored| f.consumers.iter().any(|c| Some(*c) != f.producer);
+        let stays: Vec<bool> = self.files.iter().map(is_read).collect();
+        let mut mask = stays.iter();
+        self.files.retain(|_| *mask.next().expect("one a file"));
+        let mut mask = stays.iter();
+        self.paths.retain(|_| *mask.next().expect("one a file"));
+        let mut mask = stays.iter();
+        self.is_unknown
+            .retain(|_| *mask.next().expect("one a file"));
+    }
+}
+
+/// Whoever reads a file comes after who writes it.
+fn check_order(flow: &Flow, files: &Gathered<'_>) -> Result<(), ModelError> {
+    let dag = flow.dag();
+    for (file, path) in files.files.iter().zip(&files.paths) {
+        let Some(producer) = file.producer else {
+            continue;
+        };
+        let is_far = |t: &&TaskId| **t != producer && !dag.has_arc(producer, **t);
+        let mut far = file.consumers.iter().filter(is_far).peekable();
+        if far.peek().is_none() {
+            continue;
+        }
+        let mut is_after = vec![false; dag.len()];
+        let mut todo = vec![producer];
+        while let Some(task) = todo.pop() {
+            for &child in dag.children(task) {
+                if !std::mem::replace(&mut is_after[child.index()], true) {
+                    todo.push(child);
+                }
+            }
+        }
+        if let Some(&reader) = far.find(|t| !is_after[t.index()]) {
+            return Err(ModelError::Unordered {
+                path: path.unwrap_or_default().to_owned(),
+                producer,
+                reader,
+            });
+        }
+    }
+    Ok(())
+}
