@@ -68,8 +68,39 @@ impl Closures {
         })
     }
 
+    /// How many closures there are, at the least and counted up to `most`, of which each has a task that none of the
+    /// others has: another union comes out each time some of them are united.
+    fn apart(&self, most: u32) -> u32 {
+        let mut by_size: Vec<&Bits> = self.closures.iter().map(|(c, _)| c).collect();
+        by_size.sort_by_key(|c| size(c));
+        let mut taken: Vec<&Bits> = Vec::new();
+        // Tasks in one of those taken, and in at least one.
+        let mut once = vec![0u64; self.tasks.div_ceil(64)];
+        let mut any = once.clone();
+        for closure in by_size {
+            let words = once.iter().zip(&any).zip(closure);
+            let alone: Vec<u64> = words.map(|((o, a), c)| o & !c | c & !a).collect();
+            let has_own = |c: &&Bits| c.iter().zip(&alone).any(|(a, b)| a & b != 0);
+            if taken.iter().chain([&closure]).all(has_own) {
+                once = alone;
+                any.iter_mut().zip(closure).for_each(|(a, c)| *a |= c);
+                taken.push(closure);
+            }
+            if taken.len() as u32 >= most {
+                break;
+            }
+        }
+        taken.len() as u32
+    }
+
     /// The most that `t` tasks can gain, from all unions; `None` if there are too many.
     pub(crate) fn profile(&self, effort: &mut Effort) -> Option<Vec<u64>> {
+        // What could not finish is not begun: 2^apart unions are too many.
+        let unions = effort.0 / self.price().max(1);
+        let too_many = unions.checked_ilog2().map_or(0, |log| log + 1);
+        if unions < self.closures.len() as u64 || self.apart(too_many) >= too_many {
+            return None;
+        }
         let mut best = vec![0; self.tasks + 1];
         let mut by_size: BTreeMap<usize, HashSet<Bits>> = start(self.tasks);
         while let Some((size, sets)) = by_size.pop_first() {
@@ -131,4 +162,33 @@ fn contains(set: &[u64], other: &[u64]) -> bool {
 
 fn size(set: &[u64]) -> usize {
     set.iter().map(|w| w.count_ones() as usize).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::parts;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// No more unions are promised than there are.
+        #[test]
+        fn closures_apart_give_different_unions(dag in any_dag(11), ordered: bool, most in 1u32..12) {
+            for placed in parts(&dag, &vec![0; dag.len()], ordered) {
+                let closures = Closures::new(&placed.part, &mut Effort(u64::MAX)).unwrap();
+                let mut unions: HashSet<Bits> = start(closures.tasks).remove(&0).unwrap();
+                for (closure, _) in &closures.closures {
+                    let with = |set: &Bits| set.iter().zip(closure).map(|(a, b)| a | b).collect();
+                    let more: Vec<Bits> = unions.iter().map(with).collect();
+                    unions.extend(more);
+                }
+                prop_assert!(closures.apart(most) <= most);
+                prop_assert!(1 << closures.apart(most) <= unions.len());
+                prop_assert!(closures.apart(most) > 0 || closures.closures.is_empty());
+            }
+        }
+    }
 }

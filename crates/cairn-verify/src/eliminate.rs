@@ -72,33 +72,43 @@ struct Message {
     table: Vec<Vec<i64>>,
 }
 
-/// The most that `t` tasks of the part can gain; `None` if it is too tangled or too large.
-pub(crate) fn profile(part: &Part, effort: &mut Effort) -> Option<Vec<u64>> {
-    let game = questions(part);
+/// In which order questions leave, each with the neighbours that it has then: always one with the fewest. `None` if one
+/// would have too many, or if it is too much to find out: then nothing was noted for any.
+fn leaving(game: &Questions, effort: &mut Effort) -> Option<Vec<(usize, Vec<usize>)>> {
     let count = game.cost.len();
     let joined = |v: usize| game.asks[v].iter().chain(&game.asked_by[v]).copied();
     let mut adjacent: Vec<BTreeSet<usize>> = (0..count).map(|v| joined(v).collect()).collect();
     let mut queue: BTreeSet<(usize, usize)> = (0..count).map(|v| (adjacent[v].len(), v)).collect();
-    // Each message waits at that of its neighbours that leaves first: at all of them until then.
-    let mut messages: Vec<Option<Message>> = Vec::new();
-    let mut waiting = vec![Vec::new(); count];
-    let mut total = vec![0];
+    let mut leaving = Vec::with_capacity(count);
     while let Some((degree, v)) = queue.pop_first() {
-        if degree > NEIGHBOURS {
+        if degree > NEIGHBOURS || !effort.spend((10 + degree * degree) as u64) {
             return None;
         }
         let neighbours: Vec<usize> = std::mem::take(&mut adjacent[v]).into_iter().collect();
-        let about: Vec<Message> = std::mem::take(&mut waiting[v])
-            .into_iter()
-            .filter_map(|m: usize| messages[m].take())
-            .collect();
-        let table = leave(&game, v, &neighbours, &about, effort)?;
         for &u in &neighbours {
             queue.remove(&(adjacent[u].len(), u));
             adjacent[u].remove(&v);
             adjacent[u].extend(neighbours.iter().filter(|&&w| w != u));
             queue.insert((adjacent[u].len(), u));
         }
+        leaving.push((v, neighbours));
+    }
+    Some(leaving)
+}
+
+/// The most that `t` tasks of the part can gain; `None` if it is too tangled or too large.
+pub(crate) fn profile(part: &Part, effort: &mut Effort) -> Option<Vec<u64>> {
+    let game = questions(part);
+    // Each message waits at that of its neighbours that leaves first: at all of them until then.
+    let mut messages: Vec<Option<Message>> = Vec::new();
+    let mut waiting = vec![Vec::new(); game.cost.len()];
+    let mut total = vec![0];
+    for (v, neighbours) in leaving(&game, effort)? {
+        let about: Vec<Message> = std::mem::take(&mut waiting[v])
+            .into_iter()
+            .filter_map(|m: usize| messages[m].take())
+            .collect();
+        let table = leave(&game, v, &neighbours, &about, effort)?;
         match neighbours.is_empty() {
             true => total = add(&total, &table[0], effort)?,
             false => {

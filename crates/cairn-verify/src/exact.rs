@@ -36,9 +36,10 @@ impl Solver {
         Solver::with(ALL, 0)
     }
 
-    /// With less effort than the checker's own, for answers that it will give too.
+    /// With less effort than the checker's own, for answers that it will give too. What takes more is mostly hopeless,
+    /// and people wait for it.
     pub(crate) fn for_foresight() -> Solver {
-        Solver::with(LONGEST_LOOK + 150_000_000, LONGEST_LOOK)
+        Solver::with(LONGEST_LOOK + 60_000_000, LONGEST_LOOK)
     }
 
     /// So many steps for each question; none of them spent when fewer than `least` are left.
@@ -67,17 +68,20 @@ impl Solver {
         self.effort.0 >= LONGEST_LOOK
     }
 
+    /// One look with at most so many steps, if enough are left.
+    fn look<T>(&mut self, most: u64, look: impl FnOnce(&mut Effort) -> Option<T>) -> Option<T> {
+        let is_worth_it = self.effort.0 >= self.least;
+        is_worth_it.then(|| self.effort.lend(most, look)).flatten()
+    }
+
     /// The most that `t` tasks of the part can gain.
     pub(crate) fn profile(&mut self, part: &Part) -> Option<Vec<u64>> {
         if let Some(known) = self.profiles.get(part) {
             return known.clone();
         }
-        if self.effort.0 < self.least {
-            return None;
-        }
-        let found = (self.effort.lend(LOOK, |e| eliminate::profile(part, e)))
-            .or_else(|| (self.effort).lend(LONG_LOOK, |e| Closures::new(part, e)?.profile(e)))
-            .or_else(|| (self.effort).lend(LONG_LOOK, |e| eliminate::profile(part, e)));
+        let found = (self.look(LOOK, |e| eliminate::profile(part, e)))
+            .or_else(|| self.look(LONG_LOOK, |e| Closures::new(part, e)?.profile(e)))
+            .or_else(|| self.look(LONG_LOOK, |e| eliminate::profile(part, e)));
         // With few steps left the next question may know better.
         if found.is_some() || self.is_as_with_all_effort() {
             self.profiles.insert(part.clone(), found.clone());
@@ -103,7 +107,7 @@ impl Solver {
         }
         let best = self.profile(part)?;
         let look = |e: &mut Effort| Closures::new(part, e)?.reaches(&best, e);
-        let found = self.effort.lend(LONG_LOOK, look);
+        let found = self.look(LONG_LOOK, look);
         if found.is_some() || self.is_as_with_all_effort() {
             self.admits.insert(part.clone(), found);
         }

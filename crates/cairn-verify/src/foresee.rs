@@ -74,8 +74,10 @@ pub fn foresee(
         true => reached(&best),
         false => by_hull,
     };
-    let across: Vec<bool> = reached(&across_intervals(bound, &ground, &solver));
-    steps.iter_mut().zip(across).for_each(|(a, b)| *a |= b);
+    if steps.contains(&false) {
+        let across: Vec<bool> = reached(&across_intervals(bound, &ground, &solver));
+        steps.iter_mut().zip(across).for_each(|(a, b)| *a |= b);
+    }
     let verdict = match &claims.refusal {
         Some(refusal) => {
             solver.next_question();

@@ -108,65 +108,92 @@ impl Forest {
         Some(best)
     }
 
-    /// How many tasks of each part to execute so that `total` tasks reach the bound: a place to look for a real
-    /// set, which it need not be. `None` when the budget runs out.
-    pub(super) fn allocation(
-        &self,
-        parts: &[Part<'_>],
-        total: usize,
-        work: &mut Work<'_>,
-    ) -> Option<Vec<usize>> {
-        let mut allocation = vec![0; parts.len()];
+    /// To share any number of tasks among the parts, `None` when the budget runs out.
+    pub(super) fn sharing(&self, work: &mut Work<'_>) -> Option<Sharing<'_>> {
         let roots = self.roots();
-        let mut todo: Vec<(usize, usize)> = self.share(&roots, total, work)?;
-        while let Some((c, tasks)) = todo.pop() {
-            let goal = self.best[c][tasks];
-            let mut open = vec![0];
-            let mut opened = 0;
-            for (done, &own) in parts[c].upper.iter().enumerate().take(tasks + 1) {
-                let below = self.open_below(c, done);
-                for &d in &below[opened..] {
-                    open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
-                }
-                opened = below.len();
-                if open
-                    .get(tasks - done)
-                    .is_some_and(|&more| own + more == goal)
-                {
-                    allocation[c] = done;
-                    todo.extend(self.share(below, tasks - done, work)?);
-                    break;
-                }
-            }
-        }
-        Some(allocation)
+        Some(Sharing {
+            sums: self.sums(&roots, work)?,
+            roots,
+            below: vec![Vec::new(); self.best.len()],
+            forest: self,
+        })
     }
 
-    /// Shares `total` tasks among parts so that the sum of their bests is largest.
-    fn share(
-        &self,
-        parts: &[usize],
-        total: usize,
-        work: &mut Work<'_>,
-    ) -> Option<Vec<(usize, usize)>> {
+    /// The best sums of no part, of the first, of the first two, and so on.
+    fn sums(&self, parts: &[usize], work: &mut Work<'_>) -> Option<Vec<Vec<i32>>> {
         let mut sums = vec![vec![0]];
         for &d in parts {
             let last = &sums[sums.len() - 1];
             sums.push(convolve_within(last, &self.best[d], usize::MAX, work)?);
         }
+        Some(sums)
+    }
+}
+
+/// A forest with what its parts gain together, so that this is added up once for all numbers of tasks.
+pub(super) struct Sharing<'f> {
+    forest: &'f Forest,
+    roots: Vec<usize>,
+    /// Those of the roots.
+    sums: Vec<Vec<i32>>,
+    /// By part: those of the parts that it controls; nothing until they are asked for.
+    below: Vec<Vec<Vec<i32>>>,
+}
+
+impl Sharing<'_> {
+    /// How many tasks of each part to execute so that `total` tasks reach the bound: a place to look for a real
+    /// set, which it need not be. `None` when the budget runs out.
+    pub(super) fn allocation(
+        &mut self,
+        parts: &[Part<'_>],
+        total: usize,
+        work: &mut Work<'_>,
+    ) -> Option<Vec<usize>> {
+        let mut allocation = vec![0; parts.len()];
+        let mut todo = Vec::new();
+        self.share(&self.roots, &self.sums, total, &mut todo);
+        while let Some((c, tasks)) = todo.pop() {
+            if !work.spend(1 + wide(tasks) / 8) {
+                return None;
+            }
+            let controlled = &self.forest.controlled[c];
+            if self.below[c].is_empty() {
+                self.below[c] = self.forest.sums(controlled, work)?;
+            }
+            let (sums, goal) = (&self.below[c], self.forest.best[c][tasks]);
+            let own = parts[c].upper.iter().enumerate().take(tasks + 1);
+            let best = own.map(|(done, own)| (done, own, self.forest.open_below(c, done)));
+            let reaches = |(done, own, open): &(usize, &i32, &[usize])| {
+                let more = sums[open.len()].get(tasks - done);
+                more.is_some_and(|more| *own + more == goal)
+            };
+            if let Some((done, _, open)) = best.into_iter().find(reaches) {
+                allocation[c] = done;
+                self.share(open, sums, tasks - done, &mut todo);
+            }
+        }
+        Some(allocation)
+    }
+
+    /// Shares `total` tasks among parts so that the sum of their bests is largest, given their sums.
+    fn share(
+        &self,
+        parts: &[usize],
+        sums: &[Vec<i32>],
+        total: usize,
+        shares: &mut Vec<(usize, usize)>,
+    ) {
         let mut left = total.min(sums[parts.len()].len() - 1);
-        let mut shares = Vec::with_capacity(parts.len());
         for (i, &d) in parts.iter().enumerate().rev() {
-            let goal = sums[i + 1][left];
+            let (goal, best) = (sums[i + 1][left], &self.forest.best[d]);
             let fits = |take: &usize| {
                 let rest = left.checked_sub(*take).and_then(|r| sums[i].get(r));
-                rest.is_some_and(|&r| r != NEVER && r + self.best[d][*take] == goal)
+                rest.is_some_and(|&r| r != NEVER && r + best[*take] == goal)
             };
-            let take = (0..self.best[d].len()).find(fits).unwrap_or(0);
+            let take = (0..best.len()).find(fits).unwrap_or(0);
             shares.push((d, take));
             left -= take;
         }
-        Some(shares)
     }
 }
 

@@ -225,11 +225,11 @@ impl<'a> Sweep<'a> {
             let (set, parents) = std::mem::take(&mut self.needed[child.index()]);
             gain[at(set)] += u32::from(parents == self.missing[child.index()]);
         }
+        // From sets without an item to those with it.
         for bit in 0..window.len() {
-            for set in 0..gain.len() {
-                if set >> bit & 1 == 1 {
-                    gain[set] += gain[set ^ (1 << bit)];
-                }
+            for both in gain.chunks_exact_mut(2 << bit) {
+                let (without, with) = both.split_at_mut(1 << bit);
+                with.iter_mut().zip(without).for_each(|(a, b)| *a += *b);
             }
         }
         gain
@@ -243,31 +243,37 @@ fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usiz
     };
     let count = lengths.len();
     let full = (1usize << count) - 1;
-    let mut best = vec![None::<u64>; 1 << count];
-    let mut last = vec![0u8; 1 << count];
-    best[0] = Some(0);
+    // One more than the area, 0 where items would come too early; and the last item.
+    let mut best = vec![(0u64, 0u8); 1 << count];
+    best[0] = (1, 0);
     for set in 0..full {
-        let Some(area) = best[set] else { continue };
-        for i in 0..count {
-            if set >> i & 1 == 0 && needs[i] & !set == 0 {
-                let grown = set | 1 << i;
+        let (area, _) = best[set];
+        if area == 0 {
+            continue;
+        }
+        let mut left = full & !set;
+        while left != 0 {
+            let i = at(left.trailing_zeros());
+            left &= left - 1;
+            if needs[i] & !set == 0 {
                 let reached = area + step(set, i);
-                if best[grown].is_none_or(|b| reached > b) {
-                    best[grown] = Some(reached);
-                    last[grown] = i as u8;
+                let grown = &mut best[set | 1 << i];
+                if reached > grown.0 {
+                    *grown = (reached, i as u8);
                 }
             }
         }
     }
     let as_it_was: u64 = (0..count).map(|i| step((1 << i) - 1, i)).sum();
-    if best[full] <= Some(as_it_was) {
+    if best[full].0 <= as_it_was + 1 {
         return None;
     }
     let mut order = Vec::with_capacity(count);
     let mut set = full;
     while set != 0 {
-        order.push(usize::from(last[set]));
-        set ^= 1 << last[set];
+        let last = usize::from(best[set].1);
+        order.push(last);
+        set ^= 1 << last;
     }
     order.reverse();
     Some(order)

@@ -109,6 +109,10 @@ pub(super) struct Space<'a> {
     words: usize,
     /// By reward: all nodes it needs, directly or through gates.
     closure: Vec<u64>,
+    /// By reward: how many nodes that are.
+    size: Vec<usize>,
+    /// By reward: how many nodes it needs directly.
+    needs: Vec<u32>,
     by_node: Rows<RewardId>,
     /// By node: a number that grows along gates, so that sorting by it respects them.
     rank: Vec<u32>,
@@ -198,6 +202,17 @@ pub(super) fn count(bits: &[u64]) -> usize {
     bits.iter().map(|w| at(w.count_ones())).sum()
 }
 
+/// The nodes of a bit set given word by word, rising.
+fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.enumerate().flat_map(|(w, mut bits)| {
+        std::iter::from_fn(move || {
+            let next = (bits != 0).then(|| w * 64 + at(bits.trailing_zeros()));
+            bits &= bits.wrapping_sub(1);
+            next
+        })
+    })
+}
+
 impl<'a> Space<'a> {
     /// `None` when the bit sets alone would cost more than the budget.
     pub(super) fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
@@ -221,17 +236,20 @@ impl<'a> Space<'a> {
             component,
             words,
             closure,
+            size: Vec::new(),
+            needs: component.needs_left(),
             by_node: component.rewards_by_node(),
             rank,
         };
         space.close(&order);
+        space.size = space.closures().map(count).collect();
         Some(space)
     }
 
     /// Adds to each closure what the gates of its nodes need. Rewards in the order in which they can be gained.
     fn close(&mut self, order: &[NodeId]) {
         let (c, words) = (self.component, self.words);
-        let mut waiting = c.needs_left();
+        let mut waiting = self.needs.clone();
         for &v in order {
             for &r in self.by_node.row(v.index()) {
                 waiting[r.index()] -= 1;
@@ -248,8 +266,32 @@ impl<'a> Space<'a> {
         }
     }
 
+    /// By reward.
+    fn closures(&self) -> impl Iterator<Item = &[u64]> {
+        self.closure.chunks_exact(self.words)
+    }
+
     fn rewards_of(&self, v: usize) -> &[RewardId] {
         self.by_node.row(v)
+    }
+
+    /// By reward: how many of its needs a state lacks. Reads the smaller of what is executed and what is not.
+    fn find_missing(&self, state: &[u64], missing: &mut [u32]) {
+        let nodes = self.component.nodes();
+        if 2 * count(state) < nodes {
+            missing.copy_from_slice(&self.needs);
+            members(state.iter().copied()).for_each(|v| {
+                let rewards = self.rewards_of(v).iter();
+                rewards.for_each(|r| missing[r.index()] -= 1);
+            });
+        } else {
+            missing.fill(0);
+            let others = members(state.iter().map(|word| !word));
+            others.take_while(|&v| v < nodes).for_each(|v| {
+                let rewards = self.rewards_of(v).iter();
+                rewards.for_each(|r| missing[r.index()] += 1);
+            });
+        }
     }
 
     /// What a walk costs at least: one state of each size in a beam, the closure of every reward without. What
@@ -259,6 +301,32 @@ impl<'a> Space<'a> {
             Some(_) => self.component.nodes() / 4,
             None => self.component.rewards(),
         })
+    }
+
+    /// How many closures there are, at the least and counted up to `most`, of which each has a node that none of the
+    /// others has: another state comes out each time some of them are united.
+    fn apart(&self, most: usize) -> usize {
+        let mut by_size: Vec<(usize, &[u64])> =
+            self.size.iter().copied().zip(self.closures()).collect();
+        by_size.sort_by_key(|closure| closure.0);
+        let mut taken: Vec<&[u64]> = Vec::new();
+        // Nodes in one of those taken, and in at least one.
+        let mut once = vec![0u64; self.words];
+        let mut any = once.clone();
+        for (_, closure) in by_size {
+            let words = once.iter().zip(&any).zip(closure);
+            let alone: Vec<u64> = words.map(|((o, a), c)| o & !c | c & !a).collect();
+            let has_own = |c: &&[u64]| c.iter().zip(&alone).any(|(a, b)| a & b != 0);
+            if taken.iter().chain([&closure]).all(has_own) {
+                once = alone;
+                any.iter_mut().zip(closure).for_each(|(a, c)| *a |= c);
+                taken.push(closure);
+            }
+            if taken.len() >= most {
+                break;
+            }
+        }
+        taken.len()
     }
 
     /// What growing so many states costs, at the least.
@@ -286,6 +354,12 @@ impl<'a> Space<'a> {
         work: &mut Work<'_>,
     ) -> Option<Walk> {
         if !work.can_afford(self.least(beam)) {
+            return None;
+        }
+        // 2^apart states are too many.
+        let too_many = (work.left() / self.opening()).max(1).ilog2() + 1;
+        let is_all = beam.is_none() && threshold.is_none();
+        if is_all && self.apart(at(too_many)) >= at(too_many) {
             return None;
         }
         let met = self.explore(threshold, beam, work, |_, _| false);
@@ -389,11 +463,9 @@ impl<'a> Space<'a> {
         let (component, words) = (self.component, self.words);
         let (gain, area) = (states.gain[state.index()], states.area[state.index()]);
         scratch.from.copy_from_slice(states.get(state));
-        for r in component.all_rewards() {
-            let needs = component.needs(r).iter();
-            let missing = needs.filter(|&&v| !has(&scratch.from, v)).count();
-            scratch.missing[r.index()] = narrow(missing);
-        }
+        self.find_missing(&scratch.from, &mut scratch.missing);
+        // The threshold rises: what is larger comes too late.
+        let most = threshold.map_or(usize::MAX, |t| t[size..].partition_point(|&t| t <= gain));
         let mut cost = self.opening();
         for r in component.all_rewards() {
             let is_closed = |gate: RewardId| scratch.missing[gate.index()] > 0;
@@ -403,15 +475,24 @@ impl<'a> Space<'a> {
             if scratch.missing[r.index()] == 0 || far == 0 && !is_near() {
                 continue;
             }
+            cost += self.scan();
+            let is_wanted = |added: usize| added <= most && (added <= far || is_near());
+            let at_least = self.size[r.index()].saturating_sub(size);
+            if !is_wanted(at_least) {
+                continue;
+            }
             let closure = &self.closure[r.index() * words..(r.index() + 1) * words];
             let mut added = 0;
-            for w in 0..words {
-                scratch.to[w] = scratch.from[w] | closure[w];
-                added += at((closure[w] & !scratch.from[w]).count_ones());
+            for (to, (&from, closure)) in
+                (scratch.to.iter_mut()).zip(scratch.from.iter().zip(closure))
+            {
+                *to = from | closure;
+                let new = closure & !from;
+                if new != 0 {
+                    added += at(new.count_ones());
+                }
             }
-            cost += self.scan();
-            let falls_short = threshold.is_some_and(|t| t[size + added - 1] > gain);
-            if falls_short || added > far && !is_near() {
+            if !is_wanted(added) {
                 continue;
             }
             let (new_gain, touched) = self.gain_of(gain, scratch);
@@ -436,28 +517,32 @@ impl<'a> Space<'a> {
 
     /// What `scratch.to` gains, given what `scratch.from` does, and how much work it was to find out.
     fn gain_of(&self, gain: u32, scratch: &mut Scratch) -> (u32, u64) {
+        let Scratch {
+            from,
+            to,
+            met,
+            missing,
+            ..
+        } = scratch;
         scratch.tick += 1;
+        let now = scratch.tick;
         let mut total = gain;
         let mut touched = 0;
-        for w in 0..self.words {
-            let mut new = scratch.to[w] & !scratch.from[w];
-            while new != 0 {
-                let v = w * 64 + at(new.trailing_zeros());
-                new &= new - 1;
-                let rewards = self.rewards_of(v);
-                touched += wide(rewards.len());
-                for &q in rewards {
-                    let (tick, met) = &mut scratch.met[q.index()];
-                    if *tick != scratch.tick {
-                        (*tick, *met) = (scratch.tick, 0);
-                    }
-                    *met += 1;
-                    if *met == scratch.missing[q.index()] {
-                        total += self.component.weight(q);
-                    }
+        let added = to.iter().zip(&*from).map(|(to, from)| to & !from);
+        members(added).for_each(|v| {
+            let rewards = self.rewards_of(v);
+            touched += wide(rewards.len());
+            for &q in rewards {
+                let (tick, met) = &mut met[q.index()];
+                if *tick != now {
+                    (*tick, *met) = (now, 0);
+                }
+                *met += 1;
+                if *met == missing[q.index()] {
+                    total += self.component.weight(q);
                 }
             }
-        }
+        });
         (total, touched)
     }
 
@@ -475,8 +560,9 @@ impl<'a> Space<'a> {
             short.dedup();
             *here = short;
         }
+        let mut missing = vec![0; self.needs.len()];
         let mut ranked: Vec<(u64, StateId)> = (here.iter())
-            .map(|&s| (self.promise(states.get(s)), s))
+            .map(|&s| (self.promise(states.get(s), &mut missing), s))
             .collect();
         let mut kept = Vec::with_capacity(width);
         ranked.sort_by_key(|&(p, s)| std::cmp::Reverse((states.area[s.index()], p)));
@@ -492,13 +578,17 @@ impl<'a> Space<'a> {
     }
 
     /// Sum over rewards of weight times the square of the part that is executed, in millionths.
-    fn promise(&self, state: &[u64]) -> u64 {
-        (self.component.all_rewards())
-            .map(|r| {
-                let needs = self.component.needs(r);
-                let done = wide(needs.iter().filter(|&&v| has(state, v)).count());
-                let part = done * 1000 / wide(needs.len()).max(1);
-                part * part * u64::from(self.component.weight(r))
+    fn promise(&self, state: &[u64], missing: &mut [u32]) -> u64 {
+        self.find_missing(state, missing);
+        let weights = self
+            .component
+            .all_rewards()
+            .map(|r| self.component.weight(r));
+        (self.needs.iter().zip(&*missing).zip(weights))
+            .filter(|((needs, missing), _)| needs > missing)
+            .map(|((&needs, &missing), weight)| {
+                let part = u64::from((needs - missing) * 1000 / needs);
+                part * part * u64::from(weight)
             })
             .sum()
     }
@@ -506,10 +596,8 @@ impl<'a> Space<'a> {
     /// The union of all closures, if the walk reached it.
     fn full_state(&self, states: &States) -> Option<StateId> {
         let mut full = vec![0u64; self.words];
-        for r in 0..self.component.rewards() {
-            for w in 0..self.words {
-                full[w] |= self.closure[r * self.words + w];
-            }
+        for closure in self.closures() {
+            full.iter_mut().zip(closure).for_each(|(a, b)| *a |= b);
         }
         let hash = states.hash(&full);
         states.table.find(hash, |&s| states.get(s) == full).copied()
@@ -533,17 +621,10 @@ impl<'a> Space<'a> {
 
     fn append_new(&self, state: &[u64], done: &mut [u64], order: &mut Vec<NodeId>) {
         let begin = order.len();
-        for w in 0..self.words {
-            let mut new = state[w] & !done[w];
-            done[w] |= new;
-            while new != 0 {
-                let v = w * 64 + at(new.trailing_zeros());
-                new &= new - 1;
-                if v < self.component.nodes() {
-                    order.push(NodeId::new(v));
-                }
-            }
-        }
+        let new = state.iter().zip(&*done).map(|(a, b)| a & !b);
+        let nodes = members(new).take_while(|&v| v < self.component.nodes());
+        order.extend(nodes.map(NodeId::new));
+        done.iter_mut().zip(state).for_each(|(a, b)| *a |= b);
         order[begin..].sort_unstable_by_key(|&v| self.rank[v.index()]);
     }
 }
@@ -595,4 +676,38 @@ pub(crate) fn gate_order(component: &Component) -> Vec<NodeId> {
         }
     }
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::whole;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// No more states are promised than there are, and what a state lacks is what counting needs says.
+        #[test]
+        fn closures_apart_give_different_states(dag in any_dag(14)) {
+            for component in whole(&dag) {
+                let mut work = Work::unlimited();
+                let space = Space::new(&component, &mut work).unwrap();
+                let met = space.explore(None, None, &mut work, |_, _| false);
+                let states = met.states.all().count();
+                let apart = space.apart(usize::MAX);
+                prop_assert!(1 << apart <= states, "{} {}", apart, states);
+                for (state, _) in met.states.all() {
+                    let mut missing = vec![7; component.rewards()];
+                    space.find_missing(state, &mut missing);
+                    for r in component.all_rewards() {
+                        let needs = component.needs(r).iter();
+                        let lacking = needs.filter(|&&v| !has(state, v)).count();
+                        prop_assert_eq!(missing[r.index()], narrow(lacking));
+                    }
+                }
+            }
+        }
+    }
 }

@@ -84,7 +84,7 @@ pub(super) fn solve(
         (&ListOrders, share(20)),
         (&first, share(12)),
         (&TreeProgram { most: 14 }, share(15)),
-        (&Frontier, share(31)),
+        (&Frontier, share(46)),
     ];
     for (method, steps) in exact {
         if !known.is_exact() && !work.is_stopped() {

@@ -41,6 +41,9 @@ impl Method for TreeProgram {
     }
 }
 
+/// Steps for a profile beside those for its entries: memory.
+const PROFILE: u64 = 2;
+
 /// How two vertices are joined: which state of one forces the state of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Join {
@@ -233,7 +236,7 @@ impl<'a> Program<'a> {
             let reward = self.reward(v);
             let is_node = reward.is_none();
             for state in [false, true] {
-                let mut sum = vec![0];
+                let mut below = None;
                 for &(u, kind) in &self.below[at(v)] {
                     let (u_off, u_on) = (&off[at(u)], &on[at(u)]);
                     let v_implies_u = (kind == Join::Gate) == is_node;
@@ -242,8 +245,9 @@ impl<'a> Program<'a> {
                         (false, false) => u_off.clone(),
                         _ => larger(u_off, u_on),
                     };
-                    sum = convolve_within(&sum, &child, usize::MAX, work)?;
+                    below = Some(together(below, child, work)?);
                 }
+                let mut sum = below.unwrap_or_else(|| vec![0]);
                 match reward {
                     // A node adds one to the count: executed, the profile moves up by one step.
                     None => sum.insert(if state { 0 } else { sum.len() }, NEVER),
@@ -268,12 +272,12 @@ impl<'a> Program<'a> {
                 on[at(u)] = Vec::new();
             }
         }
-        let mut sum = vec![0];
+        let mut sum = None;
         for &root in &self.roots {
             let tree = larger(&off[at(root)], &on[at(root)]);
-            sum = convolve_within(&sum, &tree, usize::MAX, work)?;
+            sum = Some(together(sum, tree, work)?);
         }
-        Some(sum)
+        Some(sum.unwrap_or_else(|| vec![0]))
     }
 }
 
@@ -283,6 +287,15 @@ pub(crate) fn forest_profile(component: &Component) -> Vec<u32> {
     let graph = Graph::new(component);
     let found = Program::new(component, &graph, &[]).run(&mut Work::unlimited());
     found.expect("nobody says stop").0
+}
+
+/// The best sum with one more profile.
+fn together(sum: Option<Vec<i32>>, more: Vec<i32>, work: &mut Work<'_>) -> Option<Vec<i32>> {
+    let sum = match work.spend(PROFILE).then_some(sum)? {
+        None => return Some(more),
+        Some(sum) => sum,
+    };
+    convolve_within(&sum, &more, usize::MAX, work)
 }
 
 fn larger(a: &[i32], b: &[i32]) -> Vec<i32> {

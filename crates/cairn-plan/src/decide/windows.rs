@@ -244,11 +244,14 @@ impl<'a> Windows<'a> {
     ) {
         let components = self.solved.components();
         let orders: Vec<Vec<TaskId>> = components.map(|c| self.solved.order(c)).collect();
+        let Some(mut sharing) = forest.sharing(work) else {
+            return;
+        };
         for t in 0..upper.len() {
             if upper[t] == found.gain(t) {
                 continue;
             }
-            let Some(allocation) = forest.allocation(parts, t, work) else {
+            let Some(allocation) = sharing.allocation(parts, t, work) else {
                 return;
             };
             let prefixes: Vec<&[TaskId]> = (orders.iter().zip(&allocation))
