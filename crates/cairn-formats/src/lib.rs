@@ -54,7 +54,8 @@ mod wfformat;
 mod write;
 
 pub use convert::{Converted, convert};
-pub use dagman::{EditedFile, ExistingPriorities, is_rescue, rescue_file, rescued};
+pub use dagman::{EditedFile, ExistingPriorities};
+pub use dagman::{is_rescue, rescue_file, rescue_text, rescued, write_rescue};
 pub use detect::{Unrecognized, detect};
 pub use format::Format;
 pub use jobs::{AbortOn, Job, Jobs, Run, Template, TemplateError};

@@ -458,8 +458,6 @@ fn what_the_file_says_beyond_its_flow_is_listed() {
                 "left-out VARS (1 line), a.dag:8",
                 "left-out UNLESS-EXIT (1 line), a.dag:10",
                 "left-out SCRIPT (1 line), a.dag:11",
-                "left-out MAXJOBS (1 line), a.dag:12",
-                "left-out CATEGORY (1 line), a.dag:13",
                 "left-out FINAL (1 line), a.dag:14",
                 "left-out WEAK (1 line), a.dag:15",
                 "left-out ABORT_DAG_ON (1 line), a.dag:16",

@@ -208,6 +208,19 @@ impl<'t> Words<'t> {
         &self.text[start..self.at]
     }
 
+    /// All that follows, continuation lines joined by blanks.
+    pub(crate) fn rest(&self) -> Cow<'t, str> {
+        let here = &self.text[self.at..self.end];
+        match &self.parts[self.part.min(self.parts.len())..] {
+            [] => Cow::Borrowed(here.trim()),
+            more => {
+                let more = more.iter().map(|part| &self.text[part.clone()]);
+                let all: Vec<&str> = [here].into_iter().chain(more).collect();
+                Cow::Owned(all.join(" ").trim().to_owned())
+            }
+        }
+    }
+
     /// Cuts off the next word. Inside quotes a backslash takes the next character as it is. A word of which nothing
     /// is left without its quotes does not count.
     pub(crate) fn next_word(&mut self, quotes: Quotes) -> Result<Option<Word<'t>>, OpenQuote> {

@@ -4,7 +4,7 @@
 use super::keywords::{FORMS, is_keyword};
 use super::lexer::{Lines, OpenQuote, Quotes, Word, Words};
 use super::name;
-use super::statement::{Description, Fault, NodeKind, Statement, Text};
+use super::statement::{Description, Fault, NodeKind, Statement, Text, When};
 use crate::suggest;
 use crate::text::shortened;
 use std::borrow::Cow;
@@ -82,14 +82,20 @@ impl<'t> Parser<'t, '_> {
             "ABORT_DAG_ON" => self.abort_dag_on()?,
             "PRE_SKIP" => {
                 let node = self.name("node name")?;
-                self.integer("exit status", i32::MIN..=i32::MAX)?;
-                Statement::OfNode { node }
+                let (exit, _) = self.integer("exit status", i32::MIN..=i32::MAX)?;
+                Statement::PreSkip { node, exit }
             }
             "TOLERANCE" => self.tolerance()?,
             "CATEGORY" => {
                 let node = self.name("node name")?;
-                self.need("category")?;
-                Statement::OfNode { node }
+                let category = self.need("category")?.text;
+                Statement::Category { node, category }
+            }
+            "MAXJOBS" => {
+                let category = self.need("category")?.text;
+                let (limit, _) = self.integer("number of jobs", 0..=i32::MAX)?;
+                let limit = limit.unsigned_abs();
+                Statement::MaxJobs { category, limit }
             }
             "SAVE_POINT_FILE" => {
                 let node = self.name("node name")?;
@@ -120,13 +126,15 @@ impl<'t> Parser<'t, '_> {
             Some(closing) => Description::Inline(self.inline_description(&opening, &closing)?),
             None => Description::Named(opening.text),
         };
-        let mut done = false;
+        let (mut done, mut noop, mut directory) = (false, false, None);
         while let Some(option) = self.word(Quotes::Keep)? {
             if is_keyword(&option.text, "DONE") {
                 done = true;
             } else if is_keyword(&option.text, "DIR") {
-                self.file()?;
-            } else if !is_keyword(&option.text, "NOOP") {
+                directory = Some(self.file()?);
+            } else if is_keyword(&option.text, "NOOP") {
+                noop = true;
+            } else {
                 let message = format!("'{}' is none of DIR, NOOP and DONE", option.text);
                 return Err(self.fault_at(option.span.start, message));
             }
@@ -136,6 +144,8 @@ impl<'t> Parser<'t, '_> {
             name,
             name_span,
             description,
+            directory,
+            noop,
             done,
         })
     }
@@ -228,6 +238,7 @@ impl<'t> Parser<'t, '_> {
     fn retry(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
         let (times, _) = self.integer("number of retries", 0..=i32::MAX)?;
+        let mut unless_exit = None;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "UNLESS_EXIT") {
                 return Err(self.fault_at(
@@ -235,11 +246,12 @@ impl<'t> Parser<'t, '_> {
                     format!("'{}' is not UNLESS-EXIT", option.text),
                 ));
             }
-            self.integer("exit code", i32::MIN..=i32::MAX)?;
+            unless_exit = Some(self.integer("exit code", i32::MIN..=i32::MAX)?.0);
         }
         Ok(Statement::Retry {
             node,
             times: times.unsigned_abs(),
+            unless_exit,
         })
     }
 
@@ -260,14 +272,19 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn script(&mut self) -> Result<Statement<'t>, Fault> {
-        loop {
+        const KINDS: [(&str, When); 3] = [
+            ("PRE", When::Pre),
+            ("POST", When::Post),
+            ("HOLD", When::Hold),
+        ];
+        let mut deferred = false;
+        let when = loop {
             let word = self.need("script type (PRE, POST or HOLD)")?;
-            if ["PRE", "POST", "HOLD"]
-                .iter()
-                .any(|kind| is_keyword(&word.text, kind))
-            {
-                break;
+            let kind = KINDS.iter().find(|(kind, _)| is_keyword(&word.text, kind));
+            if let Some((_, when)) = kind {
+                break *when;
             } else if is_keyword(&word.text, "DEFER") {
+                deferred = true;
                 self.integer("exit status", i32::MIN..=i32::MAX)?;
                 self.integer("number of seconds", i32::MIN..=i32::MAX)?;
             } else if is_keyword(&word.text, "DEBUG") {
@@ -280,18 +297,25 @@ impl<'t> Parser<'t, '_> {
                 );
                 return Err(self.fault_at(word.span.start, message));
             }
-        }
+        };
         let node = self.name("node name")?;
         if self.words.is_empty() {
             return Err(self.fault("the script is missing"));
         }
+        let command = self.words.rest();
         self.words = Words::of("");
-        Ok(Statement::OfNode { node })
+        Ok(Statement::Script {
+            node,
+            when,
+            deferred,
+            command,
+        })
     }
 
     fn abort_dag_on(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
-        self.integer("exit status", i32::MIN..=i32::MAX)?;
+        let (exit, _) = self.integer("exit status", i32::MIN..=i32::MAX)?;
+        let mut returned = None;
         if let Some(option) = self.word(Quotes::Keep)? {
             if !is_keyword(&option.text, "RETURN") {
                 return Err(self.fault_at(
@@ -299,9 +323,13 @@ impl<'t> Parser<'t, '_> {
                     format!("'{}' is not RETURN", option.text),
                 ));
             }
-            self.integer("return code", 0..=255)?;
+            returned = Some(self.integer("return code", 0..=255)?.0);
         }
-        Ok(Statement::OfNode { node })
+        Ok(Statement::AbortDagOn {
+            node,
+            exit,
+            returned,
+        })
     }
 
     fn tolerance(&mut self) -> Result<Statement<'t>, Fault> {
@@ -334,9 +362,9 @@ impl<'t> Parser<'t, '_> {
         let node = self.name("node name")?;
         let mut after_option = self.words.clone();
         let option = after_option.next_word(Quotes::Keep).ok().flatten();
-        if option.is_some_and(|word| {
-            is_keyword(&word.text, "PREPEND") || is_keyword(&word.text, "APPEND")
-        }) {
+        let is = |keyword| (option.as_ref()).is_some_and(|w| is_keyword(&w.text, keyword));
+        let append = is("APPEND");
+        if append || is("PREPEND") {
             self.words = after_option;
         }
         let mut pairs = Vec::new();
@@ -345,7 +373,11 @@ impl<'t> Parser<'t, '_> {
         }
         match pairs.is_empty() {
             true => Err(self.fault("there is no key=value")),
-            false => Ok(Statement::Vars { node, pairs }),
+            false => Ok(Statement::Vars {
+                node,
+                append,
+                pairs,
+            }),
         }
     }
 
@@ -396,10 +428,6 @@ impl<'t> Parser<'t, '_> {
 
     fn of_run(&mut self, keyword: &str) -> Result<Statement<'t>, Fault> {
         match keyword {
-            "MAXJOBS" => {
-                self.need("category")?;
-                self.integer("number of jobs", 0..=i32::MAX)?;
-            }
             "CONFIG" | "JOBSTATE_LOG" => {
                 self.file()?;
             }

@@ -15,10 +15,12 @@ use std::rc::Rc;
 /// `source`, or to the `DIR` of the splice they stand in, as DAGMan resolves them. `None` when there was an error.
 pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) -> Option<Flow> {
     let mut workflow = Workflow::open(source, load, report)?;
-    let variables = variables(&mut workflow);
+    let described = workflow.described;
+    let variables = described.then(|| variables(&mut workflow));
     let mut layout = Layout {
         workflow: &workflow,
-        variables,
+        // Without a description nobody could use them.
+        variables: variables.unwrap_or_default(),
         build: FlowBuilder::new(),
         tasks: Vec::new(),
     };
@@ -41,20 +43,22 @@ pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) ->
     }
 }
 
-/// The `VARS` of nodes, by scope; empty when no description could use them.
-fn variables(workflow: &mut Workflow<'_>) -> Vec<ScopeVariables> {
-    if !workflow.described {
-        return Vec::new();
-    }
+/// The `VARS` of nodes, by scope.
+pub(super) fn variables(workflow: &mut Workflow<'_>) -> Vec<ScopeVariables> {
     let roots = workflow.roots.clone();
     let mut all = Vec::new();
     for root in roots {
         let mut variables = ScopeVariables::default();
         let mut position = 0;
         workflow.walk_again(&root, &mut |_, _, statement| {
-            if let Statement::Vars { node, pairs } = statement {
+            if let Statement::Vars {
+                node,
+                append,
+                pairs,
+            } = statement
+            {
                 position += 1;
-                variables.add(&root.scope, &node, pairs, position);
+                variables.add(&root.scope, &node, append, pairs, position);
             }
         });
         all.push(variables);
@@ -62,29 +66,46 @@ fn variables(workflow: &mut Workflow<'_>) -> Vec<ScopeVariables> {
     all
 }
 
-/// The variables of the nodes of one scope, each with the position of its line: the last one counts.
-#[derive(Default)]
-struct ScopeVariables {
-    all: HashMap<String, (u32, String)>,
+/// The variables of the nodes of one scope.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ScopeVariables {
+    all: Table,
     /// By entry.
-    own: HashMap<usize, HashMap<String, (u32, String)>>,
+    own: HashMap<usize, Table>,
 }
 
+/// Variables by key in lower case and whether they are appended, each with the position of its line: the last one
+/// counts.
+type Table = HashMap<(Box<str>, bool), (u32, Box<str>)>;
+
 impl ScopeVariables {
-    fn add(&mut self, scope: &Scope, node: &str, pairs: Vec<(Text<'_>, Text<'_>)>, position: u32) {
+    fn add(
+        &mut self,
+        scope: &Scope,
+        node: &str,
+        append: bool,
+        pairs: Vec<(Text<'_>, Text<'_>)>,
+        position: u32,
+    ) {
         let table = match scope.find(node) {
             Some(Found::Own(entry)) => self.own.entry(entry).or_default(),
             None if is_all_nodes(node) => &mut self.all,
             _ => return,
         };
         for (key, value) in pairs {
-            table.insert(key.to_ascii_lowercase(), (position, value.into_owned()));
+            let key = key.to_ascii_lowercase().into();
+            table.insert((key, append), (position, value.into()));
         }
     }
 
-    fn get(&self, entry: usize, key: &str) -> Option<&str> {
-        let own = self.own.get(&entry).and_then(|own| own.get(key));
-        let latest = own.max(self.all.get(key))?;
+    /// The value of a node's variable, of those that are appended to the submit description or of the others.
+    pub(super) fn get(&self, entry: usize, key: &str, append: bool) -> Option<&str> {
+        if self.all.is_empty() && self.own.is_empty() {
+            return None;
+        }
+        let key = (Box::from(key), append);
+        let own = self.own.get(&entry).and_then(|own| own.get(&key));
+        let latest = own.max(self.all.get(&key))?;
         Some(&latest.1)
     }
 }
@@ -114,7 +135,11 @@ impl Layout<'_, '_> {
             prefix.push_str(&entry.name);
             match &entry.what {
                 What::Node(node) => {
-                    self.place_node(scope, index, entry, node, prefix, around, report)
+                    self.place_node(scope, index, entry, node, prefix, around, report);
+                    if let Some(category) = scope.category_of(index, &prefix[..prefix_length]) {
+                        let task = self.tasks[self.tasks.len() - 1];
+                        self.build.add_pool(task, &category, 1);
+                    }
                 }
                 What::Splice(None) => {}
                 What::Splice(Some(splice)) => {
@@ -125,6 +150,10 @@ impl Layout<'_, '_> {
             prefix.truncate(prefix_length);
         }
         around.pop();
+        for (category, limit) in &scope.limits {
+            let category = whole_category(category, prefix);
+            self.build.set_pool_limit(&category, *limit);
+        }
         for &(parent, child, mark) in &scope.arcs {
             let arc = self.build.arc_at(
                 self.tasks[base + parent as usize],
@@ -192,7 +221,7 @@ impl Layout<'_, '_> {
         };
         if let Some(submit) = submit {
             let variables = &self.variables[scope.index];
-            let command = submit.command(name, &|key| variables.get(index, key));
+            let command = submit.command(name, &|key, append| variables.get(index, key, append));
             command
                 .into_iter()
                 .for_each(|command| self.build.set_command(task, &command));

@@ -9,7 +9,9 @@ use super::name;
 use super::statement::{Statement, statements};
 use crate::packing::Packing;
 use crate::{Cure, Report, Source, suggest};
-use cairn_dag::{Flow, TaskId};
+use cairn_dag::{Flow, TaskId, plain};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// How the first line of every rescue file begins.
@@ -93,6 +95,11 @@ fn done_node<'s>(statement: &'s Statement<'_>) -> Option<&'s str> {
 /// The rescue file that DAGMan would take for the workflow at `path`: of `path.rescue001`, `path.rescue002` and so on,
 /// the one with the highest number. For a packed workflow also those of the name without `.gz` or `.zst`.
 pub fn rescue_file(path: &Path) -> Option<PathBuf> {
+    newest(path).map(|(_, file)| file)
+}
+
+/// The newest rescue file and its number.
+fn newest(path: &Path) -> Option<(u32, PathBuf)> {
     let name = path.file_name()?.to_str()?;
     let (_, bare) = Packing::of_name(name);
     let folder = match path.parent() {
@@ -108,8 +115,87 @@ pub fn rescue_file(path: &Path) -> Option<PathBuf> {
     };
     let entries = std::fs::read_dir(folder).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let (_, best) = names.filter_map(|n| Some((number(&n)?, n))).max()?;
-    Some(path.with_file_name(best))
+    let (number, best) = names.filter_map(|n| Some((number(&n)?, n))).max()?;
+    Some((number, path.with_file_name(best)))
+}
+
+/// The highest number that DAGMan gives to a rescue file.
+const MOST_RESCUES: u32 = 999;
+
+/// The text of a rescue file for a workflow, as DAGMan writes it: what is executed, and in comments what has failed.
+/// `flow` was read from `source`.
+///
+/// ```
+/// use cairn_formats::{Report, Source, rescue_text, rescued};
+/// let source = Source::from_text("x.dag", "JOB a a.sub\nJOB b b.sub\nPARENT a CHILD b\n");
+/// let (_, flow) = cairn_formats::read(&source, None, &mut Report::default()).unwrap();
+/// let [a, b] = ["a", "b"].map(|name| flow.find(name).unwrap());
+/// let text = rescue_text(&source, &flow, &[a], &[b]);
+/// let rescue = Source::from_text("x.dag.rescue001", text);
+/// assert_eq!(rescued(&rescue, &flow, &mut Report::default()), Some(vec![a]));
+/// ```
+pub fn rescue_text(source: &Source, flow: &Flow, executed: &[TaskId], failed: &[TaskId]) -> String {
+    // A file with encoded names is flat: no `+` in it parts a splice from its node.
+    let is_encoded = name::is_encoded(source.text());
+    let spelled = |task: &TaskId| match is_encoded {
+        true => name::encode(flow.name(*task)).into_owned(),
+        false => flow.name(*task).to_owned(),
+    };
+    let name = Path::new(source.name()).file_name();
+    let name = name.map_or(source.name().into(), |name| name.to_string_lossy());
+    let mut text = format!(
+        "{HEAD}, created after running\n#   the {} DAG file\n",
+        plain(&name)
+    );
+    text.push_str("# Rescue DAG version: 2.0.1 (partial)\n#\n");
+    let line = |text: &mut String, what: &str, count: usize| {
+        writeln!(text, "# {what}: {count}").expect("a string takes anything");
+    };
+    line(&mut text, "Total number of Nodes", flow.dag().len());
+    line(&mut text, "Nodes premarked DONE", executed.len());
+    line(&mut text, "Nodes that failed", failed.len());
+    let failed: String = failed.iter().map(|task| spelled(task) + ",").collect();
+    writeln!(text, "#   {failed}<ENDLIST>\n").expect("a string takes anything");
+    for task in executed {
+        writeln!(text, "DONE {}", spelled(task)).expect("a string takes anything");
+    }
+    text
+}
+
+/// Writes the next rescue file of the workflow at `path`: its number is one above the highest that is there, so that none
+/// is written over.
+///
+/// # Errors
+/// Where the file cannot be written, or there are 999 already.
+pub fn write_rescue(path: &Path, text: &str) -> io::Result<PathBuf> {
+    let mut number = newest(path).map_or(0, |(number, _)| number);
+    let full = || {
+        let message = format!("there are {MOST_RESCUES} rescue files already");
+        io::Error::new(io::ErrorKind::AlreadyExists, message)
+    };
+    let name = path.file_name().unwrap_or_default();
+    let (_, name) = Packing::of_name(name.to_str().ok_or(io::ErrorKind::InvalidFilename)?);
+    loop {
+        number += 1;
+        if number > MOST_RESCUES {
+            return Err(full());
+        }
+        let file = path.with_file_name(format!("{name}.rescue{number:03}"));
+        let opened = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&file);
+        match opened {
+            Ok(mut opened) => {
+                opened.write_all(text.as_bytes())?;
+                opened.sync_all()?;
+                return Ok(file);
+            }
+            // Another was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +262,42 @@ mod tests {
         let source = Source::from_text("r", "DONE a%20b\n");
         let tasks = rescued(&source, &flow, &mut Report::default());
         assert_eq!(tasks, Some(vec![TaskId(0)]));
+        let dag = Source::from_text("x.dag", String::from_utf8(text).unwrap());
+        let text = rescue_text(&dag, &flow, &[TaskId(0)], &[]);
+        assert!(text.ends_with("\nDONE a%20b\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_nothing_is_written_over() {
+        let flow = flow();
+        let all: Vec<TaskId> = flow.dag().tasks().collect();
+        let folder = tempfile::tempdir().unwrap();
+        let dag = folder.path().join("x.dag");
+        let mut texts = Vec::new();
+        for executed in [&all[..0], &all[..2], &all[..]] {
+            let source = Source::from_text("folder/x.dag", DAG);
+            let text = rescue_text(&source, &flow, executed, &all[..1]);
+            assert!(text.contains("#   the x.dag DAG file\n"), "{text}");
+            assert!(is_rescue(&text), "{text}");
+            let file = write_rescue(&dag, &text).unwrap();
+            assert_eq!(rescue_file(&dag), Some(file.clone()));
+            let source = Source::load(&file, &crate::Limits::default(), &mut Report::default());
+            let read = rescued(&source.unwrap(), &flow, &mut Report::default());
+            assert_eq!(read.as_deref(), Some(executed));
+            texts.push((file, text));
+        }
+        assert!(texts[2].0.ends_with("x.dag.rescue003"));
+        for (file, text) in texts {
+            assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+        }
+        std::fs::write(folder.path().join("x.dag.rescue999"), "").unwrap();
+        assert!(write_rescue(&dag, "").is_err());
+        let packed = folder.path().join("y.dag.gz");
+        assert!(
+            write_rescue(&packed, "")
+                .unwrap()
+                .ends_with("y.dag.rescue001")
+        );
     }
 
     #[test]

@@ -36,6 +36,11 @@ pub(crate) struct Scope {
     pub(crate) all: Settings,
     /// Settings for tasks inside splices, which outweigh those made there.
     pub(crate) nested: Vec<(u32, Setting)>,
+    /// By entry: the category of a node, with the position of its line; and that of all nodes.
+    pub(crate) categories: HashMap<usize, (u32, Box<str>)>,
+    pub(crate) all_category: Option<(u32, Box<str>)>,
+    /// How many nodes of a category may run at once.
+    pub(crate) limits: Vec<(Box<str>, u32)>,
     pub(crate) pins_in: Pins,
     pub(crate) pins_out: Pins,
     /// The kinds of the special nodes of this scope.
@@ -140,6 +145,14 @@ pub(crate) enum Found<'s> {
 }
 
 impl Scope {
+    /// The category of a node, as the whole workflow calls it: in a splice, whose nodes' names begin with `prefix`, it is
+    /// another one than outside, unless it begins with `+`.
+    pub(crate) fn category_of(&self, entry: usize, prefix: &str) -> Option<String> {
+        let own = self.categories.get(&entry);
+        let (_, category) = own.max(self.all_category.as_ref())?;
+        Some(whole_category(category, prefix))
+    }
+
     /// Adds a node. Gives the entry that has its name already, if one has.
     pub(crate) fn add_node(&mut self, name: &str, mark: Mark, node: Node) -> Result<(), usize> {
         let bytes = name.len() as u64;
@@ -284,6 +297,14 @@ impl Scope {
         }
         loose.retain(|&number: &u32| !tied[number as usize]);
         loose.into()
+    }
+}
+
+/// A category as the whole workflow calls it.
+pub(crate) fn whole_category(category: &str, prefix: &str) -> String {
+    match category.strip_prefix('+') {
+        Some(shared) => shared.to_owned(),
+        None => format!("{prefix}{category}"),
     }
 }
 

@@ -60,6 +60,14 @@ pub(crate) enum Description<'t> {
     Inline(&'t str),
 }
 
+/// When a script runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    Pre,
+    Post,
+    Hold,
+}
+
 /// One statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement<'t> {
@@ -69,6 +77,10 @@ pub(crate) enum Statement<'t> {
         name: Text<'t>,
         name_span: Range<usize>,
         description: Description<'t>,
+        /// `DIR`.
+        directory: Option<Text<'t>>,
+        /// Whether its job is not to be run.
+        noop: bool,
         done: bool,
     },
     /// `SPLICE name file [DIR directory]`.
@@ -87,10 +99,16 @@ pub(crate) enum Statement<'t> {
         children: Vec<Text<'t>>,
     },
     /// `RETRY node times [UNLESS-EXIT code]`.
-    Retry { node: Text<'t>, times: u32 },
+    Retry {
+        node: Text<'t>,
+        times: u32,
+        unless_exit: Option<i32>,
+    },
     /// `VARS node [PREPEND|APPEND] key=value …`.
     Vars {
         node: Text<'t>,
+        /// Whether the variables go behind the submit description, so that they outweigh it, rather than before it.
+        append: bool,
         pairs: Vec<(Text<'t>, Text<'t>)>,
     },
     /// `PRIORITY node value`.
@@ -107,12 +125,31 @@ pub(crate) enum Statement<'t> {
     PinOut { node: Text<'t>, pin: u32 },
     /// `CONNECT splice splice`.
     Connect { parent: Text<'t>, child: Text<'t> },
-    /// `SCRIPT`, `ABORT-DAG-ON`, `PRE_SKIP`, `TOLERANCE`, `CATEGORY`, `SAVE_POINT_FILE`: something about a node
-    /// that changes neither the dag nor the command.
+    /// `SCRIPT [DEFER …] [DEBUG …] PRE|POST|HOLD node command`.
+    Script {
+        node: Text<'t>,
+        when: When,
+        /// Whether it is run again later where it asks for that.
+        deferred: bool,
+        command: Text<'t>,
+    },
+    /// `ABORT-DAG-ON node exit [RETURN code]`.
+    AbortDagOn {
+        node: Text<'t>,
+        exit: i32,
+        returned: Option<i32>,
+    },
+    /// `PRE_SKIP node exit`.
+    PreSkip { node: Text<'t>, exit: i32 },
+    /// `CATEGORY node category`.
+    Category { node: Text<'t>, category: Text<'t> },
+    /// `MAXJOBS category number`.
+    MaxJobs { category: Text<'t>, limit: u32 },
+    /// `TOLERANCE`, `SAVE_POINT_FILE`: something about a node that changes neither the dag nor the command.
     OfNode { node: Text<'t> },
     /// `REJECT`: DAGMan is not to run this file.
     Reject,
-    /// `MAXJOBS`, `CONFIG`, `DOT`, `NODE_STATUS_FILE`, `JOBSTATE_LOG`, `SET_JOB_ATTR`, `ENV`: about the run.
+    /// `CONFIG`, `DOT`, `NODE_STATUS_FILE`, `JOBSTATE_LOG`, `SET_JOB_ATTR`, `ENV`: about the run.
     OfRun,
 }
 
@@ -207,15 +244,6 @@ mod tests {
     fn every_keyword_in_any_case_with_dash_or_underscore() {
         let of_node = |node: &'static str| Statement::OfNode { node: node.into() };
         for text in [
-            "CATEGORY a cat",
-            "category a +cat",
-            "SCRIPT PRE a x.sh $JOB",
-            "script defer 1 60 debug f all post a x",
-            "Script Hold a \"x y\"",
-            "ABORT-DAG-ON a 2",
-            "abort_dag_on a -1 return 0",
-            "PRE_SKIP a 1",
-            "pre-skip a 1",
             "TOLERANCE a 3",
             "TOLERANCE a 3% WAIT",
             "tolerance a 3 % fail-fast",
@@ -225,7 +253,6 @@ mod tests {
             assert_eq!(one(text), of_node("a"), "{text}");
         }
         for text in [
-            "MAXJOBS cat 3",
             "CONFIG x.config",
             "config \"x y\"",
             "DOT x.dot",
@@ -239,6 +266,47 @@ mod tests {
             "env get A B",
         ] {
             assert_eq!(one(text), Statement::OfRun, "{text}");
+        }
+        for text in ["CATEGORY a +cat", "category a +cat"] {
+            let (node, category) = ("a".into(), "+cat".into());
+            assert_eq!(one(text), Statement::Category { node, category });
+        }
+        let (category, limit) = ("cat".into(), 3);
+        assert_eq!(one("MaxJobs cat 3"), Statement::MaxJobs { category, limit });
+        for (text, when, deferred, command) in [
+            ("SCRIPT PRE a x.sh $JOB", When::Pre, false, "x.sh $JOB"),
+            (
+                "script defer 1 60 debug f all post a  x ",
+                When::Post,
+                true,
+                "x",
+            ),
+            ("Script Hold a \"x y\"", When::Hold, false, "\"x y\""),
+        ] {
+            let node = "a".into();
+            let script = Statement::Script {
+                node,
+                when,
+                deferred,
+                command: command.into(),
+            };
+            assert_eq!(one(text), script);
+        }
+        for (text, exit, returned) in [
+            ("ABORT-DAG-ON a 2", 2, None),
+            ("abort_dag_on a -1 return 0", -1, Some(0)),
+        ] {
+            let node = "a".into();
+            let abort = Statement::AbortDagOn {
+                node,
+                exit,
+                returned,
+            };
+            assert_eq!(one(text), abort);
+        }
+        for text in ["PRE_SKIP a 1", "pre-skip a 1"] {
+            let (node, exit) = ("a".into(), 1);
+            assert_eq!(one(text), Statement::PreSkip { node, exit });
         }
         assert_eq!(one("reject"), Statement::Reject);
         assert_eq!(one("Done a"), Statement::Done { node: "a".into() });
@@ -273,7 +341,8 @@ mod tests {
             one("RETRY a 3 unless-exit 2"),
             Statement::Retry {
                 node: "a".into(),
-                times: 3
+                times: 3,
+                unless_exit: Some(2),
             }
         );
         let all = parse("RETRY x -1\nJOB PARENT x\nPIN_IN a 0\nENV PUT x\nPRIORITY a 3000000000\n");
@@ -283,11 +352,13 @@ mod tests {
 
     #[test]
     fn nodes() {
-        let node = |kind, name: &'static str, done| Statement::Node {
+        let node = |kind, name: &'static str, done: bool| Statement::Node {
             kind,
             name: name.into(),
             name_span: 4..5,
             description: Description::Named("a.sub".into()),
+            directory: done.then(|| "/tmp".into()),
+            noop: done,
             done,
         };
         assert_eq!(one("Job A a.sub"), node(NodeKind::Job, "A", false));
@@ -378,9 +449,10 @@ mod tests {
     #[test]
     fn variables() {
         let text = r#"VARS a APPEND x = "1 \"2\"" +My='q' z=$(JOB) t = "" "#;
-        let Statement::Vars { pairs, .. } = one(text) else {
+        let Statement::Vars { pairs, append, .. } = one(text) else {
             panic!()
         };
+        assert!(append);
         let pairs: Vec<(&str, &str)> = pairs.iter().map(|(k, v)| (&**k, &**v)).collect();
         assert_eq!(
             pairs,

@@ -5,39 +5,75 @@
 
 use crate::draft::{KIBIBYTE, MEBIBYTE};
 use crate::size;
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What a submit description says that matters here: its `key = value` lines.
+/// What a submit description says: its `key = value` lines, and the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Submit {
-    /// By key in lower case; the last of equal keys counts.
-    lines: HashMap<String, String>,
+    /// By key in lower case, with the number of the line, from 1; the last of equal keys counts.
+    lines: HashMap<String, (u32, String)>,
+    /// What stands behind each `queue`.
+    pub(crate) queues: Vec<(u32, String)>,
+    /// Lines that are neither: `if`, `include`, `use` and the like.
+    pub(crate) foreign: Vec<(u32, String)>,
 }
 
-/// The value of a variable of the node, by its name in lower case.
-pub(crate) type Variables<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
+/// The value of a variable of the node, by its name in lower case; of those that go behind the description, or of those
+/// that go before it.
+pub(crate) type Variables<'a> = dyn Fn(&str, bool) -> Option<&'a str> + 'a;
 
-/// A macro may expand into others, but not without end: this deep, and this many in one command.
+/// A macro may expand into others, but not without end: this deep, and this many in one value.
 const MOST_DEPTH: usize = 16;
 const MOST_MACROS: usize = 100;
-/// The longest command that expanding macros may make.
+/// The longest value that expanding macros may make.
 const LONGEST: usize = 1 << 17;
 
 impl Submit {
-    /// Reads the lines between the braces.
+    /// Reads a submit description, or the lines between the braces of one.
     pub(crate) fn parse(body: &str) -> Submit {
-        let mut lines = HashMap::new();
-        for line in body.lines().map(str::trim) {
+        let mut submit = Submit::default();
+        let mut lines = (1..).zip(body.lines());
+        while let Some((number, line)) = lines.next() {
+            let mut line = Cow::Borrowed(line.trim());
             if line.starts_with('#') || line.starts_with("//") {
                 continue;
             }
-            if let Some((key, value)) = line.split_once('=') {
-                lines.insert(key.trim().to_ascii_lowercase(), value.trim().to_owned());
+            while let Some(begun) = line.strip_suffix('\\') {
+                let next = lines.next().map_or("", |(_, next)| next.trim());
+                line = Cow::Owned(format!("{begun}{next}"));
             }
+            submit.take(number, &line);
         }
-        Submit { lines }
+        submit
+    }
+
+    fn take(&mut self, number: u32, line: &str) {
+        let word = line.split([' ', '\t', '=']).next().unwrap_or("");
+        let behind = line[word.len()..].trim();
+        if word.eq_ignore_ascii_case("queue") && !behind.starts_with('=') {
+            self.queues.push((number, behind.to_owned()));
+            return;
+        }
+        match line.split_once('=') {
+            Some((key, value)) if !key.trim().contains([' ', '\t', ':']) => {
+                let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
+                // A value may be made of the one before.
+                let own = format!("$({key})");
+                let at = value.to_ascii_lowercase().find(&own);
+                let value = match (at, self.get(&key)) {
+                    (Some(at), Some(before)) => {
+                        format!("{}{before}{}", &value[..at], &value[at + own.len()..])
+                    }
+                    _ => value.to_owned(),
+                };
+                self.lines.insert(key, (number, value));
+            }
+            _ if line.is_empty() => {}
+            _ => self.foreign.push((number, line.to_owned())),
+        }
     }
 
     /// The keys it sets, in lower case.
@@ -45,25 +81,26 @@ impl Submit {
         self.lines.keys().map(String::as_str)
     }
 
-    fn get(&self, key: &str) -> Option<&str> {
-        self.lines.get(key).map(String::as_str)
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.lines.get(key).map(|(_, value)| value.as_str())
+    }
+
+    /// The line that sets a key.
+    pub(crate) fn line_of(&self, key: &str) -> Option<u32> {
+        self.lines.get(key).map(|(number, _)| *number)
     }
 
     /// The command line that `node` runs, where it can be known: `None` when there is no executable, or when a macro
     /// stands for something that only HTCondor knows.
     pub(crate) fn command(&self, node: &str, variables: &Variables<'_>) -> Option<String> {
-        let macros = Macros {
-            submit: self,
-            node,
-            variables,
-            left: Cell::new(MOST_MACROS),
-        };
-        let executable = macros.expand(self.get("executable")?, 0)?;
+        let known = |key: &str| (key == "job").then(|| node.to_owned());
+        let macros = Macros::new(self, variables, &known, None);
+        let executable = macros.value_of(&["executable"]).ok()??;
         if executable.is_empty() {
             return None;
         }
-        let arguments = match self.get("arguments").or_else(|| self.get("args")) {
-            Some(text) => split_arguments(&macros.expand(text, 0)?)?,
+        let arguments = match macros.value_of(&["arguments", "args"]).ok()? {
+            Some(text) => split_arguments(&text)?,
             None => Vec::new(),
         };
         if executable == SHELL {
@@ -93,65 +130,213 @@ impl Submit {
     }
 }
 
+/// What a description runs, with all macros replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) executable: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) inherits_environment: bool,
+    pub(crate) directory: Option<String>,
+    pub(crate) input: Option<String>,
+    pub(crate) output: Option<String>,
+    pub(crate) error: Option<String>,
+}
+
+/// Why a value cannot be known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// A macro that nothing defines. Only where that is an error.
+    #[error("nothing defines the macro $({0})")]
+    Undefined(String),
+    /// A macro of HTCondor's own.
+    #[error("the macro {0} is not replaced here")]
+    Foreign(String),
+    /// Macros that contain each other, or too much.
+    #[error("its macros contain each other, or come to too much")]
+    Endless,
+    /// A macro without an end.
+    #[error("a macro is never closed")]
+    Open,
+    /// Quotes that do not match.
+    #[error("the quotes in '{0}' do not match")]
+    Quotes(&'static str),
+    /// An environment that is no list of names and values.
+    #[error("'{0}' in 'environment' is no NAME=value")]
+    Environment(String),
+    /// Nothing to run.
+    #[error("there is no 'executable'")]
+    Nothing,
+}
+
+impl Submit {
+    /// What the description runs. `known` are the macros that DAGMan sets, in lower case; macros that nothing defines
+    /// are empty, as HTCondor has it, and go to `undefined`.
+    pub(crate) fn program(
+        &self,
+        variables: &Variables<'_>,
+        known: &dyn Fn(&str) -> Option<String>,
+        undefined: &RefCell<Vec<String>>,
+    ) -> Result<Program, Trouble> {
+        let macros = Macros::new(self, variables, known, Some(undefined));
+        let value = |keys: &[&str]| -> Result<Option<String>, Trouble> {
+            Ok(macros.value_of(keys)?.filter(|value| !value.is_empty()))
+        };
+        let arguments = match value(&["arguments", "args"])? {
+            Some(text) => split_arguments(&text).ok_or(Trouble::Quotes("arguments"))?,
+            None => Vec::new(),
+        };
+        let environment = match value(&["environment", "env"])? {
+            Some(text) => split_environment(&text)?,
+            None => Vec::new(),
+        };
+        let inherits = value(&["getenv"])?;
+        Ok(Program {
+            executable: value(&["executable"])?.ok_or(Trouble::Nothing)?,
+            arguments,
+            environment,
+            // A list of names takes some of them, which is said aloud by whoever runs it.
+            inherits_environment: inherits.is_some_and(|text| {
+                !matches!(&*text.to_ascii_lowercase(), "false" | "f" | "no" | "0")
+            }),
+            directory: value(&["initialdir", "initial_dir", "iwd", "job_iwd"])?,
+            input: value(&["input", "stdin"])?,
+            output: value(&["output", "stdout"])?,
+            error: value(&["error", "stderr"])?,
+        })
+    }
+
+    /// The value of a key with its macros replaced, as far as they are known.
+    pub(crate) fn value(&self, key: &str, variables: &Variables<'_>) -> Option<String> {
+        let macros = Macros::new(self, variables, &|_| None, None);
+        macros.value_of(&[key]).ok()?
+    }
+}
+
 /// What `$(NAME)` may stand for.
 struct Macros<'a, 'v> {
     submit: &'a Submit,
-    node: &'a str,
     variables: &'a Variables<'v>,
-    /// How many more macros this command may have.
+    known: &'a dyn Fn(&str) -> Option<String>,
+    /// Where undefined macros, which are empty then, are noted; else they are trouble.
+    undefined: Option<&'a RefCell<Vec<String>>>,
+    /// How many more macros a value may have.
     left: Cell<usize>,
 }
 
-impl Macros<'_, '_> {
-    /// The text with every `$(NAME)` and `$(NAME:default)` replaced. `None` when one is unknown, or of another kind
-    /// (`$$(…)`, `$ENV(…)`, …).
-    fn expand(&self, text: &str, depth: usize) -> Option<String> {
+impl<'a, 'v> Macros<'a, 'v> {
+    fn new(
+        submit: &'a Submit,
+        variables: &'a Variables<'v>,
+        known: &'a dyn Fn(&str) -> Option<String>,
+        undefined: Option<&'a RefCell<Vec<String>>>,
+    ) -> Macros<'a, 'v> {
+        let left = Cell::new(MOST_MACROS);
+        Macros {
+            submit,
+            variables,
+            known,
+            undefined,
+            left,
+        }
+    }
+
+    /// What stands behind a key: variables of the node that are appended outweigh the description's own lines, and those
+    /// outweigh the other variables.
+    fn raw(&self, key: &str) -> Option<&'a str>
+    where
+        'v: 'a,
+    {
+        (self.variables)(key, true)
+            .or_else(|| self.submit.get(key))
+            .or_else(|| (self.variables)(key, false))
+    }
+
+    /// The value of the first of some keys that is set.
+    fn value_of(&self, keys: &[&str]) -> Result<Option<String>, Trouble> {
+        self.left.set(MOST_MACROS);
+        match keys.iter().find_map(|key| self.raw(key)) {
+            Some(text) => self.expand(text, 0).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The text with every `$(NAME)` and `$(NAME:default)` replaced. Not with macros of another kind (`$$(…)`,
+    /// `$ENV(…)`, …).
+    fn expand(&self, text: &str, depth: usize) -> Result<String, Trouble> {
         if depth > MOST_DEPTH || text.len() > LONGEST {
-            return None;
+            return Err(Trouble::Endless);
         }
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(dollar) = rest.find('$') {
             out.push_str(&rest[..dollar]);
+            let here = &rest[dollar..];
             rest = &rest[dollar + 1..];
             let Some(inner) = rest.strip_prefix('(') else {
                 let word = rest.trim_start_matches(|c: char| {
                     c == '$' || c == '_' || c.is_ascii_alphanumeric()
                 });
                 if word.starts_with(['(', '[']) {
-                    return None;
+                    let end = here.find([')', ']']).map_or(here.len(), |end| end + 1);
+                    return Err(Trouble::Foreign(here[..end].to_owned()));
                 }
                 out.push('$');
                 continue;
             };
-            let (name, after) = inner.split_once(')')?;
+            let (name, after) = inner.split_once(')').ok_or(Trouble::Open)?;
             let (name, default) = match name.split_once(':') {
                 Some((name, default)) => (name, Some(default)),
                 None => (name, None),
             };
-            out.push_str(&self.value(name.trim(), default, depth)?);
+            out.push_str(&self.replaced(name.trim(), default, depth)?);
             if out.len() > LONGEST {
-                return None;
+                return Err(Trouble::Endless);
             }
             rest = after;
         }
         out.push_str(rest);
-        Some(out)
+        Ok(out)
     }
 
-    fn value(&self, name: &str, default: Option<&str>, depth: usize) -> Option<String> {
-        self.left.set(self.left.get().checked_sub(1)?);
-        match name.to_ascii_lowercase().as_str() {
-            "dollar" => return Some("$".to_owned()),
-            "job" => return Some(self.node.to_owned()),
-            _ => {}
-        }
+    fn replaced(&self, name: &str, default: Option<&str>, depth: usize) -> Result<String, Trouble> {
+        let left = self.left.get().checked_sub(1).ok_or(Trouble::Endless)?;
+        self.left.set(left);
         let key = name.to_ascii_lowercase();
-        let text = (self.variables)(&key)
-            .or_else(|| self.submit.get(&key))
-            .or(default)?;
-        self.expand(text, depth + 1)
+        if key == "dollar" {
+            return Ok("$".to_owned());
+        }
+        if let Some(value) = (self.known)(&key) {
+            return Ok(value);
+        }
+        match (self.raw(&key).or(default), self.undefined) {
+            (Some(text), _) => self.expand(text, depth + 1),
+            (None, None) => Err(Trouble::Undefined(name.to_owned())),
+            (None, Some(undefined)) => {
+                undefined.borrow_mut().push(name.to_owned());
+                Ok(String::new())
+            }
+        }
     }
+}
+
+/// Splits HTCondor's `environment`: in double quotes the new syntax, like that of arguments, else the old one, with `;`
+/// between the variables.
+fn split_environment(text: &str) -> Result<Vec<(String, String)>, Trouble> {
+    let words: Vec<String> = match text.starts_with('"') {
+        true => split_arguments(text).ok_or(Trouble::Quotes("environment"))?,
+        false => {
+            let words = text.split(';').map(str::trim_start);
+            words.filter(|w| !w.is_empty()).map(str::to_owned).collect()
+        }
+    };
+    let pair = |word: String| match word.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err(Trouble::Environment(word)),
+    };
+    words.into_iter().map(pair).collect()
 }
 
 /// Splits HTCondor's `arguments`: in double quotes the new syntax (single quotes hold blanks, doubled quotes are
@@ -335,11 +520,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn command(body: &str) -> Option<String> {
-        let variables = |key: &str| {
-            [("x", "1 2"), ("loop", "$(LOOP)")]
-                .iter()
-                .find(|(k, _)| *k == key)
-                .map(|(_, v)| *v)
+        let variables = |key: &str, append: bool| {
+            let own = [
+                ("x", false, "1 2"),
+                ("loop", false, "$(LOOP)"),
+                ("dir", false, "/hidden"),
+                ("top", true, "over"),
+            ];
+            let found = own.iter().find(|(k, a, _)| (*k, *a) == (key, append));
+            found.map(|(.., v)| *v)
         };
         Submit::parse(body).command("node", &variables)
     }
@@ -369,13 +558,15 @@ mod tests {
     fn macros_are_replaced_or_the_command_is_unknown() {
         let with = |arguments: &str| {
             command(&format!(
-                "dir = /d\nexecutable = e\narguments = {arguments}"
+                "dir = /d\ntop = under\nexecutable = e\narguments = {arguments}"
             ))
         };
         assert_eq!(
             with("$(JOB) $(x) $(Dir)/$(none:no)").unwrap(),
             "e node 1 2 /d/no"
         );
+        assert_eq!(with("$(top) \\\n $(x)").unwrap(), "e over 1 2");
+        assert_eq!(with("1\narguments = $(Arguments) 2").unwrap(), "e 1 2");
         assert_eq!(with("$(DOLLAR)HOME a$b$").unwrap(), "e '$HOME' 'a$b$'");
         for unknown in [
             "$(Process)",
@@ -446,7 +637,7 @@ mod tests {
         fn a_written_command_is_read_back(command in "[ -~\\t\\n\\r\u{1}é\u{85}]{1,30}") {
             let body = description(&command, Demands::default());
             prop_assert_eq!(body.lines().count(), 2);
-            prop_assert_eq!(Submit::parse(&body).command("n", &|_| None), Some(command));
+            prop_assert_eq!(Submit::parse(&body).command("n", &|_, _| None), Some(command));
         }
     }
 }

@@ -52,7 +52,7 @@ impl Workflow<'_> {
                     report,
                 );
             }
-            Statement::Retry { node, times } => {
+            Statement::Retry { node, times, .. } => {
                 self.set(
                     scope,
                     &node,
@@ -65,7 +65,31 @@ impl Workflow<'_> {
             Statement::Done { node } => {
                 self.set(scope, &node, Setting::Done, position, site, report)
             }
-            Statement::Vars { node, .. } | Statement::OfNode { node } if !is_all_nodes(&node) => {
+            Statement::Category { node, category } => {
+                let entry = match scope.find(&node) {
+                    Some(Found::Own(entry)) => Some(entry),
+                    None if is_all_nodes(&node) => None,
+                    _ => {
+                        self.number_of(scope, &node, site, report);
+                        return;
+                    }
+                };
+                let category = (position, category.into());
+                match entry {
+                    Some(entry) => drop(scope.categories.insert(entry, category)),
+                    None => scope.all_category = Some(category),
+                }
+            }
+            Statement::MaxJobs { category, limit } => {
+                scope.limits.push((category.into(), limit));
+            }
+            Statement::Vars { node, .. }
+            | Statement::Script { node, .. }
+            | Statement::AbortDagOn { node, .. }
+            | Statement::PreSkip { node, .. }
+            | Statement::OfNode { node }
+                if !is_all_nodes(&node) =>
+            {
                 self.number_of(scope, &node, site, report);
             }
             Statement::Reject => {

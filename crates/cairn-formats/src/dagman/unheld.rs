@@ -1,7 +1,5 @@
 //! What a DAGMan workflow says that a flow does not hold. Knows statements, in all files of the workflow.
 
-use super::keywords::is_keyword;
-use super::lexer::{Quotes, Words};
 use super::statement::{Description, NodeKind, Statement};
 use super::submit::Submit;
 use super::workflow::{Site, Workflow};
@@ -136,28 +134,18 @@ fn count(
     let keyword = keyword.to_ascii_uppercase().replace('-', "_");
     match statement {
         Statement::Node {
-            kind, description, ..
+            kind,
+            description,
+            directory,
+            noop,
+            ..
         } => {
             if *kind != NodeKind::Job {
                 tally.add(&keyword, "line", place);
             }
-            // The options stand behind the name and the description; those of an inline one in its last line.
-            let (line, behind) = match description {
-                Description::Inline(_) => (text.lines().next_back().unwrap_or(""), 1),
-                Description::Named(_) if *kind == NodeKind::Subdag => (text, 4),
-                Description::Named(_) => (text, 3),
-            };
-            let mut words = Words::of(line);
-            let mut skip = behind;
-            while let Ok(Some(word)) = words.next_word(Quotes::Drop) {
-                if skip > 0 {
-                    skip -= 1;
-                } else if is_keyword(&word.text, "NOOP") || is_keyword(&word.text, "DIR") {
-                    let what = format!("{} of a node", word.text.to_ascii_uppercase());
-                    tally.add(&what, "line", place);
-                    // A directory may have the name of an option.
-                    skip = usize::from(is_keyword(&word.text, "DIR"));
-                }
+            let options = [("DIR", directory.is_some()), ("NOOP", *noop)];
+            for (option, _) in options.iter().filter(|(_, given)| *given) {
+                tally.add(&format!("{option} of a node"), "line", place);
             }
             if let Description::Inline(body) = description {
                 description_lines(body, tally, &place);
@@ -165,18 +153,21 @@ fn count(
         }
         Statement::SubmitDescription { body, .. } => description_lines(body, tally, &place),
         Statement::Dependency { .. } if keyword == "WEAK" => tally.add("WEAK", "line", place),
-        Statement::Retry { .. }
-            if text
-                .to_ascii_uppercase()
-                .replace('-', "_")
-                .contains("UNLESS_EXIT") =>
+        Statement::Retry {
+            unless_exit: Some(_),
+            ..
+        } => tally.add("UNLESS-EXIT", "line", place),
+        Statement::Vars { node, pairs, .. }
+            if !pairs.iter().all(|(key, _)| bodies.uses(node, key)) =>
         {
-            tally.add("UNLESS-EXIT", "line", place);
-        }
-        Statement::Vars { node, pairs } if !pairs.iter().all(|(key, _)| bodies.uses(node, key)) => {
             tally.add("VARS", "line", place);
         }
-        Statement::OfNode { .. } | Statement::OfRun | Statement::Reject => {
+        Statement::Script { .. }
+        | Statement::AbortDagOn { .. }
+        | Statement::PreSkip { .. }
+        | Statement::OfNode { .. }
+        | Statement::OfRun
+        | Statement::Reject => {
             tally.add(&keyword, "line", place);
         }
         _ => {}

@@ -235,6 +235,7 @@ impl<'l> Workflow<'l> {
                 name_span,
                 description,
                 done,
+                ..
             } => {
                 self.check_node(scope, kind, &name, site, name_span.start, report);
                 self.described |= matches!(description, Description::Inline(_));

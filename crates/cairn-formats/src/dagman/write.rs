@@ -48,6 +48,13 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
         if let Some(retries) = flow.retries(task) {
             writeln!(out, "RETRY {name} {}", retries.min(i32::MAX as u32))?;
         }
+        // A node has one category, of which it holds one.
+        let mut pools = flow.pools(task);
+        if let (Some((pool, 1)), None) = (pools.next(), pools.next())
+            && is_category(pool)
+        {
+            writeln!(out, "CATEGORY {name} {pool}")?;
+        }
         if let Some(priority) = flow.priority(task) {
             writeln!(
                 out,
@@ -55,6 +62,9 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
                 priority.clamp(i32::MIN.into(), i32::MAX.into())
             )?;
         }
+    }
+    for (pool, limit) in flow.pool_limits().filter(|(pool, _)| is_category(pool)) {
+        writeln!(out, "MAXJOBS {pool} {}", limit.min(i32::MAX as u32))?;
     }
     for parent in tasks() {
         for children in flow.dag().children(parent).chunks(CHILDREN_A_LINE) {
@@ -66,4 +76,10 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a pool can be spelled as a category that is read back under the same name.
+fn is_category(pool: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_graphic() && !b"\"'\\#".contains(&b);
+    !pool.is_empty() && pool.bytes().all(plain) && !pool.starts_with('+')
 }

@@ -4,10 +4,10 @@
 
 /// Texts under way to a number. Each has a name and its length before it, so that no two lists of texts look alike.
 #[derive(Default)]
-pub(super) struct Fingerprint(blake3::Hasher);
+pub(crate) struct Fingerprint(blake3::Hasher);
 
 impl Fingerprint {
-    pub(super) fn text(&mut self, name: &str, text: &str) {
+    pub(crate) fn text(&mut self, name: &str, text: &str) {
         for part in [name, text] {
             self.0.update(&(part.len() as u64).to_le_bytes());
             self.0.update(part.as_bytes());

@@ -26,9 +26,9 @@ mod template;
 
 pub use template::{Template, TemplateError};
 
-use crate::{Cure, Format, Report, Source};
+use crate::{Cure, Format, Report, Source, dagman};
 use cairn_dag::{Flow, TaskId};
-use fingerprint::Fingerprint;
+pub(crate) use fingerprint::Fingerprint;
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub struct AbortOn {
 }
 
 impl<'a> Job<'a> {
-    fn new(run: Run<'a>, retries: u32) -> Job<'a> {
+    pub(crate) fn new(run: Run<'a>, retries: u32) -> Job<'a> {
         Job {
             run,
             environment: Vec::new(),
@@ -122,15 +122,27 @@ fn run_of_line(line: Cow<'_, str>) -> Run<'_> {
 #[derive(Clone, Debug)]
 pub struct Jobs {
     flow: Arc<Flow>,
-    template: Option<Template>,
+    what: What,
+}
+
+/// Where commands come from.
+#[derive(Clone, Debug)]
+enum What {
+    /// Tasks have command lines, and those that have none a template.
+    Lines(Option<Template>),
+    /// A template stands for all.
+    Template(Template),
+    /// DAGMan's descriptions.
+    Nodes(Arc<dagman::Nodes>),
 }
 
 impl Jobs {
     /// What the tasks of `flow`, which was read from `source` in `format`, run. `None` when something cannot be run: the
     /// report then holds an error for each such thing, with its place and a cure. Tasks that are executed already need no
-    /// command. A task without a command runs `template`.
+    /// command. A task without a command runs `template`; in DAGMan, Pegasus and Taskcluster
+    /// workflows, whose commands are not lines, every task does.
     ///
-    /// O(tasks).
+    /// O(tasks), and for DAGMan the submit files, each of which is read once.
     pub fn of(
         source: &Source,
         format: Format,
@@ -142,30 +154,44 @@ impl Jobs {
         if let Some(template) = &template {
             template.check(&["name"], source.place(), report);
         }
-        let jobs = Jobs { flow, template };
-        let foreign = match format {
-            Format::Taskcluster => "the commands of a Taskcluster graph run in its own images",
-            Format::Dagman => "the submit descriptions of a DAGMan file are HTCondor's",
-            Format::Dax | Format::PegasusYaml => {
-                "the programs of a workflow are in Pegasus' catalogs"
+        let what = match (format, template) {
+            (
+                Format::Dagman | Format::Dax | Format::PegasusYaml | Format::Taskcluster,
+                Some(template),
+            ) => What::Template(template),
+            (Format::Dagman, None) => {
+                What::Nodes(Arc::new(dagman::Nodes::of(source, &flow, report)?))
             }
-            _ => "",
+            (Format::Dax | Format::PegasusYaml, None) => {
+                let message = "the programs of this workflow are in Pegasus' catalogs";
+                report.error(
+                    source.place(),
+                    message,
+                    "give a command that stands for them",
+                );
+                report.cured_by(Cure::GiveCommand);
+                return None;
+            }
+            (Format::Taskcluster, None) => {
+                let message = "the commands of a Taskcluster graph run in its own images, not here";
+                report.error(
+                    source.place(),
+                    message,
+                    "give a command that stands for them",
+                );
+                report.cured_by(Cure::GiveCommand);
+                return None;
+            }
+            (_, template) => What::Lines(template),
         };
-        if !foreign.is_empty() {
-            let help = "convert it to a flow file, and give its tasks commands";
-            report.error(
-                source.place(),
-                format!("{foreign}, and are not run here"),
-                help,
-            );
-        }
+        let jobs = Jobs { flow, what };
         jobs.find_missing(source, report);
         (report.errors() == before).then_some(jobs)
     }
 
     /// Reports the tasks that have nothing to run.
     fn find_missing(&self, source: &Source, report: &mut Report) {
-        if self.template.is_some() {
+        if !matches!(self.what, What::Lines(None)) {
             return;
         }
         let flow = &*self.flow;
@@ -203,7 +229,10 @@ impl Jobs {
     ///
     /// # Panics
     /// If the flow has no such task.
-    pub fn attempt(&self, task: TaskId, _retry: u32) -> Job<'_> {
+    pub fn attempt(&self, task: TaskId, retry: u32) -> Job<'_> {
+        if let What::Nodes(nodes) = &self.what {
+            return nodes.job(&self.flow, task, retry);
+        }
         let retries = self.flow.retries(task).unwrap_or(0);
         let run = match self.line(task) {
             Some(line) => run_of_line(line),
@@ -214,14 +243,16 @@ impl Jobs {
 
     /// The command line of a task that has one.
     fn line(&self, task: TaskId) -> Option<Cow<'_, str>> {
-        match (self.flow.command(task), &self.template) {
-            (Some(command), _) => Some(Cow::Borrowed(command)),
-            (None, Some(template)) => {
-                let value = |key: &str| (key == "name").then(|| self.flow.name(task));
-                Some(Cow::Owned(template.filled(value)))
-            }
-            (None, None) => None,
-        }
+        let command = self.flow.command(task);
+        let (command, template) = match &self.what {
+            What::Lines(template) => (command, template.as_ref()),
+            What::Template(template) => (None, Some(template)),
+            What::Nodes(_) => (None, None),
+        };
+        command.map(Cow::Borrowed).or_else(|| {
+            let value = |key: &str| (key == "name").then(|| self.flow.name(task));
+            template.map(|template| Cow::Owned(template.filled(value)))
+        })
     }
 
     /// A number that changes when what the task runs does: program and arguments or line, environment, directory, files
@@ -232,10 +263,11 @@ impl Jobs {
     /// If the flow has no such task.
     pub fn fingerprint(&self, task: TaskId) -> [u8; 16] {
         let mut print = Fingerprint::default();
-        // The line as it is: how it is started, with or without a shell, may change.
-        match self.line(task) {
-            Some(line) => print.text("line", &line),
-            None => print.text("nothing", ""),
+        match (&self.what, self.line(task)) {
+            (What::Nodes(nodes), _) => nodes.fingerprint(&self.flow, task, &mut print),
+            // The line as it is: how it is started, with or without a shell, may change.
+            (_, Some(line)) => print.text("line", &line),
+            (_, None) => print.text("nothing", ""),
         }
         print.done()
     }
