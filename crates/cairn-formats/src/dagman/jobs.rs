@@ -457,13 +457,16 @@ enum Origin {
     File(PathBuf),
 }
 
+/// The number of a description, and the file that it is.
+type Described = (u32, Option<Rc<Source>>);
+
 /// Gives every task its description.
 struct Layout<'w, 'l> {
     flow: &'w Flow,
     workflow: &'w Workflow<'l>,
     nodes: Nodes,
     /// By origin: the description, or none where it could not be read; and the file.
-    known: HashMap<Origin, Option<(u32, Option<Rc<Source>>)>>,
+    known: HashMap<Origin, Option<Described>>,
     /// Descriptions whose lines were checked, and macros that were warned of.
     checked: HashSet<(u32, String)>,
 }
@@ -575,7 +578,7 @@ impl Layout<'_, '_> {
         around: &[Rc<Scope>],
         mark: cairn_dag::Mark,
         report: &mut Report,
-    ) -> Option<(u32, Option<Rc<Source>>)> {
+    ) -> Option<Described> {
         if let Some(known) = self.known.get(&origin) {
             return known.clone();
         }
