@@ -87,6 +87,16 @@ impl Snapshot {
     pub fn plan(&self) -> u32 {
         self.plan
     }
+
+    /// How often a server or runner had begun with the log.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Where every task stood, as [`Position::packed`] has it.
+    pub fn position(&self) -> &[u8] {
+        &self.position
+    }
 }
 
 impl<P: Position> Engine<P> {

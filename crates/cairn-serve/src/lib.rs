@@ -1,5 +1,9 @@
 //! Runs dags: the store of a run, processes on this machine, the server and its workers. Decides nothing about tasks:
 //! who gets which is the engine's ([`cairn_engine`]). Knows no priorities and no theory.
 
+mod digest;
+pub mod run;
 pub mod spawn;
 pub mod store;
+
+pub use digest::flow_digest;

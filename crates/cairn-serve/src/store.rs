@@ -22,6 +22,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, pa
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The file of the store in its folder.
 pub const FILE: &str = "cairn.db";
@@ -115,7 +116,7 @@ impl Store {
         let open = || -> rusqlite::Result<Result<Connection, StoreError>> {
             let mut database = Connection::open_with_flags(&path, flags)?;
             // Readers of ours are short; those of others must not stop a run at once.
-            database.busy_timeout(std::time::Duration::from_secs(30))?;
+            database.busy_timeout(Duration::from_secs(30))?;
             if let Err(refusal) = migrate(&mut database, &path)? {
                 return Ok(Err(refusal));
             }
@@ -354,6 +355,20 @@ impl Store {
         self.write(|tx, _| insert_order(tx, plan, order))
     }
 
+    /// The order with the highest number, with that number.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn newest_order(&self) -> Result<Option<(u32, Vec<u32>)>, StoreError> {
+        let newest: Option<u32> = (self.database)
+            .query_row("SELECT max(number) FROM plan", [], |row| row.get(0))
+            .map_err(|e| self.error(&e))?;
+        let Some(newest) = newest else {
+            return Ok(None);
+        };
+        Ok(self.order(newest)?.map(|order| (newest, order)))
+    }
+
     /// The order of that number.
     ///
     /// # Errors
@@ -521,24 +536,41 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
         .truncate(false)
         .open(&path)
         .map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => {
-            file.set_len(0).map_err(failed)?;
-            writeln!(file, "{}", std::process::id()).map_err(failed)?;
-            file.rewind().map_err(failed)?;
-            Ok(file)
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(std::fs::TryLockError::Error(e)) => return Err(failed(e)),
+            Err(std::fs::TryLockError::WouldBlock) => (),
         }
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let mut who = String::new();
-            // A holder that has not yet written its number is still a holder.
-            let _ = file.read_to_string(&mut who);
-            Err(StoreError::InUse {
+        let mut who = String::new();
+        // A holder that has not yet written its number is still a holder.
+        let _ = file.rewind().and_then(|()| file.read_to_string(&mut who));
+        let pid: Option<u32> = who.trim().parse().ok();
+        // A process that its holder was just starting has the lock until it becomes another program.
+        let is_dead = pid.is_some_and(|pid| !is_alive(pid));
+        if !is_dead || begin.elapsed() > Duration::from_secs(5) {
+            return Err(StoreError::InUse {
                 folder: folder.to_owned(),
-                pid: who.trim().parse().ok(),
-            })
+                pid,
+            });
         }
-        Err(std::fs::TryLockError::Error(e)) => Err(failed(e)),
+        std::thread::sleep(Duration::from_millis(2));
     }
+    (file.set_len(0))
+        .and_then(|()| file.rewind())
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(failed)?;
+    Ok(file)
+}
+
+/// Whether the process is there and not merely waiting to be buried.
+fn is_alive(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    status.is_ok_and(|status| {
+        let state = status.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+        state.is_some_and(|state| !state.starts_with(['Z', 'X']))
+    })
 }
 
 #[cfg(test)]

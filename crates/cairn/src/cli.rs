@@ -12,6 +12,7 @@ use cairn_dag::Family;
 use cairn_formats::Format;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -56,6 +57,24 @@ Examples:
   cairn study -o study
   cairn study inspiral.dax montage.dax --gaps 0.1,1,10 --sizes 1,4,16,64 --runs 50 -o study
   cairn study --pools corpus/*.json --runs 30 -o pools";
+
+const RUN_EXAMPLES: &str = "\
+The same command again resumes: executed tasks do not run again, unless their command or a file that they read changed,
+or a file that they made is gone; then so do the tasks after them. What failed or was interrupted is tried again.
+
+Without -k nothing more is started after the first failure. The first Ctrl-C starts nothing more and waits for what runs,
+the second ends it, the third kills it.
+
+Exit codes: 0 all executed, 1 a task failed, 2 bad input (before anything starts) or a state that cannot be written,
+130 interrupted.
+
+Examples:
+  cairn run flow.toml
+  cairn run flow.toml -n  what would run, in which order
+  cairn run flow.toml -j 8 -k --retries 2
+  cairn run flow.toml --until report
+  cairn run flow.toml --pool licence=4 --memory 16GB
+  cairn run tree.jsonl --run './simulate --seed {name}' --json";
 
 /// Schedule dags so that as many tasks as possible stay ready, and prove how good the order is.
 #[derive(Debug, Parser)]
@@ -143,6 +162,9 @@ pub(crate) enum Command {
     /// The published evaluation: ratios of mean times over a grid of batches, as tables and heat maps
     #[command(after_help = STUDY_EXAMPLES)]
     Study(Study),
+    /// Run the workflow here, now; again goes on where it stopped
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Run),
     /// Draw: ready tasks over the run, the dag, memory against ready tasks
     #[command(
         after_help = "SVG and PNG hold one figure, HTML any number with a table.\n\nExamples:\n  cairn show workflow.dag -o curves.svg\n  cairn show workflow.dag --what dag -o dag.png\n  cairn show workflow.dag -o page.html\n  cairn show workflow.dag -o few.svg --policies ic,fifo"
@@ -160,6 +182,102 @@ pub(crate) enum Command {
         /// The folder, which must exist
         folder: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// How many processors tasks may take at once [default: all]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) jobs: Option<i64>,
+    /// Tell what would be run, in which order, and run nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Go on after failures: to the end, or until N tasks are given up
+    #[arg(short, long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub(crate) keep_going: Option<u64>,
+    /// How often to try a task again after a failure, where the workflow does not say
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) retries: u32,
+    /// Run nothing; count tasks whose declared outputs are there as executed
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) touch: bool,
+    /// The command of tasks that have none; {name} stands for the task's name
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+    /// How to order the tasks
+    #[arg(long, value_name = "POLICY", default_value = "ic")]
+    pub(crate) policy: Policy,
+    /// Do not look at declared inputs and outputs
+    #[arg(long)]
+    pub(crate) ignore_files: bool,
+    /// Run only these tasks and all before them
+    #[arg(long, value_name = "TASK", help_heading = "Parts")]
+    pub(crate) until: Vec<String>,
+    /// Run only these tasks; all before them must be executed
+    #[arg(
+        long,
+        value_name = "TASK",
+        help_heading = "Parts",
+        conflicts_with = "until"
+    )]
+    pub(crate) only: Vec<String>,
+    /// Run only what failed the last time, and what waits for it
+    #[arg(long, help_heading = "Parts", conflicts_with_all = ["until", "only"])]
+    pub(crate) rerun_failed: bool,
+    /// Do not look for the rescue file beside a DAGMan file
+    #[arg(long, help_heading = "Parts")]
+    pub(crate) no_rescue: bool,
+    /// How much there is of a named resource
+    #[arg(long, value_name = "NAME=N", help_heading = "Resources")]
+    pub(crate) pool: Vec<String>,
+    /// Memory that tasks may take at once, such as 16GB [default: all]
+    #[arg(long, value_name = "BYTES", help_heading = "Resources")]
+    pub(crate) memory: Option<String>,
+    /// Folder for the state of the run and for logs [default: .cairn/ and the name of FILE]
+    #[arg(long, value_name = "DIR", help_heading = "State")]
+    pub(crate) state: Option<PathBuf>,
+    /// Whether what was executed survives a power cut, or only the end of this program
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "full",
+        help_heading = "State"
+    )]
+    pub(crate) sync: Sync,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sync {
+    /// Survives a power cut
+    Full,
+    /// Survives the end of the program
+    Normal,
+}
+
+/// The arguments, with a number behind `-k` or `--keep-going` tied to it: both may stand alone before a file.
+pub(crate) fn joined(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut is_over = false;
+    for arg in args {
+        let is_run = joined.get(1).is_some_and(|command| command == "run");
+        let is_flag = (joined.last()).is_some_and(|last| last == "-k" || last == "--keep-going");
+        let digits = arg
+            .to_str()
+            .is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
+        match joined.last_mut() {
+            Some(last) if is_run && is_flag && digits && !is_over => {
+                last.push("=");
+                last.push(arg);
+            }
+            _ => {
+                is_over |= arg == "--";
+                joined.push(arg);
+            }
+        }
+    }
+    joined
 }
 
 #[derive(Debug, Args)]

@@ -20,6 +20,7 @@ mod pictures;
 mod plan;
 mod prio;
 mod reasons;
+mod run;
 mod shell;
 mod show;
 mod simulate;
@@ -37,7 +38,19 @@ use crate::output::Output;
 pub(crate) struct Ready {
     /// What it may cost; none for commands that plan nothing.
     pub(crate) limits: Option<Limits>,
+    pub(crate) interrupts: Interrupts,
     pub(crate) work: Box<Work>,
+}
+
+/// What Ctrl-C means to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interrupts {
+    /// It ends the program.
+    End,
+    /// The first one asks for the best so far, the second ends the program.
+    BestSoFar,
+    /// The command asks how often it was pressed.
+    Counted,
 }
 
 /// What a command does, and prints.
@@ -47,6 +60,7 @@ type Work = dyn FnOnce(&Output) -> Result<(), Failure>;
 fn ready(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
     Ready {
         limits: None,
+        interrupts: Interrupts::End,
         work: Box::new(work),
     }
 }
@@ -55,6 +69,7 @@ fn ready(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
 fn within(limits: Limits, work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
     Ready {
         limits: Some(limits),
+        interrupts: Interrupts::BestSoFar,
         work: Box::new(work),
     }
 }
@@ -96,6 +111,14 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         Command::Study(flags) => {
             let settings = study::Settings::new(flags)?;
             within(settings.limits, move |out| study::run(&settings, out))
+        }
+        Command::Run(flags) => {
+            let settings = run::Settings::new(flags)?;
+            Ready {
+                limits: None,
+                interrupts: Interrupts::Counted,
+                work: Box::new(move |out| run::run(&settings, out)),
+            }
         }
         Command::Show(flags) => {
             let settings = show::Settings::new(flags)?;

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     No,
     /// The command did its work and found no fault, but could not prove everything; all of it was printed.
     Unproved,
+    /// The command did its work and returns this code; everything worth saying was printed.
+    Code(u8),
     /// Ctrl-C, and nothing worth giving: what was not done.
     Interrupted(&'static str),
     /// The reader of our output went away, as `head` does.
@@ -48,6 +50,7 @@ impl Failure {
             Failure::No => 1,
             Failure::Input(_) | Failure::Usage { .. } => 2,
             Failure::Unproved => 3,
+            Failure::Code(code) => *code,
             Failure::Interrupted(_) => INTERRUPTED_CODE,
         }
     }

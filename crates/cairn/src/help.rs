@@ -5,9 +5,10 @@ use crate::layout;
 use clap::{Command, CommandFactory};
 
 /// Groups in the order of a user's questions. A command that stands in none of them is listed under [`OTHERS`].
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Look at a workflow", &["info", "check", "explain", "show"]),
     ("Order its tasks", &["plan", "prio", "batch", "verify"]),
+    ("Run it", &["run"]),
     ("What the order is worth", &["simulate", "study"]),
     ("Files", &["convert", "gen"]),
     ("Shell", &["completions", "man"]),

@@ -114,12 +114,26 @@ pub(crate) fn read_rest(
     open_rest(input, executed, out).map(|(_, read)| read)
 }
 
-/// The same, with the text that was read.
-pub(crate) fn open_rest(
+/// A workflow with what is executed of it.
+pub(crate) struct Whole {
+    pub(crate) source: Source,
+    pub(crate) format: Format,
+    pub(crate) flow: Flow,
+    /// By task.
+    pub(crate) is_executed: Vec<bool>,
+    /// The rescue file that was found beside it.
+    rescue: Option<String>,
+    /// Warnings only.
+    pub(crate) report: Report,
+}
+
+/// Reads the input, and what is executed of it: by the input itself, by the rescue file beside it, by `--executed`. Prints the
+/// warnings, and which rescue file it took.
+pub(crate) fn open_whole(
     input: &cli::Input,
     executed: &cli::Executed,
     out: &Output,
-) -> Result<(Source, Read), Failure> {
+) -> Result<Whole, Failure> {
     let mut report = Report::default();
     let Some((source, format, flow)) = open(input, &mut report) else {
         return Err(Failure::Input(report));
@@ -171,6 +185,32 @@ pub(crate) fn open_rest(
     if count == whole && count > 0 {
         out.remark("every task is executed: nothing is left");
     }
+    Ok(Whole {
+        source,
+        format,
+        flow,
+        is_executed,
+        rescue: announced.map(|(path, _)| path),
+        report,
+    })
+}
+
+/// The same as [`read_rest`], with the text that was read.
+pub(crate) fn open_rest(
+    input: &cli::Input,
+    executed: &cli::Executed,
+    out: &Output,
+) -> Result<(Source, Read), Failure> {
+    let Whole {
+        source,
+        format,
+        flow,
+        is_executed,
+        rescue,
+        report,
+    } = open_whole(input, executed, out)?;
+    let whole = flow.dag().len();
+    let count = is_executed.iter().filter(|&&e| e).count();
     let needed = flow.dag().tasks().filter(|t| is_executed[t.index()]);
     let is_left = |t: &TaskId| !is_executed[t.index()];
     let needed = needed.filter(|&t| flow.dag().children(t).iter().any(is_left));
@@ -187,7 +227,7 @@ pub(crate) fn open_rest(
             executed: count,
             whole,
             needed,
-            rescue: announced.map(|(path, _)| path),
+            rescue,
         },
         report,
     };

@@ -3,19 +3,24 @@
 use crate::cli;
 use crate::failure::Failure;
 use cairn_dag::Dag;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
 /// Whether Ctrl-C was pressed.
 pub(crate) fn is_interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    interrupts() > 0
+}
+
+/// How often Ctrl-C was pressed.
+pub(crate) fn interrupts() -> u32 {
+    INTERRUPTS.load(Ordering::Relaxed)
 }
 
 /// Ctrl-C was pressed: the work is to stop and give the best so far. Says whether it was pressed before.
 pub(crate) fn interrupt() -> bool {
-    INTERRUPTED.swap(true, Ordering::Relaxed)
+    INTERRUPTS.fetch_add(1, Ordering::Relaxed) > 0
 }
 
 /// What a plan may cost, checked.

@@ -16,11 +16,12 @@ mod spread;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use commands::Interrupts;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match parse(&std::env::args_os().collect::<Vec<_>>()) {
+    let cli = match parse(&cli::joined(std::env::args_os())) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
@@ -41,16 +42,20 @@ fn run(command: cli::Command, out: &output::Output) -> Result<(), failure::Failu
     let ready = commands::prepare(command, out)?;
     if let Some(limits) = ready.limits {
         limits.set_threads();
-        catch_interrupt();
+    }
+    match ready.interrupts {
+        Interrupts::End => {}
+        Interrupts::BestSoFar => catch_interrupt(true),
+        Interrupts::Counted => catch_interrupt(false),
     }
     (ready.work)(out)
 }
 
-/// From now on the first Ctrl-C asks the work to stop and give the best so far; a second one ends the program.
-fn catch_interrupt() {
+/// From now on the first Ctrl-C asks the work to stop and give the best so far; a second one may end the program.
+fn catch_interrupt(second_ends: bool) {
     // Where a handler cannot be set, Ctrl-C keeps its usual meaning.
-    let _ = ctrlc::set_handler(|| {
-        if limits::interrupt() {
+    let _ = ctrlc::set_handler(move || {
+        if limits::interrupt() && second_ends {
             std::process::exit(failure::INTERRUPTED_CODE.into());
         }
     });

@@ -103,7 +103,7 @@ impl Output {
     /// Prints why a command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         match failure {
-            Failure::No | Failure::Unproved | Failure::BrokenPipe => {}
+            Failure::No | Failure::Unproved | Failure::Code(_) | Failure::BrokenPipe => {}
             _ if self.json => {
                 let value = match failure {
                     Failure::Input(report) => {
@@ -113,7 +113,7 @@ impl Output {
                     Failure::Interrupted(what) => {
                         json!({ "error": format!("interrupted: {what}"), "interrupted": true })
                     }
-                    Failure::No | Failure::Unproved | Failure::BrokenPipe => {
+                    Failure::No | Failure::Unproved | Failure::Code(_) | Failure::BrokenPipe => {
                         unreachable!("handled above")
                     }
                 };

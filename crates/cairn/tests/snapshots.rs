@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "info",
     "check",
     "explain",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 14] = [
     "prio",
     "batch",
     "verify",
+    "run",
     "simulate",
     "study",
     "convert",

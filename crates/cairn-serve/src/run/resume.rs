@@ -1,0 +1,419 @@
+//! From a store to the state of a run, on the same flow or on another one with tasks of the same names: what stays executed,
+//! and what must be executed again. Starts nothing.
+
+use super::files::{Files, HalfMade};
+use crate::digest::flow_digest;
+use crate::store::{FlowRecord, Group, Stamp, Store, StoreError};
+use cairn_dag::{Flow, TaskId};
+use cairn_engine::{
+    Engine, Entry, Event, Frozen, Gone, Moment, Offer, Order, Outbox, Rules, Task, Token, WorkerId,
+};
+use cairn_theory::game::Standing;
+use std::collections::{HashMap, HashSet};
+
+/// What a resume needs to know of the run.
+pub(super) struct Given<'a> {
+    pub(super) flow: &'a Flow,
+    /// By task.
+    pub(super) fingerprints: &'a [u64],
+    /// By task: executed, as the flow itself says.
+    pub(super) done: &'a [bool],
+    pub(super) rules: Rules,
+    /// Whether the machine was started anew since.
+    pub(super) is_other_boot: bool,
+    /// Whether declared files are looked at.
+    pub(super) minds_files: bool,
+    /// Whether nothing may be changed, not even a file that was left half-made.
+    pub(super) is_dry: bool,
+}
+
+/// The state of a run, and what has yet to be written of how it came about.
+pub(super) struct Resumed<'a> {
+    pub(super) engine: Engine<Frozen<'a>>,
+    /// Events since what the store has.
+    pub(super) group: Group,
+    /// Set where the store must begin with this flow.
+    pub(super) is_new_flow: bool,
+    /// Whether what is run changed.
+    pub(super) has_other_commands: bool,
+    /// The order in force, from first to last; none where none was stored for this flow.
+    pub(super) order: Option<Vec<TaskId>>,
+    /// Executed tasks that must be executed again, each with why.
+    pub(super) again: Vec<(TaskId, Why)>,
+    /// Tasks that failed the last time.
+    pub(super) failed: Vec<TaskId>,
+    /// What attempts of an earlier runner left.
+    pub(super) half_made: Vec<HalfMade>,
+}
+
+/// Why an executed task must be executed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// What it runs changed.
+    Command,
+    /// A file that it reads changed.
+    Inputs,
+    /// A file that it made is gone.
+    Outputs,
+    /// A task before it is executed again.
+    Parent,
+}
+
+impl Why {
+    /// In words that follow the name of the task and a colon.
+    pub fn words(self) -> &'static str {
+        match self {
+            Why::Command => "its command changed",
+            Why::Inputs => "a file that it reads changed",
+            Why::Outputs => "a file that it made is gone or was cut short",
+            Why::Parent => "a task before it is executed again",
+        }
+    }
+}
+
+/// What was known of the tasks, by their numbers in the flow at hand.
+#[derive(Default)]
+struct Known {
+    fingerprints: HashMap<TaskId, u64>,
+    stamps: HashMap<TaskId, Stamp>,
+}
+
+/// The worker of tasks that were executed before, elsewhere or as part of another flow.
+const BEFORE: &str = "before";
+
+pub(super) fn resume<'a>(
+    store: &Store,
+    given: Given<'a>,
+    files: &mut Files<'_>,
+    now: Moment,
+) -> Result<Resumed<'a>, StoreError> {
+    match store.flow()? {
+        Some(before) if before.digest == flow_digest(given.flow) => {
+            go_on(store, given, &before, files, now)
+        }
+        Some(before) => carry(store, given, &before, files, now),
+        None => Ok(begin(given, 0, HashMap::new(), Vec::new(), now)),
+    }
+}
+
+/// The same flow as before.
+fn go_on<'a>(
+    store: &Store,
+    given: Given<'a>,
+    before: &FlowRecord,
+    files: &mut Files<'_>,
+    now: Moment,
+) -> Result<Resumed<'a>, StoreError> {
+    let dag = given.flow.dag();
+    let damaged = |e: cairn_engine::Illegal| store.damaged(&e.0);
+    let stored = store.newest_order()?;
+    let mut order = stored.map(|(plan, tasks)| (plan, ids(tasks)));
+    let mut engine = replayed(store, &given, order.as_ref().map(|(_, tasks)| tasks))?;
+    if order
+        .as_ref()
+        .is_some_and(|(plan, _)| *plan != engine.plan())
+    {
+        // An order that never came into force.
+        let plan = engine.plan();
+        order = store.order(plan)?.map(|tasks| (plan, ids(tasks)));
+        engine = replayed(store, &given, order.as_ref().map(|(_, tasks)| tasks))?;
+    }
+    let mut out = Outbox::default();
+    let is_done = |t: &TaskId| given.done.get(t.index()) == Some(&true);
+    let done = dag.topological_order().iter().copied().filter(is_done);
+    let done = done.map(|task| (task, Token::default())).collect();
+    mark_executed(&mut engine, done, now, &mut out.entries);
+    engine.open(now, &mut out);
+    // Whoever had tasks is gone; the processes were ended.
+    let minds_files = given.minds_files && !given.is_dry;
+    let mut half_made = Vec::new();
+    for (_, task, _) in engine.held() {
+        let since = engine.lease(task).map(|(_, _, since)| since);
+        if let (Some(task), Some(since), true) = (task.frozen(), since, minds_files) {
+            half_made.extend(files.take_back_since(task, since));
+        }
+    }
+    for worker in 0..engine.workers().len() {
+        // Those that left before are refused, as they should be.
+        let _ = engine.leave(now, WorkerId(worker as u32), &mut out);
+    }
+    let standing = |engine: &Engine<Frozen<'_>>, which: Standing| -> Vec<TaskId> {
+        let game = engine.position().game();
+        dag.tasks().filter(|&t| game.standing(t) == which).collect()
+    };
+    let failed = standing(&engine, Standing::Failed);
+    for task in (failed.iter().copied()).chain(standing(&engine, Standing::Cancelled)) {
+        engine.revive(now, task.into(), &mut out).map_err(damaged)?;
+    }
+    let known = Known {
+        fingerprints: (dag.tasks())
+            .zip(before.fingerprints.iter().copied())
+            .collect(),
+        stamps: (store.stamps()?.into_iter())
+            .filter_map(|stamp| Some((stamp.task.frozen()?, stamp)))
+            .collect(),
+    };
+    let executed = standing(&engine, Standing::Executed);
+    let again = again(&given, &known, &executed, files);
+    let mut reopened: HashSet<TaskId> = again.iter().map(|&(task, _)| task).collect();
+    // Children first.
+    for &task in dag.topological_order().iter().rev() {
+        if reopened.remove(&task) {
+            engine.reopen(now, task.into(), &mut out).map_err(damaged)?;
+        }
+    }
+    Ok(Resumed {
+        engine,
+        group: Group {
+            entries: out.entries,
+            ..Group::default()
+        },
+        is_new_flow: false,
+        has_other_commands: before.fingerprints != given.fingerprints,
+        order: order.map(|(_, tasks)| tasks),
+        again,
+        failed,
+        half_made,
+    })
+}
+
+fn ids(tasks: Vec<u32>) -> Vec<TaskId> {
+    tasks.into_iter().map(TaskId).collect()
+}
+
+/// What the log of the same flow comes to.
+fn replayed<'a>(
+    store: &Store,
+    given: &Given<'a>,
+    order: Option<&Vec<TaskId>>,
+) -> Result<Engine<Frozen<'a>>, StoreError> {
+    let dag = given.flow.dag();
+    if order.is_some_and(|order| !is_order(order, dag.len())) {
+        return Err(store.damaged("an order does not name every task once"));
+    }
+    let order = order.map_or(Order::AsNumbered, |order| Order::of(order));
+    let position = Frozen::new(dag);
+    let mut engine = match store.snapshot()? {
+        Some(snapshot) => Engine::restore(position, given.rules.clone(), order, snapshot)
+            .map_err(|e| store.damaged(&e.0))?,
+        None => Engine::new(position, given.rules.clone(), order),
+    };
+    store.each_entry(|entry| engine.replay(&entry))?;
+    Ok(engine)
+}
+
+fn is_order(order: &[TaskId], tasks: usize) -> bool {
+    let mut seen = vec![false; tasks];
+    let mut is_new = |t: &TaskId| {
+        let place = seen.get_mut(t.index());
+        place.is_some_and(|seen| !std::mem::replace(seen, true))
+    };
+    order.len() == tasks && order.iter().all(&mut is_new)
+}
+
+/// Another flow: what was executed under the same name, and would be executed again just so, stays executed.
+fn carry<'a>(
+    store: &Store,
+    given: Given<'a>,
+    before: &FlowRecord,
+    files: &mut Files<'_>,
+    now: Moment,
+) -> Result<Resumed<'a>, StoreError> {
+    let flow = given.flow;
+    let names = store.names()?;
+    let find = |task: Task| {
+        let old = usize::try_from(task.0).ok()?;
+        Some((old, flow.find(names.get(old)?)?))
+    };
+    let mut executed: HashMap<TaskId, Token> = HashMap::new();
+    let mut epoch = 0;
+    if let Some(snapshot) = store.snapshot()? {
+        epoch = snapshot.epoch();
+        for (old, &standing) in snapshot.position().iter().enumerate() {
+            let new = find(Task(old as u64)).filter(|_| standing == Standing::Executed as u8);
+            executed.extend(new.map(|(_, task)| (task, Token { epoch, attempt: 1 })));
+        }
+    }
+    store.each_entry(|entry| {
+        match entry.event {
+            Event::Opened { epoch: later } => epoch = later,
+            Event::Executed { task, token, .. } => {
+                executed.extend(find(task).map(|(_, task)| (task, token)));
+            }
+            Event::Reopened { task } => {
+                find(task).and_then(|(_, task)| executed.remove(&task));
+            }
+            _ => (),
+        }
+        Ok::<(), String>(())
+    })?;
+    let olds = (0..before.fingerprints.len()).filter_map(|old| find(Task(old as u64)));
+    let known = Known {
+        fingerprints: olds
+            .map(|(old, task)| (task, before.fingerprints[old]))
+            .collect(),
+        stamps: (store.stamps()?.into_iter())
+            .filter_map(|stamp| Some((find(stamp.task)?.1, stamp)))
+            .collect(),
+    };
+    let mut carried: Vec<TaskId> = executed.keys().copied().collect();
+    carried.sort_unstable();
+    let again = again(&given, &known, &carried, files);
+    for (task, _) in &again {
+        executed.remove(task);
+    }
+    let stamps = (executed.keys())
+        .filter_map(|task| Some((*task, known.stamps.get(task)?)))
+        .map(|(task, stamp)| Stamp {
+            task: task.into(),
+            ..*stamp
+        })
+        .collect();
+    let mut resumed = begin(given, epoch, executed, stamps, now);
+    resumed.again = again;
+    Ok(resumed)
+}
+
+/// A flow that the store does not know yet, of which some tasks are executed.
+fn begin<'a>(
+    given: Given<'a>,
+    epoch: u32,
+    mut executed: HashMap<TaskId, Token>,
+    stamps: Vec<Stamp>,
+    now: Moment,
+) -> Resumed<'a> {
+    let dag = given.flow.dag();
+    let mut out = Outbox::default();
+    let mut engine = Engine::new(Frozen::new(dag), given.rules, Order::AsNumbered);
+    let event = Event::Opened { epoch };
+    let opened = Entry { at: now, event };
+    // An epoch never comes again, also where nothing else is carried over.
+    if epoch > 0 && engine.replay(&opened).is_ok() {
+        out.entries.push(opened);
+    }
+    for task in dag.tasks() {
+        if given.done.get(task.index()) == Some(&true) {
+            executed.entry(task).or_default();
+        }
+    }
+    let in_order = dag.topological_order().iter();
+    let executed = in_order.filter_map(|task| Some((*task, *executed.get(task)?)));
+    mark_executed(&mut engine, executed.collect(), now, &mut out.entries);
+    engine.open(now, &mut out);
+    Resumed {
+        engine,
+        group: Group {
+            entries: out.entries,
+            stamps,
+            ..Group::default()
+        },
+        is_new_flow: true,
+        has_other_commands: false,
+        order: None,
+        again: Vec::new(),
+        failed: Vec::new(),
+        half_made: Vec::new(),
+    }
+}
+
+/// Notes that tasks were executed elsewhere: those whose parents are executed, in topological order. Before the engine is
+/// opened.
+fn mark_executed(
+    engine: &mut Engine<Frozen<'_>>,
+    tasks: Vec<(TaskId, Token)>,
+    now: Moment,
+    entries: &mut Vec<Entry>,
+) {
+    let worker = WorkerId(engine.workers().len() as u32);
+    let mut happened = |engine: &mut Engine<Frozen<'_>>, event: Event| {
+        let entry = Entry { at: now, event };
+        if engine.replay(&entry).is_ok() {
+            entries.push(entry);
+        }
+    };
+    let mut is_there = false;
+    for (task, token) in tasks {
+        if engine.position().game().standing(task) != Standing::Eligible {
+            continue;
+        }
+        if !is_there {
+            is_there = true;
+            let joined = Event::Joined {
+                worker,
+                name: BEFORE.to_owned(),
+                offer: Offer::cpus(1),
+            };
+            happened(engine, joined);
+        }
+        let task = task.into();
+        let executed = Event::Executed {
+            task,
+            token,
+            worker,
+        };
+        happened(engine, executed);
+    }
+    if is_there {
+        let why = Gone::Left;
+        happened(engine, Event::Departed { worker, why });
+    }
+}
+
+/// Which executed tasks must be executed again, and why.
+fn again(
+    given: &Given<'_>,
+    known: &Known,
+    executed: &[TaskId],
+    files: &mut Files<'_>,
+) -> Vec<(TaskId, Why)> {
+    let flow = given.flow;
+    let dag = flow.dag();
+    let mut is_executed = vec![false; dag.len()];
+    executed.iter().for_each(|t| is_executed[t.index()] = true);
+    let said = |task: TaskId| given.done.get(task.index()) == Some(&true);
+    let mut why: Vec<Option<Why>> = vec![None; dag.len()];
+    // Whether a temporary file of the task is gone: no harm, unless somebody needs it.
+    let mut lacks_temp = Vec::new();
+    for &task in executed {
+        let print = given.fingerprints.get(task.index());
+        if (known.fingerprints.get(&task)).is_some_and(|before| Some(before) != print) {
+            why[task.index()] = Some(Why::Command);
+            continue;
+        }
+        if !given.minds_files || (said(task) && !known.stamps.contains_key(&task)) {
+            continue;
+        }
+        let stamp = known.stamps.get(&task);
+        let is_cut = |files: &mut Files<'_>, s: &Stamp| s.outputs != files.outputs(task);
+        if files.missing(task, false).is_some()
+            || (given.is_other_boot && stamp.is_some_and(|s| is_cut(files, s)))
+        {
+            why[task.index()] = Some(Why::Outputs);
+        } else if stamp.is_some_and(|s| s.inputs != files.inputs(task)) {
+            why[task.index()] = Some(Why::Inputs);
+        } else if files.missing(task, true).is_some() {
+            lacks_temp.push(task);
+        }
+    }
+    // What comes after one that is executed again is executed again; so is what made a temporary file that one of these needs.
+    loop {
+        for &task in dag.topological_order() {
+            let mut parents = dag.parents(task).iter();
+            let is_due = is_executed[task.index()] && why[task.index()].is_none();
+            if is_due && parents.any(|p| why[p.index()].is_some()) {
+                why[task.index()] = Some(Why::Parent);
+            }
+        }
+        let runs = |t: &TaskId| !is_executed[t.index()] || why[t.index()].is_some();
+        let needed = |t: &TaskId| why[t.index()].is_none() && dag.children(*t).iter().any(runs);
+        let more: Vec<TaskId> = lacks_temp.iter().copied().filter(needed).collect();
+        if more.is_empty() {
+            break;
+        }
+        more.iter()
+            .for_each(|t| why[t.index()] = Some(Why::Outputs));
+    }
+    (dag.tasks().zip(why))
+        .filter_map(|(task, why)| Some((task, why?)))
+        .collect()
+}

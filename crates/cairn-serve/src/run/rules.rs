@@ -1,0 +1,143 @@
+//! What a flow says of its tasks' needs, as rules for the engine; what can never be fulfilled is found here. Runs nothing.
+
+use cairn_dag::{Flow, TaskId};
+use cairn_engine::{Needs, PoolId, Rules, Span};
+use std::collections::HashMap;
+
+/// What is asked of a run beyond what the flow says.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// How often to try again after a failure, where the flow does not say.
+    pub retries: u32,
+    /// How much there is of named resources; more than the flow says, or otherwise.
+    pub pools: Vec<(String, u32)>,
+    /// Bytes of memory that there are, where that is to be counted.
+    pub memory: Option<u64>,
+    /// After so many tasks are given up, nothing more is started; 0: go on to the end.
+    pub failures: u64,
+}
+
+/// A need that cannot be fulfilled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RulesError {
+    /// Nobody said how much there is.
+    #[error("task '{task}' needs {amount} of '{pool}', and nothing says how much of it there is")]
+    UnknownPool {
+        /// The task.
+        task: String,
+        /// The resource.
+        pool: String,
+        /// How much it needs.
+        amount: u32,
+    },
+    /// There is less than a task needs.
+    #[error("task '{task}' needs {amount} of '{pool}', and there are {limit}")]
+    PoolTooSmall {
+        /// The task.
+        task: String,
+        /// The resource.
+        pool: String,
+        /// How much it needs.
+        amount: u32,
+        /// How much there is.
+        limit: u32,
+    },
+    /// Somebody said how much there is of what no task needs.
+    #[error("no task needs any '{0}'")]
+    UnusedPool(String),
+    /// There is less memory than a task needs.
+    #[error("task '{task}' needs {needed} bytes of memory, and there are {limit}")]
+    Memory {
+        /// The task.
+        task: String,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that there are.
+        limit: u64,
+    },
+}
+
+/// The rules for a run of the flow.
+///
+/// # Errors
+/// If a task could never be started.
+pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
+    let dag = flow.dag();
+    let mut limits: HashMap<&str, u32> = flow.pool_limits().collect();
+    let mut used: HashMap<&str, PoolId> = HashMap::new();
+    limits.extend(
+        wishes
+            .pools
+            .iter()
+            .map(|(name, many)| (name.as_str(), *many)),
+    );
+    let mut rules = Rules {
+        retries: wishes.retries,
+        failures: wishes.failures,
+        // Whoever runs here cannot be silent.
+        silence: Span(u64::MAX / 4),
+        ..Rules::default()
+    };
+    let mut classes: HashMap<Needs, u32> = HashMap::new();
+    classes.insert(Needs::default(), 0);
+    let name = |task: TaskId| flow.shown(task).into_owned();
+    for task in dag.tasks() {
+        let memory = flow.memory(task).unwrap_or(0);
+        if let Some(limit) = wishes.memory.filter(|&limit| memory > limit) {
+            return Err(RulesError::Memory {
+                task: name(task),
+                needed: memory,
+                limit,
+            });
+        }
+        let mut pools = Vec::new();
+        for (pool, amount) in flow.pools(task) {
+            let (task, pool) = (|| name(task), || pool.to_owned());
+            let Some(&limit) = limits.get(pool().as_str()) else {
+                let (task, pool) = (task(), pool());
+                return Err(RulesError::UnknownPool { task, pool, amount });
+            };
+            if amount > limit {
+                let (task, pool) = (task(), pool());
+                return Err(RulesError::PoolTooSmall {
+                    task,
+                    pool,
+                    amount,
+                    limit,
+                });
+            }
+        }
+        for (pool, amount) in flow.pools(task) {
+            let next = PoolId(used.len() as u32);
+            let id = *used.entry(pool).or_insert_with(|| {
+                rules.pools.push(limits[pool]);
+                next
+            });
+            pools.push((id, amount));
+        }
+        pools.sort_unstable();
+        let needs = Needs {
+            cpus: flow.cpus(task).unwrap_or(1),
+            memory,
+            pools,
+            limit: (flow.time_limit(task)).map(|seconds| Span((seconds * 1e6) as u64)),
+            ..Needs::default()
+        };
+        let next = rules.classes.len() as u32;
+        let class = *classes.entry(needs).or_insert_with_key(|needs| {
+            rules.classes.push(needs.clone());
+            next
+        });
+        rules.class_of.push(class);
+        let retries = flow.retries(task).unwrap_or(wishes.retries);
+        rules.retries_of.push(retries);
+    }
+    let unused = wishes
+        .pools
+        .iter()
+        .find(|(name, _)| !used.contains_key(name.as_str()));
+    match unused {
+        Some((name, _)) => Err(RulesError::UnusedPool(name.clone())),
+        None => Ok(rules),
+    }
+}

@@ -1,0 +1,345 @@
+//! `cairn run`: the whole workflow here, now; again goes on where it stopped.
+
+mod programs;
+mod report;
+
+use self::programs::Programs;
+use self::report::Reporter;
+use super::contender::name;
+use super::orders::order_of;
+use crate::called;
+use crate::cli::{self, Policy};
+use crate::failure::{Failure, INTERRUPTED_CODE};
+use crate::input;
+use crate::limits;
+use crate::output::Output;
+use cairn_dag::{Flow, TaskId, plain};
+use cairn_engine::{Offer, Rules, Task};
+use cairn_formats::{Format, Jobs, Template, closest, size};
+use cairn_serve::run::{Orders, RulesError, RunError, Setup, Wishes, machine_memory, rules};
+use cairn_serve::store::{Store, Sync};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// The folder for states that nobody gave a place.
+const STATES: &str = ".cairn";
+
+/// The longest that an order is looked for while tasks run.
+const PLANNING: Duration = Duration::from_secs(60);
+
+/// What to run, and how, checked.
+pub(crate) struct Settings {
+    flags: cli::Run,
+    cpus: u32,
+    pools: Vec<(String, u32)>,
+    memory: Option<u64>,
+    template: Option<Template>,
+    state: PathBuf,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Run) -> Result<Settings, Failure> {
+        let cpus = match flags.jobs {
+            None => std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            Some(jobs) => (u32::try_from(jobs).ok().filter(|&n| n > 0)).ok_or_else(|| {
+                Failure::usage(
+                    format!("-j {jobs} leaves nobody to do the work"),
+                    "give 1 or more",
+                )
+            })?,
+        };
+        let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
+        let memory = match &flags.memory {
+            None => None,
+            Some(text) => Some(size::parse(text).ok_or_else(|| {
+                Failure::usage(
+                    format!("--memory {} is no size", plain(text)),
+                    "give bytes with a unit, such as --memory 16GB",
+                )
+            })?),
+        };
+        let template = (flags.run.as_deref()).map(|line| {
+            let cure = "such as --run './simulate --seed {name}'";
+            Template::new(line)
+                .map_err(|e| Failure::usage(format!("--run: {}", plain(&e.to_string())), cure))
+        });
+        Ok(Settings {
+            cpus,
+            pools: pools?,
+            memory,
+            template: template.transpose()?,
+            state: match &flags.state {
+                Some(state) => state.clone(),
+                None => state_of(&flags.input.file)?,
+            },
+            flags,
+        })
+    }
+}
+
+fn pool(text: &str) -> Result<(String, u32), Failure> {
+    let wrong = || {
+        Failure::usage(
+            format!("--pool {} is no name and number", plain(text)),
+            "such as --pool licence=4",
+        )
+    };
+    let (name, many) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let many = many.trim().parse().map_err(|_| wrong())?;
+    match name.trim() {
+        "" => Err(wrong()),
+        name => Ok((name.to_owned(), many)),
+    }
+}
+
+/// Where the state of a workflow is kept: under the name of its file, here; with a number where the file is elsewhere, so that
+/// files of one name have states of their own.
+fn state_of(file: &Path) -> Result<PathBuf, Failure> {
+    if file == Path::new("-") {
+        return Err(Failure::usage(
+            "a workflow from standard input has no name for its state",
+            "give it a folder, such as --state state",
+        ));
+    }
+    let mut folder = file.file_name().map_or_else(OsString::new, OsString::from);
+    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let home = real.parent();
+    if home.is_some_and(|home| here.is_ok_and(|here| here != home)) {
+        let digest = (real.as_os_str().as_encoded_bytes().iter())
+            .fold(0xcbf2_9ce4_8422_2325u64, |digest, &byte| {
+                (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            });
+        folder.push(format!("-{:08x}", digest as u32));
+    }
+    Ok(Path::new(STATES).join(folder))
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let executed = cli::Executed {
+        executed: String::new(),
+        no_rescue: flags.no_rescue,
+    };
+    let whole = input::open_whole(&flags.input, &executed, out)?;
+    let mut report = whole.report;
+    let flow = Arc::new(whole.flow);
+    let template = settings.template.clone();
+    let jobs = Jobs::of(
+        &whole.source,
+        whole.format,
+        Arc::clone(&flow),
+        template,
+        &mut report,
+    );
+    let Some(jobs) = jobs else {
+        return Err(Failure::Input(report));
+    };
+    let programs = Programs::new(jobs);
+    let wanted = wanted(&flow, flags)?;
+    let memory = settings.memory.or_else(machine_memory);
+    let rules = make_rules(settings, &flow, memory, &programs, whole.format)?;
+    let (_scrap, store) = open_store(settings)?;
+    let finished = Arc::new(AtomicBool::new(false));
+    let mut better = || look_for_order(&flow, flags.policy, &finished);
+    let orders = Orders {
+        policy: name(&flags.policy),
+        quick: &|| quick_order(&flow, flags.policy),
+        better: &mut better,
+        patience: Duration::from_millis(50) + Duration::from_micros(50) * flow.dag().len() as u32,
+    };
+    let setup = Setup {
+        flow: &flow,
+        work: &programs,
+        done: &whole.is_executed,
+        wanted,
+        only_failed: flags.rerun_failed,
+        rules,
+        offer: Offer {
+            memory,
+            ..Offer::cpus(settings.cpus)
+        },
+        minds_files: !flags.ignore_files && names_real_files(whole.format),
+        is_touch: flags.touch,
+        is_dry: flags.dry_run,
+    };
+    let mut reporter = Reporter::new(&flow, &programs, flags.dry_run, out);
+    let ran = cairn_serve::run::run(
+        store,
+        setup,
+        orders,
+        &limits::interrupts,
+        &mut |at, news, counts| {
+            reporter.hear(at, news, counts);
+        },
+    );
+    finished.store(true, Ordering::Relaxed);
+    let summary = match ran {
+        Ok(summary) => summary,
+        Err(error) => {
+            reporter.close();
+            return Err(refused(error));
+        }
+    };
+    reporter.finish(&summary)?;
+    match (summary.is_complete, summary.halted) {
+        _ if flags.dry_run => Ok(()),
+        (true, _) => Ok(()),
+        (_, Some(exit)) => Err(Failure::Code(u8::try_from(exit).unwrap_or(1))),
+        _ if summary.was_stopped => Err(Failure::Code(INTERRUPTED_CODE)),
+        _ => Err(Failure::No),
+    }
+}
+
+fn refused(error: RunError) -> Failure {
+    let help = match &error {
+        RunError::Store(_) | RunError::System(_) => "",
+        RunError::NoInput { .. } => {
+            "make it, or leave declared files out of it with --ignore-files"
+        }
+        RunError::NotOpen { .. } => "name that one too, or use --until",
+    };
+    Failure::usage(plain(&error.to_string()).into_owned(), help)
+}
+
+/// The store; for a dry run without one, an empty one that nobody sees.
+fn open_store(settings: &Settings) -> Result<(Option<tempfile::TempDir>, Store), Failure> {
+    let sync = match settings.flags.sync {
+        cli::Sync::Full => Sync::Full,
+        cli::Sync::Normal => Sync::Normal,
+    };
+    let mut scrap = None;
+    let mut folder = settings.state.as_path();
+    if settings.flags.dry_run && !folder.join(cairn_serve::store::FILE).exists() {
+        let made = tempfile::tempdir();
+        let made = made.map_err(|e| Failure::writing("a temporary folder", &e))?;
+        folder = scrap.insert(made).path();
+    }
+    let store = Store::create_or_open(folder, sync)
+        .map_err(|e| Failure::usage(plain(&e.to_string()).into_owned(), ""))?;
+    Ok((scrap, store))
+}
+
+/// By task whether it is to be executed now; `None` where all are.
+fn wanted(flow: &Flow, flags: &cli::Run) -> Result<Option<Vec<bool>>, Failure> {
+    let dag = flow.dag();
+    let (flag, words) = match (flags.until.is_empty(), flags.only.is_empty()) {
+        (true, true) => return Ok(None),
+        (false, _) => ("--until", &flags.until),
+        _ => ("--only", &flags.only),
+    };
+    let mut wanted = vec![false; dag.len()];
+    for word in words {
+        let task = called::meant(flow, flag, word)?.ok_or_else(|| {
+            let names = dag.tasks().map(|t| flow.name(t));
+            let help = match closest(word, names) {
+                Some(near) => format!("did you mean '{}'?", plain(near)),
+                None => "names are case-sensitive".to_owned(),
+            };
+            let message = format!(
+                "{flag} names '{}', which is no task of the input",
+                plain(word)
+            );
+            Failure::usage(message, help)
+        })?;
+        wanted[task.index()] = true;
+    }
+    if flag == "--until" {
+        for &task in dag.topological_order().iter().rev() {
+            let mut children = dag.children(task).iter();
+            wanted[task.index()] |= children.any(|c| wanted[c.index()]);
+        }
+    }
+    Ok(Some(wanted))
+}
+
+fn make_rules(
+    settings: &Settings,
+    flow: &Flow,
+    memory: Option<u64>,
+    programs: &Programs,
+    format: Format,
+) -> Result<Rules, Failure> {
+    let flags = &settings.flags;
+    let wishes = Wishes {
+        retries: flags.retries,
+        pools: settings.pools.clone(),
+        memory,
+        failures: flags.keep_going.unwrap_or(1),
+    };
+    let mut rules = rules(flow, &wishes).map_err(|error| {
+        let help = match &error {
+            RulesError::UnknownPool { pool, amount, .. } => {
+                format!("say how much there is, such as --pool {pool}={amount}")
+            }
+            RulesError::PoolTooSmall { pool, amount, .. } => {
+                format!("give more, such as --pool {pool}={amount}")
+            }
+            RulesError::UnusedPool(_) => "leave it out, or mend its name".to_owned(),
+            RulesError::Memory { .. } => "correct what the workflow says, or --memory".to_owned(),
+        };
+        Failure::usage(
+            plain(&error.to_string()).into_owned(),
+            plain(&help).into_owned(),
+        )
+    })?;
+    if format == Format::Dagman {
+        for task in flow.dag().tasks() {
+            let job = programs.jobs().job(task);
+            if let Some(exit) = job.never_retry_on {
+                rules.never_retry_on.insert(Task::from(task), exit);
+            }
+            if let Some(abort) = job.abort_on {
+                rules
+                    .halt_on
+                    .insert(Task::from(task), (abort.exit, abort.returned));
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// Whether files that tasks declare are meant to be here. Those of records of runs and of Pegasus are names of things that
+/// were, or are, elsewhere.
+fn names_real_files(format: Format) -> bool {
+    matches!(
+        format,
+        Format::FlowToml | Format::FlowJson | Format::FlowJsonLines | Format::Makeflow
+    )
+}
+
+/// An order that takes no time to find.
+fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
+    match policy {
+        Policy::Ic => cairn_plan::policy::outdegree(flow.dag()),
+        other => order_of(other, flow.dag(), flow.imputed_seconds().as_deref()),
+    }
+}
+
+/// Looks for the plan's order on a thread of its own, until the run is over. The quick order of another policy is its own.
+fn look_for_order(
+    flow: &Arc<Flow>,
+    policy: Policy,
+    finished: &Arc<AtomicBool>,
+) -> Receiver<Vec<TaskId>> {
+    let (send, receive) = channel();
+    if policy == Policy::Ic {
+        let (flow, finished) = (Arc::clone(flow), Arc::clone(finished));
+        let begin = Instant::now();
+        std::thread::spawn(move || {
+            let stop = || {
+                let is_late = begin.elapsed() > PLANNING;
+                is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
+            };
+            let limits = cairn_plan::Limits::default();
+            let plan = cairn_plan::plan(flow.dag(), &limits, &stop);
+            // The run may be over.
+            let _ = send.send(plan.order);
+        });
+    }
+    receive
+}

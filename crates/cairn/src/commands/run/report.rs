@@ -1,0 +1,394 @@
+//! What is said while a workflow runs: a status line on a terminal, plain lines elsewhere, JSON lines for machines. Runs nothing.
+
+use super::programs::Programs;
+use crate::failure::Failure;
+use crate::layout;
+use crate::output::Output;
+use crate::plural::counted;
+use crate::screen;
+use cairn_dag::{Flow, TaskId, plain};
+use cairn_engine::{Cause, Moment, Token};
+use cairn_serve::run::{Counts, HalfMade, News, Summary};
+use cairn_serve::spawn::tail;
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Without a terminal a line says how far the run is, so often.
+const SELDOM: Duration = Duration::from_secs(10);
+
+/// So much of a log is shown.
+const TAIL: usize = 10;
+
+/// So many tasks that run again are named.
+const FEW: usize = 10;
+
+/// Says what happens.
+pub(super) struct Reporter<'a> {
+    flow: &'a Flow,
+    programs: &'a Programs,
+    is_dry: bool,
+    out: &'a Output,
+    begin: Instant,
+    /// The first moment that was told of.
+    epoch: Option<Moment>,
+    /// On a terminal.
+    line: Option<indicatif::ProgressBar>,
+    last_line: Instant,
+    /// How many were executed when the run began.
+    executed_before: Option<usize>,
+    again: usize,
+    would_run: usize,
+}
+
+impl<'a> Reporter<'a> {
+    pub(super) fn new(
+        flow: &'a Flow,
+        programs: &'a Programs,
+        is_dry: bool,
+        out: &'a Output,
+    ) -> Reporter<'a> {
+        let show = !out.quiet && !out.json && !is_dry && std::io::stderr().is_terminal();
+        let line = show.then(|| {
+            let line = indicatif::ProgressBar::new_spinner();
+            let style = indicatif::ProgressStyle::with_template("{msg}");
+            line.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_spinner()));
+            line
+        });
+        Reporter {
+            flow,
+            programs,
+            is_dry,
+            out,
+            begin: Instant::now(),
+            epoch: None,
+            line,
+            last_line: Instant::now(),
+            executed_before: None,
+            again: 0,
+            would_run: 0,
+        }
+    }
+
+    /// Something happened.
+    pub(super) fn hear(&mut self, at: Moment, news: &News<'_>, counts: &Counts) {
+        self.epoch.get_or_insert(at);
+        self.executed_before.get_or_insert(counts.executed);
+        if self.out.json {
+            self.print_json(at, news);
+        } else {
+            self.say(news, counts);
+        }
+        let is_due = self.last_line.elapsed() >= SELDOM;
+        match &self.line {
+            Some(line) if matches!(news, News::Pulse) => line.set_message(self.status(counts)),
+            None if is_due && !self.is_dry => {
+                self.last_line = Instant::now();
+                self.out.remark(&self.status(counts));
+            }
+            _ => (),
+        }
+    }
+
+    fn status(&self, counts: &Counts) -> String {
+        let mut text = format!(
+            "[{}/{}] {} running",
+            counts.executed, counts.total, counts.running
+        );
+        if counts.failed > 0 {
+            text += &format!(", {} failed", counts.failed);
+        }
+        let done = (counts.executed).saturating_sub(self.executed_before.unwrap_or(0));
+        let left = (counts.total).saturating_sub(counts.executed + counts.failed + counts.aborted);
+        if done > 0 && left > 0 {
+            let seconds = self.begin.elapsed().as_secs_f64() * left as f64 / done as f64;
+            text += &format!(", ETA {}", span(seconds));
+        }
+        text
+    }
+
+    fn say(&mut self, news: &News<'_>, counts: &Counts) {
+        let shown = |task: TaskId| self.flow.shown(task);
+        match news {
+            News::Survivors(many) => self.remark(&format!(
+                "ended {} that an earlier run had left",
+                counted(*many, "process")
+            )),
+            News::HalfMade(HalfMade::Removed(path)) => {
+                self.remark(&format!(
+                    "removed {}, which was half-made",
+                    screen::path(path)
+                ));
+            }
+            News::HalfMade(HalfMade::Moved(from, to)) => self.remark(&format!(
+                "moved {} to {}: an attempt that failed had changed it",
+                screen::path(from),
+                screen::path(to)
+            )),
+            News::HalfMade(HalfMade::Left(path, why)) => self.complain(&format!(
+                "warning: {} is half-made and could not be removed: {}",
+                screen::path(path),
+                plain(why)
+            )),
+            News::Again(task, why) => {
+                self.again += 1;
+                if self.again <= FEW || self.out.verbose {
+                    self.remark(&format!("{} runs again: {}", shown(*task), why.words()));
+                } else if self.again == FEW + 1 {
+                    self.remark("…");
+                }
+            }
+            News::Started { task, token } if self.out.verbose => {
+                let text = format!(
+                    "[{}/{}] {}{}: {}",
+                    counts.executed,
+                    counts.total,
+                    shown(*task),
+                    attempt(*token),
+                    plain(&self.programs.shown(*task))
+                );
+                self.remark(&text);
+            }
+            News::Failed {
+                task,
+                token,
+                exit,
+                cause,
+                detail,
+                for_good,
+                log,
+            } => {
+                let what = words(*exit, *cause, detail);
+                let text = self.failure(*task, *token, &what, *for_good, *log);
+                self.complain(&text);
+            }
+            News::WouldRun(task) => {
+                self.would_run += 1;
+                let command = self.programs.shown(*task);
+                let line = match command.is_empty() {
+                    true => format!("{}\n", shown(*task)),
+                    false => format!("{}: {}\n", shown(*task), plain(&command)),
+                };
+                // Whoever closed the pipe has read enough.
+                let _ = std::io::stdout().write_all(screen::text(&line).as_bytes());
+            }
+            News::Reordered if self.out.verbose => self.remark("a better order is in force"),
+            _ => (),
+        }
+    }
+
+    fn failure(
+        &self,
+        task: TaskId,
+        token: Token,
+        what: &str,
+        for_good: bool,
+        log: Option<&Path>,
+    ) -> String {
+        let shown = self.flow.shown(task);
+        let fate = match for_good {
+            true => "failed",
+            false => "failed, and is tried again",
+        };
+        let mut text = format!("{shown}{} {fate}: {}\n", attempt(token), plain(what));
+        if !for_good && !self.out.verbose {
+            return text;
+        }
+        let command = self.programs.shown(task);
+        if !command.is_empty() {
+            text += &format!("  command: {}\n", plain(&command));
+        }
+        let Some(log) = log else { return text };
+        text += &format!("  log: {}\n", screen::path(log));
+        for line in tail(log, TAIL).unwrap_or_default().lines() {
+            let width = layout::known_width().unwrap_or(usize::MAX);
+            text += &format!(
+                "  | {}\n",
+                layout::short(&plain(line), width - "  | ".len())
+            );
+        }
+        text
+    }
+
+    /// Above the status line, where there is one.
+    fn above(&self, print: impl FnOnce()) {
+        match &self.line {
+            Some(line) => line.suspend(print),
+            None => print(),
+        }
+    }
+
+    fn remark(&self, text: &str) {
+        self.above(|| self.out.remark(text));
+    }
+
+    fn complain(&self, text: &str) {
+        self.above(|| self.out.complain(text));
+    }
+
+    fn print_json(&mut self, at: Moment, news: &News<'_>) {
+        let name = |task: &TaskId| self.flow.name(*task);
+        let t = at.since(self.epoch.unwrap_or(at)).0 as f64 / 1e6;
+        let state = |task: &TaskId, state: &str, token: Option<&Token>, exit: Option<i32>| {
+            json!({
+                "task": name(task), "state": state, "t": t, "worker": token.map(|_| "here"),
+                "exit": exit, "attempt": token.map(|token| token.attempt),
+            })
+        };
+        let value = match news {
+            News::Started { task, token } => state(task, "leased", Some(token), None),
+            News::Executed { task, token } => state(task, "executed", Some(token), Some(0)),
+            News::GivenBack { task, token } => state(task, "eligible", Some(token), None),
+            News::Aborted(task) => state(task, "aborted", None, None),
+            News::Failed {
+                task,
+                token,
+                exit,
+                cause,
+                detail,
+                for_good,
+                log,
+            } => {
+                let fate = if *for_good { "failed" } else { "eligible" };
+                let mut value = state(task, fate, Some(token), Some(*exit));
+                value["cause"] = json!(cause.name());
+                if !detail.is_empty() {
+                    value["detail"] = json!(detail);
+                }
+                value["log"] = json!(log.map(|log| log.display().to_string()));
+                value
+            }
+            News::Again(task, why) => {
+                let mut value = state(task, "waiting", None, None);
+                value["why"] = json!(why.words());
+                value
+            }
+            News::WouldRun(task) => {
+                self.would_run += 1;
+                let mut value = state(task, "would-run", None, None);
+                value["command"] = json!(self.programs.shown(*task));
+                value
+            }
+            News::Survivors(many) => json!({ "survivors_ended": many, "t": t }),
+            News::HalfMade(HalfMade::Removed(path)) => {
+                json!({ "half_made": path.display().to_string(), "fate": "removed", "t": t })
+            }
+            News::HalfMade(HalfMade::Moved(path, to)) => json!({
+                "half_made": path.display().to_string(), "fate": "moved",
+                "to": to.display().to_string(), "t": t,
+            }),
+            News::HalfMade(HalfMade::Left(path, why)) => json!({
+                "half_made": path.display().to_string(), "fate": "left", "why": why, "t": t,
+            }),
+            News::Reordered | News::Pulse => return,
+        };
+        print_line(&value);
+    }
+
+    /// No more news.
+    pub(super) fn close(&self) {
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
+        }
+    }
+
+    /// How it ended.
+    pub(super) fn finish(&self, summary: &Summary) -> Result<(), Failure> {
+        self.close();
+        let counts = &summary.counts;
+        let seconds = self.begin.elapsed().as_secs_f64();
+        let mut value = json!({
+            "done": true,
+            "tasks": self.flow.dag().len(),
+            "executed": counts.executed,
+            "failed": counts.failed,
+            "aborted": counts.aborted,
+            "executed_now": summary.executed_now,
+            "attempts": summary.started,
+            "complete": summary.is_complete,
+            "interrupted": summary.was_stopped,
+            "seconds": (seconds * 1e3).round() / 1e3,
+        });
+        if self.is_dry {
+            value["dry_run"] = json!(true);
+            value["would_run"] = json!(self.would_run);
+        }
+        self.out.done(&value, &self.words(summary, seconds))
+    }
+
+    fn words(&self, summary: &Summary, seconds: f64) -> String {
+        let counts = &summary.counts;
+        if self.is_dry {
+            return match self.would_run {
+                0 => "nothing to do\n".to_owned(),
+                many => format!("{} would run\n", counted(many, "task")),
+            };
+        }
+        if summary.is_complete && summary.started == 0 {
+            let many = counted(counts.total, "task");
+            return format!("nothing to do: {many} executed before\n");
+        }
+        let mut text = format!(
+            "{} executed in {}",
+            counted(summary.executed_now, "task"),
+            span(seconds)
+        );
+        let mut and = |many: usize, what: &str| {
+            if many > 0 {
+                text += &format!(", {many} {what}");
+            }
+        };
+        and(counts.failed, "failed");
+        and(counts.aborted, "not tried since one before them failed");
+        let left = (counts.total).saturating_sub(counts.executed + counts.failed + counts.aborted);
+        and(left, "left");
+        if !summary.is_complete {
+            text += "; the same command goes on from here";
+        }
+        text + "\n"
+    }
+}
+
+fn attempt(token: Token) -> String {
+    match token.attempt {
+        1 => String::new(),
+        attempt => format!(" (attempt {attempt})"),
+    }
+}
+
+/// What went wrong.
+fn words(exit: i32, cause: Cause, detail: &str) -> String {
+    let what = match cause {
+        Cause::Exit => format!("exit code {exit}"),
+        Cause::Signal => format!("signal {exit}"),
+        Cause::Memory => "it wanted more memory than it may take".to_owned(),
+        Cause::Time => "it took longer than its limit".to_owned(),
+        Cause::Output => return format!("{detail} (--ignore-files: do not look)"),
+        Cause::Start => return format!("it could not be started: {detail}"),
+    };
+    match detail.is_empty() {
+        true => what,
+        false => format!("{what}; {detail}"),
+    }
+}
+
+/// A line for machines, at once. Whoever closed the pipe is told nothing more, and the run goes on.
+fn print_line(value: &Value) {
+    let mut line = Vec::new();
+    if screen::write_json(&mut line, value).is_ok() {
+        line.push(b'\n');
+        let _ = std::io::stdout().lock().write_all(&line);
+    }
+}
+
+/// A time with two digits or so.
+fn span(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..100 => format!("{whole} s"),
+        100..6000 => format!("{} min", (seconds / 60.0).round()),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
