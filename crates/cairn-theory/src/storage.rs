@@ -134,12 +134,12 @@ impl Storage {
             *number += 1;
         }
         first.truncate(tasks + 1);
-        let mut consumers = Rows::default();
-        for &i in &given {
+        let readers = (given.iter().zip(0u32..)).flat_map(|(&i, number)| {
             let file = &files[i];
             let others = file.consumers.iter().filter(|c| Some(**c) != file.producer);
-            consumers.push(others.map(|c| c.0));
-        }
+            others.map(move |c| (number, c.0))
+        });
+        let mut consumers = Rows::by_row(files.len(), readers);
         consumers.sort_and_merge();
         let pairs = (consumers.iter().zip(0u32..))
             .flat_map(|(row, file)| row.iter().map(move |&t| (t, file)));

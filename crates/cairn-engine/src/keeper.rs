@@ -1,0 +1,630 @@
+//! Storage under a cap: which tasks may start so that the disk is never over-full and the run never stuck. Knows no
+//! workers, no priorities and no file system.
+//!
+//! A banker's rule. π is an order of the waiting tasks, found beforehand, whose peak is within the cap. For the waiting
+//! task at place i, M(i) = need(X ∪ the waiting tasks before it in π, it), where X is what is done or running: what would
+//! be in use if all that runs ended now and the rest went one by one along π. A task v may start if
+//!
+//! - (a) what is in use, and what v writes, and its scratch, are within the cap; and
+//! - (b) once v has started, M(i) is within the cap for all places before that of v.
+//!
+//! Never over: (a) bounds what is in use. Never stuck: (b) depends on X alone, so that no end of a task can break it;
+//! when nothing runs, what is in use is L(X), and the first waiting task of π passes both. Whatever the priorities, the
+//! number of workers and who ends first.
+//!
+//! A task that comes back undone goes *first* in π: what it needs was in use a moment ago, so that is always safe; its old
+//! place is not. Sizes that grow, tasks given up whose inputs are kept, and outputs that are lost can break safety: the
+//! rule then still allows what comes first and fits, never goes over on what it knows, and says how many bytes are
+//! missing once it is stuck; [`Keeper::adopt`] takes another order.
+
+mod peaks;
+
+use cairn_dag::{TaskId, narrow, wide};
+use cairn_theory::game::Standing;
+use cairn_theory::storage::{FileId, Storage, StorageError};
+use peaks::Peaks;
+
+/// Where a task is, as far as storage goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Running,
+    Done,
+    /// It will not be executed; its inputs stay for a later try, or do not.
+    GivenUp,
+}
+
+impl From<Standing> for Phase {
+    fn from(standing: Standing) -> Phase {
+        match standing {
+            Standing::Waiting | Standing::Eligible => Phase::Waiting,
+            Standing::Leased => Phase::Running,
+            Standing::Executed => Phase::Done,
+            Standing::Failed | Standing::Aborted | Standing::Cancelled => Phase::GivenUp,
+        }
+    }
+}
+
+/// Why an order is of no use to a keeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadOrder {
+    /// It is not an order of just the tasks that wait.
+    #[error("the order does not name every waiting task once")]
+    Incomplete,
+    /// It needs more than the cap.
+    #[error("the order needs {missing} bytes more than the cap")]
+    Over {
+        /// How much more.
+        missing: u64,
+    },
+}
+
+/// What happens to the inputs of a task that is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leftovers {
+    /// They stay, and count, so that it can be tried again.
+    #[default]
+    Stay,
+    /// They are freed once nobody else reads them.
+    Go,
+}
+
+/// Keeps storage under a cap.
+///
+/// A start costs O((1 + inputs)·log tasks), an end O(inputs). Memory: some 50 bytes a task with one file, and 12 for each
+/// reader of a file.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    storage: Storage,
+    cap: u64,
+    leftovers: Leftovers,
+    phase: Vec<Phase>,
+    /// By task: its place in π; of tasks that do not wait, one it had or none.
+    place: Vec<u32>,
+    /// By place: which task has it, or had.
+    at: Vec<u32>,
+    /// By task: its place in the order given first, which is topological whatever waits.
+    given: Vec<u32>,
+    /// The least place that was ever given since π was numbered; places below are free, for tasks that come back.
+    front: u32,
+    /// M by place.
+    peaks: Peaks,
+    /// As [`Storage::all_consumers`], but those of each file by rising place.
+    readers: Vec<u32>,
+    /// By file: all its readers from this one on are not waiting.
+    upto: Vec<u32>,
+    /// By file: readers that are not done.
+    open: Vec<u32>,
+    /// By file: never freed, because it is kept, or its reader was given up.
+    is_pinned: Vec<bool>,
+    used: u64,
+    /// L(X): what would be in use if all that runs ended now.
+    live: u64,
+    running: usize,
+    /// How often anything changed.
+    version: u64,
+    /// Sum of all changes to the peaks since π was numbered: before they could overflow, it is numbered anew.
+    drift: u64,
+    /// Whether tasks stand elsewhere than is known here.
+    is_stale: bool,
+    frees: Vec<(u32, u64)>,
+}
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
+
+/// How many places are looked at for a task that goes next by π.
+const LOOK: usize = 64;
+
+fn signed(bytes: u64) -> i64 {
+    debug_assert!(bytes < 1 << 62);
+    bytes as i64
+}
+
+/// The largest drift: half of what separates places that are gone from those that are not.
+const MOST_DRIFT: u64 = 1 << 61;
+
+impl Keeper {
+    /// Nothing started yet. `order` is to have a peak within `cap`.
+    ///
+    /// # Errors
+    /// If it has not, or is no order of all tasks.
+    pub fn new(storage: Storage, order: &[TaskId], cap: u64) -> Result<Keeper, BadOrder> {
+        let tasks = storage.tasks();
+        let files = storage.files().len();
+        let mut keeper = Keeper {
+            cap,
+            leftovers: Leftovers::default(),
+            phase: vec![Phase::Waiting; tasks],
+            place: vec![NOWHERE; tasks],
+            at: Vec::new(),
+            given: vec![NOWHERE; tasks],
+            front: 0,
+            peaks: Peaks::default(),
+            readers: storage.all_consumers().to_vec(),
+            upto: vec![0; files],
+            open: vec![0; files],
+            is_pinned: vec![false; files],
+            used: 0,
+            live: 0,
+            running: 0,
+            version: 0,
+            drift: 0,
+            is_stale: false,
+            frees: Vec::new(),
+            storage,
+        };
+        keeper.check(order)?;
+        for (place, task) in order.iter().enumerate() {
+            keeper.given[task.index()] = narrow(place);
+        }
+        keeper.number(order);
+        match keeper.excess() {
+            0 => Ok(keeper),
+            missing => Err(BadOrder::Over { missing }),
+        }
+    }
+
+    /// What happens to the inputs of tasks that are given up; they stay unless told otherwise.
+    pub fn set_leftovers(&mut self, leftovers: Leftovers) {
+        self.leftovers = leftovers;
+        self.renumber(None);
+    }
+
+    /// The cap from now on, for instance since others fill the disk. A smaller one can make the order unsafe.
+    pub fn set_cap(&mut self, cap: u64) {
+        self.cap = cap;
+        self.version += 1;
+    }
+
+    /// The cap.
+    pub fn cap(&self) -> u64 {
+        self.cap
+    }
+
+    /// Bytes reserved now: by what runs, by files that are wanted, by what is kept.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// The files.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.storage.heap_bytes()
+            + self.phase.capacity()
+            + 4 * (self.place.capacity() + self.at.capacity() + self.given.capacity())
+            + 4 * self.readers.capacity()
+            + 4 * (self.upto.capacity() + self.open.capacity())
+            + self.is_pinned.capacity()
+            + self.peaks.heap_bytes()
+    }
+
+    /// Whether the rule's promise holds: what is in use, and the rest one by one along the order, are within the cap.
+    pub fn is_safe(&self) -> bool {
+        self.used <= self.cap && self.excess() == 0
+    }
+
+    /// By how much the order passes the cap.
+    fn excess(&self) -> u64 {
+        let most = u64::try_from(self.peaks.max()).unwrap_or(0);
+        most.saturating_sub(self.cap)
+    }
+
+    /// Bytes that are missing when nothing runs and the first task of the order does not fit; 0 otherwise.
+    pub fn missing(&self) -> u64 {
+        if self.running > 0 {
+            return 0;
+        }
+        let first = self.peaks.first().unwrap_or(0);
+        u64::try_from(first).unwrap_or(0).saturating_sub(self.cap)
+    }
+
+    /// Whether a task whose parents are done may start now.
+    ///
+    /// # Panics
+    /// If the task does not wait.
+    pub fn may(&mut self, task: TaskId) -> bool {
+        assert_eq!(self.phase[task.index()], Phase::Waiting, "{task:?}");
+        let reserved = self.storage.reserved(task);
+        if self.used.saturating_add(reserved) > self.cap {
+            return false;
+        }
+        let place = self.place[task.index()];
+        let cap = i64::try_from(self.cap).unwrap_or(i64::MAX);
+        let before = self.peaks.max_between(self.front, place);
+        if before.saturating_add(signed(self.lasting(task))) <= cap {
+            return true; // Even without what it frees.
+        }
+        let frees = self.frees(task);
+        let is_safe = !frees.is_empty() && {
+            let grows = signed(self.lasting(task));
+            self.peaks.add(self.front, place, grows);
+            for &(from, bytes) in &frees {
+                self.peaks.add(from, place + 1, -signed(bytes));
+            }
+            let most = self.peaks.max_between(self.front, place);
+            for &(from, bytes) in &frees {
+                self.peaks.add(from, place + 1, signed(bytes));
+            }
+            self.peaks.add(self.front, place, -grows);
+            most <= cap
+        };
+        self.frees = frees;
+        is_safe
+    }
+
+    /// Whether a file stays once it is made: it is pinned, or somebody will read it.
+    fn is_wanted(&self, file: FileId) -> bool {
+        self.is_pinned[file.index()] || self.open[file.index()] > 0
+    }
+
+    /// What stays of a task's files when it has ended.
+    fn lasting(&self, task: TaskId) -> u64 {
+        let stays = self.storage.outputs(task).filter(|&f| self.is_wanted(f));
+        stays.map(|f| self.storage.bytes(f)).sum()
+    }
+
+    /// The inputs that no other waiting task wants so late: from which place on up to that of the task, and how much. In
+    /// a list that is to be put back.
+    fn frees(&mut self, task: TaskId) -> Vec<(u32, u64)> {
+        let mut frees = std::mem::take(&mut self.frees);
+        frees.clear();
+        for file in self.storage.inputs(task) {
+            if self.is_pinned[file.index()] {
+                continue;
+            }
+            let readers = &mut self.readers[self.storage.consumer_slots(file)];
+            let upto = &mut self.upto[file.index()];
+            let (last, before) = last_readers(readers, upto, &self.phase);
+            if last == Some(task.0) {
+                let from = before.map_or(self.front, |t| self.place[wide(t)] + 1);
+                frees.push((from, self.storage.bytes(file)));
+            }
+        }
+        frees
+    }
+
+    /// A waiting task starts: what it writes is reserved.
+    ///
+    /// # Panics
+    /// If the task does not wait.
+    pub fn start(&mut self, task: TaskId) {
+        assert_eq!(self.phase[task.index()], Phase::Waiting, "{task:?}");
+        let place = self.place[task.index()];
+        let frees = self.frees(task);
+        let lasting = self.lasting(task);
+        self.change(self.front, place, signed(lasting));
+        for &(from, bytes) in &frees {
+            self.change(from, place + 1, -signed(bytes));
+        }
+        self.frees = frees;
+        self.peaks.clear(place);
+        self.phase[task.index()] = Phase::Running;
+        self.running += 1;
+        self.version += 1;
+        self.used += self.storage.reserved(task);
+        self.live += lasting;
+        for file in self.storage.inputs(task) {
+            let readers = &mut self.readers[self.storage.consumer_slots(file)];
+            let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.phase);
+            if last.is_none() && !self.is_pinned[file.index()] {
+                self.live -= self.storage.bytes(file);
+            }
+        }
+        if self.drift > MOST_DRIFT {
+            self.renumber(None);
+        }
+    }
+
+    fn change(&mut self, from: u32, to: u32, bytes: i64) {
+        if from < to {
+            self.drift = self.drift.saturating_add(bytes.unsigned_abs());
+            self.peaks.add(from, to, bytes);
+        }
+    }
+
+    /// A running task has ended well. Its scratch, what it wrote for nobody, and the inputs that nobody else reads are
+    /// free: delete first, then say so.
+    ///
+    /// # Panics
+    /// If the task does not run.
+    pub fn finish(&mut self, task: TaskId) {
+        assert_eq!(self.phase[task.index()], Phase::Running, "{task:?}");
+        self.phase[task.index()] = Phase::Done;
+        self.running -= 1;
+        self.version += 1;
+        self.used -= self.storage.scratch(task);
+        let outputs = self.storage.outputs(task);
+        let dead = outputs.filter(|&f| !self.is_wanted(f));
+        self.used -= dead.map(|f| self.storage.bytes(f)).sum::<u64>();
+        for file in self.storage.inputs(task) {
+            self.open[file.index()] -= 1;
+            if self.open[file.index()] == 0 && !self.is_pinned[file.index()] {
+                self.used -= self.storage.bytes(file);
+            }
+        }
+    }
+
+    /// Whether a file that is not kept is wanted no more: it may be deleted.
+    pub fn is_free(&self, file: FileId) -> bool {
+        let is_made = (self.storage.producer(file))
+            .is_none_or(|task| self.phase[task.index()] == Phase::Done);
+        is_made && !self.is_pinned[file.index()] && self.open[file.index()] == 0
+    }
+
+    /// A running task comes back undone, and what it wrote is gone: it waits again, first of all.
+    ///
+    /// # Panics
+    /// If the task does not run.
+    pub fn release(&mut self, task: TaskId) {
+        assert_eq!(self.phase[task.index()], Phase::Running, "{task:?}");
+        self.phase[task.index()] = Phase::Waiting;
+        self.running -= 1;
+        self.version += 1;
+        self.used -= self.storage.reserved(task);
+        if self.front == 0 {
+            return self.renumber(Some(task));
+        }
+        self.front -= 1;
+        self.place[task.index()] = self.front;
+        self.at[wide(self.front)] = task.0;
+        self.live -= self.lasting(task);
+        for file in self.storage.inputs(task) {
+            let readers = &mut self.readers[self.storage.consumer_slots(file)];
+            let at = readers.iter().position(|&t| t == task.0);
+            let at = at.expect("a reader of its inputs");
+            readers[..=at].rotate_right(1);
+            let upto = &mut self.upto[file.index()];
+            if *upto == 0 && !self.is_pinned[file.index()] {
+                self.live += self.storage.bytes(file);
+            }
+            if wide(*upto) <= at {
+                *upto += 1;
+            }
+        }
+        let need = self.live + self.storage.reserved(task);
+        self.peaks.set(self.front, signed(need));
+    }
+
+    /// A file turns out to have another size, or is expected to. The order may be unsafe afterwards.
+    ///
+    /// # Errors
+    /// If all files together would be too much; nothing is changed then.
+    pub fn resize(&mut self, file: FileId, bytes: u64) -> Result<(), StorageError> {
+        let old = self.storage.bytes(file);
+        self.storage.resize(file, bytes)?;
+        self.version += 1;
+        let grows = signed(bytes) - signed(old);
+        let is_wanted = self.is_wanted(file);
+        let is_pinned = self.is_pinned[file.index()];
+        let readers = &mut self.readers[self.storage.consumer_slots(file)];
+        let (last, _) = last_readers(readers, &mut self.upto[file.index()], &self.phase);
+        let end = match last {
+            _ if is_pinned => narrow(self.at.len()),
+            Some(last) => self.place[wide(last)] + 1,
+            None => 0,
+        };
+        let producer = self.storage.producer(file);
+        let phase = producer.map_or(Phase::Done, |task| self.phase[task.index()]);
+        let from = match (phase, producer) {
+            (Phase::GivenUp, _) => return Ok(()),
+            (Phase::Waiting, Some(task)) => {
+                let place = self.place[task.index()];
+                self.change(place, place + 1, grows);
+                place + 1
+            }
+            _ => {
+                let is_there = phase == Phase::Running || is_pinned || self.open[file.index()] > 0;
+                if is_there {
+                    self.used = self.used.saturating_add_signed(grows);
+                }
+                if is_wanted && end > 0 {
+                    self.live = self.live.saturating_add_signed(grows);
+                }
+                self.front
+            }
+        };
+        if is_wanted {
+            self.change(from, end, grows);
+        }
+        Ok(())
+    }
+
+    /// Takes another order of the waiting tasks, topological, if it is within the cap; else the old one stays.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn adopt(&mut self, order: &[TaskId]) -> Result<(), BadOrder> {
+        self.check(order)?;
+        let old = self.waiting();
+        self.number(order);
+        match self.excess() {
+            0 => Ok(()),
+            missing => {
+                self.number(&old);
+                Err(BadOrder::Over { missing })
+            }
+        }
+    }
+
+    /// The waiting tasks by π.
+    pub fn waiting(&self) -> Vec<TaskId> {
+        let tasks = (0..narrow(self.phase.len())).map(TaskId);
+        let waits = |t: &TaskId| self.phase[t.index()] == Phase::Waiting;
+        let mut waiting: Vec<TaskId> = tasks.filter(waits).collect();
+        waiting.sort_unstable_by_key(|t| (self.place[t.index()], self.given[t.index()]));
+        waiting
+    }
+
+    /// The first waiting tasks by π, as far as they are worth looking at when those of higher priority may not start.
+    pub fn next_by_order(&self) -> impl Iterator<Item = TaskId> + '_ {
+        let first = self.peaks.first_place().map_or(self.at.len(), wide);
+        let tasks = self.at[first..].iter().take(LOOK);
+        let tasks = tasks.filter(|&&t| t != NOWHERE).map(|&t| TaskId(t));
+        tasks.filter(|t| self.phase[t.index()] == Phase::Waiting)
+    }
+
+    /// How often anything changed: what may not start may not until this changes.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Tasks stand elsewhere than this knows: it is to be told by [`Keeper::sync`].
+    pub fn set_stale(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// Whether tasks stand elsewhere than this knows.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    /// Learns where all tasks stand. Tasks that were given up leave the order. If any waits that did not, all go by
+    /// the order given first, for a place of its own may be unsafe for it: ask [`Keeper::is_safe`].
+    pub fn sync(&mut self, standing: impl Fn(TaskId) -> Standing) {
+        self.is_stale = false;
+        let mut comes_back = false;
+        for index in 0..self.phase.len() {
+            let phase = Phase::from(standing(TaskId::new(index)));
+            comes_back |= phase == Phase::Waiting && self.phase[index] != Phase::Waiting;
+            self.phase[index] = phase;
+        }
+        if comes_back {
+            self.place.copy_from_slice(&self.given);
+        }
+        self.renumber(None);
+    }
+
+    /// Numbers the waiting tasks anew, in the order they have; one of them first.
+    fn renumber(&mut self, first: Option<TaskId>) {
+        let mut order = self.waiting();
+        if let Some(first) = first {
+            order.retain(|&t| t != first);
+            order.insert(0, first);
+        }
+        self.number(&order);
+    }
+
+    /// Whether an order names each waiting task once.
+    fn check(&self, order: &[TaskId]) -> Result<(), BadOrder> {
+        let mut is_named = vec![false; self.phase.len()];
+        for &task in order {
+            let waits = self.phase.get(task.index()) == Some(&Phase::Waiting);
+            if !waits || std::mem::replace(&mut is_named[task.index()], true) {
+                return Err(BadOrder::Incomplete);
+            }
+        }
+        let waiting = self.phase.iter().filter(|&&p| p == Phase::Waiting).count();
+        match waiting == order.len() {
+            true => Ok(()),
+            false => Err(BadOrder::Incomplete),
+        }
+    }
+
+    /// Everything anew from where the tasks are, with this order of those that wait.
+    fn number(&mut self, order: &[TaskId]) {
+        let slack = order.len() / 8 + LOOK;
+        self.front = narrow(slack);
+        self.version += 1;
+        self.drift = 0;
+        self.running = (self.phase.iter())
+            .filter(|&&p| p == Phase::Running)
+            .count();
+        self.place.fill(NOWHERE);
+        self.at = Vec::with_capacity(slack + order.len());
+        self.at.resize(slack, NOWHERE);
+        for (place, task) in (self.front..).zip(order) {
+            self.place[task.index()] = place;
+            self.at.push(task.0);
+        }
+        (self.used, self.live) = (0, 0);
+        for file in self.storage.files() {
+            self.number_file(file);
+        }
+        let producers = (0..self.phase.len()).map(TaskId::new);
+        for task in producers.filter(|t| self.phase[t.index()] == Phase::Running) {
+            self.used += self.storage.scratch(task);
+        }
+        // Along the order: what is live, and which files have how many readers left.
+        let mut left: Vec<u32> = self.upto.clone();
+        let mut live = self.live;
+        let mut needs = Vec::with_capacity(slack + order.len());
+        needs.resize(slack, peaks::GONE);
+        for &task in order {
+            needs.push(signed(live + self.storage.reserved(task)));
+            for file in self.storage.outputs(task) {
+                if self.is_pinned[file.index()] || left[file.index()] > 0 {
+                    live += self.storage.bytes(file);
+                }
+            }
+            for file in self.storage.inputs(task) {
+                left[file.index()] -= 1;
+                if left[file.index()] == 0 && !self.is_pinned[file.index()] {
+                    live -= self.storage.bytes(file);
+                }
+            }
+        }
+        self.peaks = Peaks::new(needs);
+    }
+
+    /// What is to be known of a file, from where its tasks are.
+    fn number_file(&mut self, file: FileId) {
+        let slots = self.storage.consumer_slots(file);
+        let readers = &mut self.readers[slots];
+        let phase = |t: u32| self.phase[wide(t)];
+        // Those that wait first, by place; the others have none.
+        readers.sort_unstable_by_key(|&t| self.place[wide(t)]);
+        let waiting = (readers.iter()).filter(|&&t| phase(t) == Phase::Waiting);
+        let waiting = narrow(waiting.count());
+        let running = (readers.iter()).filter(|&&t| phase(t) == Phase::Running);
+        let open = waiting + narrow(running.count());
+        let stays = self.leftovers == Leftovers::Stay
+            && readers.iter().any(|&t| phase(t) == Phase::GivenUp);
+        let is_pinned = self.storage.is_kept(file) || stays;
+        let bytes = self.storage.bytes(file);
+        match (self.storage.producer(file)).map_or(Phase::Done, |t| self.phase[t.index()]) {
+            Phase::Waiting | Phase::GivenUp => (),
+            producer => {
+                if producer == Phase::Running || is_pinned || open > 0 {
+                    self.used += bytes;
+                }
+                if is_pinned || waiting > 0 {
+                    self.live += bytes;
+                }
+            }
+        }
+        self.upto[file.index()] = waiting;
+        self.open[file.index()] = open;
+        self.is_pinned[file.index()] = is_pinned;
+    }
+}
+
+/// The last waiting reader of a file by place, and the one before. Those that do not wait move behind: amortised O(1).
+fn last_readers(
+    readers: &mut [u32],
+    upto: &mut u32,
+    phase: &[Phase],
+) -> (Option<u32>, Option<u32>) {
+    let waits = |t: u32| phase[wide(t)] == Phase::Waiting;
+    while *upto > 0 && !waits(readers[wide(*upto) - 1]) {
+        *upto -= 1;
+    }
+    let Some(last) = wide(*upto).checked_sub(1) else {
+        return (None, None);
+    };
+    let mut at = last;
+    while at > 0 && !waits(readers[at - 1]) {
+        at -= 1;
+    }
+    readers.swap(at, last);
+    *upto = narrow(at + 1);
+    let before = at.checked_sub(1).map(|i| readers[i]);
+    (Some(readers[at]), before)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! The rule against its definition, along random runs and in every reachable state of small dags.
+
+use super::*;
+use cairn_dag::Dag;
+use cairn_oracle::{Random, random_dag};
+use cairn_theory::storage::Stored;
+use std::collections::HashSet;
+
+fn random_storage(random: &mut Random, most: usize) -> (Dag, Storage) {
+    let dag = random_dag(
+        1 + random.below(most),
+        random.below(5),
+        random.below(1 << 40) as u64,
+    );
+    let mut files = Vec::new();
+    for task in dag.tasks() {
+        for _ in 0..1 + random.below(2) {
+            let consumers = dag.children(task).iter().filter(|_| random.below(5) < 3);
+            let consumers = consumers.copied().collect();
+            files.push(Stored {
+                producer: Some(task),
+                bytes: 1 + random.below(20) as u64,
+                is_kept: random.below(8) == 0,
+                consumers,
+            });
+        }
+    }
+    if random.below(3) == 0 {
+        files.push(Stored {
+            producer: None,
+            bytes: random.below(20) as u64,
+            is_kept: false,
+            consumers: dag.tasks().filter(|_| random.below(3) == 0).collect(),
+        });
+    }
+    let scratch = dag
+        .tasks()
+        .map(|_| random.below(40).saturating_sub(32) as u64)
+        .collect();
+    let (storage, _) = Storage::new(dag.len(), files, scratch).unwrap();
+    (dag, storage)
+}
+
+fn random_order(dag: &Dag, random: &mut Random) -> Vec<TaskId> {
+    let mut order: Vec<TaskId> = Vec::new();
+    while order.len() < dag.len() {
+        let open =
+            |t: &TaskId| !order.contains(t) && dag.parents(*t).iter().all(|p| order.contains(p));
+        let eligible: Vec<TaskId> = dag.tasks().filter(open).collect();
+        order.push(eligible[random.below(eligible.len())]);
+    }
+    order
+}
+
+/// From the definitions: bytes in use, and the largest need along an order of the waiting tasks once all that runs has
+/// ended.
+fn obvious(
+    storage: &Storage,
+    phase: &[Phase],
+    order: &[TaskId],
+    leftovers: Leftovers,
+) -> (u64, u64) {
+    let made = |f: FileId, phase: &[Phase]| {
+        let of = storage
+            .producer(f)
+            .map_or(Phase::Done, |t| phase[t.index()]);
+        (of == Phase::Running || of == Phase::Done, of)
+    };
+    let pinned = |f: FileId| {
+        storage.is_kept(f)
+            || leftovers == Leftovers::Stay
+                && storage
+                    .consumers(f)
+                    .any(|c| phase[c.index()] == Phase::GivenUp)
+    };
+    let used = |phase: &[Phase]| -> u64 {
+        let there = storage.files().filter(|&f| {
+            let (is_made, producer) = made(f, phase);
+            let is_open = (storage.consumers(f))
+                .any(|c| matches!(phase[c.index()], Phase::Waiting | Phase::Running));
+            is_made && (producer == Phase::Running || pinned(f) || is_open)
+        });
+        let running = (0..phase.len()).filter(|&t| phase[t] == Phase::Running);
+        there.map(|f| storage.bytes(f)).sum::<u64>()
+            + running
+                .map(|t| storage.scratch(TaskId::new(t)))
+                .sum::<u64>()
+    };
+    let mut alone: Vec<Phase> = phase.to_vec();
+    for phase in &mut alone {
+        if *phase == Phase::Running {
+            *phase = Phase::Done;
+        }
+    }
+    let mut most = 0;
+    for &task in order {
+        alone[task.index()] = Phase::Running;
+        most = most.max(used(&alone));
+        alone[task.index()] = Phase::Done;
+    }
+    (used(phase), most)
+}
+
+fn eligible(dag: &Dag, phase: &[Phase]) -> Vec<TaskId> {
+    let open = |t: &TaskId| {
+        phase[t.index()] == Phase::Waiting
+            && dag
+                .parents(*t)
+                .iter()
+                .all(|p| phase[p.index()] == Phase::Done)
+    };
+    dag.tasks().filter(open).collect()
+}
+
+/// What the keeper knows is so, by the definitions.
+fn check(keeper: &Keeper) {
+    let order = keeper.waiting();
+    let (used, most) = obvious(&keeper.storage, &keeper.phase, &order, keeper.leftovers);
+    assert_eq!(keeper.used(), used);
+    assert_eq!(
+        u64::try_from(keeper.peaks.max()).unwrap_or(0),
+        most,
+        "{keeper:?}"
+    );
+    assert_eq!(keeper.is_safe(), used <= keeper.cap && most <= keeper.cap);
+    if keeper.running == 0 {
+        let first = order
+            .first()
+            .map(|t| obvious(&keeper.storage, &keeper.phase, &[*t], keeper.leftovers).1);
+        assert_eq!(
+            keeper.missing(),
+            first.unwrap_or(0).saturating_sub(keeper.cap)
+        );
+    }
+}
+
+/// Which eligible tasks may start, each compared with the definition.
+fn allowed(dag: &Dag, keeper: &mut Keeper) -> Vec<TaskId> {
+    let order = keeper.waiting();
+    let mut allowed = Vec::new();
+    for task in eligible(dag, &keeper.phase) {
+        let mut phase = keeper.phase.clone();
+        phase[task.index()] = Phase::Running;
+        let place = order.iter().position(|&t| t == task).unwrap();
+        let before: Vec<TaskId> = order[..place].to_vec();
+        let (used, most) = obvious(&keeper.storage, &phase, &before, keeper.leftovers);
+        let may = keeper.may(task);
+        assert_eq!(
+            may,
+            used <= keeper.cap && most <= keeper.cap,
+            "{task:?} {keeper:?}"
+        );
+        allowed.extend(Some(task).filter(|_| may));
+    }
+    allowed
+}
+
+#[test]
+fn random_runs_with_retries_are_never_over_and_never_stuck() {
+    let mut random = Random::new(11);
+    for _ in 0..2000 {
+        let (dag, storage) = random_storage(&mut random, 24);
+        let order = random_order(&dag, &mut random);
+        let peak = storage.peak(&order);
+        let cap = peak + random.below(1 + peak as usize / 2) as u64;
+        let mut keeper = Keeper::new(storage, &order, cap).unwrap();
+        let mut running: Vec<TaskId> = Vec::new();
+        let mut tries = 3 * dag.len();
+        let eager = 1 + random.below(9);
+        loop {
+            check(&keeper);
+            assert!(keeper.is_safe());
+            let may = allowed(&dag, &mut keeper);
+            if running.is_empty() && may.is_empty() {
+                assert!(keeper.waiting().is_empty(), "stuck");
+                break;
+            }
+            if running.is_empty() || (!may.is_empty() && random.below(10) < eager) {
+                let task = may[random.below(may.len())];
+                keeper.start(task);
+                running.push(task);
+                continue;
+            }
+            let task = running.swap_remove(random.below(running.len()));
+            if tries > 0 && random.below(3) == 0 {
+                tries -= 1;
+                keeper.release(task);
+            } else {
+                keeper.finish(task);
+            }
+        }
+        assert_eq!(
+            keeper.used(),
+            obvious(&keeper.storage, &keeper.phase, &[], Leftovers::Stay).0
+        );
+    }
+}
+
+#[test]
+fn every_reachable_state_of_small_dags_is_within_the_cap_and_goes_on() {
+    let mut random = Random::new(12);
+    let mut states = 0u64;
+    for _ in 0..400 {
+        let (dag, storage) = random_storage(&mut random, 7);
+        let order = random_order(&dag, &mut random);
+        let peak = storage.peak(&order);
+        let cap = peak + random.below(1 + peak as usize / 3) as u64;
+        let first = Keeper::new(storage, &order, cap).unwrap();
+        let mut seen = HashSet::new();
+        let mut todo = vec![first];
+        while let Some(mut keeper) = todo.pop() {
+            // A retry changes the order too: at most one for each state, so that there is an end.
+            let key: Vec<u8> = keeper.phase.iter().map(|&p| p as u8).collect();
+            if !seen.insert((key, keeper.waiting())) {
+                continue;
+            }
+            states += 1;
+            check(&keeper);
+            assert!(keeper.is_safe());
+            let may = allowed(&dag, &mut keeper);
+            let running: Vec<TaskId> = dag
+                .tasks()
+                .filter(|t| keeper.phase[t.index()] == Phase::Running)
+                .collect();
+            assert!(!may.is_empty() || !running.is_empty() || keeper.waiting().is_empty());
+            for task in may {
+                let mut next = keeper.clone();
+                next.start(task);
+                todo.push(next);
+            }
+            for task in running {
+                let mut next = keeper.clone();
+                next.finish(task);
+                todo.push(next);
+                if seen.len() < 150 {
+                    let mut next = keeper.clone();
+                    next.release(task);
+                    todo.push(next);
+                }
+            }
+        }
+    }
+    assert!(states > 20_000, "{states}");
+}
+
+/// Resizes, given up tasks, lost outputs, other caps: what is known stays true, what is allowed stays as defined, and
+/// whoever is stuck says how many bytes are missing.
+#[test]
+fn whatever_goes_wrong_the_books_are_true_and_nobody_is_stuck_without_a_word() {
+    let mut random = Random::new(13);
+    let (mut stuck, mut unsafe_states) = (0, 0);
+    for _ in 0..1500 {
+        let (dag, storage) = random_storage(&mut random, 16);
+        let order = random_order(&dag, &mut random);
+        let peak = storage.peak(&order);
+        let cap = peak + random.below(1 + peak as usize / 2) as u64;
+        let mut keeper = Keeper::new(storage, &order, cap).unwrap();
+        if random.below(2) == 0 {
+            keeper.set_leftovers(Leftovers::Go);
+        }
+        for _ in 0..6 * dag.len() {
+            check(&keeper);
+            unsafe_states += usize::from(!keeper.is_safe());
+            let may = allowed(&dag, &mut keeper);
+            let running: Vec<TaskId> = dag
+                .tasks()
+                .filter(|t| keeper.phase[t.index()] == Phase::Running)
+                .collect();
+            if may.is_empty() && running.is_empty() && !keeper.waiting().is_empty() {
+                assert!(keeper.missing() > 0, "stuck without a word");
+                stuck += 1;
+                break;
+            }
+            match random.below(12) {
+                0 => {
+                    let files = keeper.storage.files().len();
+                    let file = FileId(random.below(files) as u32);
+                    keeper.resize(file, random.below(30) as u64).unwrap();
+                }
+                1 if !running.is_empty() => {
+                    // Fails for good: what comes after it is aborted.
+                    let task = running[random.below(running.len())];
+                    let mut phase = keeper.phase.clone();
+                    phase[task.index()] = Phase::GivenUp;
+                    for &t in dag.topological_order() {
+                        let dead = |p: &TaskId| phase[p.index()] == Phase::GivenUp;
+                        if dag.parents(t).iter().any(dead) {
+                            phase[t.index()] = Phase::GivenUp;
+                        }
+                    }
+                    keeper.sync(|t| standing(phase[t.index()]));
+                }
+                2 => {
+                    // The outputs of a done task are lost: it and all done after it wait again.
+                    let done: Vec<TaskId> = dag
+                        .tasks()
+                        .filter(|t| keeper.phase[t.index()] == Phase::Done)
+                        .collect();
+                    let leaf = |t: &TaskId| {
+                        dag.children(*t)
+                            .iter()
+                            .all(|c| keeper.phase[c.index()] == Phase::Waiting)
+                    };
+                    if let Some(&task) = done.iter().find(|t| leaf(t)) {
+                        let mut phase = keeper.phase.clone();
+                        phase[task.index()] = Phase::Waiting;
+                        keeper.sync(|t| standing(phase[t.index()]));
+                    }
+                }
+                3 if !running.is_empty() => keeper.release(running[random.below(running.len())]),
+                4 => {
+                    let next =
+                        keeper.cap * 9 / 10 + random.below(1 + keeper.cap as usize / 4) as u64;
+                    keeper.set_cap(next);
+                }
+                5 => {
+                    // Another order: taken if it fits, else the old one stays.
+                    let waiting = keeper.waiting();
+                    let all = random_order(&dag, &mut random);
+                    let rest: Vec<TaskId> =
+                        all.into_iter().filter(|t| waiting.contains(t)).collect();
+                    let most = obvious(&keeper.storage, &keeper.phase, &rest, keeper.leftovers).1;
+                    let taken = keeper.adopt(&rest);
+                    assert_eq!(taken.is_ok(), most <= keeper.cap);
+                    assert_eq!(keeper.waiting(), if taken.is_ok() { rest } else { waiting });
+                }
+                6..9 if !may.is_empty() => keeper.start(may[random.below(may.len())]),
+                _ if !running.is_empty() => keeper.finish(running[random.below(running.len())]),
+                _ => (),
+            }
+        }
+    }
+    assert!(stuck > 10 && unsafe_states > 100, "{stuck} {unsafe_states}");
+}
+
+fn standing(phase: Phase) -> Standing {
+    match phase {
+        Phase::Waiting => Standing::Waiting,
+        Phase::Running => Standing::Leased,
+        Phase::Done => Standing::Executed,
+        Phase::GivenUp => Standing::Failed,
+    }
+}
+
+#[test]
+fn orders_over_the_cap_or_incomplete_are_refused() {
+    let mut random = Random::new(14);
+    let (dag, storage) = random_storage(&mut random, 10);
+    let order = dag.topological_order();
+    let peak = storage.peak(order);
+    assert!(Keeper::new(storage.clone(), order, peak).is_ok());
+    let over = Keeper::new(storage.clone(), order, peak - 1).map(|_| ());
+    assert_eq!(over, Err(BadOrder::Over { missing: 1 }));
+    let twice = vec![order[0]; order.len()];
+    let refused = Keeper::new(storage, &twice, peak).map(|_| ());
+    assert_eq!(refused, Err(BadOrder::Incomplete));
+}
+
+#[test]
+fn memory_stays_within_64_bytes_a_task_and_16_a_reader() {
+    // Chains of three, a file each, with scratch.
+    let tasks = 30_000;
+    let files: Vec<Stored> = (0..tasks)
+        .map(|t| Stored {
+            producer: Some(TaskId(t)),
+            bytes: 1000,
+            is_kept: t % 3 == 2,
+            consumers: if t % 3 == 2 {
+                vec![]
+            } else {
+                vec![TaskId(t + 1)]
+            },
+        })
+        .collect();
+    let readers: usize = files.iter().map(|f| f.consumers.len()).sum();
+    let (storage, _) = Storage::new(tasks as usize, files, vec![5; tasks as usize]).unwrap();
+    let order: Vec<TaskId> = (0..tasks).map(TaskId).collect();
+    let keeper = Keeper::new(storage, &order, u64::MAX / 4).unwrap();
+    let most = 64 * tasks as usize + 16 * readers;
+    assert!(
+        keeper.heap_bytes() <= most,
+        "{} of {most}",
+        keeper.heap_bytes()
+    );
+}
