@@ -3,9 +3,10 @@
 use crate::queue::{ClassId, Queue};
 use crate::snapshot::{Lease, Tries};
 use crate::{
-    Cause, Entry, Event, Gone, Illegal, Moment, Needs, Offer, Order, Outcome, Position, Release,
-    Rules, Span, Task, Token, Worker, WorkerId,
+    Cause, Entry, Event, Gone, Illegal, Keeper, Moment, Needs, Offer, Order, Outcome, Position,
+    Release, Rules, Span, Task, Token, Worker, WorkerId,
 };
+use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -42,6 +43,12 @@ pub enum Refusal {
     /// The next task needs more than is free; smaller ones have overtaken it often enough.
     #[error("held for task {}, which needs more room", .0.0)]
     Held(Task),
+    /// Tasks are eligible, but none may start without risking that the disk is full before the run is over.
+    #[error("held back for storage{}", missing_bytes(*missing))]
+    Storage {
+        /// Bytes that are missing for anything to go on; 0 where it will go on when something ends.
+        missing: u64,
+    },
     /// Somebody said pause.
     #[error("paused")]
     Paused,
@@ -54,6 +61,13 @@ pub enum Refusal {
     /// Every task is executed or given up.
     #[error("all is done")]
     Finished,
+}
+
+fn missing_bytes(missing: u64) -> String {
+    match missing {
+        0 => String::new(),
+        _ => format!(": {missing} bytes are missing for the next task"),
+    }
 }
 
 /// What a return was worth.
@@ -133,7 +147,14 @@ pub struct Engine<P> {
     overtaken: HashMap<Task, u32>,
     opened: Vec<Task>,
     aborted: Vec<Task>,
+    keeper: Option<Box<Keeper>>,
+    /// Eligible tasks out of the queue, which the keeper refused when it was at this version.
+    withheld: Vec<(ClassId, Task)>,
+    withheld_at: u64,
 }
+
+/// How many tasks of a class the keeper is asked about, before those that its own order has next.
+const ASKED: usize = 64;
 
 impl<P: Position> Engine<P> {
     /// The beginning of a run. Nothing may be asked before [`Engine::open`].
@@ -158,7 +179,27 @@ impl<P: Position> Engine<P> {
             overtaken: HashMap::new(),
             opened: Vec::new(),
             aborted: Vec::new(),
+            keeper: None,
+            withheld: Vec::new(),
+            withheld_at: 0,
         }
+    }
+
+    /// Storage is kept under a cap from now on. Before [`Engine::open`]; the keeper needs not know what was replayed.
+    pub fn keep(&mut self, mut keeper: Keeper) {
+        keeper.set_stale();
+        self.keeper = Some(Box::new(keeper));
+    }
+
+    /// Who keeps storage under a cap, if anybody does.
+    pub fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_deref()
+    }
+
+    /// The same, to be told of sizes, another cap, another order.
+    pub fn keeper_mut(&mut self) -> Option<&mut Keeper> {
+        self.sync_keeper();
+        self.keeper.as_deref_mut()
     }
 
     /// Lets what is written down happen again. Before [`Engine::open`].
@@ -176,6 +217,8 @@ impl<P: Position> Engine<P> {
     pub fn open(&mut self, now: Moment, out: &mut Outbox) {
         let epoch = self.epoch + 1;
         self.rebuild();
+        self.sync_keeper();
+        self.tried_first();
         self.commit(now, Event::Opened { epoch }, out);
         for index in 0..self.workers.len() {
             if self.workers[index].is_here {
@@ -196,6 +239,7 @@ impl<P: Position> Engine<P> {
     /// Tasks go by this order from now on; the store knows it as `plan`.
     pub fn reorder(&mut self, now: Moment, plan: u32, order: Order, out: &mut Outbox) {
         self.queue.reorder(order);
+        self.withheld.clear();
         self.refill();
         self.commit(now, Event::Ordered { plan }, out);
     }
@@ -624,18 +668,13 @@ impl<P: Position> Engine<P> {
         }
         self.tell_sources();
         self.drop_idle_reservation();
-        let asking = &self.workers[worker.index()];
+        self.requeue_withheld();
         let (mut best, mut blocked, mut unfit) = (None, None, false);
         for class in self.queue.classes() {
-            while let Some((_, task)) = self.queue.first(class) {
-                if self.position.standing(task) == Ok(Standing::Eligible) {
-                    break;
-                }
-                self.queue.pop(class);
-            }
-            let Some((rank, task)) = self.queue.first(class) else {
+            let Some((rank, task)) = self.first_allowed(class) else {
                 continue;
             };
+            let asking = &self.workers[worker.index()];
             let needs = self.queue.needs(class);
             let candidate = (rank, class, task);
             if !asking.could(now, needs) {
@@ -646,6 +685,10 @@ impl<P: Position> Engine<P> {
                 best = best.filter(|&b| b < candidate).or(Some(candidate));
             }
         }
+        if best.is_none() {
+            best = self.next_by_storage(now, worker);
+        }
+        let asking = &self.workers[worker.index()];
         match (best, blocked) {
             (Some((rank, class, task)), Some((first, _, wide))) if first < rank => {
                 self.overtake(worker, wide)?;
@@ -656,10 +699,70 @@ impl<P: Position> Engine<P> {
                 _ if !asking.has_room(&Needs::default()) => Refusal::Full,
                 (Some(kept), _) => Refusal::Held(kept.task),
                 (None, Some((_, _, task))) => Refusal::Held(task),
+                (None, None) if !self.withheld.is_empty() => Refusal::Storage {
+                    missing: self.keeper().map_or(0, Keeper::missing),
+                },
                 (None, None) if unfit => Refusal::NothingFits,
                 (None, None) => Refusal::NothingEligible,
             }),
         }
+    }
+
+    /// The first eligible task of a class that the keeper, if there is one, lets start.
+    fn first_allowed(&mut self, class: ClassId) -> Option<(u64, Task)> {
+        loop {
+            let (rank, task) = self.queue.first(class)?;
+            if self.position.standing(task) == Ok(Standing::Eligible) {
+                let Some((keeper, id)) = self.keeper.as_deref_mut().zip(task.frozen()) else {
+                    return Some((rank, task));
+                };
+                let asked = self.withheld.iter().filter(|(of, _)| *of == class);
+                if asked.count() >= ASKED {
+                    return None;
+                }
+                if keeper.may(id) {
+                    return Some((rank, task));
+                }
+                self.withheld.push((class, task));
+            }
+            self.queue.pop(class);
+        }
+    }
+
+    /// What the keeper refused is asked about again once anything has changed.
+    fn requeue_withheld(&mut self) {
+        self.sync_keeper();
+        let version = self.keeper().map_or(0, Keeper::version);
+        if version != self.withheld_at {
+            self.withheld_at = version;
+            let mut withheld = std::mem::take(&mut self.withheld);
+            for (class, task) in withheld.drain(..) {
+                self.queue.push(class, task);
+            }
+            self.withheld = withheld;
+        }
+    }
+
+    /// A task that comes next in the keeper's own order: when nothing runs, its first one may always start.
+    fn next_by_storage(&mut self, now: Moment, worker: WorkerId) -> Option<(u64, ClassId, Task)> {
+        let next: Vec<TaskId> = self.keeper.as_deref()?.next_by_order().collect();
+        for id in next {
+            let task = Task::from(id);
+            if self.position.standing(task) != Ok(Standing::Eligible) {
+                continue;
+            }
+            let class = self.class(task);
+            let needs = self.queue.needs(class);
+            let asking = &self.workers[worker.index()];
+            let fits = asking.could(now, needs)
+                && asking.has_room(needs)
+                && self.has_pools(needs)
+                && !self.is_kept_from(worker, task, needs);
+            if fits && self.keeper.as_deref_mut()?.may(id) {
+                return Some((self.queue.order().rank(task), class, task));
+            }
+        }
+        None
     }
 
     /// The best tasks for a worker that asks for several, where the position knows batches and all tasks need the same; else
@@ -677,7 +780,7 @@ impl<P: Position> Engine<P> {
         let count = want.min(room);
         let are_alike =
             self.queue.classes().len() == 1 && *self.queue.needs(class) == Needs::default();
-        if count < 2 || !are_alike || self.choose(now, worker).is_err() {
+        if count < 2 || !are_alike || self.keeper.is_some() || self.choose(now, worker).is_err() {
             return Vec::new();
         }
         let Some(chosen) = self.position.batch(count) else {
@@ -889,6 +992,7 @@ impl<P: Position> Engine<P> {
                 self.known(*worker)?;
                 self.position.lease(*task)?;
                 self.take(*task, *token, *worker, at);
+                self.tell_keeper(*task, Keeper::start);
             }
             Event::Executed {
                 task,
@@ -898,6 +1002,7 @@ impl<P: Position> Engine<P> {
                 self.known(*worker)?;
                 self.position.execute(*task, &mut self.opened)?;
                 self.put_back(*task);
+                self.tell_keeper(*task, Keeper::execute);
                 // First attempts need no book: `Reopened` knows that there was one.
                 if let Some(tries) = self.tries.get_mut(task) {
                     tries.ended(*token, Some(*worker));
@@ -955,6 +1060,7 @@ impl<P: Position> Engine<P> {
                     let tries = self.tries.entry(*task).or_default();
                     tries.ended(lease.token, Some(lease.worker));
                 }
+                self.unsettle_keeper();
             }
             Event::Revived { task } => {
                 if self.position.standing(*task) == Ok(Standing::Failed) {
@@ -964,11 +1070,13 @@ impl<P: Position> Engine<P> {
                 if let Some(tries) = self.tries.get_mut(task) {
                     (tries.failures, tries.losses) = (0, 0);
                 }
+                self.unsettle_keeper();
             }
             Event::Reopened { task } => {
                 self.position.reopen(*task, &mut self.opened)?;
                 let tries = self.tries.entry(*task).or_default();
                 tries.attempts = tries.attempts.max(1);
+                self.unsettle_keeper();
             }
             Event::Paused => self.is_paused = true,
             Event::Unpaused => self.is_paused = false,
@@ -984,9 +1092,54 @@ impl<P: Position> Engine<P> {
 
     fn after_release(&mut self, task: Task, for_good: bool) {
         match for_good {
-            true => self.failures += 1,
-            false => self.opened.push(task),
+            true => {
+                self.failures += 1;
+                self.unsettle_keeper();
+            }
+            false => {
+                self.opened.push(task);
+                self.tell_keeper(task, Keeper::release);
+            }
         }
+    }
+
+    /// Tells the keeper of a task, unless it has to learn everything anew.
+    fn tell_keeper(&mut self, task: Task, what: impl FnOnce(&mut Keeper, TaskId)) {
+        let keeper = self.keeper.as_deref_mut().filter(|k| !k.is_stale());
+        if let Some((keeper, id)) = keeper.zip(task.frozen()) {
+            what(keeper, id);
+        }
+    }
+
+    /// Tasks stand elsewhere than the keeper knows, and it would be too much to tell one by one.
+    fn unsettle_keeper(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.set_stale();
+        }
+    }
+
+    /// The keeper learns where all tasks stand, if it does not know.
+    fn sync_keeper(&mut self) {
+        if let Some(keeper) = self.keeper.as_deref_mut().filter(|k| k.is_stale()) {
+            let standing = |id: TaskId| self.position.standing(id.into());
+            keeper.sync(|id| standing(id).expect("a task of the dag"));
+        }
+    }
+
+    /// After a restart the keeper has its first order. If that is not safe, what was tried before goes first, as it did.
+    fn tried_first(&mut self) {
+        let Some(keeper) = self.keeper.as_deref_mut().filter(|k| !k.is_safe()) else {
+            return;
+        };
+        let was_tried = |id: &TaskId| {
+            let task = Task::from(*id);
+            self.tries.contains_key(&task) && self.position.standing(task) == Ok(Standing::Eligible)
+        };
+        let (mut order, rest): (Vec<TaskId>, Vec<TaskId>) =
+            keeper.waiting().into_iter().partition(was_tried);
+        order.extend(rest);
+        // Where that does not help, the driver finds another order, or the run stops with the bytes that are missing.
+        let _ = keeper.adopt(&order);
     }
 
     /// Books a task that a worker has since then.
@@ -1020,6 +1173,7 @@ impl<P: Position> Engine<P> {
     /// The queue anew from the game.
     fn rebuild(&mut self) {
         self.queue.clear();
+        self.withheld.clear();
         self.refill();
     }
 

@@ -349,6 +349,14 @@ impl Keeper {
         }
     }
 
+    /// A task is executed: one that runs, or one that was given up for lost and returns after all, asked for or not.
+    pub(crate) fn execute(&mut self, task: TaskId) {
+        if self.phase[task.index()] == Phase::Waiting {
+            self.start(task);
+        }
+        self.finish(task);
+    }
+
     /// Whether a file that is not kept is wanted no more: it may be deleted.
     pub fn is_free(&self, file: FileId) -> bool {
         let is_made = (self.storage.producer(file))
