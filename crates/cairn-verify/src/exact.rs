@@ -3,7 +3,7 @@
 use crate::closures::Closures;
 use crate::eliminate;
 use crate::parts::{Effort, Part};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// The most steps for a glance at a part, where there are many to look at.
 const GLANCE: u64 = 10_000_000;

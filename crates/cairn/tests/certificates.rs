@@ -59,6 +59,17 @@ fn every_example_is_accepted() {
     }
 }
 
+/// A component of 133 tasks refuses, which only a search tells, and so does one of 8, which the checker proves.
+#[test]
+fn of_two_reasons_the_small_one_is_given_and_proved() {
+    let file = root().join("crates/cairn/tests/data/refused-in-two-places.jsonl");
+    let answer = certify(file.to_str().unwrap());
+    let proved = answer["proved"].as_array().unwrap().iter();
+    let reason = "no IC-optimal order exists: a component of 8 tasks";
+    let is_proved = |claim: &Value| claim.as_str().unwrap().starts_with(reason);
+    assert!(proved.clone().any(is_proved), "{answer}");
+}
+
 #[test]
 fn every_corpus_entry_of_2200_tasks_is_accepted() {
     let Some(corpus) = cairn_oracle::corpus("every_corpus_entry_of_2200_tasks_is_accepted") else {

@@ -11,7 +11,7 @@ use crate::budgets::decide::BLOCK;
 use crate::counts::{gained, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{DisjointSets, Work, convolve, signed};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
 #[derive(Clone, Copy, Debug)]

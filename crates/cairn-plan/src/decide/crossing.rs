@@ -6,7 +6,7 @@ use super::refusal::Crossing;
 use super::windows::Windows;
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 /// Leaves out one of the two vertices where the other alone is in the way. Of two that are the nearer one stays. `start`
 /// tells the nonsinks before each interval.

@@ -1,4 +1,4 @@
-//! The intervals of a chain one after the other: components merged into an order, their bounds added up, the first
+//! The intervals of a chain one after the other: components merged into an order, their bounds added up, the smallest
 //! refusal. Knows solved components, not how they were solved.
 
 use super::ids::{ClassId, ComponentId, IntervalId};
@@ -11,7 +11,7 @@ use crate::counts::{at, gained, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Work, convolve, signed};
 use cairn_theory::merge::largest_merge;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// A chain of sets of nonsinks through which every IC-optimal order passes, and a bound on all gains.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Chain {
     pub(crate) ranks: Vec<Vec<u32>>,
 }
 
-/// The intervals one after the other: order, bounds inside them, and the first that refuses.
+/// The intervals one after the other: order, bounds inside them, and the smallest reason to refuse.
 pub(super) struct Intervals {
     /// By interval: the nonsinks executed before it; one more at the end.
     pub(super) start: Vec<usize>,
@@ -69,7 +69,7 @@ impl Intervals {
         intervals
     }
 
-    /// Merges the components of interval `j`, bounds their sum, and notes the first refusal.
+    /// Merges the components of interval `j`, bounds their sum, and notes why it refuses, if that is the smallest reason.
     fn append(&mut self, j: usize, solved: &Solved, chain: &Chain, work: &mut Work<'_>) {
         let (from, base) = (self.start[j], self.base[j]);
         let parts = &self.parts[j];
@@ -94,22 +94,23 @@ impl Intervals {
             sum.as_ref().map_or(all, |s| all.min(base + gained(s[t])))
         };
         self.inside.extend((1..reached.len()).map(inside));
-        if self.refusal.is_none() {
-            let refusing = knowns.iter().position(|k| k.admits == Some(false));
-            let refusal = refusing.map(|k| solved.refusal_of(parts[k], from, to));
-            self.refusal = refusal.or_else(|| {
-                let all_admit = knowns.iter().all(|k| k.admits == Some(true));
-                let sum = sum.as_ref().filter(|_| all_admit)?;
-                let step = (0..reached.len()).find(|&t| reached[t] != gained(sum[t]))?;
-                Some(Refusal::Sum {
-                    interval: IntervalId::new(j),
-                    from,
-                    to,
-                    step: from + step,
-                    conflict: Conflict::Unknown,
-                })
-            });
-        }
+        let refusing = (parts.iter().copied())
+            .filter(|&c| solved.known(c).admits == Some(false))
+            .min_by_key(|&c| solved.placed(c).tasks.len());
+        let refusal = refusing.map(|c| solved.refusal_of(c, from, to));
+        let refusal = refusal.or_else(|| {
+            let all_admit = knowns.iter().all(|k| k.admits == Some(true));
+            let sum = sum.as_ref().filter(|_| all_admit)?;
+            let step = (0..reached.len()).find(|&t| reached[t] != gained(sum[t]))?;
+            Some(Refusal::Sum {
+                interval: IntervalId::new(j),
+                from,
+                to,
+                step: from + step,
+                conflict: Conflict::Unknown,
+            })
+        });
+        self.refusal = (self.refusal.take().into_iter().chain(refusal)).min_by_key(Refusal::size);
         self.start.push(to);
         self.base.push(base + gain);
     }

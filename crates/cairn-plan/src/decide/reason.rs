@@ -19,19 +19,17 @@ impl Solved {
         work.lend(work.left() / 4 * 3, |work| {
             self.look_for_pair(&mut refusal, work);
         });
-        let (size, own) = match &refusal {
+        let own = match &refusal {
             Refusal::Crossing(_) => return refusal,
             _ if refusal.shows_two_sets() => return refusal,
-            Refusal::Component {
-                component, tasks, ..
-            } => (tasks.len(), Some(self.class(*component))),
-            Refusal::Sum { from, to, .. } => (to - from, None),
+            Refusal::Component { component, .. } => Some(self.class(*component)),
+            Refusal::Sum { .. } => None,
         };
         let length = |c: ComponentId| self.placed(c).tasks.len();
         let mut others: Vec<ComponentId> = (self.classes())
             .filter(|(_, known)| known.admits == Some(false))
             .map(|(first, _)| first)
-            .filter(|&c| length(c) <= size && Some(self.class(c)) != own)
+            .filter(|&c| length(c) <= refusal.size() && Some(self.class(c)) != own)
             .collect();
         others.sort_by_key(|&c| length(c));
         for component in others {

@@ -45,6 +45,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// How many tasks it speaks of: the fewer, the sooner it is understood and checked.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Refusal::Component { tasks, .. } => tasks.len(),
+            Refusal::Sum { from, to, .. } => to - from,
+            Refusal::Crossing(crossing) => crossing.step,
+        }
+    }
+
     /// Whether it comes with two steps and the sets that show why.
     pub(crate) fn shows_two_sets(&self) -> bool {
         match self {

@@ -9,8 +9,8 @@ use super::solve::solve;
 use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
+use hashbrown::HashMap;
 use rayon::prelude::*;
-use std::collections::HashMap;
 
 /// The components of all intervals, and what is known of each class of equal ones.
 pub(super) struct Solved {
@@ -39,6 +39,7 @@ impl Solved {
                 })
             })
             .collect();
+        drop(classes);
         let known = (first.par_iter())
             .map(|&i| {
                 let p = &placed[i.index()];

@@ -15,7 +15,7 @@ use crate::budgets::decide::{ALLOCATIONS, window};
 use crate::counts::{gained, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Work, convolve_within, signed};
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 /// Everything a window needs to know of the chain.
 pub(super) struct Windows<'a> {
