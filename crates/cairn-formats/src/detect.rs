@@ -107,11 +107,16 @@ fn is_json_list(rest: &[u8]) -> bool {
     )
 }
 
-/// Whether the text begins with `[[task]]`.
+/// Whether the text begins with `[[task]]` or `[[sweep]]`, perhaps behind `[pools]`.
 fn is_toml_header(text: &str) -> bool {
-    let rest = text.strip_prefix("[[").map(str::trim_start);
-    let rest = rest.and_then(|t| t.strip_prefix("task").or(t.strip_prefix("\"task\"")));
-    rest.is_some_and(|t| t.trim_start().starts_with("]]"))
+    let begins = |text: &str| {
+        let rest = text.strip_prefix("[[").map(str::trim_start);
+        let names = ["task", "\"task\"", "sweep", "\"sweep\""];
+        let rest = rest.and_then(|t| names.iter().find_map(|name| t.strip_prefix(name)));
+        rest.is_some_and(|t| t.trim_start().starts_with("]]"))
+    };
+    let behind_pools = || text.lines().any(|line| begins(line.trim_start()));
+    begins(text) || (text.starts_with("[pools]") && behind_pools())
 }
 
 /// Whether the text begins with `digraph`, `strict` or `graph`, after comments.
@@ -206,7 +211,7 @@ impl<'de> Visitor<'de> for KeysSeed<'_> {
             self.0.found = match &*key {
                 "workflow" | "schemaVersion" => Some(Format::WfFormat),
                 "a_galaxy_workflow" | "steps" => Some(Format::Galaxy),
-                "task" | "tasks" => Some(Format::FlowJson),
+                "task" | "tasks" | "sweep" => Some(Format::FlowJson),
                 _ => None,
             };
             if self.0.found.is_some() {

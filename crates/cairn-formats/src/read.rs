@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Reads a flow: in `format`, or else in the format that [`detect()`] finds.
 ///
 /// `None` when the report holds an error; readers go on past an error where they can, so there may be several.
-/// Warnings tell what was ignored. Files that a DAGMan file includes are loaded, too. A flow without a task is an error:
+/// Warnings tell what was ignored. Files that a DAGMan file includes, or the sweep of a flow file names, are loaded, too. A flow without a task is an error:
 /// there is nothing to order, and nothing to prove of it.
 ///
 /// Time and space are linear in the input (subgraphs in DOT may multiply arcs, up to a limit).
@@ -90,11 +90,11 @@ fn cut_short(source: &Source, format: Format, before: usize, report: &mut Report
     report.cured_by(Cure::NameFormat);
 }
 
-/// The files that a source, which can be read in `format`, includes or splices.
+/// The files that a source, which can be read in `format`, includes, splices or takes the values of a sweep from.
 pub fn files_of(source: &Source, format: Format) -> Vec<PathBuf> {
     match format {
         Format::Dagman => crate::dagman::files_of(source),
-        _ => Vec::new(),
+        _ => crate::native::files_of_sweeps(source, format).unwrap_or_default(),
     }
 }
 

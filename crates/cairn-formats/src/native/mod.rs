@@ -29,6 +29,17 @@
 //! licence = 4
 //! ```
 //!
+//! A `[[sweep]]` makes one task for each combination of values:
+//!
+//! ```toml
+//! [[sweep]]
+//! over = { seed = [1, 2, 3], sample = "samples.txt" }    # a text names a file of lines, relative to the flow file
+//! task = { name = "sim-{sample}-{seed}", run = "sim --seed {seed} {sample}" }
+//! ```
+//!
+//! `{seed}` stands for the value in every text of the task, `{{` for a brace. Where a number is wanted, such as in
+//! `seconds = "{s}"`, the text may become one.
+//!
 //! As JSON: `{"task": [{"name": "align-7", …}, …]}`, or the bare list; as JSON lines: one task object a line, and
 //! `{"pools": {"licence": 4}}` in a line of its own. A list
 //! of one entry may be written without brackets, and `null` is the same as leaving a field out.
@@ -41,9 +52,11 @@
 mod batch;
 mod files;
 mod read;
+mod sweep;
 mod task;
 mod write;
 
 pub(crate) use read::{read_json, read_json_lines, read_toml};
+pub(crate) use sweep::files_of_sweeps;
 pub(crate) use task::{FIELDS, HELD, HELD_OF_TASK};
 pub(crate) use write::{write_json, write_json_lines, write_toml};

@@ -2,6 +2,7 @@
 
 use super::batch::{Batch, Sink, side_by_side};
 use super::files::warn_of_unordered_reads;
+use super::sweep::SweepSeed;
 use super::task::{PoolsSeed, TaskSeed};
 use crate::draft::Draft;
 use crate::text::Text;
@@ -181,6 +182,11 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
                 found = true;
                 continue;
             }
+            if &*key == "sweep" {
+                map.next_value_seed(SweepsSeed(self.0))?;
+                found = true;
+                continue;
+            }
             if &*key == "pools" {
                 let batch = &mut self.0.batch[0];
                 let first = batch.pools.len();
@@ -198,8 +204,45 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
             return Ok(());
         }
         Err(A::Error::custom(
-            "there is no list of tasks: a flow file has a field 'task'",
+            "there is no list of tasks: a flow file has a field 'task' or 'sweep'",
         ))
+    }
+}
+
+/// The sweeps of a document. What each makes stands where the sweeps do.
+struct SweepsSeed<'a, 's, 'r>(&'a mut Document<'s, 'r>);
+
+impl<'de> DeserializeSeed<'de> for SweepsSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        input.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for SweepsSeed<'_, 'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of sweeps")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let document = self.0;
+        let mut unknown = Vec::new();
+        while let Some(sweep) =
+            list.next_element_seed(SweepSeed(&document.batch[0], &mut unknown))?
+        {
+            document.draft();
+            let Document { batch, sink } = &mut *document;
+            for (field, mark) in unknown.drain(..) {
+                let message = format!("unknown field '{field}' is ignored");
+                let help = "a sweep has the fields 'over' and 'task'";
+                sink.draft.warning(mark, message, help);
+            }
+            sweep.expand(sink, batch);
+        }
+        Ok(())
     }
 }
 
@@ -493,6 +536,155 @@ done = true
             assert_eq!(outputs.collect::<Vec<_>>(), expected);
             assert!(flow.inputs(b).all(|f| f.temp));
         }
+    }
+
+    #[test]
+    fn a_sweep_is_one_task_for_each_combination() {
+        let toml = "[[sweep]]\nover = { seed = [1, 'b c'], n = [10, 2.5] }\ntask = { name = 'sim-{n}-{seed}', \
+            run = 'sim {{x}} {seed}', after = ['prepare', 'init-{n}'], inputs = ['{n}.in'], outputs = [{ path = '{seed}/{n}', \
+            bytes = '{n}kB', temp = true }], seconds = '{n}', pools = { '{n}-pool' = 1 }, cpus = 3 }\n\
+            [[task]]\nname = 'prepare'\n\
+            [[sweep]]\nover = { n = [10, 2.5] }\n[sweep.task]\nname = 'init-{n}'\nkind = 'init'\n";
+        let json = r#"{"sweep": [{"over": {"seed": [1, "b c"], "n": [10, 2.5]}, "task": {"name": "sim-{n}-{seed}",
+            "run": "sim {{x}} {seed}", "after": ["prepare", "init-{n}"], "inputs": "{n}.in", "outputs": {"path": "{seed}/{n}",
+            "bytes": "{n}kB", "temp": true}, "seconds": "{n}", "pools": {"{n}-pool": 1}, "cpus": 3}},
+            {"over": {"n": [10, 2.5]}, "task": {"name": "init-{n}", "kind": "init"}}], "task": [{"name": "prepare"}]}"#;
+        let forms: [(Reader, &str); 2] = [(read_toml, toml), (read_json, json)];
+        for (reader, text) in forms {
+            let (flow, report) = read(reader, text);
+            assert_eq!(report.problems(), [], "{text}");
+            let flow = flow.unwrap();
+            let names: Vec<&str> = flow.dag().tasks().map(|t| flow.name(t)).collect();
+            let swept: Vec<&&str> = names.iter().filter(|n| n.starts_with("sim")).collect();
+            let expected = ["sim-10-1", "sim-10-b c", "sim-2.5-1", "sim-2.5-b c"];
+            assert_eq!(swept, expected.iter().collect::<Vec<_>>());
+            assert_eq!(flow.dag().arc_count(), 8);
+            let task = flow.find("sim-2.5-b c").unwrap();
+            assert_eq!(flow.command(task), Some("sim {x} b c"));
+            assert_eq!((flow.seconds(task), flow.cpus(task)), (Some(2.5), Some(3)));
+            assert_eq!(flow.inputs(task).next().unwrap().path, "2.5.in");
+            let output = flow.outputs(task).next().unwrap();
+            assert_eq!(
+                (output.path, output.bytes, output.temp),
+                ("b c/2.5", Some(2500), true)
+            );
+            assert_eq!(flow.pools(task).collect::<Vec<_>>(), [("2.5-pool", 1)]);
+            assert_eq!(flow.given_kind(flow.find("init-10").unwrap()), Some("init"));
+            let source = Source::from_text("f", text);
+            let format = [crate::Format::FlowToml, crate::Format::FlowJson];
+            let format = format[usize::from(text.starts_with('{'))];
+            assert_eq!(crate::detect(&source), Ok(format));
+            let mut load = |_: &std::path::Path, _: &mut Report| None;
+            let (keep, mut report) = (crate::ExistingPriorities::Keep, Report::default());
+            let set =
+                crate::set_priorities(&source, format, &mut load, &|_| Some(1), keep, &mut report);
+            assert!(
+                set.unwrap_err()
+                    .to_string()
+                    .contains("the tasks of a sweep stand in one place")
+            );
+        }
+    }
+
+    #[test]
+    fn a_sweep_over_the_lines_of_a_file_beside_the_flow_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("samples.txt"), "one\r\n\n two\n").unwrap();
+        let path = folder.path().join("f.toml");
+        let text = "[[sweep]]\nover = { s = 'samples.txt' }\ntask = { name = '{s}' }\n";
+        std::fs::write(&path, text).unwrap();
+        let mut report = Report::default();
+        let source = Source::load(&path, &crate::Limits::default(), &mut report).unwrap();
+        let flow = read_toml(&source, &mut report).unwrap();
+        let names: Vec<&str> = flow.dag().tasks().map(|t| flow.name(t)).collect();
+        assert_eq!((names, report.problems()), (vec!["one", "two"], &[][..]));
+        let files = crate::files_of(&source, crate::Format::FlowToml);
+        assert_eq!(files, [folder.path().join("samples.txt")]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_sweep_is_said_with_its_line() {
+        let sweep = |over: &str, task: &str| format!("\n[[sweep]]\nover = {over}\ntask = {task}\n");
+        for (over, task, line, expected) in [
+            (
+                "{ a = [1] }",
+                "{ name = '{b}{a}' }",
+                3,
+                "does not go over {b} (did you mean {a}?",
+            ),
+            (
+                "{ a = [1] }",
+                "{ name = '{a}', run = \"awk '{print}'\" }",
+                3,
+                "does not go over {print} (the sweep goes over {a}; for a brace write {{",
+            ),
+            (
+                "{ a = [1] }",
+                "{ name = '{a}}' }",
+                3,
+                "a brace in the sweep's task stands alone",
+            ),
+            (
+                "{ a = [] }",
+                "{ name = '{a}' }",
+                3,
+                "no value for {a}: the list is empty",
+            ),
+            (
+                "{ a = 'none.txt' }",
+                "{ name = '{a}' }",
+                3,
+                "cannot use 'none.txt' for {a}: there is no such file",
+            ),
+            ("{ a = [1, 2] }", "{ name = 'x' }", 3, "leaves {a} out"),
+            (
+                "{ a = [1, 1] }",
+                "{ name = '{a}' }",
+                3,
+                "task '1' is declared twice",
+            ),
+            (
+                "{ a = [1], b = [2, 3] }",
+                "{ name = '{b}', seconds = '{a}s' }",
+                3,
+                "a number of seconds, such as 41.5 (for a = 1, b = 2)",
+            ),
+            (
+                "{ a = [1] }",
+                "{ run = '{a}' }",
+                3,
+                "this task has no name (for a = 1)",
+            ),
+            ("{ }", "{ name = 'x' }", 3, "nothing to go 'over'"),
+            ("[1]", "{ name = 'x' }", 3, "keys with their values"),
+            (
+                "{ a = 5 }",
+                "{ name = '{a}' }",
+                3,
+                "a list of texts and numbers",
+            ),
+            ("{ 'a b' = [1] }", "{ name = '{a}' }", 3, "'a b' is no key"),
+        ] {
+            let found = problems(read_toml, &sweep(over, task));
+            assert!(found[0].contains(expected), "{found:?} / {expected}");
+            let at: u32 = found[0].split(':').next().unwrap().parse().unwrap();
+            assert!((2..=line + 1).contains(&at), "{found:?}");
+        }
+        let list: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+        let list = list.join(", ");
+        let over = format!("{{ a = [{list}], b = [{list}], c = [{list}] }}");
+        let found = problems(read_toml, &sweep(&over, "{ name = '{a}-{b}-{c}' }"));
+        assert!(
+            found[0].contains("has 1000000000 combinations; the most is"),
+            "{found:?}"
+        );
+        let found = problems(read_toml, "[[sweep]]\nover = { a = [1] }\n");
+        assert!(found[0].contains("this sweep has no 'task'"), "{found:?}");
+        let found = problems(
+            read_toml,
+            &sweep("{ a = [1] }", "{ name = '{a}', colour = 1 }\nwhat = 2"),
+        );
+        assert_eq!(found.len(), 2, "{found:?}");
     }
 
     /// Lines good and bad: several of a name, tasks in any order, escapes, unknown fields, files, and no JSON at all.

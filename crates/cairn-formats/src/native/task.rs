@@ -47,6 +47,10 @@ pub(crate) const HELD: Held = Held::Of(&[
     ("task", HELD_OF_TASK),
     ("tasks", HELD_OF_TASK),
     ("pools", Held::All),
+    (
+        "sweep",
+        Held::Of(&[("over", Held::All), ("task", HELD_OF_TASK)]),
+    ),
 ]);
 
 /// Words that other tools use for our fields.

@@ -27,7 +27,11 @@ pub(crate) fn lines_spots(text: &str) -> Option<Vec<Spot>> {
     for line in text.split('\n') {
         if !line.trim_ascii().is_empty() {
             let object = Scanner { text, at: start }.value()?;
-            spots.push(spot_of_task(text, object)?);
+            let fields = members(text, object.clone())?;
+            // A line with limits of pools is no task.
+            if !matches!(&fields[..], [only] if only.name(text) == "pools") {
+                spots.push(spot_of_task(text, object)?);
+            }
         }
         start += line.len() + 1;
     }

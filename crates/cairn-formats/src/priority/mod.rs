@@ -31,6 +31,11 @@ pub enum PriorityError {
     /// The profiles of some job cannot be edited in place: on this line, counted from 1 (0 when unknown).
     #[error("{}the profiles of a job are shared by an anchor or an alias, or are no mapping", line(*.0))]
     Tangled(usize),
+    /// Tasks of a sweep have no places of their own.
+    #[error(
+        "the tasks of a sweep stand in one place, and cannot have priorities of their own; convert the file to one that writes them out, such as JSON lines, and use that"
+    )]
+    Sweep,
     /// The new text, read again, is not what it should be. This is a defect of ours; nothing may be written.
     #[error("internal check failed: {0}")]
     Check(String),
@@ -104,8 +109,11 @@ pub fn set_priorities(
         });
     }
     let spots = spots(source.text(), format)?.filter(|spots| spots.len() == flow.dag().len());
-    let spots = spots.ok_or_else(|| {
-        PriorityError::Check("the places of the tasks in the text were not all found".to_owned())
+    let spots = spots.ok_or_else(|| match crate::native::files_of_sweeps(source, format) {
+        Some(_) => PriorityError::Sweep,
+        None => PriorityError::Check(
+            "the places of the tasks in the text were not all found".to_owned(),
+        ),
     })?;
     let wanted = |(task, spot): (_, &Spot)| {
         let kept = !spot.is_open(existing)
