@@ -447,7 +447,10 @@ fn file_name<'e>(element: &'e BytesStart<'_>) -> Result<Option<Cow<'e, str>>, St
     }
 }
 
-fn attribute<'e>(element: &'e BytesStart<'_>, key: &str) -> Result<Option<Cow<'e, str>>, String> {
+pub(crate) fn attribute<'e>(
+    element: &'e BytesStart<'_>,
+    key: &str,
+) -> Result<Option<Cow<'e, str>>, String> {
     match element.try_get_attribute(key) {
         Ok(None) => Ok(None),
         Ok(Some(found)) => {
@@ -459,7 +462,7 @@ fn attribute<'e>(element: &'e BytesStart<'_>, key: &str) -> Result<Option<Cow<'e
 }
 
 /// XML's own entities. Others would have to be defined in the document, which is refused.
-fn entity(name: &str) -> Result<&'static str, String> {
+pub(crate) fn entity(name: &str) -> Result<&'static str, String> {
     Ok(match name {
         "lt" => "<",
         "gt" => ">",

@@ -15,7 +15,7 @@ pub(crate) fn shortened(text: &str) -> &str {
 /// A string of the input: borrowed, unless escapes had to be undone.
 ///
 /// (Inside a `Vec` or an `Option`, serde itself never borrows a `Cow`.)
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
 impl Deref for Text<'_> {

@@ -44,5 +44,6 @@ pub(crate) use jobs::Nodes;
 pub(crate) use read::read;
 pub use rescue::{is_rescue, rescue_file, rescue_text, rescued, write_rescue};
 pub(crate) use statement::looks_like;
+pub(crate) use submit::split_arguments;
 pub(crate) use unheld::{files_of, unheld};
 pub(crate) use write::write;

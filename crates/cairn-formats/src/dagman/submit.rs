@@ -341,7 +341,7 @@ fn split_environment(text: &str) -> Result<Vec<(String, String)>, Trouble> {
 
 /// Splits HTCondor's `arguments`: in double quotes the new syntax (single quotes hold blanks, doubled quotes are
 /// quotes), else the old one (words between blanks, `\"` a quote). `None` when the quotes do not match.
-fn split_arguments(text: &str) -> Option<Vec<String>> {
+pub(crate) fn split_arguments(text: &str) -> Option<Vec<String>> {
     let Some(inner) = text.strip_prefix('"') else {
         return Some(
             text.replace("\\\"", "\"")

@@ -5,7 +5,8 @@
 //! a million tasks cost no more than the flow they are in.
 //!
 //! Flow files, WfFormat, Makeflow, DOT and TASK/EDGE lists have command lines. One that needs no shell is cut into
-//! [`Run::Words`]; every other one goes through `sh -c`. Pegasus and DAGMan name programs instead: see `docs/guide.md`.
+//! [`Run::Words`]; every other one goes through `sh -c`. What Makeflow exports is in the environment. Pegasus and DAGMan name
+//! programs instead: see `docs/guide.md`.
 //!
 //! ```
 //! use cairn_formats::{Format, Jobs, Report, Run, Source};
@@ -21,15 +22,18 @@
 //! ```
 
 mod fingerprint;
+mod pegasus;
 mod plain;
 mod template;
 
 pub use template::{Template, TemplateError};
 
-use crate::{Cure, Format, Report, Source, dagman};
+use crate::{Cure, Format, Report, Source, dagman, makeflow};
 use cairn_dag::{Flow, TaskId};
 pub(crate) use fingerprint::Fingerprint;
+use pegasus::Programs;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -123,6 +127,8 @@ fn run_of_line(line: Cow<'_, str>) -> Run<'_> {
 pub struct Jobs {
     flow: Arc<Flow>,
     what: What,
+    /// Variables that Makeflow exports, by task.
+    exported: Arc<HashMap<TaskId, Vec<(String, String)>>>,
 }
 
 /// Where commands come from.
@@ -134,6 +140,8 @@ enum What {
     Template(Template),
     /// DAGMan's descriptions.
     Nodes(Arc<dagman::Nodes>),
+    /// Pegasus' transformations.
+    Programs(Arc<Programs>),
 }
 
 impl Jobs {
@@ -163,14 +171,8 @@ impl Jobs {
                 What::Nodes(Arc::new(dagman::Nodes::of(source, &flow, report)?))
             }
             (Format::Dax | Format::PegasusYaml, None) => {
-                let message = "the programs of this workflow are in Pegasus' catalogs";
-                report.error(
-                    source.place(),
-                    message,
-                    "give a command that stands for them",
-                );
-                report.cured_by(Cure::GiveCommand);
-                return None;
+                let programs = Programs::of(source, format, &flow, report)?;
+                What::Programs(Arc::new(programs))
             }
             (Format::Taskcluster, None) => {
                 let message = "the commands of a Taskcluster graph run in its own images, not here";
@@ -184,7 +186,16 @@ impl Jobs {
             }
             (_, template) => What::Lines(template),
         };
-        let jobs = Jobs { flow, what };
+        let mut exported = HashMap::new();
+        if format == Format::Makeflow {
+            let by_name = makeflow::environments(source).into_iter();
+            exported.extend(by_name.filter_map(|(name, pairs)| Some((flow.find(&name)?, pairs))));
+        }
+        let jobs = Jobs {
+            flow,
+            what,
+            exported: Arc::new(exported),
+        };
         jobs.find_missing(source, report);
         (report.errors() == before).then_some(jobs)
     }
@@ -234,11 +245,19 @@ impl Jobs {
             return nodes.job(&self.flow, task, retry);
         }
         let retries = self.flow.retries(task).unwrap_or(0);
+        if let What::Programs(programs) = &self.what {
+            return programs.job(task, retries);
+        }
         let run = match self.line(task) {
             Some(line) => run_of_line(line),
             None => Run::Nothing,
         };
-        Job::new(run, retries)
+        let mut job = Job::new(run, retries);
+        let pairs = self.exported.get(&task).into_iter().flatten();
+        job.environment = pairs
+            .map(|(name, value)| (name.as_str().into(), value.as_str().into()))
+            .collect();
+        job
     }
 
     /// The command line of a task that has one.
@@ -247,7 +266,7 @@ impl Jobs {
         let (command, template) = match &self.what {
             What::Lines(template) => (command, template.as_ref()),
             What::Template(template) => (None, Some(template)),
-            What::Nodes(_) => (None, None),
+            What::Nodes(_) | What::Programs(_) => (None, None),
         };
         command.map(Cow::Borrowed).or_else(|| {
             let value = |key: &str| (key == "name").then(|| self.flow.name(task));
@@ -265,9 +284,14 @@ impl Jobs {
         let mut print = Fingerprint::default();
         match (&self.what, self.line(task)) {
             (What::Nodes(nodes), _) => nodes.fingerprint(&self.flow, task, &mut print),
+            (What::Programs(programs), _) => programs.fingerprint(task, &mut print),
             // The line as it is: how it is started, with or without a shell, may change.
             (_, Some(line)) => print.text("line", &line),
             (_, None) => print.text("nothing", ""),
+        }
+        for (name, value) in self.exported.get(&task).into_iter().flatten() {
+            print.text("variable", name);
+            print.text("value", value);
         }
         print.done()
     }

@@ -72,7 +72,7 @@ fn plain_lines_are_what_a_shell_would_execute() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let (mut script, mut expected, mut plain, mut alone) = (String::new(), String::new(), 0, 0);
-    for i in 0..6000 {
+    for i in 0..4000 {
         let line = any_line().new_tree(&mut runner).unwrap().current();
         let Some(words) = plain::words(&line) else {
             continue;
@@ -102,7 +102,7 @@ fn plain_lines_are_what_a_shell_would_execute() {
             expected.push_str(&said);
         }
     }
-    assert!(plain > 1500 && alone > 50, "{plain} {alone}");
+    assert!(plain > 1000 && alone > 30, "{plain} {alone}");
     let shells: [(&str, &[&str]); 2] = [("/bin/sh", &["-c"]), ("/bin/bash", &["--posix", "-c"])];
     for (shell, options) in shells.into_iter().filter(|(s, _)| Path::new(s).exists()) {
         let said = programs.output(Command::new(shell).args(options).arg(&script));
@@ -298,4 +298,156 @@ fn a_template_keeps_every_value_in_one_word() {
     let braces = Template::new("awk '{{print}}' {x}").unwrap();
     assert_eq!(braces.filled(|_| Some("1")), "awk '{print}' 1");
     assert_eq!(braces.filled(|_| None::<&str>), "awk '{print}' {x}");
+}
+
+const YAML: &str = r#"pegasus: "5.0"
+transformationCatalog:
+  transformations:
+  - {namespace: n, name: show, sites: [{name: far, pfn: "/far/show"}, {name: local, pfn: "file:///bin/show", type: installed}],
+     profiles: {env: {A: 1, B: x y}}}
+  - {name: away, sites: [{name: grid, pfn: "http://x/y"}]}
+  - {name: boxed, sites: [{name: local, pfn: /bin/x, container: c}]}
+jobs:
+- {type: job, namespace: n, name: show, id: a, arguments: [-x, "'a b' c", 3], stdin: in, stdout: out, stderr: err,
+   profiles: {env: {B: own}, dagman: {RETRY: 2}}}
+- {type: job, name: /usr/bin/env, id: b}
+"#;
+
+const DAX: &str = r#"<adag>
+<executable namespace="n" name="show"><profile namespace="env" key="A">1</profile><profile namespace="env" key="B">x y</profile>
+<pfn url="http://x/y" site="far"/><pfn url="file:///bin/show" site="local"/></executable>
+<executable name="away"><pfn url="gsiftp://x/y" site="grid"/></executable>
+<job id="a" namespace="n" name="show"><argument>-x 'a b' c <file name="3"/></argument><stdin name="in"/><stdout name="out"/>
+<stderr name="err"/><profile namespace="env" key="B">o&#119;n</profile><profile namespace="dagman" key="retry">2</profile></job>
+<job id="b" name="/usr/bin/env"/></adag>"#;
+
+fn pegasus(name: &str, text: &str) -> Result<Jobs, String> {
+    let source = Source::from_text(name, text);
+    let mut report = Report::default();
+    let (format, flow) = crate::read(&source, None, &mut report).unwrap();
+    let jobs = Jobs::of(&source, format, Arc::new(flow), None, &mut report);
+    assert_eq!(jobs.is_some(), report.errors() == 0);
+    jobs.ok_or_else(|| problems(&report))
+}
+
+#[test]
+fn pegasus_runs_where_the_transformation_is_a_local_executable() {
+    let mut prints = Vec::new();
+    for (name, text) in [("f.yml", YAML), ("f.dax", DAX)] {
+        let jobs = pegasus(name, text).unwrap();
+        let job = jobs.job(TaskId(0));
+        let words = ["/bin/show", "-x", "a b", "c", "3"].map(Cow::Borrowed);
+        assert_eq!(job.run, Run::Words(words.to_vec()), "{name}");
+        let environment = [("A", "1"), ("B", "own")].map(|(k, v)| (k.into(), v.into()));
+        assert_eq!(job.environment, environment, "{name}");
+        assert_eq!((job.retries, job.inherits_environment), (2, true));
+        let path = |name| Some(Cow::Borrowed(Path::new(name)));
+        assert_eq!((job.stdin, job.stdout), (path("in"), path("out")));
+        assert_eq!(job.stderr, path("err"));
+        let words = Run::Words(vec!["/usr/bin/env".into()]);
+        assert_eq!(jobs.job(TaskId(1)).run, words);
+        prints.push(jobs.fingerprint(TaskId(0)));
+    }
+    assert_eq!(prints[0], prints[1], "both say the same");
+}
+
+#[test]
+fn pegasus_transformations_that_are_not_here_are_named() {
+    for (name, text, from, to, expected) in [
+        (
+            "f.yml",
+            YAML,
+            "name: /usr/bin/env",
+            "name: away",
+            "'away' of job 'b' is installed elsewhere only",
+        ),
+        (
+            "f.yml",
+            YAML,
+            "name: /usr/bin/env",
+            "name: boxed",
+            "'boxed' of job 'b' runs in a container",
+        ),
+        (
+            "f.yml",
+            YAML,
+            "name: /usr/bin/env",
+            "name: none",
+            "'none' of job 'b' is in no catalog",
+        ),
+        (
+            "f.yml",
+            YAML,
+            "name: /usr/bin/env",
+            "file: sub.yml",
+            "job 'b' is a workflow of its own",
+        ),
+        (
+            "f.yml",
+            YAML,
+            "namespace: n, name: show, id",
+            "namespace: m, name: show, id",
+            "'m::show' of job 'a'",
+        ),
+        (
+            "f.dax",
+            DAX,
+            "name=\"/usr/bin/env\"",
+            "name=\"away\"",
+            "'away' of job 'b' is installed elsewhere only",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let said = pegasus(name, &text.replace(from, to)).unwrap_err();
+        assert!(said.contains(expected), "{said}");
+        let line = said.split(':').nth(1).unwrap();
+        assert!(line.parse::<u32>().is_ok_and(|line| line > 1), "{said}");
+    }
+}
+
+#[test]
+fn a_catalog_beside_a_pegasus_workflow_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.yml");
+    std::fs::write(
+        &path,
+        "pegasus: '5.0'\njobs:\n- {type: job, name: x, id: a}\n",
+    )
+    .unwrap();
+    let catalog =
+        "pegasus: '5.0'\ntransformations:\n- name: x\n  sites:\n  - {name: local, pfn: /opt/x}\n";
+    std::fs::write(folder.path().join("transformations.yml"), catalog).unwrap();
+    let mut report = Report::default();
+    let source = Source::load(&path, &crate::Limits::default(), &mut report).unwrap();
+    let (format, flow) = crate::read(&source, None, &mut report).unwrap();
+    let jobs = Jobs::of(&source, format, Arc::new(flow), None, &mut report).unwrap();
+    assert_eq!(jobs.job(TaskId(0)).run, Run::Words(vec!["/opt/x".into()]));
+}
+
+#[test]
+fn variables_that_makeflow_exports_are_in_the_environment() {
+    let text = "A=\"1 2\"\nexport A B\no: \n\trun $A\nexport C=3\np: o\n@A=own\n\trun x\nB=4\nq: p\n\trun\n";
+    let source = Source::from_text("f.makeflow", text);
+    let mut report = Report::default();
+    let flow = crate::read(&source, Some(Format::Makeflow), &mut report);
+    let (format, flow) = flow.unwrap();
+    let jobs = Jobs::of(&source, format, Arc::new(flow), None, &mut report).unwrap();
+    let environment = |name: &str| {
+        let job = jobs.job(jobs.flow().find(name).unwrap());
+        let pairs = job.environment.iter().map(|(k, v)| format!("{k}={v}"));
+        assert!(job.inherits_environment);
+        pairs.collect::<Vec<_>>()
+    };
+    assert_eq!(environment("o"), ["A=1 2"]);
+    assert_eq!(environment("p"), ["A=own", "C=3"]);
+    assert_eq!(environment("q"), ["A=1 2", "B=4", "C=3"]);
+    let [p, q] = ["p", "q"].map(|n| jobs.fingerprint(jobs.flow().find(n).unwrap()));
+    assert_ne!(p, q);
+}
+
+/// A server hands jobs out from several threads.
+#[test]
+fn jobs_can_be_shared_among_threads() {
+    fn is_shared<T: Send + Sync>(_: &T) {}
+    is_shared(&jobs(&flow(&[Some("x")]), None).unwrap());
 }

@@ -16,5 +16,5 @@ mod unheld;
 mod variables;
 
 pub(crate) use looks::looks_like;
-pub(crate) use read::read;
+pub(crate) use read::{environments, read};
 pub(crate) use unheld::unheld;

@@ -29,9 +29,48 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         variables: Variables::default(),
         rules: Vec::new(),
         sizes: HashMap::new(),
+        exports: Vec::new(),
     };
     reader.lines();
     tie(&reader.rules, &reader.sizes, reader.draft)
+}
+
+/// The environment of tasks, by name: the variables that a text exports, wherever it does, as each rule sees them.
+pub(crate) fn environments(source: &Source) -> HashMap<String, Vec<(String, String)>> {
+    let exports = exports(source.text());
+    if exports.is_empty() {
+        return HashMap::new();
+    }
+    let silent = &mut Report::default();
+    let mut reader = Reader {
+        draft: Draft::of_lines(source, silent),
+        variables: Variables::default(),
+        rules: Vec::new(),
+        sizes: HashMap::new(),
+        exports,
+    };
+    reader.lines();
+    let named = |rule: Rule| (rule.name(), rule.environment);
+    reader.rules.into_iter().map(named).collect()
+}
+
+/// The names of all exported variables, sorted.
+fn exports(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut scan = Scan::of(text);
+    while let Some((Logical { text, .. }, _)) = scan.next_logical() {
+        let rest = text.strip_prefix("export");
+        let Some(rest) = rest.filter(|rest| rest.starts_with([' ', '\t'])) else {
+            continue;
+        };
+        match rest.split_once('=') {
+            Some((name, _)) => names.push(name.trim_end_matches('+').trim().to_owned()),
+            None => names.extend(rest.split_whitespace().map(str::to_owned)),
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 struct Reader<'a, 'r> {
@@ -39,6 +78,8 @@ struct Reader<'a, 'r> {
     variables: Variables,
     rules: Vec<Rule>,
     sizes: HashMap<String, u64>,
+    /// The variables whose values rules note.
+    exports: Vec<String>,
 }
 
 impl Reader<'_, '_> {
@@ -101,6 +142,7 @@ impl Reader<'_, '_> {
                 inputs,
                 command: None,
                 demands: Vec::new(),
+                environment: Vec::new(),
             });
         } else if let Some(equals) = equals {
             let text = text
@@ -227,6 +269,11 @@ impl Reader<'_, '_> {
             command.to_owned()
         });
         rule.demands = self.demands();
+        let exported = self.exports.iter().filter_map(|name| {
+            let value = self.variables.get(name)?;
+            Some((name.clone(), unwrapped(value).to_owned()))
+        });
+        rule.environment = exported.collect();
         self.variables.of_rule.clear();
         self.rules.push(rule);
     }
@@ -426,6 +473,12 @@ impl Words {
         self.end();
         self.done.push(None);
     }
+}
+
+/// A value without the quotes around it.
+fn unwrapped(value: &str) -> &str {
+    let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(value)
 }
 
 /// A whole number, with K, M, G, T or P for powers of 1024.

@@ -14,6 +14,16 @@ pub(super) struct Rule {
     pub(super) command: Option<String>,
     /// What it needs: which number, and its text.
     pub(super) demands: Vec<(Number, String)>,
+    /// Exported variables, where somebody asks for them.
+    pub(super) environment: Vec<(String, String)>,
+}
+
+impl Rule {
+    /// What its task is called: its first output, or else its line.
+    pub(super) fn name(&self) -> String {
+        let first = self.outputs.first().cloned();
+        first.unwrap_or_else(|| format!("rule-in-line-{}", self.line))
+    }
 }
 
 /// Ties the rules by their files.
@@ -37,17 +47,10 @@ pub(super) fn tie(
         }
     }
     for rule in rules {
-        let unnamed = || {
-            let name = format!("rule-in-line-{}", rule.line);
-            std::iter::successors(Some(name), |name| Some(name.clone() + "'"))
-                .find(|name| !writer.contains_key(&name[..]))
-        };
-        let name = rule
-            .outputs
-            .first()
-            .cloned()
-            .or_else(unnamed)
-            .expect("names do not end");
+        let mut name = rule.name();
+        while rule.outputs.is_empty() && writer.contains_key(&name[..]) {
+            name.push('\'');
+        }
         let build = &mut draft.build;
         match build.declare(&name, rule.line) {
             Ok(task) => tasks.push(task),
