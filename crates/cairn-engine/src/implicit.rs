@@ -125,6 +125,11 @@ impl Implicit {
         self.shape.place(task.0)
     }
 
+    /// The tasks that failed.
+    pub fn failed(&self) -> impl Iterator<Item = Task> + '_ {
+        self.failed.iter().copied().map(Task)
+    }
+
     /// A source that nobody has heard of is eligible all the same.
     fn is_untold(&self, step: u64) -> bool {
         let next = self.next_source();

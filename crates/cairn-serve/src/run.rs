@@ -4,10 +4,12 @@
 //! Children are released as soon as their last parent has ended; what happened is committed behind, in causal order, within
 //! [`WINDOW`]. When the runner is killed, at most what was in flight and what ended within one window runs again.
 
+mod family;
 mod files;
 mod resume;
 mod rules;
 
+pub use family::{FamilyNews, FamilySetup, run_family};
 pub use files::HalfMade;
 pub use resume::Why;
 pub use rules::{RulesError, Wishes, rules};
@@ -208,6 +210,14 @@ pub enum RunError {
         task: String,
         /// The file.
         file: String,
+    },
+    /// The state is of something else.
+    #[error("the state in {} is not of {what}", folder.display())]
+    Other {
+        /// Where it is.
+        folder: PathBuf,
+        /// What it should be of.
+        what: String,
     },
     /// A task is wanted whose parent is neither executed nor wanted.
     #[error("'{task}' cannot be executed: '{parent}' before it is not")]

@@ -73,16 +73,24 @@ pub struct Group {
     pub stamps: Vec<Stamp>,
     /// Orders that the entries speak of: the number, and the tasks from first to last.
     pub orders: Vec<(u32, Vec<u32>)>,
+    /// What the log comes to with so many of the entries: all that is older is deleted.
+    pub snapshot: Option<(usize, Moment, Snapshot)>,
 }
 
 impl Group {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.stamps.is_empty() && self.orders.is_empty()
+        self.entries.is_empty()
+            && self.stamps.is_empty()
+            && self.orders.is_empty()
+            && self.snapshot.is_none()
     }
 
     /// Moves all of another group behind this one.
     pub fn take(&mut self, other: &mut Group) {
+        if let Some((after, at, snapshot)) = other.snapshot.take() {
+            self.snapshot = Some((self.entries.len() + after, at, snapshot));
+        }
         self.entries.append(&mut other.entries);
         self.stamps.append(&mut other.stamps);
         self.orders.append(&mut other.orders);
@@ -305,19 +313,7 @@ impl Store {
         snapshot: &Snapshot,
         forget: bool,
     ) -> Result<(), StoreError> {
-        let state = serde_json::to_vec(snapshot).expect("a snapshot is JSON");
-        let state = packed(&state);
-        self.write(|tx, next| {
-            let (at, last) = (at.0 as i64, *next - 1);
-            let sql = "INSERT OR REPLACE INTO snapshot (seq, at, state) VALUES (?1, ?2, ?3)";
-            tx.execute(sql, params![last, at, state])?;
-            if forget {
-                tx.execute("DELETE FROM snapshot WHERE seq < ?1", [last])?;
-                // The last one stays, so that numbers never come again.
-                tx.execute("DELETE FROM event WHERE seq < ?1", [last])?;
-            }
-            Ok(())
-        })
+        self.write(|tx, next| insert_snapshot(tx, *next - 1, at, snapshot, forget))
     }
 
     /// Calls `each` with every event of the flow in force since its newest snapshot, in order, until one refuses.
@@ -492,7 +488,32 @@ fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> rusqlite::Res
         let row = [stamp.task.0, stamp.inputs, stamp.outputs];
         insert.execute(row.map(|v| Value::Integer(v as i64)))?;
     }
-    rows::insert(tx, next, &group.entries)
+    let Some((after, at, snapshot)) = &group.snapshot else {
+        return rows::insert(tx, next, &group.entries);
+    };
+    let (before, behind) = group.entries.split_at(*after);
+    rows::insert(tx, next, before)?;
+    insert_snapshot(tx, *next - 1, *at, snapshot, true)?;
+    rows::insert(tx, next, behind)
+}
+
+/// What the events up to `last` come to; with `forget` instead of them.
+fn insert_snapshot(
+    tx: &Connection,
+    last: i64,
+    at: Moment,
+    snapshot: &Snapshot,
+    forget: bool,
+) -> rusqlite::Result<()> {
+    let state = serde_json::to_vec(snapshot).expect("a snapshot is JSON");
+    let sql = "INSERT OR REPLACE INTO snapshot (seq, at, state) VALUES (?1, ?2, ?3)";
+    tx.execute(sql, params![last, at.0 as i64, packed(&state)])?;
+    if forget {
+        tx.execute("DELETE FROM snapshot WHERE seq < ?1", [last])?;
+        // The last one stays, so that numbers never come again.
+        tx.execute("DELETE FROM event WHERE seq < ?1", [last])?;
+    }
+    Ok(())
 }
 
 /// Brings the schema to this version, or says why not.

@@ -186,8 +186,24 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) input: Input,
+    /// The workflow to read; '-' is standard input
+    #[arg(value_name = "FILE", required_unless_present = "family")]
+    pub(crate) file: Option<PathBuf>,
+    /// Its format, when detection by content and extension fails
+    #[arg(long, value_name = "FORMAT", value_parser = parts::format_names())]
+    pub(crate) format: Option<String>,
+    /// A family that is never written down instead of a FILE: mesh:LEVELS, mesh (without end), rmesh:LEVELS, tree:HEIGHT,
+    /// outtree:HEIGHT (with an arity: tree:HEIGHT:3), fft:DIMENSION; needs --run 'COMMAND {level} {index}'
+    #[arg(
+        long,
+        value_name = "FAMILY",
+        conflicts_with_all = ["file", "format", "touch", "dry_run", "until", "only", "rerun_failed", "no_rescue", "pool", "memory"],
+        requires = "run"
+    )]
+    pub(crate) family: Option<String>,
+    /// Where a mesh without end ends: tasks of fewer levels than this are executed
+    #[arg(long, value_name = "LEVEL", requires = "family")]
+    pub(crate) until_level: Option<u64>,
     /// How many processors tasks may take at once [default: all]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) jobs: Option<i64>,

@@ -153,6 +153,7 @@ fn a_flow_its_order_its_stamps_and_values_come_back() {
         entries: vec![leased(1)],
         stamps: vec![stamp],
         orders: vec![(4, vec![1, 0])],
+        ..Group::default()
     };
     let names = ["a\n\0\"", "b ▷"];
     store
@@ -366,4 +367,60 @@ fn events_are_appended_fast_enough() {
     let rate = 50_000.0 / started.elapsed().as_secs_f64();
     // Ten times less than an idle machine does with optimised code: machines are noisy.
     assert!(rate > 20_000.0, "{rate:.0} events/s");
+}
+
+/// A family that is never written down: the log is replaced by what it comes to now and then, the file stays small, and what
+/// is read back is the state.
+#[test]
+fn a_compacted_log_stays_small_and_says_the_same() {
+    use cairn_engine::{Engine, Implicit, Order, Outbox, Outcome, Position, Rules};
+    use cairn_theory::families::EvolvingMesh;
+    use cairn_theory::game::Standing;
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::create_or_open(folder.path(), Sync::Normal).unwrap();
+    let mesh = || Implicit::new(Box::new(EvolvingMesh::infinite()));
+    let mut engine = Engine::new(mesh(), Rules::default(), Order::AsNumbered);
+    let (mut out, now) = (Outbox::default(), Moment(0));
+    engine.open(now, &mut out);
+    let worker = engine.join(now, "w", Offer::cpus(3), &mut out);
+    let record = FlowRecord {
+        digest: 1,
+        fingerprints: Vec::new(),
+    };
+    (store.begin_flow(&record, std::iter::empty(), &Group::default())).unwrap();
+    let mut pending = Group::default();
+    for round in 0..60 {
+        for _ in 0..1000 {
+            engine.ask(now, worker, 3, &mut out).ok();
+            let held = &engine.workers()[0].holds;
+            let (task, token) = held[round % held.len()];
+            engine.give_back(now, task, token, Outcome::Executed, &mut out);
+        }
+        let mut group = Group::default();
+        group.entries.append(&mut out.entries);
+        if round % 10 == 4 {
+            group.snapshot = Some((group.entries.len(), now, engine.snapshot()));
+        }
+        pending.take(&mut group);
+        if round % 3 == 0 {
+            store.append_group(&pending).unwrap();
+            pending = Group::default();
+        }
+    }
+    store.append_group(&pending).unwrap();
+    let snapshot = store.snapshot().unwrap().expect("there is one");
+    let mut again = Engine::restore(mesh(), Rules::default(), Order::AsNumbered, snapshot).unwrap();
+    let mut replayed = 0;
+    let replay = |entry: Entry| {
+        replayed += 1;
+        again.replay(&entry)
+    };
+    store.each_entry(replay).unwrap();
+    assert!(replayed < 20_000, "{replayed}");
+    assert_eq!(again.snapshot(), engine.snapshot());
+    let executed = again.position().count(Standing::Executed);
+    assert_eq!(executed, Some(60_000));
+    drop(store);
+    let size = std::fs::metadata(folder.path().join(FILE)).unwrap().len();
+    assert!(size < 3_000_000, "{size} bytes");
 }

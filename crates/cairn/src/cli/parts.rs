@@ -279,6 +279,6 @@ impl Contest {
     }
 }
 
-fn format_names() -> PossibleValuesParser {
+pub(super) fn format_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Format::ALL.map(Format::name))
 }

@@ -1,5 +1,6 @@
 //! `cairn run`: the whole workflow here, now; again goes on where it stopped.
 
+mod family;
 mod programs;
 mod report;
 
@@ -39,6 +40,8 @@ pub(crate) struct Settings {
     memory: Option<u64>,
     template: Option<Template>,
     state: PathBuf,
+    input: cli::Input,
+    family: Option<family::Wanted>,
 }
 
 impl Settings {
@@ -67,15 +70,22 @@ impl Settings {
             Template::new(line)
                 .map_err(|e| Failure::usage(format!("--run: {}", plain(&e.to_string())), cure))
         });
+        let input = cli::Input {
+            file: flags.file.clone().unwrap_or_default(),
+            format: flags.format.clone(),
+        };
         Ok(Settings {
             cpus,
             pools: pools?,
             memory,
             template: template.transpose()?,
-            state: match &flags.state {
-                Some(state) => state.clone(),
-                None => state_of(&flags.input.file)?,
+            family: family::Wanted::new(&flags)?,
+            state: match (&flags.state, &flags.family) {
+                (Some(state), _) => state.clone(),
+                (None, Some(family)) => Path::new(STATES).join(family.replace(':', "-")),
+                (None, None) => state_of(&input.file)?,
             },
+            input,
             flags,
         })
     }
@@ -120,12 +130,15 @@ fn state_of(file: &Path) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    if let (Some(family), Some(template)) = (&settings.family, &settings.template) {
+        return family::run(settings, family, template, out);
+    }
     let flags = &settings.flags;
     let executed = cli::Executed {
         executed: String::new(),
         no_rescue: flags.no_rescue,
     };
-    let whole = input::open_whole(&flags.input, &executed, out)?;
+    let whole = input::open_whole(&settings.input, &executed, out)?;
     let mut report = whole.report;
     let flow = Arc::new(whole.flow);
     let template = settings.template.clone();
@@ -198,6 +211,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
 fn refused(error: RunError) -> Failure {
     let help = match &error {
         RunError::Store(_) | RunError::System(_) => "",
+        RunError::Other { .. } => "give it a folder of its own with --state",
         RunError::NoInput { .. } => {
             "make it, or leave declared files out of it with --ignore-files"
         }

@@ -358,7 +358,7 @@ fn attempt(token: Token) -> String {
 }
 
 /// What went wrong.
-fn words(exit: i32, cause: Cause, detail: &str) -> String {
+pub(super) fn words(exit: i32, cause: Cause, detail: &str) -> String {
     let what = match cause {
         Cause::Exit => format!("exit code {exit}"),
         Cause::Signal => format!("signal {exit}"),
@@ -374,7 +374,7 @@ fn words(exit: i32, cause: Cause, detail: &str) -> String {
 }
 
 /// A line for machines, at once. Whoever closed the pipe is told nothing more, and the run goes on.
-fn print_line(value: &Value) {
+pub(super) fn print_line(value: &Value) {
     let mut line = Vec::new();
     if screen::write_json(&mut line, value).is_ok() {
         line.push(b'\n');
@@ -383,7 +383,7 @@ fn print_line(value: &Value) {
 }
 
 /// A time with two digits or so.
-fn span(seconds: f64) -> String {
+pub(super) fn span(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         0..10 => format!("{seconds:.1} s"),
