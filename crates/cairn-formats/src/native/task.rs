@@ -149,9 +149,9 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             "pools" => map.next_value_seed(PoolsSeed(&mut batch.pools))?,
             "memory" => task.memory = map.next_value_seed(Size)?,
             "scratch" => task.scratch = map.next_value_seed(Size)?,
-            "time_limit" => task.time_limit = map.next_value_seed(Span)?,
+            "time_limit" => task.time_limit = map.next_value_seed(Seconds { texts: true })?,
             "done" => task.done = map.next_value::<Option<bool>>()?.unwrap_or(false),
-            "seconds" => task.seconds = map.next_value_seed(Seconds)?,
+            "seconds" => task.seconds = map.next_value_seed(Seconds { texts: false })?,
             "cpus" => task.cpus = map.next_value_seed(COUNT)?.map(|n| n as u32),
             "retries" => task.retries = map.next_value_seed(COUNT)?.map(|n| n as u32),
             "kind" => task.kind = map.next_value()?,
@@ -458,10 +458,13 @@ impl Visitor<'_> for Size {
     }
 }
 
-/// Seconds, or a text such as `5m`, or null. Whether they are finite and above zero, the builder checks.
-struct Span;
+/// A number of seconds, or null; where `texts` are taken also a text such as `5m`. Whether it is in its range, the
+/// builder checks.
+struct Seconds {
+    texts: bool,
+}
 
-impl<'de> DeserializeSeed<'de> for Span {
+impl<'de> DeserializeSeed<'de> for Seconds {
     type Value = Option<f64>;
 
     fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<f64>, D::Error> {
@@ -469,11 +472,14 @@ impl<'de> DeserializeSeed<'de> for Span {
     }
 }
 
-impl Visitor<'_> for Span {
+impl Visitor<'_> for Seconds {
     type Value = Option<f64>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(span::FORMS)
+        f.write_str(match self.texts {
+            true => span::FORMS,
+            false => "a number of seconds, such as 41.5",
+        })
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Option<f64>, E> {
@@ -489,45 +495,10 @@ impl Visitor<'_> for Span {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Option<f64>, E> {
-        let seconds = span::parse(text);
-        seconds
-            .map(Some)
-            .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Option<f64>, E> {
-        Ok(None)
-    }
-}
-
-/// A duration, or null. Whether it is finite and not negative, the builder checks.
-struct Seconds;
-
-impl<'de> DeserializeSeed<'de> for Seconds {
-    type Value = Option<f64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<f64>, D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl Visitor<'_> for Seconds {
-    type Value = Option<f64>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of seconds, such as 41.5")
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Option<f64>, E> {
-        Ok(Some(number))
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<f64>, E> {
-        Ok(Some(number as f64))
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<f64>, E> {
-        Ok(Some(number as f64))
+        match span::parse(text).filter(|_| self.texts) {
+            Some(seconds) => Ok(Some(seconds)),
+            None => Err(E::invalid_type(Unexpected::Str(text), &self)),
+        }
     }
 
     fn visit_unit<E: Error>(self) -> Result<Option<f64>, E> {
