@@ -33,6 +33,7 @@ fn a_million_tasks_are_checked_at_once_and_made_one_by_one() {
         sum ^= u64::from(jobs.fingerprint(task)[0]);
     }
     let made = started.elapsed();
-    println!("a million jobs: checked in {checked:?}, made and fingerprinted in {made:?} ({sum})");
-    assert_eq!(shells, n as usize);
+    // Generous, too: about a second.
+    assert!(made.as_secs() < 30, "{made:?}");
+    assert_eq!((shells, sum != 0), (n as usize, true));
 }
