@@ -17,6 +17,7 @@
 //! rule then still allows what comes first and fits, never goes over on what it knows, and says how many bytes are
 //! missing once it is stuck; [`Keeper::adopt`] takes another order.
 
+mod follow;
 mod peaks;
 
 use cairn_dag::{TaskId, narrow, wide};

@@ -138,7 +138,7 @@ pub(crate) mod storage {
     /// tasks, some ten seconds at 50,000. The first plan, the polishing of other starts, the cuts before single tasks and
     /// those before antichains have as much each.
     pub(crate) const fn share(size: u64) -> u64 {
-        400_000_000 + 10_000 * size
+        400_000_000 + 5_000 * size
     }
 
     /// From so many tasks on a cut takes so long that there are few.

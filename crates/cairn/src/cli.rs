@@ -4,8 +4,8 @@
 mod parts;
 
 pub(crate) use self::parts::{
-    Choices, Contender, Contest, Executed, Input, Limits, Policy, Runs, TieRule, Wanted, World,
-    WorldName,
+    Choices, Contender, Contest, Disk, Executed, Input, Limits, Policy, Runs, TieRule, Wanted,
+    World, WorldName,
 };
 use crate::spread::{self, Durations};
 use cairn_dag::Family;
@@ -133,7 +133,7 @@ pub(crate) enum Command {
     Gen(Gen),
     /// Find an order that keeps as many tasks ready as possible, and prove how good it is
     #[command(
-        after_help = "Verdicts: optimal (no order is better at any step), none-exists (every order falls short somewhere), open (the gap to\na certified bound is given). \"proved\" is said where `cairn verify` proves it, else \"by exhausted search\". With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
+        after_help = "Verdicts: optimal (no order is better at any step), none-exists (every order falls short somewhere), open (the gap to\na certified bound is given). \"proved\" is said where `cairn verify` proves it, else \"by exhausted search\". With another --policy also: suboptimal.\n\nExamples:\n  cairn plan workflow.dag\n  cairn plan workflow.json --json --no-arrays\n  cairn plan big.jsonl --time-limit 10 --order > order.txt\n  cairn plan workflow.toml --memory-cap 40\n  cairn plan workflow.json --disk 500GB --size-of '*.bam=2GB'\n  cairn plan workflow.toml --durations --ties critical-path\n  cairn plan workflow.dag --policy auto --world pool --workers 40 --up 30 --down 5"
     )]
     Plan(Plan),
     /// Accept or reject a certificate: a small checker that trusts no planner
@@ -364,8 +364,10 @@ pub(crate) struct Plan {
     /// Most results that may be open at once: a count, or bytes as in 512MB or 2GiB where the input has sizes
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
+    #[command(flatten)]
+    pub(crate) disk: Disk,
     /// Also write a certificate that `cairn verify` checks; it may take as long as the plan
-    #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["memory_cap", "disk"])]
     pub(crate) certificate: Option<PathBuf>,
     /// Leave order, priority, profile and bound out of the JSON
     #[arg(long)]

@@ -9,6 +9,7 @@ mod batched;
 mod check;
 mod contender;
 mod convert;
+mod disk;
 mod durations;
 mod estimates;
 mod explain;

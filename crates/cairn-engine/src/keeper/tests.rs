@@ -383,3 +383,27 @@ fn memory_stays_within_64_bytes_a_task_and_16_a_reader() {
         keeper.heap_bytes()
     );
 }
+
+#[test]
+fn an_order_that_is_followed_under_a_cap_keeps_it_and_is_the_same_where_there_is_room() {
+    let mut random = Random::new(15);
+    for _ in 0..1500 {
+        let (dag, storage) = random_storage(&mut random, 20);
+        let safe = random_order(&dag, &mut random);
+        let wanted = random_order(&dag, &mut random);
+        let cap = storage.peak(&safe) + random.below(20) as u64;
+        let keeper = Keeper::new(storage.clone(), &safe, cap).unwrap();
+        let followed = keeper.follow(&dag, &wanted);
+        for (place, task) in followed.iter().enumerate() {
+            assert!(
+                dag.parents(*task)
+                    .iter()
+                    .all(|p| followed[..place].contains(p))
+            );
+        }
+        assert_eq!(followed.len(), dag.len());
+        assert!(storage.peak(&followed) <= cap);
+        let room = Keeper::new(storage.clone(), &safe, 2 * storage.total()).unwrap();
+        assert_eq!(room.follow(&dag, &wanted), wanted);
+    }
+}

@@ -7,7 +7,7 @@
 use super::bounds::{Bounds, LowerBound};
 use super::cut::Cuts;
 use super::piece::Piece;
-use super::starts::{self, Uphill};
+use super::starts::{self, Goals, Uphill};
 use crate::budgets::storage as budget;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Stopped, Work};
@@ -171,17 +171,38 @@ fn start(
         1 => starts::lean(piece, &crate::order::places(given), work),
         2..=4 => {
             let uphill = UPHILL[round as usize - 2];
-            starts::valley(piece, given, budget::VALLEY, uphill, None, work)
+            starts::valley(
+                piece,
+                given,
+                Goals::Begun,
+                budget::VALLEY,
+                uphill,
+                None,
+                work,
+            )
         }
         5 => starts::liu(piece, given, 0.0, 1, work),
         6 => Ok(given.to_vec()),
+        7..=9 => {
+            let uphill = UPHILL[round as usize - 7];
+            starts::valley(
+                piece,
+                given,
+                Goals::Sinks,
+                budget::VALLEY,
+                uphill,
+                None,
+                work,
+            )
+        }
         _ if round.is_multiple_of(3) => {
             starts::lean(piece, &starts::shuffled(piece.len(), seed), work)
         }
         _ if round % 3 == 1 => starts::liu(piece, given, 0.5, seed, work),
         _ => {
             let uphill = UPHILL[(round / 3 % 3) as usize];
-            starts::valley(piece, given, narrow, uphill, Some(seed), work)
+            let goals = [Goals::Begun, Goals::Sinks][(round / 9 % 2) as usize];
+            starts::valley(piece, given, goals, narrow, uphill, Some(seed), work)
         }
     }
 }
@@ -203,8 +224,9 @@ fn improve(
         let is_large = piece.len() > budget::LARGE;
         let rounds = if is_large { 2 } else { budget::RESTARTS };
         let simple = [0, 1, 5].into_iter();
-        let valleys = (2..5).filter(|_| piece.len() <= budget::LARGE_VALLEY);
-        let noisy = (7..7 + 3 * rounds).filter(|round| round % 3 < 2);
+        let valleys = (2..5).chain(7..10);
+        let valleys = valleys.filter(|_| piece.len() <= budget::LARGE_VALLEY);
+        let noisy = (10..10 + 3 * rounds).filter(|round| round % 3 < 2);
         for round in simple.chain(valleys).chain(noisy) {
             let order = start(piece, &given, round, work)?;
             best.offer(piece, order);

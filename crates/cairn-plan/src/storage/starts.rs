@@ -262,17 +262,30 @@ pub(crate) enum Uphill {
     LeastGrowth,
 }
 
-/// Valley seeking: tries to close each of up to `width` tasks that are begun, and takes the one that brings the live
-/// bytes down over the lowest hill.
+/// Which tasks a valley is sought behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goals {
+    /// Those that are begun: of which a parent or an input is there.
+    Begun,
+    /// Those that nobody waits for, however far away they are.
+    Sinks,
+}
+
+/// Valley seeking: tries to close each of up to `width` goals, and takes the one that brings the live bytes down over the
+/// lowest hill.
 pub(crate) fn valley(
     piece: &Piece,
     order: &[TaskId],
+    goals: Goals,
     width: usize,
     uphill: Uphill,
     seed: Option<u64>,
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
-    const LONGEST: usize = 200;
+    let longest = match goals {
+        Goals::Begun => 200,
+        Goals::Sinks => usize::MAX,
+    };
     work.pay(6 * piece.steps())?;
     let mut chance = Chance(seed.unwrap_or(1));
     let noise = if seed.is_some() { 0.2 } else { 0.0 };
@@ -280,22 +293,29 @@ pub(crate) fn valley(
     let mut sinks = keys.sinks(piece);
     sinks.reverse();
     let mut climb = Climb::new(piece, keys);
-    // Tasks of which a parent or an input is there; executed ones are thrown out now and then.
+    // The goals; executed ones are thrown out now and then.
     let mut begun: Vec<TaskId> = Vec::new();
+    if goals == Goals::Sinks {
+        begun.extend(&sinks);
+    }
     let mut is_begun = vec![false; piece.len()];
     let mut begin = |tasks: &mut dyn Iterator<Item = TaskId>, begun: &mut Vec<TaskId>| {
         begun.extend(tasks.filter(|t| !std::mem::replace(&mut is_begun[t.index()], true)));
     };
     let storage = &piece.storage;
-    let mut readers = storage.initial().flat_map(|f| storage.consumers(f));
-    begin(&mut readers, &mut begun);
+    if goals == Goals::Begun {
+        let mut readers = storage.initial().flat_map(|f| storage.consumers(f));
+        begin(&mut readers, &mut begun);
+    }
     let mut looked_at = 0;
     let mut dead = 0;
     let mut candidates = Vec::new();
     while climb.walk.order.len() < piece.len() {
         for &task in &climb.walk.order[looked_at..] {
             dead += usize::from(piece.parents(task).len() > 0);
-            begin(&mut piece.children(task), &mut begun);
+            if goals == Goals::Begun {
+                begin(&mut piece.children(task), &mut begun);
+            }
         }
         looked_at = climb.walk.order.len();
         if 2 * dead > begun.len() {
@@ -320,7 +340,7 @@ pub(crate) fn valley(
         let mut best = None;
         for &task in &candidates {
             climb.peak = 0;
-            let is_closed = climb.close(task, LONGEST);
+            let is_closed = climb.close(task, longest);
             let (hill, now) = (climb.peak, climb.walk.live);
             climb.roll_back(length, peak);
             if !is_closed {

@@ -37,6 +37,24 @@ pub(crate) struct Executed {
     pub(crate) no_rescue: bool,
 }
 
+/// Bytes on the disk, and what is known of files.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Disk {
+    /// Most bytes on the disk while tasks run one at a time, as in 500GB or 2TiB: files from the start of the task that writes
+    /// them until the last that reads them has ended, and scratch space
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) disk: Option<String>,
+    /// The size of files whose paths match, with * and ?, whatever the input says; may be given again
+    #[arg(long, value_name = "PATTERN=BYTES", requires = "disk")]
+    pub(crate) size_of: Vec<String>,
+    /// The size of files that have none
+    #[arg(long, value_name = "BYTES", requires = "disk")]
+    pub(crate) default_size: Option<String>,
+    /// Files that are temporary though the input does not say so, with * and ?; may be given again
+    #[arg(long, value_name = "PATTERN", requires = "disk")]
+    pub(crate) temp: Vec<String>,
+}
+
 /// How a plan chooses where it has a choice.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Choices {

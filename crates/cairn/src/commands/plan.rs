@@ -5,6 +5,7 @@ mod report;
 use self::report::{Found, Reached, Report};
 use super::auto::{self, Contest};
 use super::contender::name;
+use super::disk::{self, Disk};
 use super::durations::Weighted;
 use super::memory::{Cap, Sizes};
 use super::orders;
@@ -31,6 +32,7 @@ pub(crate) struct Settings {
     flags: cli::Plan,
     contest: Option<Contest>,
     cap: Option<Cap>,
+    disk: Option<disk::Settings>,
     pub(crate) limits: Limits,
 }
 
@@ -63,6 +65,7 @@ impl Settings {
             limits: Limits::new(&flags.limits)?,
             contest: Contest::new(flags.policy, &flags.contest)?,
             cap: flags.memory_cap.as_deref().map(Cap::parse).transpose()?,
+            disk: disk::Settings::new(&flags.disk)?,
             flags,
         })
     }
@@ -176,7 +179,14 @@ fn find<'a>(
         curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
         reached = reach(dag, sizes.under_cap(dag, &reached.order, most)?.order);
     }
+    let mut disk: Option<Disk> = None;
+    if let Some(settings) = &settings.disk {
+        let found = disk::plan(settings, read, &reached.order, &clock.stop(), out)?;
+        reached = reach(dag, found.order.clone());
+        disk = Some(found);
+    }
     let found = Found {
+        disk,
         policy: wish.policy,
         choice: wish.choice,
         over_time: weighted.map(|w| w.judge(dag, &reached.order)),

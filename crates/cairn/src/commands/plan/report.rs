@@ -3,6 +3,7 @@
 use crate::cli::Policy;
 use crate::commands::auto::Choice;
 use crate::commands::contender::name;
+use crate::commands::disk::Disk;
 use crate::commands::durations::OverTime;
 use crate::commands::memory::Sizes;
 use crate::commands::reasons::{how, proof_json, steps_proved, verdict_words};
@@ -35,6 +36,8 @@ pub(super) struct Found<'a> {
     /// The peak of the same policy's order without a cap.
     pub(super) free: u64,
     pub(super) curve: Vec<Capped>,
+    /// What `--disk` found.
+    pub(super) disk: Option<Disk>,
 }
 
 /// Everything that is printed about a plan.
@@ -56,7 +59,7 @@ impl Report<'_> {
 
     /// Whether the cap changed the order.
     fn is_narrowed(&self) -> bool {
-        self.sizes.cap.is_some_and(|cap| cap < self.found.free)
+        self.sizes.cap.is_some_and(|cap| cap < self.found.free) || self.found.disk.is_some()
     }
 
     fn ratio(&self, reached: u64) -> f64 {
@@ -122,6 +125,9 @@ impl Report<'_> {
             value["memory"]["unknown_sizes"] = json!(self.sizes.unknown.len());
             value["memory"]["trade_off"] = self.found.curve.iter().map(point).collect();
         }
+        if let Some(disk) = &self.found.disk {
+            value["storage"] = disk.json();
+        }
         if arrays {
             let tasks = self.found.reached.order.len();
             let order: Vec<&str> = self
@@ -152,8 +158,12 @@ impl Report<'_> {
         );
         match self.verdict() {
             Verdict::Suboptimal if self.is_narrowed() => format!(
-                "as good as found under the cap: it has {} of the ready tasks of an order without --memory-cap",
-                worth::percent(share)
+                "as good as found under the cap: it has {} of the ready tasks of an order without {}",
+                worth::percent(share),
+                match &self.found.disk {
+                    Some(_) => "--disk",
+                    None => "--memory-cap",
+                }
             ),
             Verdict::Suboptimal if self.found.over_time.is_some() => {
                 format!("counting steps, {words} (leave out --durations)")
@@ -191,6 +201,9 @@ impl Report<'_> {
                 }
             ),
         );
+        if let Some(disk) = &self.found.disk {
+            text += &line("disk", &disk.text());
+        }
         if let Some(choice) = &self.found.choice {
             text += &line("policy", &choice.text());
         }
@@ -285,7 +298,8 @@ impl Report<'_> {
         };
         let mut next = Vec::new();
         let mut add = |command: String, about: &str| next.push((command, about.to_owned()));
-        let is_free = self.sizes.cap.is_none() && self.found.over_time.is_none();
+        let is_free =
+            self.sizes.cap.is_none() && self.found.disk.is_none() && self.found.over_time.is_none();
         if is_free && self.read.format.holds_priorities() {
             let policy = match self.found.policy {
                 Policy::Ic => String::new(),

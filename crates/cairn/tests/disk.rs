@@ -1,0 +1,189 @@
+//! `plan --disk` through the real binary: orders under a cap on the disk, refusals with their proof, bad sizes and files.
+
+mod common;
+
+use common::{Run, cairn_with_input};
+use serde_json::Value;
+
+/// Two samples: a large file, a small one made of it, and a report that reads both small ones.
+const SAMPLES: &str = r#"{"name":"map-1","outputs":[{"path":"1.bam","bytes":100}]}
+{"name":"map-2","outputs":[{"path":"2.bam","bytes":100}]}
+{"name":"call-1","after":["map-1"],"inputs":["1.bam"],"outputs":[{"path":"1.vcf","bytes":10}]}
+{"name":"call-2","after":["map-2"],"inputs":["2.bam"],"outputs":[{"path":"2.vcf","bytes":10}]}
+{"name":"report","after":["call-1","call-2"],"inputs":["1.vcf","2.vcf"],"outputs":[{"path":"report.html","bytes":1}]}
+"#;
+
+fn plan(flow: &str, more: &[&str]) -> Run {
+    cairn_with_input(&[&["plan", "-"], more].concat(), flow.as_bytes())
+}
+
+fn storage(flow: &str, more: &[&str]) -> Value {
+    let run = plan(flow, &[&["--json"], more].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run:?}"))
+}
+
+#[test]
+fn a_cap_is_kept_and_the_smallest_peak_is_proved() {
+    // One sample after the other: 100 + 10, then 10 + 100 + 10.
+    let value = storage(SAMPLES, &["--disk", "120B"]);
+    let found = &value["storage"];
+    assert_eq!(found["peak"], 120);
+    assert_eq!(found["lower_bound"], 120);
+    assert_eq!(found["proved_least"], true);
+    assert_eq!(found["cap"], 120);
+    assert_eq!(found["order_peak"], 120);
+    assert_eq!(found["unknown_sizes"], 0);
+    let order: Vec<&str> = value["order"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|n| n.as_str().unwrap())
+        .collect();
+    let place = |name: &str| order.iter().position(|n| *n == name).unwrap();
+    let (first, second) = (
+        place("map-1").min(place("map-2")),
+        place("map-1").max(place("map-2")),
+    );
+    let calls = place("call-1").min(place("call-2"));
+    assert!(first < calls && calls < second, "{order:?}");
+    let curve = found["curve"].as_array().unwrap();
+    assert_eq!(curve[0][0], 120);
+    let rises =
+        |w: &[Value]| w[0][0].as_u64() < w[1][0].as_u64() && w[0][1].as_u64() <= w[1][1].as_u64();
+    assert!(curve.windows(2).all(rises), "{curve:?}");
+    // With room for both, the order is that of a plan without a cap.
+    let free = storage(SAMPLES, &["--disk", "1kB"]);
+    assert_eq!(free["order"], storage(SAMPLES, &[])["order"]);
+    assert!(
+        storage(SAMPLES, &[]).get("storage").is_none(),
+        "without a cap there is none"
+    );
+}
+
+#[test]
+fn below_the_lower_bound_the_refusal_has_its_proof_and_the_cure_works() {
+    let run = plan(SAMPLES, &["--disk", "119B"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("no order stays within 119B"), "{run:?}");
+    assert!(
+        run.stderr.contains("independent tasks goes last"),
+        "{run:?}"
+    );
+    assert!(
+        run.stderr.contains("'1.vcf'") || run.stderr.contains("'2.vcf'"),
+        "{run:?}"
+    );
+    let (_, advice) = run.stderr.split_once("give at least ").unwrap();
+    let words: Vec<&str> = advice.split_whitespace().collect();
+    assert_eq!(words, ["--disk", "120B"]);
+    assert_eq!(plan(SAMPLES, &words).code, 0);
+    // Already one task alone can be too much.
+    let alone = plan(SAMPLES, &["--disk", "109B"]);
+    assert!(
+        alone.code == 2 && alone.stderr.contains("no order"),
+        "{alone:?}"
+    );
+}
+
+#[test]
+fn people_read_it_in_units_with_what_is_assumed() {
+    let run = plan(SAMPLES, &["--disk", "150B"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("disk 120 B at the most, under a cap of 150 B"),
+        "{run:?}"
+    );
+    assert!(
+        text.contains("no order needs less than 120 B, which was proved"),
+        "{run:?}"
+    );
+    assert!(
+        text.contains("final results stand outside the cap"),
+        "{run:?}"
+    );
+    let marked = plan(SAMPLES, &["--disk", "200B", "--temp", "*.bam"]);
+    let text = marked
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("only files marked temporary are freed"),
+        "{marked:?}"
+    );
+}
+
+#[test]
+fn unknown_sizes_are_said_aloud_and_can_be_given() {
+    let flow = r#"{"name":"a","outputs":[{"path":"x.bam"},{"path":"y","bytes":7}]}
+{"name":"b","after":["a"],"inputs":["x.bam","y"]}
+"#;
+    let value = storage(flow, &["--disk", "10B"]);
+    assert_eq!(value["storage"]["unknown_sizes"], 1);
+    assert_eq!(value["storage"]["peak"], 7);
+    let run = plan(flow, &["--disk", "10B"]);
+    assert!(
+        run.stderr
+            .contains("the size of 1 file is not known ('x.bam')"),
+        "{run:?}"
+    );
+    let given = storage(flow, &["--disk", "1kB", "--size-of", "*.bam=20B"]);
+    assert_eq!(given["storage"]["peak"], 27);
+    let assumed = storage(flow, &["--disk", "1kB", "--default-size", "5B"]);
+    assert_eq!(assumed["storage"]["peak"], 12);
+    let none = plan(
+        "{\"name\":\"a\"}\n{\"name\":\"b\",\"after\":[\"a\"]}\n",
+        &["--disk", "1GB"],
+    );
+    assert!(
+        none.code == 2 && none.stderr.contains("--default-size"),
+        "{none:?}"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_counted_are_named() {
+    let refused = |flow: &str, more: &[&str], words: &[&str]| {
+        let run = plan(flow, &[&["--disk", "1GB"], more].concat());
+        assert_eq!(run.code, 2, "{run:?}");
+        for word in words {
+            assert!(run.stderr.contains(word), "{word}: {run:?}");
+        }
+    };
+    let twice = r#"{"name":"a","outputs":[{"path":"x","bytes":1}]}
+{"name":"b","outputs":[{"path":"x","bytes":1}]}
+"#;
+    refused(twice, &[], &["two tasks write 'x'", "'a'", "'b'"]);
+    let input = r#"{"name":"a","inputs":["raw"],"outputs":[{"path":"x","bytes":1}]}
+{"name":"b","after":["a"],"inputs":["x"]}
+"#;
+    refused(
+        input,
+        &["--temp", "raw"],
+        &["'raw' is marked temporary", "'a' reads it"],
+    );
+    let huge = r#"{"name":"a","outputs":[{"path":"x","bytes":18446744073709551615},{"path":"y","bytes":9}]}
+{"name":"b","after":["a"],"inputs":["x","y"]}
+"#;
+    refused(huge, &[], &["more than 2^60 bytes", "'x'"]);
+}
+
+#[test]
+fn bad_sizes_are_refused_before_a_file_is_opened() {
+    for (more, words) in [
+        ("--disk=lots", "--disk lots is no size"),
+        ("--disk=-5GB", "--disk -5GB is no size"),
+        ("--disk=5", "--disk 5 is no size"),
+        ("--disk=99999999999TB", "is no size"),
+    ] {
+        let run = cairn_with_input(&["plan", "/nowhere/at.all", more], b"");
+        assert!(run.code == 2 && run.stderr.contains(words), "{run:?}");
+    }
+    for flag in [["--size-of", "*.bam"], ["--default-size", "big"]] {
+        let more = [&["plan", "/nowhere/at.all", "--disk", "1GB"], &flag[..]].concat();
+        let run = cairn_with_input(&more, b"");
+        assert!(run.code == 2 && run.stderr.contains(flag[1]), "{run:?}");
+    }
+}
