@@ -192,6 +192,8 @@ pub struct Summary {
     pub halted: Option<i32>,
     /// By task: executed.
     pub executed: Vec<bool>,
+    /// By task: given up.
+    pub failed: Vec<bool>,
 }
 
 /// Why a run cannot begin, or cannot go on.
@@ -816,7 +818,10 @@ impl Run<'_> {
     }
 
     fn summary(&self, was_stopped: bool) -> Summary {
-        let tasks = || self.flow.dag().tasks();
+        let those = |which: Standing| {
+            let tasks = self.flow.dag().tasks();
+            tasks.map(|t| self.standing(t) == which).collect()
+        };
         Summary {
             counts: self.counts(),
             executed_now: self.executed_now,
@@ -824,9 +829,8 @@ impl Run<'_> {
             is_complete: self.is_nothing_left(),
             was_stopped,
             halted: self.engine().halted(),
-            executed: tasks()
-                .map(|t| self.standing(t) == Standing::Executed)
-                .collect(),
+            executed: those(Standing::Executed),
+            failed: those(Standing::Failed),
         }
     }
 }

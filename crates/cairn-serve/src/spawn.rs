@@ -135,6 +135,26 @@ impl Program {
         Ok((command, reader))
     }
 
+    /// The same for the shell to read, where the file turns out to be no program: as shells do.
+    fn as_script(&self) -> Option<Program> {
+        let Line::Words(words) = &self.line else {
+            return None;
+        };
+        let (program, arguments) = words.split_first()?;
+        let mut file = self.found(program);
+        if !program.contains('/') && file == PathBuf::from(program) {
+            let path = std::env::var_os("PATH")?;
+            let mut places = std::env::split_paths(&path).map(|place| place.join(program));
+            file = places.find(|file| file.is_file())?;
+        }
+        let file = file.into_os_string().into_string().ok()?;
+        let words = ["/bin/sh".to_owned(), file].into_iter();
+        Some(Program {
+            line: Line::Words(words.chain(arguments.iter().cloned()).collect()),
+            ..self.clone()
+        })
+    }
+
     /// The file of a program that is looked for along a path of its own: the system's search would need a fork.
     fn found(&self, program: &str) -> PathBuf {
         let path = self
@@ -228,8 +248,15 @@ impl Processes {
     /// # Errors
     /// If it cannot be started: no such program, no such folder, no right, no room.
     pub fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
-        let (mut command, reader) = program.command()?;
-        let mut child = command.spawn()?;
+        let (mut command, mut reader) = program.command()?;
+        let mut spawned = command.spawn();
+        if let (Err(e), Some(script)) = (&spawned, program.as_script())
+            && e.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
+        {
+            (command, reader) = script.command()?;
+            spawned = command.spawn();
+        }
+        let mut child = spawned?;
         drop(command); // and with it our ends of the pipe
         let watched = self.watch(key, &child, reader, program);
         watched

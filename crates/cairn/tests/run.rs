@@ -484,6 +484,41 @@ fn commands_for_tasks_that_have_none() {
     assert_eq!(log, "it's a\nb\n");
 }
 
+#[test]
+fn a_dagman_workflow_runs_and_leaves_a_rescue_file_when_it_fails() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(
+        at("x.sub"),
+        "executable = /bin/sh\narguments = \"-c '$(what)'\"\noutput = $(JOB).out\nqueue\n",
+    )
+    .unwrap();
+    let text = "JOB a x.sub\nVARS a what=\"echo hello\"\nJOB b x.sub\nVARS b what=\"test -e here\"\nJOB c x.sub\n\
+                VARS c what=\"true\"\nPARENT a CHILD b\nPARENT b CHILD c\n";
+    std::fs::write(at("w.dag"), text).unwrap();
+    let ran = run(folder.path(), &["w.dag"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(std::fs::read_to_string(at("a.out")).unwrap(), "hello\n");
+    let rescue = std::fs::read_to_string(at("w.dag.rescue001")).unwrap();
+    assert!(
+        rescue.contains("DONE a") && !rescue.contains("DONE b"),
+        "{rescue}"
+    );
+    std::fs::write(at("here"), "").unwrap();
+    let ran = run(folder.path(), &["w.dag", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(started(&lines(&ran)), ["b", "c"]);
+    // The rescue file alone is enough.
+    std::fs::remove_dir_all(at(".cairn")).unwrap();
+    let ran = run(folder.path(), &["w.dag", "--json"]);
+    assert_eq!(
+        (ran.code, started(&lines(&ran)).len()),
+        (0, 2),
+        "{}",
+        ran.stderr
+    );
+}
+
 /// Each task notes when it begins and ends; no moment may have more than there is.
 #[test]
 fn pools_wide_tasks_and_limits_hold() {

@@ -153,6 +153,13 @@ fn plain_commands_need_no_shell_and_are_found_along_their_own_path() {
         ..words(&["only-here"])
     };
     assert_eq!(run(&found).exit, Exit::Code(9));
+    std::fs::write(&tool, "exit $1\n").unwrap();
+    let no_program = tool.to_str().unwrap();
+    assert_eq!(
+        run(&words(&[no_program, "5"])).exit,
+        Exit::Code(5),
+        "a script"
+    );
     assert!(all.start(1, &words(&[])).is_err());
     assert!(all.is_empty());
 }

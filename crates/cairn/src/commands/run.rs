@@ -14,10 +14,13 @@ use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::input;
 use crate::limits;
 use crate::output::Output;
+use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Offer, Rules, Task};
-use cairn_formats::{Format, Jobs, Template, closest, size};
-use cairn_serve::run::{Orders, RulesError, RunError, Setup, Wishes, machine_memory, rules};
+use cairn_formats::{Format, Jobs, Source, Template, closest, size};
+use cairn_serve::run::{
+    Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
+};
 use cairn_serve::store::{Store, Sync};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -198,6 +201,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             return Err(refused(error));
         }
     };
+    if whole.format == Format::Dagman && !flags.dry_run {
+        write_rescue(&whole.source, &flow, &summary, out);
+    }
     reporter.finish(&summary)?;
     match (summary.is_complete, summary.halted) {
         _ if flags.dry_run => Ok(()),
@@ -205,6 +211,23 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         (_, Some(exit)) => Err(Failure::Code(u8::try_from(exit).unwrap_or(1))),
         _ if summary.was_stopped => Err(Failure::Code(INTERRUPTED_CODE)),
         _ => Err(Failure::No),
+    }
+}
+
+/// What DAGMan would leave after a run that did not end well, so that it could go on from here.
+fn write_rescue(source: &Source, flow: &Flow, summary: &Summary, out: &Output) {
+    let Some(path) = source.path().filter(|_| summary.counts.failed > 0) else {
+        return;
+    };
+    let those = |is: &[bool]| -> Vec<TaskId> {
+        let tasks = flow.dag().tasks();
+        tasks.filter(|t| is[t.index()]).collect()
+    };
+    let (executed, failed) = (those(&summary.executed), those(&summary.failed));
+    let text = cairn_formats::rescue_text(source, flow, &executed, &failed);
+    match cairn_formats::write_rescue(path, &text) {
+        Ok(file) => out.remark(&format!("wrote {}", screen::path(&file))),
+        Err(e) => out.complain(&format!("warning: no rescue file was written: {e}")),
     }
 }
 
