@@ -6,6 +6,7 @@ mod dag;
 mod measure;
 mod plan;
 mod read;
+mod run;
 mod sim;
 mod storage;
 mod strands;
@@ -30,6 +31,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         plan::run,
     ),
     ("read", "load, parse and freeze large files", read::run),
+    (
+        "run",
+        "`cairn run` beside ninja and make: tasks a second",
+        run::run,
+    ),
     ("sim", "task completions a second in each world", sim::run),
     (
         "storage",

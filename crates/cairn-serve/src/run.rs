@@ -202,6 +202,9 @@ pub enum RunError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store could not be written while tasks ran.
+    #[error("{0}. Nothing more was started, and what ran was waited for; what was written counts")]
+    Stopped(StoreError),
     /// Processes cannot be started or watched at all.
     #[error("processes cannot be watched: {0}")]
     System(#[from] std::io::Error),
@@ -274,8 +277,10 @@ pub fn run(
     if let Some(wanted) = &wanted {
         rules.class_of = narrowed(&classes, wanted, not_now);
     }
+    let digest = flow_digest(flow);
     let given = |rules: &Rules| Given {
         flow,
+        digest,
         fingerprints: &fingerprints,
         done: setup.done,
         rules: rules.clone(),
@@ -337,7 +342,7 @@ pub fn run(
     store.set_meta(BOOT, &boot)?;
     if run.resumed.is_new_flow {
         let record = FlowRecord {
-            digest: flow_digest(flow),
+            digest,
             fingerprints: fingerprints.clone(),
         };
         let names = dag.tasks().map(|t| flow.name(t)).collect::<Vec<_>>();
@@ -349,7 +354,7 @@ pub fn run(
     }
     let writer = Writer::new(store, WINDOW);
     let stopped = run.go(&writer, asked, &mut better)?;
-    writer.close()?;
+    writer.close().map_err(RunError::Stopped)?;
     Ok(run.summary(stopped))
 }
 
@@ -592,7 +597,7 @@ impl Run<'_> {
         let _ = (self.resumed.engine).leave(moment(), self.here, &mut out);
         self.hand_over(writer, &mut broken, &mut out);
         match broken {
-            Some(error) => Err(error.into()),
+            Some(error) => Err(RunError::Stopped(error)),
             None => Ok(stops > 0),
         }
     }

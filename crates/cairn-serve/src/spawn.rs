@@ -13,7 +13,7 @@ pub use output::{Log, tail};
 use output::Capture;
 use rustix::event::{Timespec, epoll};
 use rustix::process::{Pid, PidfdFlags, Signal};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -24,6 +24,10 @@ use std::time::{Duration, Instant};
 
 /// How long a group that was asked to end has until it is killed.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// A process that runs for so long is listened to while it runs; what a shorter one wrote is read when it ends. Saves a wakeup a
+/// process, since a pipe closes before its process ends.
+const SHORT: Duration = Duration::from_millis(4);
 
 /// A program and its arguments, or a line for the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +146,7 @@ impl Program {
         };
         let (program, arguments) = words.split_first()?;
         let mut file = self.found(program);
-        if !program.contains('/') && file == PathBuf::from(program) {
+        if !program.contains('/') && file == *program {
             let path = std::env::var_os("PATH")?;
             let mut places = std::env::split_paths(&path).map(|place| place.join(program));
             file = places.find(|file| file.is_file())?;
@@ -203,6 +207,8 @@ struct Running {
     _pidfd: OwnedFd,
     capture: Capture,
     started: Instant,
+    /// Whether events tell of its output.
+    is_heard: bool,
     /// When it is killed, once it was asked to end.
     kill_at: Option<Instant>,
 }
@@ -215,6 +221,8 @@ pub struct Processes {
     free: Vec<usize>,
     /// By key: the place.
     places: BTreeMap<u64, usize>,
+    /// Places and keys of those not yet listened to, the oldest first; some may have ended.
+    unheard: VecDeque<(usize, u64)>,
     events: Vec<epoll::Event>,
 }
 
@@ -229,6 +237,7 @@ impl Processes {
             running: Vec::new(),
             free: Vec::new(),
             places: BTreeMap::new(),
+            unheard: VecDeque::new(),
             events: Vec::with_capacity(64),
         })
     }
@@ -267,12 +276,14 @@ impl Processes {
             })
             .map(|(place, pidfd, capture)| {
                 self.places.insert(key, place);
+                self.unheard.push_back((place, key));
                 self.running[place] = Some(Running {
                     key,
                     child,
                     _pidfd: pidfd,
                     capture,
                     started: Instant::now(),
+                    is_heard: false,
                     kill_at: None,
                 });
             })
@@ -293,14 +304,10 @@ impl Processes {
                 self.running.len() - 1
             }
         };
-        let flags = epoll::EventFlags::IN;
-        let data = |is_pipe: u64| epoll::EventData::new_u64((place as u64) << 1 | is_pipe);
         let watch = || -> io::Result<OwnedFd> {
             let pidfd = rustix::process::pidfd_open(pid(child), PidfdFlags::empty())?;
-            epoll::add(&self.epoll, &pidfd, data(0), flags)?;
-            if let Some(reader) = &reader {
-                epoll::add(&self.epoll, reader, data(1), flags)?;
-            }
+            let data = epoll::EventData::new_u64((place as u64) << 1);
+            epoll::add(&self.epoll, &pidfd, data, epoll::EventFlags::IN)?;
             Ok(pidfd)
         };
         match watch() {
@@ -318,6 +325,7 @@ impl Processes {
     /// If the system cannot tell.
     pub fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
         let now = Instant::now();
+        let most = self.listen(now)?.map_or(most, |next| most.min(next));
         let kills = self.running.iter().flatten().filter_map(|r| r.kill_at);
         let most = (kills.min()).map_or(most, |at| most.min(at.saturating_duration_since(now)));
         let most = Timespec {
@@ -348,6 +356,26 @@ impl Processes {
         self.events = events;
         self.kill_due();
         Ok(())
+    }
+
+    /// Listens to those that have run for a while. Returns when to do so again.
+    fn listen(&mut self, now: Instant) -> io::Result<Option<Duration>> {
+        while let Some(&(place, key)) = self.unheard.front() {
+            let running = self.running[place].as_mut();
+            if let Some(running) = running.filter(|r| r.key == key && !r.is_heard) {
+                let age = now.saturating_duration_since(running.started);
+                if age < SHORT {
+                    return Ok(Some(SHORT - age));
+                }
+                running.is_heard = true;
+                if let Some(reader) = running.capture.reader() {
+                    let data = epoll::EventData::new_u64((place as u64) << 1 | 1);
+                    epoll::add(&self.epoll, reader, data, epoll::EventFlags::IN)?;
+                }
+            }
+            self.unheard.pop_front();
+        }
+        Ok(None)
     }
 
     fn reap(&mut self, place: usize, ended: &mut Vec<Ended>) -> io::Result<()> {

@@ -2,7 +2,6 @@
 //! and what must be executed again. Starts nothing.
 
 use super::files::{Files, HalfMade};
-use crate::digest::flow_digest;
 use crate::store::{FlowRecord, Group, Stamp, Store, StoreError};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{
@@ -14,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 /// What a resume needs to know of the run.
 pub(super) struct Given<'a> {
     pub(super) flow: &'a Flow,
+    /// Of its names and arcs.
+    pub(super) digest: u64,
     /// By task.
     pub(super) fingerprints: &'a [u64],
     /// By task: executed, as the flow itself says.
@@ -74,7 +75,8 @@ impl Why {
 /// What was known of the tasks, by their numbers in the flow at hand.
 #[derive(Default)]
 struct Known {
-    fingerprints: HashMap<TaskId, u64>,
+    /// By task; shorter, or `None`, where nothing is known.
+    fingerprints: Vec<Option<u64>>,
     stamps: HashMap<TaskId, Stamp>,
 }
 
@@ -88,9 +90,7 @@ pub(super) fn resume<'a>(
     now: Moment,
 ) -> Result<Resumed<'a>, StoreError> {
     match store.flow()? {
-        Some(before) if before.digest == flow_digest(given.flow) => {
-            go_on(store, given, &before, files, now)
-        }
+        Some(before) if before.digest == given.digest => go_on(store, given, &before, files, now),
         Some(before) => carry(store, given, &before, files, now),
         None => Ok(begin(given, 0, HashMap::new(), Vec::new(), now)),
     }
@@ -146,9 +146,7 @@ fn go_on<'a>(
         engine.revive(now, task.into(), &mut out).map_err(damaged)?;
     }
     let known = Known {
-        fingerprints: (dag.tasks())
-            .zip(before.fingerprints.iter().copied())
-            .collect(),
+        fingerprints: before.fingerprints.iter().copied().map(Some).collect(),
         stamps: (store.stamps()?.into_iter())
             .filter_map(|stamp| Some((stamp.task.frozen()?, stamp)))
             .collect(),
@@ -248,10 +246,10 @@ fn carry<'a>(
         Ok::<(), String>(())
     })?;
     let olds = (0..before.fingerprints.len()).filter_map(|old| find(Task(old as u64)));
+    let mut fingerprints = vec![None; flow.dag().len()];
+    olds.for_each(|(old, task)| fingerprints[task.index()] = Some(before.fingerprints[old]));
     let known = Known {
-        fingerprints: olds
-            .map(|(old, task)| (task, before.fingerprints[old]))
-            .collect(),
+        fingerprints,
         stamps: (store.stamps()?.into_iter())
             .filter_map(|stamp| Some((find(stamp.task)?.1, stamp)))
             .collect(),
@@ -376,7 +374,8 @@ fn again(
     let mut lacks_temp = Vec::new();
     for &task in executed {
         let print = given.fingerprints.get(task.index());
-        if (known.fingerprints.get(&task)).is_some_and(|before| Some(before) != print) {
+        let before = known.fingerprints.get(task.index()).copied().flatten();
+        if before.is_some_and(|before| Some(&before) != print) {
             why[task.index()] = Some(Why::Command);
             continue;
         }

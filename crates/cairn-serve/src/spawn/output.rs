@@ -43,6 +43,11 @@ impl Capture {
         }
     }
 
+    /// Where it comes from, while somebody may still write.
+    pub(super) fn reader(&self) -> Option<&io::PipeReader> {
+        self.reader.as_ref()
+    }
+
     /// Takes what is there, once.
     pub(super) fn read_some(&mut self) {
         let mut buffer = [0; 1 << 16];

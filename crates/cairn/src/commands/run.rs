@@ -235,6 +235,7 @@ fn refused(error: RunError) -> Failure {
     let help = match &error {
         RunError::Store(_) | RunError::System(_) => "",
         RunError::Other { .. } => "give it a folder of its own with --state",
+        RunError::Stopped(_) => "mend that; the same command goes on from there",
         RunError::NoInput { .. } => {
             "make it, or leave declared files out of it with --ignore-files"
         }
