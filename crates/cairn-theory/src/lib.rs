@@ -14,7 +14,7 @@
 //!
 //! The way there: [`split`] (blocks and super-dag), [`recognise`] and [`catalogue`], [`strand`], [`tree`] and
 //! [`search`] (orders and profiles of blocks), gathered in a [`survey`]; [`priority`] (▷), [`merge`] (sums) and
-//! [`chain`] (ranks); and [`linearize`]. Beside it: the games ([`game`], [`client_game`], [`batch_game`]), what an
+//! [`ranks`]; and [`linearize`]. Beside it: the games ([`game`], [`client_game`], [`batch_game`]), what an
 //! order is worth ([`profile`], [`memory`], [`storage`]), duality ([`dual`]), and families given by formula ([`families`]).
 //!
 //! References, cited by these names:
@@ -33,7 +33,6 @@ mod testing;
 
 pub mod batch_game;
 pub mod catalogue;
-pub mod chain;
 pub mod client_game;
 pub mod dual;
 pub mod families;
@@ -43,6 +42,7 @@ pub mod memory;
 pub mod merge;
 pub mod priority;
 pub mod profile;
+pub mod ranks;
 pub mod recognise;
 pub mod search;
 pub mod split;

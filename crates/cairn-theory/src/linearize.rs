@@ -1,8 +1,8 @@
 //! An IC-optimal schedule of a composite dag with its proof, or the first reason why the theory gives none. Knows no
 //! other way to schedule.
 
-use crate::chain::{Admission, Class, NoChain, Rank, chain};
 use crate::merge::largest_merge;
+use crate::ranks::{Admission, Class, NoChain, Rank, chain};
 use crate::split::BlockId;
 use crate::survey::{Limits, Solution, Survey};
 use cairn_dag::{Dag, TaskId};

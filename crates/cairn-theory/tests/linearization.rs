@@ -5,12 +5,12 @@ use cairn_oracle::{
     Random, Shape, any_composite, any_dag, any_sum, best_profile, ic_optimal_order,
 };
 use cairn_theory::Work;
-use cairn_theory::chain::Rank;
 use cairn_theory::game::Game;
 use cairn_theory::linearize::{Linearization, Obstacle, Theorem, linearize};
 use cairn_theory::merge::sum_admits;
 use cairn_theory::priority::by_definition;
 use cairn_theory::profile::profile;
+use cairn_theory::ranks::Rank;
 use cairn_theory::split::BlockId;
 use cairn_theory::survey::{Limits, Survey};
 use proptest::prelude::*;

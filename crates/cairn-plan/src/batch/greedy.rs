@@ -1,5 +1,6 @@
 //! Choosing by current yield: the fast way, for pieces too large to solve. Knows nothing of other pieces.
 
+use crate::counts::{at, narrow};
 use cairn_kernel::Puzzle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,16 +17,16 @@ const NEAR: u32 = 4;
 /// O(arcs·log tasks).
 pub(super) fn order(piece: &Puzzle, stage: impl Fn(u32) -> u32) -> Vec<u32> {
     let mut lacking: Vec<u32> = (0..piece.shared() as u32)
-        .map(|p| piece.needs(p).len() as u32)
+        .map(|p| narrow(piece.needs(p).len()))
         .collect();
     let mut now = piece.own.clone();
     let mut near: Vec<u64> = now.iter().map(|&x| u64::from(x) * 1000).collect();
     for p in 0..piece.shared() {
         let part = u64::from(piece.weight[p]) * 1000 / u64::from(lacking[p]);
-        (piece.needs(p as u32).iter()).for_each(|&v| near[v as usize] += part);
+        (piece.needs(narrow(p)).iter()).for_each(|&v| near[at(v)] += part);
     }
     let entry = |now: &[u32], near: &[u64], v: u32| {
-        let at = v as usize;
+        let at = at(v);
         (Reverse(stage(v)), now[at], near[at], Reverse(v))
     };
     let mut heap: BinaryHeap<_> = (0..piece.len() as u32)
@@ -35,23 +36,23 @@ pub(super) fn order(piece: &Puzzle, stage: impl Fn(u32) -> u32) -> Vec<u32> {
     let mut order = Vec::with_capacity(piece.len());
     while let Some((.., Reverse(v))) = heap.pop() {
         // Yields only grow, and each growth pushed a new entry: the first one popped is the newest.
-        if std::mem::replace(&mut chosen[v as usize], true) {
+        if std::mem::replace(&mut chosen[at(v)], true) {
             continue;
         }
         order.push(v);
         for &prize in piece.prizes(v) {
-            let p = prize as usize;
+            let p = at(prize);
             let before = u64::from(lacking[p]);
             lacking[p] -= 1;
             // Far from complete, a prize tells little, and telling everyone would cost the square of its needs.
             if lacking[p] == 0 || lacking[p] > NEAR {
                 continue;
             }
-            for &u in piece.needs(prize).iter().filter(|&&u| !chosen[u as usize]) {
+            for &u in piece.needs(prize).iter().filter(|&&u| !chosen[at(u)]) {
                 let weight = u64::from(piece.weight[p]);
-                near[u as usize] += weight * 1000 / (before - 1) - weight * 1000 / before;
+                near[at(u)] += weight * 1000 / (before - 1) - weight * 1000 / before;
                 if lacking[p] == 1 {
-                    now[u as usize] += piece.weight[p];
+                    now[at(u)] += piece.weight[p];
                 }
                 heap.push(entry(&now, &near, u));
             }

@@ -2,6 +2,7 @@
 //! of gains.
 
 use crate::budgets::batch::MOST_MOVES;
+use crate::counts::{at, narrow, wide};
 use cairn_kernel::{Puzzle, Work};
 
 /// A task *matters* at a place when it stands before and shares a prize with one behind. What is returned makes the sum
@@ -43,7 +44,7 @@ fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u
         state >> 33
     };
     for step in 0..moves {
-        let tasks = order.len() as u64;
+        let tasks = wide(order.len());
         let (from, to) = ((draw() % tasks) as usize, (draw() % tasks) as usize);
         shift(&mut order, from, to);
         let moved = measure.cost(piece, &order);
@@ -90,22 +91,22 @@ impl Measure {
 
     fn cost(&mut self, piece: &Puzzle, order: &[u32]) -> f64 {
         for (i, &v) in order.iter().enumerate() {
-            self.place[v as usize] = i as u32;
+            self.place[at(v)] = narrow(i);
         }
         self.last.fill(0);
         for p in 0..piece.shared() as u32 {
-            let places = piece.needs(p).iter().map(|&v| self.place[v as usize]);
+            let places = piece.needs(p).iter().map(|&v| self.place[at(v)]);
             let behind = places.clone().max().unwrap_or(0);
             for i in places {
-                let last = &mut self.last[i as usize];
+                let last = &mut self.last[at(i)];
                 *last = behind.max(*last);
             }
         }
         self.change.fill(0);
         for (i, &last) in self.last.iter().enumerate() {
-            if last as usize > i {
+            if at(last) > i {
                 self.change[i] += 1;
-                self.change[last as usize] -= 1;
+                self.change[at(last)] -= 1;
             }
         }
         let mut matter = 0;
@@ -126,17 +127,17 @@ fn greedy_from(piece: &Puzzle, start: u32) -> Vec<u32> {
     let mut order = Vec::with_capacity(piece.len());
     let mut next = Some(start);
     while let Some(v) = next {
-        placed[v as usize] = true;
+        placed[at(v)] = true;
         order.push(v);
-        (piece.prizes(v).iter()).for_each(|&p| left[p as usize] -= 1);
+        (piece.prizes(v).iter()).for_each(|&p| left[at(p)] -= 1);
         let change = |v: u32| -> i64 {
             let prizes = piece.prizes(v).iter().map(|&p| {
-                let is_new = left[p as usize] == piece.needs(p).len();
-                i64::from(is_new) - i64::from(left[p as usize] == 1)
+                let is_new = left[at(p)] == piece.needs(p).len();
+                i64::from(is_new) - i64::from(left[at(p)] == 1)
             });
             prizes.sum()
         };
-        let free = (0..piece.len() as u32).filter(|&v| !placed[v as usize]);
+        let free = (0..piece.len() as u32).filter(|&v| !placed[at(v)]);
         next = free.min_by_key(|&v| (change(v), v));
     }
     order

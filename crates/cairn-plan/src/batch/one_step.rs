@@ -1,6 +1,7 @@
 //! The one-step closure of a piece: the concave hull of what any number of its tasks gains. Knows no other piece.
 
 use super::greedy;
+use crate::counts::{at, narrow};
 use crate::{Weights, hull};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Puzzle, Work};
@@ -26,18 +27,18 @@ pub(super) fn cost(piece: &Puzzle) -> u64 {
 pub(super) fn closure(piece: &Puzzle, patience: u64) -> Option<Closure> {
     let tasks = piece.len();
     let owners: Vec<u32> = (0..tasks as u32)
-        .filter(|&v| piece.own[v as usize] > 0)
+        .filter(|&v| piece.own[at(v)] > 0)
         .collect();
     let nodes = tasks + piece.shared() + owners.len();
     let mut arcs = Vec::with_capacity(piece.arcs() + owners.len());
     let mut reward = vec![1u64; tasks];
     for p in 0..piece.shared() as u32 {
-        arcs.extend(piece.needs(p).iter().map(|&v| (v, tasks as u32 + p)));
-        reward.push(u64::from(piece.weight[p as usize]));
+        arcs.extend(piece.needs(p).iter().map(|&v| (v, narrow(tasks) + p)));
+        reward.push(u64::from(piece.weight[at(p)]));
     }
     for &v in &owners {
-        arcs.push((v, reward.len() as u32));
-        reward.push(u64::from(piece.own[v as usize]));
+        arcs.push((v, narrow(reward.len())));
+        reward.push(u64::from(piece.own[at(v)]));
     }
     let dag = Dag::from_arcs(nodes, arcs).ok()?;
     let weights = Weights::new(nodes, None, Some(reward)).ok()?;
@@ -46,7 +47,7 @@ pub(super) fn closure(piece: &Puzzle, patience: u64) -> Option<Closure> {
     let hull = hull(&dag, &weights, &mut Work::until(&is_spent)).ok()?;
     let total = u64::from(piece.total());
     let upper = (0..=tasks as u64).map(|t| hull.at(t).min(total) as u32);
-    let stage = |v: u32| hull.executed_in(TaskId(v)).map_or(u32::MAX, |i| i as u32);
+    let stage = |v: u32| hull.executed_in(TaskId(v)).map_or(u32::MAX, narrow);
     Some(Closure {
         upper: upper.collect(),
         order: greedy::order(piece, stage),

@@ -1,6 +1,7 @@
 //! Pieces of the eligible tasks that share prizes: each is bought on its own. Knows nothing of other pieces.
 
 use super::state::BatchState;
+use crate::counts::narrow;
 use cairn_dag::TaskId;
 use cairn_kernel::{Puzzle, Rows};
 
@@ -21,10 +22,10 @@ impl Piece {
         local: &mut [u32],
     ) -> Piece {
         for (i, task) in tasks.iter().enumerate() {
-            local[task.index()] = i as u32;
+            local[task.index()] = narrow(i);
         }
         let is_own = |prize: &TaskId| state.price(*prize) == 1;
-        let own_of = |&task: &TaskId| state.prizes(task).filter(is_own).count() as u32;
+        let own_of = |&task: &TaskId| narrow(state.prizes(task).filter(is_own).count());
         let own = tasks.iter().map(own_of).collect();
         let mut all = Rows::default();
         for &prize in shared {

@@ -9,6 +9,7 @@
 
 use super::line_up::line_up;
 use crate::budgets::batch::MOST_STATES;
+use crate::counts::{at, narrow, wide};
 use cairn_kernel::{Puzzle, SCALE, Work, part};
 use hashbrown::HashMap;
 use std::ops::{Range, RangeInclusive};
@@ -83,7 +84,7 @@ impl Line {
         let order = line_up(piece, work);
         let mut place = vec![0u32; piece.len()];
         for (i, &v) in order.iter().enumerate() {
-            place[v as usize] = i as u32;
+            place[at(v)] = narrow(i);
         }
         let mut line = Line {
             needing: vec![0; piece.len()],
@@ -93,12 +94,12 @@ impl Line {
             order,
         };
         for p in 0..piece.shared() as u32 {
-            let mut places: Vec<u32> = piece.needs(p).iter().map(|&v| place[v as usize]).collect();
+            let mut places: Vec<u32> = piece.needs(p).iter().map(|&v| place[at(v)]).collect();
             places.sort_unstable();
             let bit = 1u128 << p;
-            places.iter().for_each(|&i| line.needing[i as usize] |= bit);
-            line.opening[places[0] as usize] |= bit;
-            line.closing[places[places.len() - 1] as usize] |= bit;
+            places.iter().for_each(|&i| line.needing[at(i)] |= bit);
+            line.opening[at(places[0])] |= bit;
+            line.closing[at(places[places.len() - 1])] |= bit;
             line.places.push(places);
         }
         line
@@ -114,7 +115,7 @@ impl Line {
         width: usize,
         work: &mut Work<'_>,
     ) -> bool {
-        let most = *wanted.end() as u32;
+        let most = narrow(*wanted.end());
         let mut is_complete = true;
         let mut layer = vec![State {
             alive: 0,
@@ -141,7 +142,7 @@ impl Line {
                     note(known, &moved);
                     let slot = seen.entry((moved.alive, moved.count));
                     let slot = *slot.or_insert(u32::MAX);
-                    if slot != u32::MAX && next[slot as usize].gain >= moved.gain {
+                    if slot != u32::MAX && next[at(slot)].gain >= moved.gain {
                         continue;
                     }
                     moved.hope = future.hope(&moved, known, wanted);
@@ -149,9 +150,9 @@ impl Line {
                         continue;
                     }
                     if slot != u32::MAX {
-                        next[slot as usize] = moved;
+                        next[at(slot)] = moved;
                     } else {
-                        seen.insert((moved.alive, moved.count), next.len() as u32);
+                        seen.insert((moved.alive, moved.count), narrow(next.len()));
                         next.push(moved);
                     }
                 }
@@ -182,7 +183,7 @@ impl Line {
             alive: (state.alive | self.opening[place]) & !self.closing[place],
             set: state.set | 1 << v,
             count: state.count + 1,
-            gain: state.gain + gained + piece.own[v as usize],
+            gain: state.gain + gained + piece.own[at(v)],
             hope: 0,
         }
     }
@@ -190,7 +191,7 @@ impl Line {
 
 /// Remembers a set that gains more than what is known for its number of tasks, or for a larger one.
 fn note(known: &mut Known, state: &State) {
-    for r in state.count as usize..known.gain.len() {
+    for r in at(state.count)..known.gain.len() {
         if known.gain[r] >= state.gain {
             break;
         }
@@ -219,19 +220,19 @@ struct Future {
 
 impl Future {
     fn new(line: &Line, piece: &Puzzle, from: usize) -> Future {
-        let own = |&v: &u32| u64::from(piece.own[v as usize]) * SCALE;
+        let own = |&v: &u32| u64::from(piece.own[at(v)]) * SCALE;
         let mut base: Vec<u64> = line.order[from..].iter().map(own).collect();
         let mut shares = Vec::with_capacity(piece.shared());
         let mut behind: Vec<u32> = Vec::with_capacity(piece.arcs());
         let mut untouched = 0;
         for (p, places) in line.places.iter().enumerate() {
             let start = behind.len();
-            let far = places.iter().filter(|&&i| i as usize >= from);
-            behind.extend(far.map(|&i| i - from as u32));
+            let far = places.iter().filter(|&&i| at(i) >= from);
+            behind.extend(far.map(|&i| i - narrow(from)));
             let these = &behind[start..];
             let share = part(piece.weight[p], these.len().max(1));
             if these.len() == places.len() {
-                these.iter().for_each(|&i| base[i as usize] += share);
+                these.iter().for_each(|&i| base[at(i)] += share);
                 untouched |= 1 << p;
             }
             shares.push((share, start..behind.len()));
@@ -249,7 +250,7 @@ impl Future {
 
     /// Steps for one look at it.
     fn cost(&self) -> u64 {
-        32 + 6 * self.base.len() as u64 + 2 * self.behind.len() as u64
+        32 + 6 * wide(self.base.len()) + 2 * wide(self.behind.len())
     }
 
     /// By how much the state might come to gain more than what is known, for some number of tasks that is wanted.
@@ -257,7 +258,7 @@ impl Future {
         self.parts.clone_from(&self.base);
         for p in bits(state.alive) {
             let (share, these) = self.shares[p].clone();
-            (self.behind[these].iter()).for_each(|&i| self.parts[i as usize] += share);
+            (self.behind[these].iter()).for_each(|&i| self.parts[at(i)] += share);
         }
         let (mut hope, mut tasks) = self.excess(state, known, wanted);
         let live = state.alive | self.untouched;
@@ -293,7 +294,7 @@ impl Future {
         let mut best = (0, 0);
         for (more, part) in [0].iter().chain(&self.sorted).enumerate() {
             sum += part;
-            let r = state.count as usize + more;
+            let r = at(state.count) + more;
             if r > *wanted.end() {
                 break;
             }
@@ -315,20 +316,20 @@ impl Future {
             }
             let (parts, behind) = (&mut self.parts, &self.behind[these.clone()]);
             let held = &mut self.held[these];
-            let room = |parts: &[u64], i: u32| mark.saturating_sub(parts[i as usize]);
+            let room = |parts: &[u64], i: u32| mark.saturating_sub(parts[at(i)]);
             let wanted: u64 = behind.iter().map(|&i| room(parts, i)).sum();
             let mut given = 0;
             for (&i, share) in behind.iter().zip(held.iter_mut()) {
-                let above = parts[i as usize].saturating_sub(mark);
+                let above = parts[at(i)].saturating_sub(mark);
                 let gift = above.min(*share).min(wanted - given);
-                parts[i as usize] -= gift;
+                parts[at(i)] -= gift;
                 *share -= gift;
                 given += gift;
             }
             // Whoever gave is at the mark or above, so that nobody takes back.
             for (&i, share) in behind.iter().zip(held.iter_mut()) {
                 let taken = room(parts, i).min(given);
-                parts[i as usize] += taken;
+                parts[at(i)] += taken;
                 *share += taken;
                 given -= taken;
             }
@@ -341,7 +342,7 @@ const ROUNDS: usize = 3;
 
 fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        let bit = (mask != 0).then(|| at(mask.trailing_zeros()))?;
         mask &= mask - 1;
         Some(bit)
     })

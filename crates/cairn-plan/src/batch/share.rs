@@ -6,6 +6,7 @@
 //! that falls further below the line than the gap that is left is in no better sharing.
 
 use super::stock::{Class, Step, Stock, View};
+use crate::counts::{at, narrow, wide};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -33,14 +34,14 @@ impl Bought {
 pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bought {
     let count = count.min(stock.tasks());
     let mut steep = Cart::new(stock, view);
-    let mut left = count as u64;
+    let mut left = wide(count);
     let mut steps = stock.steps(view).copied().peekable();
     while let Some(&first) = steps.peek() {
         let mut level = Vec::new();
         while let Some(step) = steps.next_if(|s| s.cmp_slope(&first).is_eq()) {
             level.push(step);
         }
-        let pieces = |s: &Step| stock.class(s.class).members.len() as u64;
+        let pieces = |s: &Step| wide(stock.class(s.class).members.len());
         let wanted: u64 = level.iter().map(|s| pieces(s) * u64::from(s.run)).sum();
         if first.rise == 0 || left == 0 {
             break;
@@ -84,7 +85,7 @@ fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: usize)
         return best.bought(bound);
     }
     let mut greedy = Cart::new(steep.stock, steep.view);
-    greedy.one_by_one(count as u64);
+    greedy.one_by_one(wide(count));
     if greedy.value > best.value {
         best = greedy;
     }
@@ -123,13 +124,13 @@ impl<'s> Cart<'s> {
     fn give(&mut self, class: u32, from: u32, more: u32, pieces: u32) {
         let Class { members, .. } = self.stock.class(class);
         let curve = self.stock.class(class).curve(self.view);
-        let rise = u64::from(curve[(from + more) as usize] - curve[from as usize]);
+        let rise = u64::from(curve[(from + more) as usize] - curve[at(from)]);
         self.value += rise * u64::from(pieces);
         self.shift(class, from, from + more, pieces, members.len());
     }
 
     fn shift(&mut self, class: u32, from: u32, to: u32, pieces: u32, members: usize) {
-        let all = || BTreeMap::from([(0, members as u32)]);
+        let all = || BTreeMap::from([(0, narrow(members))]);
         let runs = self.shares.entry(class).or_insert_with(all);
         let slot = runs.get_mut(&from).expect("pieces that give so many");
         *slot -= pieces;
@@ -171,10 +172,10 @@ impl<'s> Cart<'s> {
         }
         let (stock, view) = (self.stock, self.view);
         let jump = |class: u32, from: u32, left: u64| {
-            let curve = &stock.class(class).curve(view)[from as usize..];
+            let curve = &stock.class(class).curve(view)[at(from)..];
             let steps = (curve.iter().enumerate().skip(1)).map(|(run, height)| Step {
                 rise: height - curve[0],
-                run: run as u32,
+                run: narrow(run),
                 class,
                 from,
             });
@@ -213,7 +214,7 @@ impl<'s> Cart<'s> {
     fn pieces_at(&self, class: u32, share: u32) -> u32 {
         match self.shares.get(&class) {
             Some(runs) => runs.get(&share).copied().unwrap_or(0),
-            None if share == 0 => self.stock.class(class).members.len() as u32,
+            None if share == 0 => narrow(self.stock.class(class).members.len()),
             None => 0,
         }
     }
@@ -227,8 +228,8 @@ impl<'s> Cart<'s> {
         let entry = |class: u32, share: u32| {
             let offer = stock.class(class);
             let curve = offer.curve(view);
-            let next = curve.get(share as usize + 1)?;
-            let gain = next - curve[share as usize];
+            let next = curve.get(at(share) + 1)?;
+            let gain = next - curve[at(share)];
             Some((gain, Reverse(offer.rank()), class, share))
         };
         let mut heap = BinaryHeap::new();
@@ -305,7 +306,7 @@ fn close_gap<'s>(
     let falls: Vec<(i64, u64)> = items.iter().flat_map(fewer).collect();
     let times = falls.iter().map(|o| slack / o.1.max(1)).max().unwrap_or(0);
     let most = falls.iter().map(|o| o.0.unsigned_abs()).max().unwrap_or(0);
-    let below = (times.saturating_mul(most)).min(count as u64 - price.left) as usize;
+    let below = (times.saturating_mul(most)).min(wide(count) - price.left) as usize;
     let width = price.left as usize + 2 * below + 1;
     let goal = below + price.left as usize;
     for item in &mut items {
@@ -376,14 +377,14 @@ fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item>
         let runs = steep.shares.get(&number);
         let corner = runs.map_or(0, |r| *r.keys().next().expect("a class has pieces"));
         let height = |k: usize| {
-            let (gain, tasks) = (u64::from(curve[k]) * price.run, k as u64 * price.rise);
+            let (gain, tasks) = (u64::from(curve[k]) * price.run, wide(k) * price.rise);
             i128::from(gain) - i128::from(tasks)
         };
-        let top = height(corner as usize);
+        let top = height(at(corner));
         let mut options = Vec::new();
         for k in 0..curve.len().min(count + 1) {
             let loss = top - height(k);
-            if k != corner as usize && loss <= i128::from(slack) {
+            if k != at(corner) && loss <= i128::from(slack) {
                 options.push((k as i64 - i64::from(corner), loss as u64));
             }
         }
@@ -391,7 +392,7 @@ fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item>
             items.push(Item {
                 class: number,
                 corner,
-                pieces: class.members.len() as u32,
+                pieces: narrow(class.members.len()),
                 options,
             });
         }

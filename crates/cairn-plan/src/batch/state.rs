@@ -1,5 +1,6 @@
 //! Who is executed, leased, eligible: the state a server asks for batches. Knows nothing of how batches are chosen.
 
+use crate::counts::{at, narrow};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::game::{Game, IllegalMove, Standing};
 use cairn_theory::task_set::TaskSet;
@@ -30,7 +31,7 @@ impl<'d> BatchState<'d> {
     pub fn new(dag: &'d Dag) -> BatchState<'d> {
         let mut state = BatchState {
             game: Game::new(dag),
-            unsettled: (dag.tasks().map(|t| dag.parents(t).len() as u32)).collect(),
+            unsettled: (dag.tasks().map(|t| narrow(dag.parents(t).len()))).collect(),
             choosable_parents: vec![0; dag.len()],
             eligible: TaskSet::of(dag.len()),
             touched: Vec::new(),
@@ -152,7 +153,7 @@ impl<'d> BatchState<'d> {
         let mut prizes: Vec<TaskId> = chosen.iter().flat_map(|&t| self.prizes(t)).collect();
         prizes.sort_unstable();
         (prizes.chunk_by(|a, b| a == b))
-            .filter(|run| run.len() == self.price(run[0]) as usize)
+            .filter(|run| run.len() == at(self.price(run[0])))
             .count()
     }
 

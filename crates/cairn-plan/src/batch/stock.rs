@@ -1,6 +1,7 @@
 //! All offers, those with equal numbers in one class, kept up to date as pieces change. Knows numbers, not tasks.
 
 use super::piece::{Grade, Offer};
+use crate::counts::{at, narrow};
 use cairn_kernel::corners;
 use hashbrown::HashMap;
 use std::cmp::Ordering;
@@ -105,7 +106,7 @@ impl Stock {
             Some(&number) => number,
             None => self.found(numbers),
         };
-        let class = self.classes[number as usize].as_mut();
+        let class = self.classes[at(number)].as_mut();
         class.expect("a live class").members.insert(rank, piece);
         number
     }
@@ -113,7 +114,7 @@ impl Stock {
     fn found(&mut self, numbers: Numbers) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.classes.push(None);
-            self.classes.len() as u32 - 1
+            narrow(self.classes.len()) - 1
         });
         self.by_numbers.insert(numbers.clone(), number);
         let class = Class {
@@ -123,13 +124,13 @@ impl Stock {
         for (view, steps) in [View::Gain, View::Upper].into_iter().zip(&mut self.steps) {
             steps.extend(envelope(class.curve(view), number));
         }
-        self.classes[number as usize] = Some(class);
+        self.classes[at(number)] = Some(class);
         number
     }
 
     /// Takes a piece out.
     pub(super) fn take(&mut self, number: u32, rank: u32) {
-        let slot = &mut self.classes[number as usize];
+        let slot = &mut self.classes[at(number)];
         let class = slot.as_mut().expect("a live class");
         class.members.remove(&rank);
         self.tasks -= class.numbers.gain.len() - 1;
@@ -148,15 +149,13 @@ impl Stock {
     }
 
     pub(super) fn class(&self, number: u32) -> &Class {
-        self.classes[number as usize]
-            .as_ref()
-            .expect("a live class")
+        self.classes[at(number)].as_ref().expect("a live class")
     }
 
     /// All classes with their numbers.
     pub(super) fn classes(&self) -> impl Iterator<Item = (u32, &Class)> {
         let numbered = self.classes.iter().enumerate();
-        numbered.filter_map(|(i, c)| Some((i as u32, c.as_ref()?)))
+        numbered.filter_map(|(i, c)| Some((narrow(i), c.as_ref()?)))
     }
 
     /// The steps of all envelopes, steepest first.
@@ -186,7 +185,7 @@ fn envelope(curve: &[u32], class: u32) -> Vec<Step> {
         rise: curve[pair[1]] - curve[pair[0]],
         run: (pair[1] - pair[0]) as u32,
         class,
-        from: pair[0] as u32,
+        from: narrow(pair[0]),
     };
     corners(curve).windows(2).map(step).collect()
 }

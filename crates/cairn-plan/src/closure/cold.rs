@@ -5,6 +5,7 @@ use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::Tuning;
+use crate::counts::{at, narrow};
 use cairn_kernel::{Stopped, Work};
 
 /// Sources after which to ask whether to stop.
@@ -36,10 +37,10 @@ pub(crate) fn attempt<N: Amount>(
         label_from_deficits(network, &mut scratch.queue);
         let mut sources = std::mem::take(&mut scratch.live);
         sources.clear();
-        let has_surplus = |&u: &u32| network.nodes[u as usize].balance > N::ZERO;
+        let has_surplus = |&u: &u32| network.nodes[at(u)].balance > N::ZERO;
         sources.extend(scratch.queue.iter().copied().filter(has_surplus));
         let surplus: f64 = (sources.iter())
-            .map(|&u| network.nodes[u as usize].balance.to_float())
+            .map(|&u| network.nodes[at(u)].balance.to_float())
             .sum();
         let slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
         let done = sources.is_empty();
@@ -47,7 +48,7 @@ pub(crate) fn attempt<N: Amount>(
             for some in sources.chunks(SOURCES_A_CHECK) {
                 work.go_on()?;
                 for &source in some {
-                    drain(network, source as usize, &mut scratch.path);
+                    drain(network, at(source), &mut scratch.path);
                 }
             }
         }
@@ -72,20 +73,20 @@ fn label_from_deficits<N: Amount>(network: &mut Network<N>, queue: &mut Vec<u32>
         node.cursor = 0;
         if node.balance < N::ZERO {
             network.labels[u] = 0;
-            queue.push(u as u32);
+            queue.push(narrow(u));
         } else {
             network.labels[u] = NONE;
         }
     }
     let mut next = 0;
     while next < queue.len() {
-        let w = queue[next] as usize;
+        let w = at(queue[next]);
         next += 1;
         let label = network.labels[w] + 1;
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            if network.labels[u as usize] == NONE {
-                network.labels[u as usize] = label;
+            if network.labels[at(u)] == NONE {
+                network.labels[at(u)] = label;
                 queue.push(u);
             }
         };
@@ -110,18 +111,18 @@ fn drain<N: Amount>(network: &mut Network<N>, source: usize, path: &mut Vec<u32>
         amount = amount.min(-network.nodes[end].balance);
         let mut u = source;
         for &slot in path.iter() {
-            let slot = slot as usize;
+            let slot = at(slot);
             if !network.needs(u).contains(&slot) {
                 amount = amount.min(network.slots[slot].flow);
             }
-            u = network.slots[slot].to as usize;
+            u = at(network.slots[slot].to);
         }
         u = source;
         for &slot in path.iter() {
-            let slot = slot as usize;
+            let slot = at(slot);
             let forward = network.needs(u).contains(&slot);
             network.add_flow(slot, if forward { amount } else { -amount });
-            u = network.slots[slot].to as usize;
+            u = at(network.slots[slot].to);
         }
         network.nodes[source].balance -= amount;
         network.nodes[end].balance += amount;
@@ -144,13 +145,13 @@ fn find_path<N: Amount>(
         }
         let (first, middle) = (network.needs(u).start, network.needs(u).end);
         let end = network.dependants(u).end;
-        let mut slot = first + node.cursor as usize;
+        let mut slot = first + at(node.cursor);
         while slot < end {
             let towards = network.slots[slot];
-            let below = network.labels[towards.to as usize];
+            let below = network.labels[at(towards.to)];
             let open = slot < middle || towards.flow > N::ZERO;
             if open && below.wrapping_add(1) == label {
-                let is_full = network.nodes[towards.to as usize].balance >= N::ZERO;
+                let is_full = network.nodes[at(towards.to)].balance >= N::ZERO;
                 if below > 0 || !is_full {
                     break;
                 }
@@ -159,13 +160,13 @@ fn find_path<N: Amount>(
         }
         network.nodes[u].cursor = (slot - first) as u32;
         if slot < end {
-            path.push(slot as u32);
-            u = network.slots[slot].to as usize;
+            path.push(narrow(slot));
+            u = at(network.slots[slot].to);
         } else {
             // A dead end: back one step, and past the slot that led here.
             let led = path.pop()? as usize;
-            let mate = network.slots[led].mate as usize;
-            u = network.slots[mate].to as usize;
+            let mate = at(network.slots[led].mate);
+            u = at(network.slots[mate].to);
             network.nodes[u].cursor += 1;
         }
     }

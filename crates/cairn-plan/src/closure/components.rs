@@ -2,6 +2,7 @@
 
 use super::amount::Amount;
 use super::network::{NONE, Network};
+use crate::counts::{at, narrow};
 
 /// The strong component of each node, numbered so that a component comes after all that it needs.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(crate) fn components<N: Amount>(
     }
     Components {
         of: search.of,
-        count: search.count as usize,
+        count: at(search.count),
     }
 }
 
@@ -60,9 +61,9 @@ impl Search {
         self.number[node] = self.next;
         self.low[node] = self.next;
         self.next += 1;
-        self.open.push(node as u32);
+        self.open.push(narrow(node));
         let first = network.needs(node).start;
-        self.path.push((node as u32, first as u32));
+        self.path.push((narrow(node), narrow(first)));
     }
 
     fn run<N: Amount>(
@@ -72,14 +73,14 @@ impl Search {
         joined: impl Fn(usize, usize) -> bool,
     ) {
         while let Some((node, slot)) = self.path.last_mut() {
-            let (u, s) = (*node as usize, *slot as usize);
+            let (u, s) = (at(*node), at(*slot));
             if s == network.dependants(u).end {
                 self.path.pop();
                 self.leave(u);
                 continue;
             }
             *slot += 1;
-            let to = network.slots[s].to as usize;
+            let to = at(network.slots[s].to);
             if !included(to) || (s >= network.dependants(u).start && !joined(u, s)) {
                 continue;
             }
@@ -93,15 +94,15 @@ impl Search {
 
     fn leave(&mut self, u: usize) {
         if let Some(&(above, _)) = self.path.last() {
-            let above = above as usize;
+            let above = at(above);
             self.low[above] = self.low[above].min(self.low[u]);
         }
         if self.low[u] != self.number[u] {
             return;
         }
         while let Some(member) = self.open.pop() {
-            self.of[member as usize] = self.count;
-            if member as usize == u {
+            self.of[at(member)] = self.count;
+            if at(member) == u {
                 break;
             }
         }

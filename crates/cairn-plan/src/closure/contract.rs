@@ -6,6 +6,7 @@ use super::gain::Gain;
 use super::network::{Arc, NONE, Network};
 use super::piece::Piece;
 use super::sides::Side;
+use crate::counts::{at, narrow};
 use cairn_kernel::Rows;
 use std::cmp::Ordering;
 
@@ -117,7 +118,7 @@ impl<'a, N: Amount> Ties<'a, N> {
         };
         let network = &self.piece.network;
         let is_single = |slots: std::ops::Range<usize>| {
-            let inside = slots.filter(|&s| self.includes(network.slots[s].to as usize));
+            let inside = slots.filter(|&s| self.includes(at(network.slots[s].to)));
             inside.take(2).count() == 1
         };
         let is_steep = || {
@@ -137,9 +138,7 @@ impl<'a, N: Amount> Ties<'a, N> {
     /// Whether the dependant behind `slot` of `w` is tied to `w`.
     fn is_tied(&self, w: usize, slot: usize) -> bool {
         let towards = self.piece.network.slots[slot];
-        self.flags[towards.to as usize] == LEADS
-            || self.flags[w] == FOLLOWS
-            || towards.flow > self.loose
+        self.flags[at(towards.to)] == LEADS || self.flags[w] == FOLLOWS || towards.flow > self.loose
     }
 
     /// A class for what is tied together, or `None` if that saves few nodes.
@@ -177,7 +176,7 @@ impl<'a, N: Amount> Ties<'a, N> {
     fn count_ties(&self) -> usize {
         let network = &self.piece.network;
         let tied = |w: usize| {
-            let inside = |s: &usize| self.includes(network.slots[*s].to as usize);
+            let inside = |s: &usize| self.includes(at(network.slots[*s].to));
             (network.dependants(w).filter(inside))
                 .filter(|&s| self.is_tied(w, s))
                 .count()
@@ -198,7 +197,7 @@ fn quotient<N: Amount, M: Amount>(
     let mut reward = vec![0; classes.count];
     let mut cost = vec![0; classes.count];
     for u in 0..piece.len() {
-        let class = classes.of[u] as usize;
+        let class = at(classes.of[u]);
         if classes.of[u] == NONE {
             continue;
         }
@@ -253,22 +252,22 @@ fn merged_arcs<N: Amount, M: Amount>(
     // By class: the last arc towards it.
     let mut last = vec![NONE; if has_merged { classes.count } else { 0 }];
     for from in 0..classes.count as u32 {
-        let first_arc = arcs.len() as u32;
-        for &u in members.row(from as usize) {
-            for slot in piece.network.needs(u as usize) {
+        let first_arc = narrow(arcs.len());
+        for &u in members.row(at(from)) {
+            for slot in piece.network.needs(at(u)) {
                 let towards = piece.network.slots[slot];
-                let to = classes.of[towards.to as usize];
+                let to = classes.of[at(towards.to)];
                 if to == NONE || to == from {
                     continue;
                 }
                 let flow = in_new_units(towards.flow);
                 if has_merged {
-                    let known = last[to as usize];
+                    let known = last[at(to)];
                     if known != NONE && known >= first_arc {
-                        arcs[known as usize].flow += flow;
+                        arcs[at(known)].flow += flow;
                         continue;
                     }
-                    last[to as usize] = arcs.len() as u32;
+                    last[at(to)] = narrow(arcs.len());
                 }
                 arcs.push(Arc { from, to, flow });
             }

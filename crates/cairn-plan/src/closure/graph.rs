@@ -1,6 +1,7 @@
 //! The closure graph of a dag: what must be executed before what counts as eligible. Knows no prices or flows.
 
 use super::network::NONE;
+use crate::counts::at;
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
 
@@ -70,7 +71,7 @@ impl ClosureGraph {
             [] => NONE,
             [parent] => {
                 let shared = self.out_copy[parent.index()];
-                self.reward[shared as usize] += reward;
+                self.reward[at(shared)] += reward;
                 shared
             }
             parents => {

@@ -2,6 +2,7 @@
 
 use super::amount::Amount;
 use super::network::Network;
+use crate::counts::at;
 use cairn_kernel::{Stopped, Work};
 
 /// Sweeps that level most of what sweeps can.
@@ -81,7 +82,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
             return;
         }
         for slot in self.network.needs(u) {
-            let need = self.network.slots[slot].to as usize;
+            let need = at(self.network.slots[slot].to);
             if self.cost[need] > 0 {
                 self.level_pair(u, slot, need);
             } else {
@@ -113,7 +114,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
         let (mut least, mut most) = (None, None);
         let (mut least_load, mut most_load) = (f64::INFINITY, f64::NEG_INFINITY);
         for beyond in self.network.needs(middle) {
-            let load = self.load(self.network.slots[beyond].to as usize);
+            let load = self.load(at(self.network.slots[beyond].to));
             if load < least_load {
                 (least, least_load) = (Some(beyond), load);
             }
@@ -123,12 +124,12 @@ impl<'a, N: Amount> Sweep<'a, N> {
         }
         let load = self.load(u);
         if let Some(beyond) = least.filter(|_| load > least_load) {
-            let far = self.network.slots[beyond].to as usize;
+            let far = at(self.network.slots[beyond].to);
             let amount = N::from_float(self.difference(u, far));
             self.network.carry(u, slot, amount);
             self.network.carry(middle, beyond, amount);
         } else if let Some(beyond) = most.filter(|_| load < most_load) {
-            let far = self.network.slots[beyond].to as usize;
+            let far = at(self.network.slots[beyond].to);
             let amount = N::from_float(-self.difference(u, far))
                 .min(self.network.slots[slot].flow)
                 .min(self.network.slots[beyond].flow);
@@ -149,7 +150,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
         for slot in needs {
             let towards = self.network.slots[slot];
             whole += towards.flow;
-            let need = towards.to as usize;
+            let need = at(towards.to);
             self.shares.push(Share {
                 slot,
                 balance: (self.network.nodes[need].balance - towards.flow).to_float(),

@@ -6,10 +6,10 @@
 
 mod amount;
 mod bound;
-mod chain;
 mod cold;
 mod components;
 mod contract;
+mod edges;
 mod gain;
 mod graph;
 mod level;
@@ -26,7 +26,7 @@ mod trees;
 #[cfg(test)]
 mod twin;
 
-pub(crate) use chain::chain;
+pub(crate) use edges::chain;
 pub(crate) use gain::Gain;
 pub(crate) use graph::ClosureGraph;
 pub(crate) use network::NONE;

@@ -1,6 +1,7 @@
 //! A flow network without source or sink: nodes hold balances, arcs hold flow. Knows neither tasks nor prices.
 
 use super::amount::Amount;
+use crate::counts::at;
 use std::ops::Range;
 
 /// "No node", "no label".
@@ -55,8 +56,8 @@ impl<N: Amount> Network<N> {
         let mut dependants = vec![0u32; count];
         for arc in arcs {
             debug_assert!(arc.to < arc.from, "needs are numbered first");
-            needs[arc.from as usize] += 1;
-            dependants[arc.to as usize] += 1;
+            needs[at(arc.from)] += 1;
+            dependants[at(arc.to)] += 1;
         }
         let mut nodes = Vec::with_capacity(count + 1);
         let mut start = 0;
@@ -76,18 +77,18 @@ impl<N: Amount> Network<N> {
             dependants: start,
             ..Node::default()
         });
-        let mut slots = vec![Slot::default(); start as usize];
+        let mut slots = vec![Slot::default(); at(start)];
         for &Arc { from, to, flow } in arcs {
-            let forward = needs[from as usize];
-            let backward = dependants[to as usize];
-            needs[from as usize] += 1;
-            dependants[to as usize] += 1;
-            slots[forward as usize] = Slot {
+            let forward = needs[at(from)];
+            let backward = dependants[at(to)];
+            needs[at(from)] += 1;
+            dependants[at(to)] += 1;
+            slots[at(forward)] = Slot {
                 to,
                 mate: backward,
                 flow,
             };
-            slots[backward as usize] = Slot {
+            slots[at(backward)] = Slot {
                 to: from,
                 mate: forward,
                 flow,
@@ -109,19 +110,19 @@ impl<N: Amount> Network<N> {
     /// The slots of `u` towards what it needs.
     #[inline(always)]
     pub(crate) fn needs(&self, u: usize) -> Range<usize> {
-        self.nodes[u].needs as usize..self.nodes[u].dependants as usize
+        at(self.nodes[u].needs)..at(self.nodes[u].dependants)
     }
 
     /// The slots of `u` towards what needs it.
     #[inline(always)]
     pub(crate) fn dependants(&self, u: usize) -> Range<usize> {
-        self.nodes[u].dependants as usize..self.nodes[u + 1].needs as usize
+        at(self.nodes[u].dependants)..at(self.nodes[u + 1].needs)
     }
 
     /// Adds `amount`, which may be negative, to the flow in both slots of an arc. Balances are the caller's.
     #[inline(always)]
     pub(crate) fn add_flow(&mut self, slot: usize, amount: N) {
-        let mate = self.slots[slot].mate as usize;
+        let mate = at(self.slots[slot].mate);
         self.slots[slot].flow += amount;
         self.slots[mate].flow += amount;
     }
@@ -129,7 +130,7 @@ impl<N: Amount> Network<N> {
     /// Sets the flow in both slots of an arc. Balances are the caller's.
     #[inline(always)]
     pub(crate) fn set_flow(&mut self, slot: usize, amount: N) {
-        let mate = self.slots[slot].mate as usize;
+        let mate = at(self.slots[slot].mate);
         self.slots[slot].flow = amount;
         self.slots[mate].flow = amount;
     }
@@ -137,7 +138,7 @@ impl<N: Amount> Network<N> {
     /// Moves `amount`, which may be negative, from `u` along its slot `need`.
     #[inline(always)]
     pub(crate) fn carry(&mut self, u: usize, need: usize, amount: N) {
-        let to = self.slots[need].to as usize;
+        let to = at(self.slots[need].to);
         self.add_flow(need, amount);
         self.nodes[u].balance -= amount;
         self.nodes[to].balance += amount;

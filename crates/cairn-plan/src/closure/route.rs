@@ -5,6 +5,7 @@ use super::network::{NONE, Network};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::trees::Trees;
+use crate::counts::at;
 use cairn_kernel::{Stopped, Work};
 
 /// The label of an active node that no search has reached yet; others have `NONE`.
@@ -62,7 +63,7 @@ pub(crate) fn route<N: Amount>(
 fn count_active<N: Amount>(network: &Network<N>, live: &[u32]) -> (usize, usize) {
     let (mut surpluses, mut deficits) = (0, 0);
     for &u in live {
-        let balance = network.nodes[u as usize].balance;
+        let balance = network.nodes[at(u)].balance;
         surpluses += usize::from(balance > N::ZERO);
         deficits += usize::from(balance < N::ZERO);
     }
@@ -71,7 +72,7 @@ fn count_active<N: Amount>(network: &Network<N>, live: &[u32]) -> (usize, usize)
 
 fn decide_live(scratch: &mut Scratch, side: impl Fn(u32) -> Side) {
     for &u in &scratch.live {
-        scratch.sides[u as usize] = side(u);
+        scratch.sides[at(u)] = side(u);
     }
     scratch.live.clear();
 }
@@ -92,7 +93,7 @@ fn round<N: Amount, const PULL: bool>(
     } else {
         (Side::First, Side::Last)
     };
-    let is_unreached = |u: u32| network.labels[u as usize] >= UNREACHED_ACTIVE;
+    let is_unreached = |u: u32| network.labels[at(u)] >= UNREACHED_ACTIVE;
     if reached_all && found == 0 {
         decide_live(
             scratch,
@@ -103,10 +104,10 @@ fn round<N: Amount, const PULL: bool>(
     if reached_all && scratch.queue.len() < scratch.live.len() {
         let sides = &mut scratch.sides;
         scratch.live.retain(|&u| {
-            let label = &mut network.labels[u as usize];
+            let label = &mut network.labels[at(u)];
             let stays = *label < UNREACHED_ACTIVE;
             if !stays {
-                sides[u as usize] = unreached;
+                sides[at(u)] = unreached;
                 *label = CLOSED;
             }
             stays
@@ -133,23 +134,23 @@ fn label<N: Amount, const PULL: bool>(
     let queue = &mut scratch.queue;
     queue.clear();
     for &u in &scratch.live {
-        let node = &mut network.nodes[u as usize];
+        let node = &mut network.nodes[at(u)];
         node.cursor = 0;
         let amount = active_amount::<N, PULL>(node.balance);
-        network.labels[u as usize] = if amount > N::ZERO {
+        network.labels[at(u)] = if amount > N::ZERO {
             UNREACHED_ACTIVE
         } else {
             NONE
         };
         if amount < N::ZERO {
-            network.labels[u as usize] = 0;
+            network.labels[at(u)] = 0;
             queue.push(u);
         }
     }
     let mut found = 0;
     let mut next = 0;
     while next < queue.len() {
-        let w = queue[next] as usize;
+        let w = at(queue[next]);
         next += 1;
         let label = network.labels[w] + 1;
         let (unlimited, limited) = if PULL {
@@ -159,9 +160,9 @@ fn label<N: Amount, const PULL: bool>(
         };
         let mut reach = |network: &mut Network<N>, slot: usize| {
             let u = network.slots[slot].to;
-            let known = network.labels[u as usize];
+            let known = network.labels[at(u)];
             if known >= UNREACHED_ACTIVE {
-                network.labels[u as usize] = label;
+                network.labels[at(u)] = label;
                 queue.push(u);
                 found += usize::from(known == UNREACHED_ACTIVE);
             }

@@ -1,6 +1,6 @@
 //! The chain against its slow twin, with every algorithm forced.
 
-use super::chain::{Chain, chain};
+use super::edges::{Chain, chain};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
 use super::twin::twin_chain;

@@ -4,6 +4,7 @@ use super::amount::Amount;
 use super::network::{NONE, Network, Slot};
 use super::route::active_amount;
 use super::scratch::Scratch;
+use crate::counts::{at, narrow};
 use cairn_kernel::{Stopped, Work};
 
 /// Slots looked at after which to ask whether to stop: some milliseconds.
@@ -54,9 +55,9 @@ pub(crate) struct Trees<'a, N, const PULL: bool> {
 impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     /// Every node a tree of its own; the labelled ones are those in the queue of `scratch`.
     pub(crate) fn new(network: &'a mut Network<N>, scratch: &'a mut Scratch) -> Self {
-        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[u as usize]);
+        let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[at(u)]);
         // Nodes that climb above this wait for the next round.
-        let labels = 2 * farthest as usize + 64;
+        let labels = 2 * at(farthest) + 64;
         scratch.heads.clear();
         scratch.heads.resize(labels, NONE);
         scratch.counts.clear();
@@ -73,8 +74,8 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             looked: 0,
         };
         for &u in &scratch.queue {
-            let u = u as usize;
-            trees.counts[trees.network.labels[u] as usize] += 1;
+            let u = at(u);
+            trees.counts[at(trees.network.labels[u])] += 1;
             if trees.amount(u) > N::ZERO {
                 trees.activate(u);
             }
@@ -97,9 +98,9 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             if root == NONE {
                 break;
             }
-            self.heads[self.highest] = self.places[root as usize].next;
-            if self.network.labels[root as usize] <= self.gap {
-                self.grow(root as usize);
+            self.heads[self.highest] = self.places[at(root)].next;
+            if self.network.labels[at(root)] <= self.gap {
+                self.grow(at(root));
             }
         }
         Ok(())
@@ -114,9 +115,9 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     /// Puts a root with something to give into the bucket of its label.
     #[inline(always)]
     fn activate(&mut self, root: usize) {
-        let label = self.network.labels[root] as usize;
+        let label = at(self.network.labels[root]);
         self.places[root].next = self.heads[label];
-        self.heads[label] = root as u32;
+        self.heads[label] = narrow(root);
         self.highest = self.highest.max(label);
     }
 
@@ -132,17 +133,17 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             }
             let mut child = self.places[u].child;
             loop {
-                while child != NONE && self.network.labels[child as usize] != label {
-                    child = self.places[child as usize].next;
+                while child != NONE && self.network.labels[at(child)] != label {
+                    child = self.places[at(child)].next;
                     self.looked += 1;
                 }
                 if child != NONE {
-                    u = child as usize;
+                    u = at(child);
                     continue 'node;
                 }
                 self.lift(u, label);
                 if u == root {
-                    if label < self.gap && label as usize + 1 < self.heads.len() {
+                    if label < self.gap && at(label) + 1 < self.heads.len() {
                         self.activate(root);
                     }
                     return;
@@ -155,7 +156,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 
     #[inline(always)]
     fn parent(&self, u: usize) -> usize {
-        self.network.slots[self.places[u].parent as usize].to as usize
+        self.network.slots[at(self.places[u].parent)].to as usize
     }
 
     /// The next slot of `u` with room that leads one label down.
@@ -165,26 +166,26 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             return None;
         }
         let first = self.network.needs(u).start;
-        let start = first + self.network.nodes[u].cursor as usize;
+        let start = first + at(self.network.nodes[u].cursor);
         let labels = &self.network.labels;
         let slots = &self.network.slots[start..self.network.dependants(u).end];
         let leads_down = |arc: &Slot<N>| {
-            labels[arc.to as usize].wrapping_add(1) == label
+            labels[at(arc.to)].wrapping_add(1) == label
                 && (is_unlimited::<PULL>(u, arc.to) || arc.flow > N::ZERO)
         };
         let found = slots.iter().position(leads_down);
         let passed = found.unwrap_or(slots.len());
         self.looked += passed + 1;
-        self.network.nodes[u].cursor += passed as u32;
+        self.network.nodes[u].cursor += narrow(passed);
         found.map(|_| start + passed)
     }
 
     fn lift(&mut self, u: usize, label: u32) {
-        self.counts[label as usize] -= 1;
-        if self.counts[label as usize] == 0 {
+        self.counts[at(label)] -= 1;
+        if self.counts[at(label)] == 0 {
             self.gap = self.gap.min(label);
         }
-        self.counts[label as usize + 1] += 1;
+        self.counts[at(label) + 1] += 1;
         self.network.labels[u] = label + 1;
         self.network.nodes[u].cursor = 0;
         self.looked += 1;
@@ -201,23 +202,23 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             if above == NONE {
                 return;
             }
-            let arc = self.network.slots[above as usize];
-            (u, slot) = (arc.to as usize, arc.mate as usize);
+            let arc = self.network.slots[at(above)];
+            (u, slot) = (at(arc.to), at(arc.mate));
         }
     }
 
     /// Makes `u` the first child of the node that `slot` leads to.
     fn join(&mut self, u: usize, slot: usize) {
-        let parent = self.network.slots[slot].to as usize;
+        let parent = at(self.network.slots[slot].to);
         let next = self.places[parent].child;
         let place = &mut self.places[u];
-        place.parent = slot as u32;
+        place.parent = narrow(slot);
         place.previous = NONE;
         place.next = next;
         if next != NONE {
-            self.places[next as usize].previous = u as u32;
+            self.places[at(next)].previous = narrow(u);
         }
-        self.places[parent].child = u as u32;
+        self.places[parent].child = narrow(u);
     }
 
     /// Makes `u` a root, with all that is below it.
@@ -231,10 +232,10 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 let parent = self.parent(u);
                 self.places[parent].child = place.next;
             }
-            previous => self.places[previous as usize].next = place.next,
+            previous => self.places[at(previous)].next = place.next,
         }
         if place.next != NONE {
-            self.places[place.next as usize].previous = place.previous;
+            self.places[at(place.next)].previous = place.previous;
         }
         self.places[u].parent = NONE;
     }
@@ -246,7 +247,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         let mut u = from;
         while self.places[u].parent != NONE {
             self.looked += 1;
-            let slot = self.places[u].parent as usize;
+            let slot = at(self.places[u].parent);
             let arc = self.network.slots[slot];
             if is_unlimited::<PULL>(u, arc.to) {
                 self.network.add_flow(slot, left);
@@ -263,7 +264,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                     }
                 }
             }
-            u = arc.to as usize;
+            u = at(arc.to);
         }
         let before = self.amount(u);
         self.network.nodes[u].balance += active_amount::<N, PULL>(left);
@@ -277,5 +278,5 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 /// pulling. Needs have smaller numbers than their dependants.
 #[inline(always)]
 fn is_unlimited<const PULL: bool>(u: usize, neighbour: u32) -> bool {
-    ((neighbour as usize) < u) != PULL
+    ((at(neighbour)) < u) != PULL
 }

@@ -1,11 +1,11 @@
 //! An upper bound for a component from its blocks: gates ignored, each block as good as it can be alone.
 //! Knows nothing of orders.
 
-use super::component::Component;
+use super::component::{Component, gate_order};
 use super::frontier::Frontier;
 use super::ids::NodeId;
 use super::knowledge::{Finding, Knowledge, Method};
-use super::macro_states::{MacroStates, gate_order};
+use super::macro_states::MacroStates;
 use super::tree_program::TreeProgram;
 use crate::budgets::decide::BLOCK;
 use crate::counts::{gained, narrow, wide};

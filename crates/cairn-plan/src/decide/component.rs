@@ -357,6 +357,32 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// All nodes, each after its gate can be open: first come, first served. Linear.
+pub(crate) fn gate_order(component: &Component) -> Vec<NodeId> {
+    let mut waiting = component.needs_left();
+    let by_node = component.rewards_by_node();
+    let mut behind: Vec<Vec<NodeId>> = vec![Vec::new(); component.rewards()];
+    let mut order = Vec::with_capacity(component.nodes());
+    for v in component.all_nodes() {
+        match component.gate(v) {
+            None => order.push(v),
+            Some(gate) => behind[gate.index()].push(v),
+        }
+    }
+    let mut next = 0;
+    while next < order.len() {
+        let v: NodeId = order[next];
+        next += 1;
+        for &r in by_node.row(v.index()) {
+            waiting[r.index()] -= 1;
+            if waiting[r.index()] == 0 {
+                order.append(&mut behind[r.index()]);
+            }
+        }
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,18 +33,8 @@ impl Method for Frontier {
     }
 
     fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
-        let Some(order) = sweep_order(component, work) else {
-            return Finding::default();
-        };
-        match sweep(component, &order, work) {
-            None => Finding::default(),
-            Some((profile, states)) => Finding {
-                upper: Some(profile.clone()),
-                lower: Some(profile),
-                states,
-                ..Finding::default()
-            },
-        }
+        let order = sweep_order(component, work);
+        Finding::exact(order.and_then(|order| sweep(component, &order, work)))
     }
 }
 

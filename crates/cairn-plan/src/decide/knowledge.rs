@@ -19,6 +19,21 @@ pub(super) struct Finding {
     pub(super) states: u64,
 }
 
+impl Finding {
+    /// The exact profile and the states looked at, from a program that gives no order; nothing where it gave up.
+    pub(super) fn exact(found: Option<(Vec<u32>, u64)>) -> Finding {
+        let Some((profile, states)) = found else {
+            return Finding::default();
+        };
+        Finding {
+            upper: Some(profile.clone()),
+            lower: Some(profile),
+            states,
+            ..Finding::default()
+        }
+    }
+}
+
 /// A way to learn about a component. An answer is exact, a bound, or nothing: never a guess called a fact.
 pub(super) trait Method {
     /// Short name for reports.

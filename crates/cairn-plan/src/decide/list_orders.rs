@@ -119,7 +119,7 @@ impl<'a> Shape<'a> {
 
     /// The longest way of gates to the end first.
     fn highest_first(&self) -> Vec<NodeId> {
-        let order = super::macro_states::gate_order(self.component);
+        let order = super::component::gate_order(self.component);
         let mut height = vec![0u32; self.component.nodes()];
         for &v in order.iter().rev() {
             let next = (self.rewards_of(v).iter())

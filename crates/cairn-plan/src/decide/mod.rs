@@ -24,9 +24,11 @@ mod rounds;
 mod solve;
 mod solved;
 mod split_pair;
+mod states;
 #[cfg(test)]
 mod tests;
 mod tree_program;
+mod walk;
 mod windows;
 mod witness;
 

@@ -3,8 +3,9 @@
 use super::component::Component;
 use super::ids::NodeId;
 use super::knowledge::Knowledge;
-use super::macro_states::{Explored, Space, count, has};
 use super::refusal::{Conflict, Pair};
+use super::states::{count, has};
+use super::walk::{Explored, Space, growing};
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
 
@@ -173,7 +174,7 @@ impl Pairs<'_> {
         let demand = self.demand(t, t);
         [Some(BEAM), None].into_iter().find_map(|beam| {
             let mut work = work.part(self.share);
-            if !work.can_afford(self.space.growing(t)) {
+            if !work.can_afford(growing(self.component, t)) {
                 return None;
             }
             let met = (self.space).explore(Some(&demand), beam, &mut work, |size, _| size == t);
@@ -215,7 +216,7 @@ fn sorted(mut set: Vec<NodeId>) -> Vec<NodeId> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::macro_states::gate_order;
+    use super::super::component::gate_order;
     use super::*;
     use crate::testing::whole;
     use cairn_oracle::{Random, any_dag};

@@ -108,8 +108,8 @@ pub(super) fn solve(
 
 #[cfg(test)]
 mod tests {
+    use super::super::component::gate_order;
     use super::super::ids::NodeId;
-    use super::super::macro_states::gate_order;
     use super::*;
     use crate::budgets::decide::USUAL;
     use crate::testing::whole;

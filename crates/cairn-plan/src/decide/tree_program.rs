@@ -26,18 +26,8 @@ impl Method for TreeProgram {
 
     fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
         let graph = Graph::new(component);
-        let Some(cut) = graph.cutset(self.most) else {
-            return Finding::default();
-        };
-        match Program::new(component, &graph, &cut).run(work) {
-            None => Finding::default(),
-            Some((profile, states)) => Finding {
-                upper: Some(profile.clone()),
-                lower: Some(profile),
-                states,
-                ..Finding::default()
-            },
-        }
+        let cut = graph.cutset(self.most);
+        Finding::exact(cut.and_then(|cut| Program::new(component, &graph, &cut).run(work)))
     }
 }
 

@@ -1,13 +1,13 @@
 //! Bounds and witnesses across intervals: neighbouring intervals are thrown together where a gap is left.
 //! Knows solved components and the forest, not how verdicts are reached.
 
-use super::component::{Component, components};
+use super::component::{Component, components, gate_order};
 use super::forest::{Forest, Part};
 use super::frontier::Frontier;
 use super::ids::{ComponentId, IntervalId};
 use super::intervals::Chain;
 use super::knowledge::{Knowledge, Method};
-use super::macro_states::{MacroStates, gate_order};
+use super::macro_states::MacroStates;
 use super::solved::Solved;
 use super::tree_program::TreeProgram;
 use super::witness::{Witnesses, note_prefixes};

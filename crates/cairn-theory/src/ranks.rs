@@ -77,7 +77,7 @@ pub enum NoChain {
 /// admits. Time O(S·log C) for S sources in C distinct classes, beside the work.
 ///
 /// ```
-/// use cairn_theory::{Work, chain::{chain, Class, Rank}};
+/// use cairn_theory::{Work, ranks::{chain, Class, Rank}};
 /// let class = |profile, copies| Class { profile, copies, kind: None, strands: true };
 /// // The joins of two, of three, and a fork into three: first the fork, then the smaller join.
 /// let ranks = chain(&[class(&[0, 0, 1], 4), class(&[0, 0, 0, 1], 1), class(&[0, 3], 2)], &mut Work::steps(1_000)).unwrap();

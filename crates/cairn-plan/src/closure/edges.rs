@@ -11,6 +11,7 @@ use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
+use crate::counts::at;
 use cairn_kernel::{DisjointSets, Stopped, Work};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
@@ -55,7 +56,7 @@ impl Chain {
             let mut start = 0;
             for &Link { end, .. } in &part.links {
                 for &member in &part.members[start..end] {
-                    link_of[member as usize] = link;
+                    link_of[at(member)] = link;
                 }
                 start = end;
                 link += 1;
@@ -66,7 +67,7 @@ impl Chain {
             merged.join(node, representative);
         }
         for node in 0..nodes as u32 {
-            link_of[node as usize] = link_of[merged.find(node) as usize];
+            link_of[at(node)] = link_of[at(merged.find(node))];
         }
         link_of
     }
@@ -301,8 +302,8 @@ fn edge<N: Amount>(piece: Piece<N>) -> Part {
     let mut gains = vec![Gain::ZERO; parts.count];
     let mut sizes = vec![0usize; parts.count];
     for u in 0..piece.len() {
-        gains[parts.of[u] as usize] += piece.gain(u);
-        sizes[parts.of[u] as usize] += 1;
+        gains[at(parts.of[u])] += piece.gain(u);
+        sizes[at(parts.of[u])] += 1;
     }
     let mut end = 0;
     let mut next = Vec::with_capacity(parts.count);
@@ -321,7 +322,7 @@ fn edge<N: Amount>(piece: Piece<N>) -> Part {
     }
     let mut members = vec![0; piece.len()];
     for u in 0..piece.len() {
-        let place = &mut next[parts.of[u] as usize];
+        let place = &mut next[at(parts.of[u])];
         members[*place] = piece.id[u];
         *place += 1;
     }
