@@ -28,6 +28,12 @@ pub(crate) mod theory {
     }
 }
 
+/// Orders by simple rules.
+pub(crate) mod policy {
+    /// Descendants as bits are n²/8 bytes, 50 MB, and up to n²/2 additions, half a second; beyond, they are estimated.
+    pub(crate) const MOST_FOR_EXACT_DESCENDANTS: usize = 20_000;
+}
+
 /// Deciding along the hull, a round; the later ones have eight times as many.
 pub(crate) mod decide {
     use crate::decide::{ComponentSteps, Steps};

@@ -1,4 +1,23 @@
-//! The orders that engines and textbooks use, as baselines. Knows nothing of bounds or proofs.
+//! Orders by simple rules: those that engines and textbooks use, as baselines, and better ones, a file each. Knows nothing of
+//! bounds or proofs.
+
+mod blend;
+mod by_score;
+mod critical_path_ic;
+mod descendants;
+mod path_hull;
+mod path_plus;
+mod rules;
+mod share;
+mod sketch;
+
+pub use blend::blend;
+pub use critical_path_ic::critical_path_ic;
+pub use descendants::{descendants, descendants_work};
+pub use path_hull::path_hull;
+pub use path_plus::path_plus;
+pub use rules::{Rule, Rules};
+pub use share::share;
 
 use crate::counts::{children_left, narrow, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
@@ -172,8 +191,14 @@ mod tests {
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
 
+    /// Durations that repeat, some of them zero, as sums of quarters: exact in any order.
+    pub(super) fn rough_seconds(dag: &Dag, salt: u32) -> Vec<f64> {
+        let one = |t: TaskId| f64::from((t.0 * 7 + salt * t.0 / 2 + salt) % 9) / 4.0;
+        dag.tasks().map(one).collect()
+    }
+
     /// Always the best eligible task by `better(candidate key)`, recomputed from nothing at every step.
-    fn obvious<K: Ord>(dag: &Dag, key: impl Fn(&[TaskId], TaskId) -> K) -> Vec<TaskId> {
+    pub(super) fn obvious<K: Ord>(dag: &Dag, key: impl Fn(&[TaskId], TaskId) -> K) -> Vec<TaskId> {
         let mut order: Vec<TaskId> = Vec::new();
         while order.len() < dag.len() {
             let eligible = dag.tasks().filter(|t| {
