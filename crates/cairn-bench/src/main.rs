@@ -11,6 +11,7 @@ mod sim;
 mod storage;
 mod strands;
 mod theory;
+mod worth;
 
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
 const TOPICS: &[(&str, &str, fn())] = &[
@@ -51,6 +52,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "theory",
         "linearization: meshes, trees, FFT, strands, composites of 10⁶ tasks",
         theory::run,
+    ),
+    (
+        "worth",
+        "what auto gains on dags in $CAIRN_UNSEEN, and what choosing costs",
+        worth::run,
     ),
 ];
 

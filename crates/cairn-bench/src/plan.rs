@@ -205,7 +205,10 @@ fn corpus() {
             ratio(&plan, area(&plan.profile)),
             of(cairn_plan::policy::fifo(dag)),
             of(cairn_plan::policy::lifo(dag)),
-            of(cairn_plan::policy::critical_path(dag, None)),
+            of(cairn_plan::policy::critical_path(
+                dag,
+                flow.imputed_seconds().as_deref()
+            )),
             of(cairn_plan::policy::outdegree(dag)),
         );
     }

@@ -143,6 +143,18 @@ impl Flow {
         Some(tasks().map(|t| self.seconds(t).unwrap_or(mean)).collect())
     }
 
+    /// The same flow with other durations, one a task.
+    ///
+    /// # Panics
+    /// If there are more or fewer than tasks, or a duration is negative, infinite or not a number.
+    pub fn with_seconds(mut self, seconds: Vec<Option<f64>>) -> Flow {
+        assert_eq!(seconds.len(), self.dag.len(), "one duration a task");
+        let good = |s: &f64| s.is_finite() && *s >= 0.0;
+        assert!(seconds.iter().flatten().all(good), "durations from zero on");
+        self.attributes.seconds = seconds;
+        self
+    }
+
     /// How often to try again after a failure.
     pub fn retries(&self, task: TaskId) -> Option<u32> {
         self.attributes.retries.get(task.index()).copied().flatten()

@@ -39,5 +39,5 @@ pub use id::{TaskId, narrow, wide};
 pub use levels::Levels;
 pub use ops::{Composition, Induced, OperationError};
 pub use plain::{is_plain, plain};
-pub use shown::Meant;
+pub use shown::{Meant, kind_of_word};
 pub use skeleton::Skeleton;

@@ -196,6 +196,19 @@ fn file_name(word: &str) -> Option<&str> {
     name.contains(|c: char| c.is_alphanumeric()).then_some(name)
 }
 
+/// The kind of job that a name or label alone tells: what it has in common with others of its kind. Never empty.
+///
+/// ```
+/// assert_eq!(cairn_dag::kind_of_word("align-7"), "align");
+/// assert_eq!(cairn_dag::kind_of_word("12"), "task");
+/// ```
+pub fn kind_of_word(word: &str) -> &str {
+    let stem = numberless(word, false);
+    let kind = kind_of_label(word).filter(|_| word.contains(['/', ' ']));
+    kind.or((!stem.is_empty()).then_some(stem))
+        .unwrap_or("task")
+}
+
 /// `word` without the numbers at its end, and what joins them to it: `align` of `align-7`, `mAdd` of `mAdd_ID000012`.
 /// Where numbers must be `joined`, `BOWTIE2` keeps its own.
 fn numberless(word: &str, joined: bool) -> &str {

@@ -49,6 +49,7 @@ mod taskedge;
 #[cfg(test)]
 mod test_support;
 mod text;
+pub mod times;
 mod unheld;
 mod wfformat;
 mod write;

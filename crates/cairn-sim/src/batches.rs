@@ -87,6 +87,7 @@ impl Batches {
             idle,
             peak_open: play.peak_open(),
             wasted: 0.0,
+            worker_time: play.durations.iter().sum(),
         })
     }
 }

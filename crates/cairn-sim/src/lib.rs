@@ -3,7 +3,8 @@
 //!
 //! [`simulate`] plays every [`Policy`] in the same runs of one [`World`], on what [`Work`] says the tasks take, and
 //! returns a [`Study`]: all [`Measures`] of all runs, to be asked for means, intervals and paired ratios. [`grid`] does
-//! so for many worlds of batches; [`replay`] tells every event of one run.
+//! so for many worlds of batches; [`choose`] takes the policy that is fastest in some worlds; [`replay`] tells every
+//! event of one run.
 //!
 //! Everything random comes from named streams of PCG XSL 128/64 (MCG), seeded by (seed, run, purpose, index): a task's
 //! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
@@ -28,6 +29,7 @@ mod policy;
 mod pool;
 mod pool_run;
 mod pool_serve;
+mod portfolio;
 mod random;
 mod running;
 mod spread;
@@ -49,6 +51,7 @@ pub use grid::{Cell, grid};
 pub use measures::{Event, Measure, Measures, What};
 pub use policy::Policy;
 pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
+pub use portfolio::{Chosen, Effort, choose, joint_ratio, usual_worlds};
 pub use spread::Spread;
 pub use statistics::{Interval, Ratio, Summary};
 pub use study::{Options, Outcome, Replay, Study, replay, simulate};

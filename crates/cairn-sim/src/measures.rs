@@ -22,6 +22,9 @@ pub struct Measures {
     pub peak_open: f64,
     /// Time (times cores) that workers spent on copies of tasks that did not count: lost, late or not needed.
     pub wasted: f64,
+    /// Time (times cores) that workers were there until the last completion, busy or not: what is paid for. In the world of
+    /// batches workers are there while they have a task.
+    pub worker_time: f64,
 }
 
 impl Measures {
@@ -34,6 +37,7 @@ impl Measures {
             Measure::Idle => self.idle,
             Measure::PeakOpen => self.peak_open,
             Measure::Wasted => self.wasted,
+            Measure::WorkerTime => self.worker_time,
         }
     }
 }
@@ -53,17 +57,20 @@ pub enum Measure {
     PeakOpen,
     /// [`Measures::wasted`]
     Wasted,
+    /// [`Measures::worker_time`]
+    WorkerTime,
 }
 
 impl Measure {
     /// All measures, in the order of reports.
-    pub const ALL: [Measure; 6] = [
+    pub const ALL: [Measure; 7] = [
         Measure::Makespan,
         Measure::Stall,
         Measure::Utilisation,
         Measure::Idle,
         Measure::PeakOpen,
         Measure::Wasted,
+        Measure::WorkerTime,
     ];
 
     /// The name in reports and JSON.
@@ -75,6 +82,7 @@ impl Measure {
             Measure::Idle => "idle",
             Measure::PeakOpen => "peak_open",
             Measure::Wasted => "wasted",
+            Measure::WorkerTime => "worker_time",
         }
     }
 }

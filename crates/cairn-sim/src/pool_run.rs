@@ -146,6 +146,7 @@ impl Pool {
             idle: state.idle,
             peak_open: state.play.peak_open(),
             wasted: state.wasted,
+            worker_time: state.up_time,
         })
     }
 }

@@ -106,6 +106,7 @@ impl Throttled {
             idle,
             peak_open: play.peak_open(),
             wasted: 0.0,
+            worker_time: now * f64::from(slots),
         })
     }
 }

@@ -142,6 +142,7 @@ fn batches_twin(dag: &Dag, durations: &[f64], choice: &Choice, mut arrivals: Arr
         idle,
         peak_open: lives.peak_open(),
         wasted: 0.0,
+        worker_time: durations.iter().sum(),
     }
 }
 
@@ -218,6 +219,7 @@ fn throttled_twin(
         idle,
         peak_open: lives.peak_open(),
         wasted: 0.0,
+        worker_time: now * workers as f64,
     }
 }
 
@@ -233,6 +235,10 @@ fn assert_same(ours: &Measures, twin: &Measures) {
     assert!(near(ours.idle, twin.idle), "{ours:?} {twin:?}");
     assert_eq!(ours.peak_open, twin.peak_open, "{ours:?} {twin:?}");
     assert_eq!(ours.wasted, 0.0);
+    assert!(
+        near(ours.worker_time, twin.worker_time),
+        "{ours:?} {twin:?}"
+    );
 }
 
 fn policies(dag: &Dag, seed: u64) -> Vec<(Policy, Choice)> {

@@ -4,12 +4,12 @@
 mod parts;
 
 pub(crate) use self::parts::{
-    Choices, Contender, Contest, Disk, Executed, Input, Limits, Policy, Runs, TieRule, Wanted,
-    World, WorldName,
+    Choices, Contender, Contest, Disk, Executed, Input, Limits, Policy, Runs, TieRule, Times,
+    Wanted, World, WorldName,
 };
 use crate::spread::{self, Durations};
 use cairn_dag::Family;
-use cairn_formats::Format;
+use cairn_formats::{Format, span};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ const SIMULATE_EXAMPLES: &str = "\
 Worlds:
   batches    requests come in batches (--gap, --size); those not served leave: the published study
   pool       workers that come and go (--workers, --up, --down, --join, --stay, --speed, --lease …)
-  throttled  a queue beyond our control before --workers; at most --submitted tasks in it at once
+  throttled  a cluster queue: --slots N, or --workers with at most --submitted tasks in the queue at once
   trace      workers as recorded in a CSV file of rows worker,start,end (--trace, --repeat)
 
 A SPREAD is const:V, uniform:LOW:HIGH, normal:MEAN:DEVIATION, exp:MEAN, weibull:SHAPE:SCALE or
@@ -42,6 +42,9 @@ numbers on every machine. Ratios are of means, first policy over each other, bel
 
 Examples:
   cairn simulate workflow.dag
+  cairn simulate workflow.json --slots 64
+  cairn simulate workflow.json --slots 64 --walltime 4h --noise 0.3 --deadline 2d
+  cairn simulate workflow.json --slots 64 --up 3h --down 5m --price 0.03 --steady-price 0.10
   cairn simulate workflow.dag --world batches --gap 1 --size 16 --policies ic,fifo --runs 200 --seed 1 --json
   cairn simulate workflow.json --world pool --workers 40 --up weibull:0.5:600 --down 60 -o result.html
   cairn simulate workflow.json --world pool --speed lognormal:1:0.7 --bandwidth 1e7 --policies ic,heft,peft
@@ -75,6 +78,24 @@ Examples:
   cairn run flow.toml --until report
   cairn run flow.toml --pool licence=4 --memory 16GB
   cairn run tree.jsonl --run './simulate --seed {name}' --json";
+
+const TIMES_EXAMPLES: &str = "\
+Logs, told apart by what is in them:
+  name,seconds           CSV, with or without a header; a column kind where there is one
+  .ninja_log             of ninja: names are outputs
+  trace.txt              of Nextflow: -with-trace
+  benchmark files        of Snakemake, and the folder .snakemake/metadata: names are outputs, kinds are rules
+  sacct -P               of Slurm: sacct -P -X -o JobID,JobName,State,Elapsed,Start,End,NodeList
+  event logs             of HTCondor, and .nodes.log and jobstate.log of DAGMan and Pegasus
+  workflows              with durations, such as WfFormat
+
+`plan`, `prio` and `simulate` take them with --times: a task has the time of the job of its name, or of a file that it
+makes, else what the workflow says, else the median of its kind of job, else the mean.
+
+Examples:
+  cairn times .ninja_log
+  cairn times trace-monday.txt trace-tuesday.txt --json
+  cairn simulate workflow.dag --times workflow.dag.nodes.log --world-from workflow.dag.nodes.log";
 
 /// Schedule dags so that as many tasks as possible stay ready, and prove how good the order is.
 #[derive(Debug, Parser)]
@@ -165,6 +186,10 @@ pub(crate) enum Command {
     /// Run the workflow here, now; again goes on where it stopped
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
+
+    /// How long each kind of job took, and what the workers were like, from the logs people have
+    #[command(after_help = TIMES_EXAMPLES)]
+    Times(TimesOf),
     /// Draw: ready tasks over the run, the dag, memory against ready tasks
     #[command(
         after_help = "SVG and PNG hold one figure, HTML any number with a table.\n\nExamples:\n  cairn show workflow.dag -o curves.svg\n  cairn show workflow.dag --what dag -o dag.png\n  cairn show workflow.dag -o page.html\n  cairn show workflow.dag -o few.svg --policies ic,fifo"
@@ -381,6 +406,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
+    pub(crate) times: Times,
+    #[command(flatten)]
     pub(crate) contest: Contest,
     #[command(flatten)]
     pub(crate) executed: Executed,
@@ -419,10 +446,12 @@ pub(crate) struct Prio {
     #[arg(long, value_name = "SUFFIX", requires = "in_place")]
     pub(crate) backup: Option<String>,
     /// How to order the tasks
-    #[arg(long, value_name = "POLICY", default_value = "ic")]
+    #[arg(long, value_name = "POLICY", default_value = "auto")]
     pub(crate) policy: Wanted,
     #[command(flatten)]
     pub(crate) choices: Choices,
+    #[command(flatten)]
+    pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) contest: Contest,
     #[command(flatten)]
@@ -450,7 +479,7 @@ pub(crate) struct Simulate {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "ic,fifo,critical-path"
+        default_value = "auto,ic,critical-path,fifo"
     )]
     pub(crate) policies: Vec<Contender>,
     /// Write the result too: .svg, .png, .html or .json; may be repeated
@@ -459,16 +488,45 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
+    pub(crate) times: Times,
+    #[command(flatten)]
     pub(crate) world: World,
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
     #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
     pub(crate) durations: Option<Durations>,
+    /// Say how likely it is to end within this time
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true, help_heading = "Questions")]
+    pub(crate) deadline: Option<f64>,
+    /// Say what it costs at this price of a worker for an hour, busy or not
+    #[arg(
+        long,
+        value_name = "PRICE",
+        allow_negative_numbers = true,
+        help_heading = "Questions"
+    )]
+    pub(crate) price: Option<f64>,
+    /// The price of an hour on workers that stay: says what as many of them would cost and take
+    #[arg(
+        long,
+        value_name = "PRICE",
+        allow_negative_numbers = true,
+        requires = "price",
+        help_heading = "Questions"
+    )]
+    pub(crate) steady_price: Option<f64>,
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TimesOf {
+    /// The logs to read
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) logs: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

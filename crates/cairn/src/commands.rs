@@ -26,6 +26,7 @@ mod shell;
 mod show;
 mod simulate;
 mod study;
+mod times;
 mod verify;
 mod world;
 mod worth;
@@ -121,6 +122,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
                 work: Box::new(move |out| run::run(&settings, out)),
             }
         }
+        Command::Times(flags) => ready(move |out| times::run(&flags, out)),
         Command::Show(flags) => {
             let settings = show::Settings::new(flags)?;
             within(settings.limits, move |out| show::run(&settings, out))

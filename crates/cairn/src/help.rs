@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Look at a workflow", &["info", "check", "explain", "show"]),
     ("Order its tasks", &["plan", "prio", "batch", "verify"]),
     ("Run it", &["run"]),
-    ("What the order is worth", &["simulate", "study"]),
+    ("What the order is worth", &["simulate", "times", "study"]),
     ("Files", &["convert", "gen"]),
     ("Shell", &["completions", "man"]),
 ];

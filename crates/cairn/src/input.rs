@@ -20,8 +20,29 @@ pub(crate) struct Read {
     pub(crate) flow: Flow,
     /// What the flow lacks because it is executed.
     pub(crate) done: Done,
+    /// Where times come from, if logs were given.
+    pub(crate) timed: Option<Timed>,
     /// Warnings only.
     pub(crate) report: Report,
+}
+
+/// How many tasks have their time from a job of their name, from the workflow itself, from their kind, from the mean.
+pub(crate) struct Timed {
+    pub(crate) by_name: usize,
+    pub(crate) own: usize,
+    pub(crate) by_kind: usize,
+    pub(crate) by_mean: usize,
+}
+
+impl Read {
+    /// Adds what machines are told of times to an answer.
+    pub(crate) fn tell_times(&self, value: &mut Value) {
+        if let Some(timed) = &self.timed {
+            value["times"] = json!({
+                "by_name": timed.by_name, "own": timed.own, "by_kind": timed.by_kind, "by_mean": timed.by_mean,
+            });
+        }
+    }
 }
 
 /// Reads the input, all of it, or fails with every problem found.
@@ -33,6 +54,7 @@ pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
             format,
             flow,
             done: Done::default(),
+            timed: None,
             report,
         }),
         None => Err(Failure::Input(report)),
@@ -223,6 +245,7 @@ pub(crate) fn open_rest(
         name: plain(source.name()).into_owned(),
         format,
         flow,
+        timed: None,
         done: Done {
             executed: count,
             whole,

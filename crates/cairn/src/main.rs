@@ -8,6 +8,7 @@ mod help;
 mod input;
 mod layout;
 mod limits;
+mod logs;
 mod output;
 mod plural;
 mod screen;

@@ -264,7 +264,7 @@ fn bad_flags_are_told_before_the_file_is_opened() {
         ),
         ("prio FILE --time-limit -1", "--time-limit -1"),
         ("prio FILE --backup a/b --in-place", "no suffix"),
-        ("prio FILE --seed 3", "--seed means nothing"),
+        ("prio FILE --policy ic --seed 3", "--seed means nothing"),
         ("prio FILE --policy auto --size 0", "the mean size"),
         ("explain FILE --time-limit inf", "--time-limit inf"),
         ("explain FILE --threads 0", "--threads 0"),

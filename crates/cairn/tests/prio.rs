@@ -426,7 +426,7 @@ fn the_policy_that_wins_in_a_world_can_be_written() {
     assert!(text(&out).contains("PRIORITY"));
     let run = cairn(&auto);
     assert!(run.stderr.contains("5 runs"), "{run:?}");
-    let run = cairn(&["prio", &file, "--runs", "5"]);
+    let run = cairn(&["prio", &file, "--policy", "ic", "--runs", "5"]);
     assert_eq!(run.code, 2, "{run:?}");
     assert!(
         run.stderr.contains("means nothing without --policy auto"),

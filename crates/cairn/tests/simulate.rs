@@ -224,7 +224,7 @@ fn results_are_written_in_every_form() {
     }
     let run = cairn(&args);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stdout.contains("ic/fifo"), "{run:?}");
+    assert!(run.stdout.contains("auto/fifo"), "{run:?}");
     assert!(text(&out[0]).starts_with("<svg"));
     assert!(std::fs::read(&out[1]).unwrap().starts_with(b"\x89PNG"));
     assert!(text(&out[2]).contains("ratio of mean times"));
@@ -338,13 +338,21 @@ fn plan_auto_names_the_winner_or_a_tie() {
         "--world-durations",
         "unit",
     ]));
-    assert_eq!(tie["policy"], "ic");
+    assert_eq!(tie["policy"], "path+");
     assert_eq!(tie["auto"]["tie"], true);
     let rival = tie["auto"]["rival"].as_str().unwrap();
     let ratio = &tie["auto"]["ratios"][format!("ic/{rival}")]["makespan"];
     assert_eq!(ratio["mean"], 1.0);
     let people = plan(&["--world", "throttled", "--workers", "1"]);
-    assert!(people.stdout.contains("ic, by a tie with"), "{people:?}");
+    let said = people
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        said.contains("policy path+: its time is the same as ic"),
+        "{people:?}"
+    );
     let value = json(&plan(&["--json", "--gap", "0.3", "--size", "4"]));
     let auto = &value["auto"];
     assert_eq!(auto["policy"], value["policy"]);
@@ -386,9 +394,9 @@ fn plan_auto_takes_another_policy_where_ic_loses() {
         "5",
     ];
     let value = json(&cairn_with_input(&args, lines.as_bytes()));
-    assert_eq!(value["policy"], "critical-path", "{}", value["auto"]);
+    assert_eq!(value["policy"], "path+", "{}", value["auto"]);
     assert_eq!(value["auto"]["tie"], false);
-    let ratio = &value["auto"]["ratios"]["ic/critical-path"]["makespan"];
+    let ratio = &value["auto"]["ratios"]["ic/path+"]["makespan"];
     assert!(ratio["lo"].as_f64().unwrap() > 1.0, "{ratio}");
 }
 
@@ -593,7 +601,7 @@ fn runs_that_are_all_equal_are_said_to_be() {
     let people = cairn(&args);
     assert!(people.stdout.contains("(all runs equal)"), "{people:?}");
     let value = json(&cairn(&[&args[..], &["--json"]].concat()));
-    let ratio = &value["ratios"]["ic/fifo"]["makespan"];
+    let ratio = &value["ratios"]["auto/fifo"]["makespan"];
     assert_eq!(ratio["all_equal"], true);
     assert_eq!(
         (&ratio["lo"], &ratio["hi"]),
@@ -602,11 +610,11 @@ fn runs_that_are_all_equal_are_said_to_be() {
     let world = ["--gap", "0.3", "--size", "4", "--json"];
     let chance = [&["simulate", &file, "--runs", "40"], &world[..]].concat();
     let chance = json(&cairn(&chance));
-    let ratio = &chance["ratios"]["ic/fifo"]["makespan"];
+    let ratio = &chance["ratios"]["auto/fifo"]["makespan"];
     assert_eq!(ratio["all_equal"], false);
     assert!(ratio["lo"].as_f64() < ratio["hi"].as_f64(), "{ratio}");
     let once = json(&cairn(&["simulate", &file, "--runs", "1", "--json"]));
-    let ratio = &once["ratios"]["ic/fifo"]["makespan"];
+    let ratio = &once["ratios"]["auto/fifo"]["makespan"];
     assert!(
         ratio["lo"].is_null() && ratio["all_equal"] == false,
         "{ratio}"
@@ -644,4 +652,204 @@ fn files_of_unknown_size_are_told_where_they_travel() {
     assert_eq!(silent.stderr, "", "{silent:?}");
     let value = json(&run(&[&pool[..], &["--json"]].concat()));
     assert!(value.get("unknown_sizes").is_none(), "{value}");
+}
+
+/// The answer is a sentence, for people and machines, with what was asked in it; the numbers stand beside it.
+#[test]
+fn the_answer_comes_first_with_deadline_and_cost() {
+    let folder = tempfile::tempdir().unwrap();
+    let flow = folder.path().join("flow.jsonl");
+    let mut text = String::new();
+    for i in 0..30 {
+        text += &format!("{{\"name\":\"a{i}\",\"seconds\":{}}}\n", 600 + 60 * (i % 7));
+        text += &format!("{{\"name\":\"b{i}\",\"seconds\":300,\"after\":[\"a{i}\"]}}\n");
+    }
+    std::fs::write(&flow, text).unwrap();
+    let flow = flow.to_str().unwrap();
+    let slots = [
+        "simulate", flow, "--slots", "8", "--runs", "20", "--noise", "0.2",
+    ];
+    let asked = ["--deadline", "1h", "--price", "0.5"];
+    let people = cairn(&[&slots[..], &asked].concat());
+    assert!(
+        people.stdout.starts_with("On 8 slots, auto ("),
+        "{people:?}"
+    );
+    let value = json(&cairn(&[&slots[..], &asked, &["--json"]].concat()));
+    let answer = value["answer"].as_str().unwrap();
+    let first: String = people
+        .stdout
+        .split("\n\n")
+        .next()
+        .unwrap()
+        .replace('\n', " ");
+    assert_eq!(first.trim_end(), answer);
+    assert!(value["chosen"].is_string(), "{value}");
+    let number = |path: &str| value.pointer(path).and_then(Value::as_f64).unwrap();
+    // Eight slots are paid from the first to the last moment.
+    let hours = number("/policies/auto/makespan/mean") * 8.0 / 3600.0;
+    assert!((number("/cost/policies/auto/mean") - 0.5 * hours).abs() < 1e-9);
+    let probability = number("/deadline/probability/auto/mean");
+    assert!((0.0..=1.0).contains(&probability));
+    assert!(number("/deadline/probability/auto/lo") <= probability);
+    // Nothing ends within a second, and everything within a year.
+    for (deadline, share) in [("1s", 0.0), ("365d", 1.0)] {
+        let value = json(&cairn(
+            &[&slots[..], &["--deadline", deadline, "--json"]].concat(),
+        ));
+        assert_eq!(value["deadline"]["probability"]["fifo"]["mean"], share);
+    }
+    let pool = [
+        "--up",
+        "3h",
+        "--down",
+        "5m",
+        "--price",
+        "0.1",
+        "--steady-price",
+        "0.4",
+        "--json",
+    ];
+    let value = json(&cairn(&[&slots[..], &pool].concat()));
+    assert!(
+        value["answer"]
+            .as_str()
+            .unwrap()
+            .starts_with("On 8 slots that come and go"),
+        "{value}"
+    );
+    assert!(
+        value["cost"]["steady"]["cost"]["mean"].as_f64().unwrap() > 0.0,
+        "{value}"
+    );
+    let walled = json(&cairn(
+        &[&slots[..], &["--walltime", "2h", "--json"]].concat(),
+    ));
+    assert!(
+        walled["world"].as_str().unwrap().contains("up 7200"),
+        "{walled}"
+    );
+    refused(
+        &["simulate", flow, "--slots", "8", "--price", "-1"],
+        "is no price",
+    );
+    refused(
+        &["simulate", flow, "--slots", "8", "--deadline", "0"],
+        "no time above zero",
+    );
+    refused(&["simulate", flow, "--noise", "-1"], "no sigma");
+    refused(
+        &["simulate", flow, "--noise", "0.1", "--durations", "exp:3"],
+        "--noise means nothing",
+    );
+    refused(
+        &["simulate", flow, "--slots", "4", "--world", "batches"],
+        "--slots means nothing",
+    );
+    refused(
+        &[
+            "simulate",
+            flow,
+            "--slots",
+            "4",
+            "--price",
+            "1",
+            "--steady-price",
+            "2",
+        ],
+        "stay anyway",
+    );
+}
+
+#[test]
+fn times_and_workers_come_from_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let flow = path(
+        "w.dag",
+        "JOB align_1 x\nJOB align_2 x\nJOB join x\nPARENT align_1 align_2 CHILD join\n",
+    );
+    let sacct = path(
+        "sacct.txt",
+        "JobID|JobName|State|Elapsed|Start|End|NodeList\n\
+         1|align_1|COMPLETED|00:10:00|2024-01-01T00:00:00|2024-01-01T00:10:00|n1\n\
+         2|align_7|NODE_FAIL|00:10:00|2024-01-01T00:00:00|2024-01-01T00:10:00|n2\n\
+         3|align_7|COMPLETED|00:20:00|2024-01-01T00:15:00|2024-01-01T00:35:00|n2\n",
+    );
+    let run = cairn(&["plan", &flow, "--times", &sacct]);
+    assert!(
+        run.stderr
+            .contains("times of 3 tasks: 1 by name, 1 by kind of job, 1 by the mean"),
+        "{run:?}"
+    );
+    let value = json(&cairn(&["plan", &flow, "--times", &sacct, "--json"]));
+    assert_eq!(
+        value["times"],
+        serde_json::json!({ "by_name": 1, "own": 0, "by_kind": 1, "by_mean": 1 })
+    );
+    let args = [
+        "simulate",
+        &flow,
+        "--times",
+        &sacct,
+        "--world-from",
+        &sacct,
+        "--runs",
+        "5",
+        "--json",
+    ];
+    let flags = "--slots 2 --up exp:2400 --down exp:300";
+    let value = json(&cairn(&args));
+    let words = format!("workers as in the log: {flags}");
+    assert_eq!(value["world_from"], words.as_str());
+    let people = cairn(&args[..args.len() - 1]);
+    assert!(people.stderr.contains(&words), "{people:?}");
+    assert!(
+        value["world"]
+            .as_str()
+            .unwrap()
+            .contains("a pool of 2 workers, up exponential of mean 2400"),
+        "{value}"
+    );
+    assert_eq!(value["durations"], "from the logs");
+    // The same as with the flags typed.
+    let typed: Vec<&str> = flags.split(' ').collect();
+    let same = [
+        &[
+            "simulate", &flow, "--times", &sacct, "--runs", "5", "--json",
+        ],
+        &typed[..],
+    ]
+    .concat();
+    assert_eq!(json(&cairn(&same))["policies"], value["policies"]);
+    // One that is given comes first.
+    let value = json(&cairn(&[&args[..], &["--slots", "5"]].concat()));
+    assert!(
+        value["world"]
+            .as_str()
+            .unwrap()
+            .contains("a pool of 5 workers"),
+        "{value}"
+    );
+    let table = cairn(&["times", &sacct]);
+    assert!(
+        table.stdout.contains("align") && table.stdout.contains(flags),
+        "{table:?}"
+    );
+    let machines = json(&cairn(&["times", &sacct, "--json"]));
+    assert_eq!(machines["kinds"][0]["median"], 900.0);
+    assert_eq!(machines["workers"]["lost"], 1);
+    let bad = path("bad.txt", "JobID|JobName|Elapsed\n1|a|soon\n");
+    refused(&["plan", &flow, "--times", &bad], "bad.txt:2");
+    refused(&["times", &bad], "'soon' is no length of time");
+    refused(&["plan", &flow, "--times", "/nonexistent"], "nonexistent");
+    let csv = path("t.csv", "align_1,5\n");
+    refused(
+        &["simulate", &flow, "--world-from", &csv],
+        "nothing of workers",
+    );
 }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "info",
     "check",
     "explain",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 15] = [
     "verify",
     "run",
     "simulate",
+    "times",
     "study",
     "convert",
     "gen",

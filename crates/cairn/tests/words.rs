@@ -62,7 +62,7 @@ fn the_table_of_a_plan_agrees_with_its_json() {
     let tasks = value["tasks"].as_f64().unwrap();
     let row = |name: &str, area: &Value, peak: &Value| {
         let mean = format!("{:.1}", area.as_f64().unwrap() / tasks);
-        let line = text.lines().find(|l| l.trim_start().starts_with(name));
+        let line = text.lines().find(|l| l.starts_with(&format!("  {name}")));
         let line = line.unwrap_or_else(|| panic!("no {name} in\n{text}"));
         let mut cells = line.trim_start()[name.len()..].split_whitespace();
         assert_eq!(cells.next(), Some(mean.as_str()), "{line}");

@@ -1,7 +1,7 @@
 //! Three quarters critical path, one quarter the plan's order. Knows no bound.
 
-use super::by_score::by_score;
 use super::bottom_levels;
+use super::by_score::by_score;
 use cairn_dag::{Dag, TaskId};
 
 /// What the path counts; the place in the plan's order has the rest.

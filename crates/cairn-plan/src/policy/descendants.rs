@@ -133,8 +133,15 @@ mod tests {
                 squares += error * error;
                 count += 1;
             }
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-            assert_eq!(near, pool.install(|| sketched(&dag, work)), "any number of threads");
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build()
+                .unwrap();
+            assert_eq!(
+                near,
+                pool.install(|| sketched(&dag, work)),
+                "any number of threads"
+            );
         }
         let error = (squares / f64::from(count)).sqrt();
         assert!((0.08..0.16).contains(&error), "{error}");

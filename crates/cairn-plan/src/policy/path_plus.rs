@@ -33,12 +33,7 @@ pub fn path_plus(dag: &Dag, seconds: Option<&[f64]>, ic: &[TaskId]) -> Vec<TaskI
 }
 
 /// BL + 0.1·D/P by task.
-pub(super) fn score(
-    dag: &Dag,
-    seconds: Option<&[f64]>,
-    level: &[f64],
-    below: &[f64],
-) -> Vec<f64> {
+pub(super) fn score(dag: &Dag, seconds: Option<&[f64]>, level: &[f64], below: &[f64]) -> Vec<f64> {
     let longest = level.iter().copied().fold(0.0, f64::max);
     let all: f64 = seconds.map_or(dag.len() as f64, |s| s.iter().sum());
     let lean = if all > 0.0 { LEAN * longest / all } else { 0.0 };

@@ -29,12 +29,7 @@ pub(super) fn sketched(dag: &Dag, work: impl Fn(TaskId) -> f64 + Sync) -> Vec<f6
 }
 
 /// By task, the sum over the sweep's variables of the least among the task and its descendants.
-fn sums_of_least(
-    dag: &Dag,
-    work: &impl Fn(TaskId) -> f64,
-    sweep: u64,
-    table: &[f64],
-) -> Vec<f64> {
+fn sums_of_least(dag: &Dag, work: &impl Fn(TaskId) -> f64, sweep: u64, table: &[f64]) -> Vec<f64> {
     let mut least = vec![[f64::INFINITY; LANES]; dag.len()];
     for &task in dag.topological_order().iter().rev() {
         let rate = work(task);

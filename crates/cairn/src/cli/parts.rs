@@ -7,6 +7,7 @@ use cairn_sim::Spread;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// The file to read.
 #[derive(Debug, Args)]
@@ -55,10 +56,20 @@ pub(crate) struct Disk {
     pub(crate) temp: Vec<String>,
 }
 
+/// How long tasks took before.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Durations")]
+pub(crate) struct Times {
+    /// A log that tells how long tasks take; may be repeated (`cairn times --help` lists the kinds of logs)
+    #[arg(long, value_name = "LOG")]
+    pub(crate) times: Vec<PathBuf>,
+}
+
 /// How a plan chooses where it has a choice.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Choices {
     /// Which of equally good tasks goes first; the number of eligible tasks is the same at every step either way
+    /// [default: critical-path where the input has durations, else none]
     #[arg(long, value_name = "RULE")]
     pub(crate) ties: Option<TieRule>,
 }
@@ -69,6 +80,8 @@ pub(crate) enum TieRule {
     Memory,
     /// What the longer path hangs on, in seconds where the input has durations
     CriticalPath,
+    /// As they are found
+    None,
 }
 
 /// What a plan may cost.
@@ -89,16 +102,32 @@ pub(crate) struct Limits {
     pub(crate) threads: Option<usize>,
 }
 
+/// A policy that is a fixed order. The one list of their names: others add to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
     /// As many eligible tasks as possible at every step
     Ic,
+    /// The same, of equally good tasks the longest path to the end first
+    IcCriticalPath,
+    /// Longest path to the end, leaning to tasks with much work below: good on most workers
+    #[value(name = "path+")]
+    PathPlus,
+    /// Longest path to the end first
+    CriticalPath,
+    /// The same, of equally long paths as in ic
+    CriticalPathIc,
+    /// As ic, but a task made eligible counts by its path to the end
+    PathHull,
+    /// Most work below first
+    Descendants,
+    /// Three quarters critical-path, one quarter ic
+    Blend,
+    /// Most work below first, shared with the other parents
+    Share,
     /// First eligible, first executed, as DAGMan does
     Fifo,
     /// Last eligible, first executed; among those the last in the file
     Lifo,
-    /// Longest path to the end first
-    CriticalPath,
     /// Most children first
     Outdegree,
     /// Fewest open results first
@@ -112,36 +141,21 @@ pub(crate) enum Wanted {
     Auto,
 }
 
-impl Wanted {
-    /// The policy that is given; ic where the best one is looked for.
-    pub(crate) fn given(self) -> Policy {
-        match self {
-            Wanted::Given(policy) => policy,
-            Wanted::Auto => Policy::Ic,
-        }
-    }
-}
-
 impl ValueEnum for Wanted {
     fn value_variants<'a>() -> &'a [Wanted] {
-        const ALL: [Wanted; 7] = [
-            Wanted::Given(Policy::Ic),
-            Wanted::Given(Policy::Fifo),
-            Wanted::Given(Policy::Lifo),
-            Wanted::Given(Policy::CriticalPath),
-            Wanted::Given(Policy::Outdegree),
-            Wanted::Given(Policy::Memory),
-            Wanted::Auto,
-        ];
+        static ALL: LazyLock<Vec<Wanted>> = LazyLock::new(|| {
+            let given = Policy::value_variants().iter();
+            (given.map(|&p| Wanted::Given(p)).chain([Wanted::Auto])).collect()
+        });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             Wanted::Given(policy) => policy.to_possible_value(),
-            Wanted::Auto => {
-                Some(PossibleValue::new("auto").help("Whichever wins in simulations of --world"))
-            }
+            Wanted::Auto => Some(PossibleValue::new("auto").help(
+                "Whichever of them is fastest in simulations of --world, or of two usual worlds",
+            )),
         }
     }
 }
@@ -149,7 +163,7 @@ impl ValueEnum for Wanted {
 /// A policy that can be simulated: one that is a fixed order, or one that only exists at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contender {
-    Listed(Policy),
+    Listed(Wanted),
     Batch,
     Random,
     Heft,
@@ -158,25 +172,21 @@ pub(crate) enum Contender {
 
 impl ValueEnum for Contender {
     fn value_variants<'a>() -> &'a [Contender] {
-        const ALL: [Contender; 10] = [
-            Contender::Listed(Policy::Ic),
-            Contender::Listed(Policy::Fifo),
-            Contender::Listed(Policy::Lifo),
-            Contender::Listed(Policy::CriticalPath),
-            Contender::Listed(Policy::Outdegree),
-            Contender::Listed(Policy::Memory),
-            Contender::Batch,
-            Contender::Random,
-            Contender::Heft,
-            Contender::Peft,
-        ];
+        static ALL: LazyLock<Vec<Contender>> = LazyLock::new(|| {
+            use Contender::{Batch, Heft, Listed, Peft, Random};
+            let listed = Wanted::value_variants().iter();
+            (listed
+                .map(|&w| Listed(w))
+                .chain([Batch, Random, Heft, Peft]))
+            .collect()
+        });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let value = |name, help| Some(PossibleValue::new(name).help(help));
         match self {
-            Contender::Listed(policy) => policy.to_possible_value(),
+            Contender::Listed(wanted) => wanted.to_possible_value(),
             Contender::Batch => value(
                 "batch",
                 "The best tasks for each whole batch; as ic where workers ask one by one",
@@ -201,6 +211,17 @@ pub(crate) struct World {
     /// batches: mean number of requests in a batch [default: 16]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) size: Option<f64>,
+    /// Workers as a log shows them: sacct -P, or an event log of HTCondor; may be repeated, other flags come first
+    #[arg(long, value_name = "LOG")]
+    pub(crate) world_from: Vec<PathBuf>,
+    /// A cluster queue with so many slots: --world throttled --workers N, or pool where they come and go
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        conflicts_with = "workers"
+    )]
+    pub(crate) slots: Option<u32>,
     /// pool, throttled: how many workers [default: 16]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) workers: Option<u32>,
@@ -213,6 +234,9 @@ pub(crate) struct World {
     /// pool: how long a worker is down in between
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_time, allow_hyphen_values = true)]
     pub(crate) down: Option<Spread>,
+    /// pool: every worker ends after this time, with what it runs, and starts anew
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true, conflicts_with = "up")]
+    pub(crate) walltime: Option<f64>,
     /// pool: mean time between further workers that join [default: none do]
     #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true)]
     pub(crate) join: Option<f64>,
@@ -243,9 +267,15 @@ pub(crate) struct World {
     /// pool, trace: idle workers get second copies of the last N tasks
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) tail: Option<u32>,
+    /// Durations are only estimates: the true ones are these times a log-normal factor of this sigma, such as 0.3
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true)]
+    pub(crate) noise: Option<f64>,
     /// How long tasks take; commands have flags of their own for it.
     #[arg(skip)]
     pub(crate) durations: Option<Durations>,
+    /// Whether the workers were given as slots.
+    #[arg(skip)]
+    pub(crate) was_slots: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -254,7 +284,7 @@ pub(crate) enum WorldName {
     Batches,
     /// Workers that come and go by chance
     Pool,
-    /// A queue with a limit
+    /// A cluster queue: so many slots, and a limit on submitted tasks
     Throttled,
     /// Workers as recorded
     Trace,

@@ -1,22 +1,36 @@
-//! `--policy auto` of `plan` and `prio`: the policy that wins in a simulated world, and by how much. Knows no bounds.
+//! `--policy auto`: the policy that is fastest in simulations of the workers at hand, and by how much. Knows no bounds.
 
-use super::contender::{name, simulated};
-use super::estimates::{interval_text, ratio_json};
-use super::orders::order_of;
-use super::world;
-use crate::cli::{self, Contender, Policy, Wanted};
+use super::contender::name;
+use super::estimates::{less_or_more, ratio_json};
+use super::orders::{Orders, policy_of};
+use super::world::{self, Scene};
+use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::limits::Clock;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_sim::{Measure, Options, Ratio};
-use serde_json::{Value, json};
+use cairn_plan::policy::Rule;
+use cairn_plan::{Plan, Work};
+use cairn_sim::{Effort, Options, Ratio, World, joint_ratio, usual_worlds};
+use serde_json::{Map, Value, json};
+
+/// Steps of the hull for each task: it is one rule of many.
+const HULL_STEPS_A_TASK: u64 = 20_000;
+/// Beyond so many tasks a plan says nothing of what `auto` would choose: it would take longer than it is worth.
+const MOST_FOR_A_GLANCE: usize = 20_000;
+/// Runs that tell what the choice gains.
+const FRESH_RUNS: usize = 50;
 
 /// Where policies are played against each other, and how often, checked.
 pub(crate) struct Contest {
-    world: world::Settings,
+    /// None where nothing is said of the workers.
+    world: Option<world::Settings>,
+    /// What is said of durations, and nothing else.
+    flags: cli::World,
     options: Options<'static>,
+    /// Runs that were asked for: then all policies are played as often.
+    runs: Option<usize>,
 }
 
 impl Contest {
@@ -25,9 +39,17 @@ impl Contest {
     pub(crate) fn new(policy: Wanted, flags: &cli::Contest) -> Result<Option<Contest>, Failure> {
         let world = flags.whole_world();
         if policy == Wanted::Auto {
+            let is_stated = world::is_stated(&world);
+            world::check_durations(world.durations)?;
+            world::check_noise(&world)?;
             return Ok(Some(Contest {
                 options: world::options(&flags.runs)?,
-                world: world::Settings::new(world)?,
+                runs: flags.runs.runs,
+                flags: world.clone(),
+                world: match is_stated {
+                    true => Some(world::Settings::new(world)?),
+                    false => None,
+                },
             }));
         }
         match world::first_flag(&world, &flags.runs) {
@@ -38,28 +60,56 @@ impl Contest {
             None => Ok(None),
         }
     }
+
+    fn arena(&self, flow: &Flow, out: &Output) -> Result<Arena, Failure> {
+        match &self.world {
+            Some(settings) => {
+                let scene = settings.scene(flow)?;
+                let remarks = [settings.fitted().map(str::to_owned), scene.doubt()];
+                remarks.iter().flatten().for_each(|words| out.remark(words));
+                Ok(Arena::of(&scene))
+            }
+            None => Arena::usual(flow, &self.flags),
+        }
+    }
 }
 
-/// The policy chosen, and why.
-pub(crate) struct Choice {
-    policy: Policy,
-    /// The one with the least mean time in the first runs; ic's rival if ic itself has it.
-    rival: Policy,
-    /// Time of ic over time of the rival in fresh runs; none if nothing takes time.
-    ratio: Option<Ratio>,
-    runs: usize,
-    world: String,
+/// The worlds in which policies are played, with what tasks take in them.
+pub(crate) struct Arena {
+    worlds: Vec<World>,
+    work: cairn_sim::Work,
+    /// What a scheduler knows of durations.
+    seconds: Option<Vec<f64>>,
+    words: String,
     durations: String,
 }
 
-const CANDIDATES: [Policy; 6] = [
-    Policy::Ic,
-    Policy::Fifo,
-    Policy::Lifo,
-    Policy::CriticalPath,
-    Policy::Outdegree,
-    Policy::Memory,
-];
+impl Arena {
+    /// The one world that is stated.
+    pub(crate) fn of(scene: &Scene) -> Arena {
+        Arena {
+            worlds: vec![scene.world.clone()],
+            work: scene.work.clone(),
+            seconds: scene.seconds.clone(),
+            words: scene.words.clone(),
+            durations: scene.durations.clone(),
+        }
+    }
+
+    /// Nothing is known of the workers.
+    fn usual(flow: &Flow, flags: &cli::World) -> Result<Arena, Failure> {
+        let taken = world::noisy(world::durations(flags.durations, flow)?, flags)?;
+        let worlds = usual_worlds(taken.mean).map_err(world::refused)?;
+        Ok(Arena {
+            worlds: worlds.into(),
+            work: taken.work,
+            seconds: taken.seconds,
+            words: "two usual worlds: batches of 16 every 0.3 and of 64 every 3 mean task times"
+                .to_owned(),
+            durations: taken.words,
+        })
+    }
+}
 
 /// The time for a plan: half of it is for the contest, where there is one.
 pub(crate) fn planning_time(contest: Option<&Contest>, clock: &Clock) -> Clock {
@@ -67,34 +117,6 @@ pub(crate) fn planning_time(contest: Option<&Contest>, clock: &Clock) -> Clock {
         Some(_) => clock.half(),
         None => *clock,
     }
-}
-
-/// The order that is wanted: of the policy that wins the contest, else of the one that is given.
-pub(crate) fn wanted(
-    flow: &Flow,
-    ic: &[TaskId],
-    given: Policy,
-    contest: Option<&Contest>,
-    clock: &Clock,
-    out: &Output,
-) -> Result<Wish, Failure> {
-    if let Some(contest) = contest {
-        let (choice, order) = choose(flow, ic, contest, clock, out)?;
-        return Ok(Wish {
-            policy: choice.policy,
-            order,
-            choice: Some(choice),
-        });
-    }
-    let order = match given {
-        Policy::Ic => ic.to_vec(),
-        other => order_of(other, flow.dag(), flow.imputed_seconds().as_deref()),
-    };
-    Ok(Wish {
-        policy: given,
-        order,
-        choice: None,
-    })
 }
 
 /// A policy and its order.
@@ -105,90 +127,258 @@ pub(crate) struct Wish {
     pub(crate) choice: Option<Choice>,
 }
 
-/// Plays all candidates, then ic against its strongest rival once more, with another seed: an interval from the runs
-/// that chose the rival would flatter it. Unless the rival is faster beyond doubt, ic is taken.
-fn choose(
+/// The order that is wanted: of the policy that wins the contest, else of the one that is given.
+pub(crate) fn wanted(
     flow: &Flow,
-    ic: &[TaskId],
-    contest: &Contest,
+    plan: &Plan<'_>,
+    given: Wanted,
+    contest: Option<&Contest>,
     clock: &Clock,
     out: &Output,
-) -> Result<(Choice, Vec<TaskId>), Failure> {
-    let scene = contest.world.scene(flow)?;
-    if let Some(doubt) = scene.doubt() {
-        out.remark(&doubt);
+) -> Result<Wish, Failure> {
+    if let Some(contest) = contest {
+        let arena = contest.arena(flow, out)?;
+        let rules = Rule::ALL.len();
+        let effort = match contest.runs {
+            Some(runs) => Effort {
+                policies: rules,
+                runs,
+            },
+            None => Effort::for_dag(flow.dag().len(), rules, arena.worlds.len()),
+        };
+        let (picked, choice) = weighed(flow, plan, &arena, effort, &contest.options, clock, out)?;
+        return Ok(Wish {
+            policy: picked.policy,
+            order: picked.order,
+            choice: Some(choice),
+        });
     }
-    let play = |policies: &[Policy], options: &Options<'static>, clock: &Clock| {
-        let rules: Vec<_> = (policies.iter())
-            .map(|&p| {
-                simulated(
-                    Contender::Listed(p),
-                    flow.dag(),
-                    scene.seconds.as_deref(),
-                    ic,
-                )
-            })
-            .collect();
-        world::simulate(&scene, flow, &rules, options, clock, out)
+    // Without time for a contest, the policy that rarely loses.
+    let policy = match given {
+        Wanted::Given(policy) => policy,
+        Wanted::Auto => Policy::PathPlus,
     };
-    let first = play(&CANDIDATES, &contest.options, &clock.half())?;
-    let time = |p: usize| first.summary(p, Measure::Makespan).mean;
-    let rival = (1..CANDIDATES.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
-    let rival = CANDIDATES[rival.expect("there are several candidates")];
-    let fresh = Options {
-        seed: contest.options.seed.wrapping_add(1),
-        ..contest.options
-    };
-    let second = play(&[Policy::Ic, rival], &fresh, clock)?;
-    let ratio = second.ratio(0, 1, Measure::Makespan);
-    let rival_wins = ratio.and_then(|r| r.ends()).is_some_and(|i| i.low > 1.0);
-    let policy = if rival_wins { rival } else { Policy::Ic };
-    let order = match policy {
-        Policy::Ic => ic.to_vec(),
-        other => order_of(other, flow.dag(), scene.seconds.as_deref()),
-    };
-    let choice = Choice {
+    let seconds = flow.imputed_seconds();
+    Ok(Wish {
         policy,
-        rival,
-        ratio,
-        runs: second.runs(),
-        world: scene.words,
-        durations: scene.durations,
+        order: Orders::new(flow.dag(), seconds.as_deref(), Some(plan)).of(policy),
+        choice: None,
+    })
+}
+
+/// What `auto` would choose where nothing is said of the workers, and gain, at little cost; none where the dag is large or
+/// time is short.
+pub(crate) fn glance(
+    flow: &Flow,
+    plan: &Plan<'_>,
+    clock: &Clock,
+    out: &Output,
+) -> Result<Option<Choice>, Failure> {
+    let tasks = flow.dag().len();
+    if tasks > MOST_FOR_A_GLANCE || tasks == 0 || clock.stop()() {
+        return Ok(None);
+    }
+    // Durations that cannot be simulated are the contest's to refuse, not the plan's.
+    let Ok(arena) = Arena::usual(flow, &cli::World::default()) else {
+        return Ok(None);
     };
-    Ok((choice, order))
+    let effort = Effort::glance(tasks, Rule::ALL.len(), arena.worlds.len());
+    let options = Options::default();
+    let (_, choice) = weighed(flow, plan, &arena, effort, &options, &clock.half(), out)?;
+    Ok((choice.runs > 0).then_some(choice))
+}
+
+/// The policy that won, with its order.
+pub(crate) struct Picked {
+    pub(crate) policy: Policy,
+    pub(crate) order: Vec<TaskId>,
+    /// Runs of each candidate in each world; none where there was no time.
+    pub(crate) runs: usize,
+}
+
+/// Plays the rules against each other: the fastest, unless it hardly gains on path+. The same for any number of threads.
+/// Whoever runs a flow asks this, in the background.
+pub(crate) fn pick(
+    flow: &Flow,
+    plan: &Plan<'_>,
+    arena: &Arena,
+    effort: Effort,
+    seed: u64,
+    clock: &Clock,
+) -> Result<Picked, Failure> {
+    let dag = flow.dag();
+    let stop = clock.stop();
+    let orders = Orders::new(dag, arena.seconds.as_deref(), Some(plan));
+    let steps = HULL_STEPS_A_TASK * dag.len() as u64;
+    let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
+    for &rule in Rule::ALL.iter().take(effort.policies) {
+        let order = orders.rule(rule, &mut Work::new(steps, &stop));
+        // Equal orders need be played but once.
+        if candidates.iter().all(|(_, other)| *other != order) {
+            candidates.push((rule, order));
+        }
+    }
+    let policies: Vec<cairn_sim::Policy> = (candidates.iter())
+        .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
+        .collect();
+    let options = Options {
+        runs: effort.runs,
+        seed,
+        stop: Some(&stop),
+        ..Options::default()
+    };
+    let chosen = cairn_sim::choose(dag, &arena.work, &arena.worlds, &policies, &options);
+    world::go_on()?;
+    let chosen = chosen.map_err(|e| world::failed(&e, flow))?;
+    let (rule, order) = candidates.swap_remove(chosen.policy);
+    Ok(Picked {
+        policy: policy_of(rule),
+        order,
+        runs: chosen.runs,
+    })
+}
+
+/// [`pick`] with as much effort as the size of the dag allows.
+pub(crate) fn pick_within_budget(
+    flow: &Flow,
+    plan: &Plan<'_>,
+    arena: &Arena,
+    seed: u64,
+    clock: &Clock,
+) -> Result<Picked, Failure> {
+    let effort = Effort::for_dag(flow.dag().len(), Rule::ALL.len(), arena.worlds.len());
+    pick(flow, plan, arena, effort, seed, clock)
+}
+
+/// Picks, and plays the winner against what users know with another seed: numbers from the runs that chose it would flatter
+/// it.
+fn weighed(
+    flow: &Flow,
+    plan: &Plan<'_>,
+    arena: &Arena,
+    effort: Effort,
+    options: &Options<'static>,
+    clock: &Clock,
+    out: &Output,
+) -> Result<(Picked, Choice), Failure> {
+    let _progress = out.progress("choosing a policy");
+    let picked = pick(flow, plan, arena, effort, options.seed, &clock.half())?;
+    let orders = Orders::new(flow.dag(), arena.seconds.as_deref(), Some(plan));
+    let mut policies = vec![cairn_sim::Policy::order("auto", &picked.order)];
+    for policy in BESIDE {
+        policies.push(cairn_sim::Policy::order(&name(&policy), &orders.of(policy)));
+    }
+    let stop = clock.stop();
+    let fresh = Options {
+        runs: effort.runs.min(FRESH_RUNS),
+        seed: options.seed.wrapping_add(1),
+        stop: Some(&stop),
+        ..*options
+    };
+    let mut studies = Vec::new();
+    for world in &arena.worlds {
+        let study = cairn_sim::simulate(flow.dag(), &arena.work, world, &policies, &fresh);
+        world::go_on()?;
+        match study {
+            Ok(study) => studies.push(study),
+            Err(cairn_sim::SimulateError::OutOfTime { .. }) => {}
+            Err(error) => return Err(world::failed(&error, flow)),
+        }
+    }
+    let choice = Choice {
+        policy: picked.policy,
+        beside: std::array::from_fn(|p| joint_ratio(&studies, 0, p + 1)),
+        of_ic: match picked.policy {
+            Policy::Ic => joint_ratio(&studies, 0, 2),
+            _ => joint_ratio(&studies, 1, 0),
+        },
+        runs: picked.runs,
+        world: arena.words.clone(),
+        durations: arena.durations.clone(),
+    };
+    Ok((picked, choice))
+}
+
+/// What the winner is compared with: the plan, and what other engines do.
+const BESIDE: [Policy; 3] = [Policy::Ic, Policy::CriticalPath, Policy::Fifo];
+
+/// The policy chosen, and why.
+pub(crate) struct Choice {
+    policy: Policy,
+    /// Its time over that of each of [`BESIDE`] in fresh runs; none where nothing takes time, or there was none.
+    beside: [Option<Ratio>; BESIDE.len()],
+    /// Time of ic over that of its rival, likewise.
+    of_ic: Option<Ratio>,
+    runs: usize,
+    world: String,
+    durations: String,
 }
 
 impl Choice {
-    /// Whether the interval leaves open who is faster.
+    /// What ic is compared with: the winner, or critical path where ic wins.
+    fn rival(&self) -> Policy {
+        match self.policy {
+            Policy::Ic => Policy::CriticalPath,
+            other => other,
+        }
+    }
+
+    /// Whether it is open who is faster, ic or its rival.
     fn is_tie(&self) -> bool {
-        let ends = self.ratio.and_then(|r| r.ends());
+        let ends = self.of_ic.and_then(|r| r.ends());
         ends.is_none_or(|i| i.low <= 1.0 && 1.0 <= i.high)
     }
 
     pub(crate) fn json(&self) -> Value {
-        let rival = name(&self.rival);
+        let mut ratios: Map<String, Value> = (BESIDE.iter().zip(&self.beside))
+            .map(|(other, ratio)| {
+                let value = json!({ "makespan": ratio.as_ref().map(ratio_json) });
+                (format!("auto/{}", name(other)), value)
+            })
+            .collect();
+        let rival = name(&self.rival());
+        let of_ic = json!({ "makespan": self.of_ic.as_ref().map(ratio_json) });
+        ratios.insert(format!("ic/{rival}"), of_ic);
         json!({
-            "policy": name(&self.policy), "tie": self.is_tie(), "rival": rival,
-            "ratios": { format!("ic/{rival}"): { "makespan": self.ratio.as_ref().map(ratio_json) } },
+            "policy": name(&self.policy), "tie": self.is_tie(), "rival": rival, "ratios": ratios,
             "runs": self.runs, "world": self.world, "durations": self.durations,
         })
     }
 
+    /// Its time beside that of the others, in words.
+    fn gains(&self) -> String {
+        let pairs = BESIDE.iter().zip(&self.beside);
+        let others = pairs.filter(|(other, _)| **other != self.policy);
+        let others: Vec<(String, Ratio)> = others
+            .filter_map(|(other, ratio)| Some((name(other), (*ratio)?)))
+            .collect();
+        less_or_more(&others)
+    }
+
+    /// What was chosen, and why.
     pub(crate) fn text(&self) -> String {
-        let rival = name(&self.rival);
-        let ratio = self.ratio.map_or("undefined".to_owned(), |r| {
-            interval_text(r.mean, r.interval, r.all_equal, 3)
-        });
-        let verdict = if self.is_tie() {
-            format!("ic, by a tie with {rival}")
-        } else {
-            format!("{} wins", name(&self.policy))
+        let gains = match self.gains() {
+            gains if self.runs == 0 || gains.is_empty() => "no time to compare".to_owned(),
+            gains => format!("its time is {gains}"),
         };
         format!(
-            "{verdict}: mean time of ic over {rival} is {ratio}\n            ({}; {}; durations {})",
+            "{}: {gains} ({}; {}; durations {})",
+            name(&self.policy),
             counted(self.runs, "run"),
             self.world,
             self.durations
         )
+    }
+
+    /// What would be chosen instead of the plan's order, in one line.
+    pub(crate) fn would(&self) -> String {
+        let gains = self.gains();
+        match self.policy {
+            Policy::Ic => format!("would take this order too; its time is {gains}"),
+            other => format!(
+                "would take {} for a short run; its time is {gains} (--policy auto; say what workers you have with --slots or --world)",
+                name(&other)
+            ),
+        }
     }
 }

@@ -1,28 +1,39 @@
 //! Policies by name, as the simulator plays them. Knows no world.
 
 use super::batched::Batches;
-use super::orders::order_of;
-use crate::cli::{Contender, Policy};
-use cairn_dag::{Dag, TaskId};
+use super::orders::{self, Orders};
+use crate::cli::{Contender, Policy, Wanted};
+use cairn_dag::TaskId;
 use clap::ValueEnum;
 use std::sync::Arc;
 
-/// A policy for the simulator. `ic` is the order of the plan; `seconds` are the durations a scheduler would know.
+/// Whether a contender builds on a plan.
+pub(crate) fn needs_plan(contender: Contender) -> bool {
+    match contender {
+        Contender::Listed(Wanted::Given(policy)) => orders::needs_plan(policy),
+        Contender::Listed(Wanted::Auto) | Contender::Batch => true,
+        Contender::Random | Contender::Heft | Contender::Peft => false,
+    }
+}
+
+/// A policy for the simulator; `auto` is the order that was chosen.
 pub(crate) fn simulated(
     contender: Contender,
-    dag: &Dag,
-    seconds: Option<&[f64]>,
-    ic: &[TaskId],
+    orders: &Orders<'_>,
+    auto: &[TaskId],
 ) -> cairn_sim::Policy {
     use cairn_sim::Policy as Rule;
     match contender {
-        Contender::Listed(Policy::Ic) => Rule::order("ic", ic),
-        Contender::Listed(Policy::Fifo) => Rule::fifo(),
-        Contender::Listed(Policy::Lifo) => Rule::lifo(),
+        Contender::Listed(Wanted::Auto) => Rule::order("auto", auto),
+        Contender::Listed(Wanted::Given(Policy::Fifo)) => Rule::fifo(),
+        Contender::Listed(Wanted::Given(Policy::Lifo)) => Rule::lifo(),
         // The list that `plan` prints and `prio` writes, not a number asked anew at every moment: a task that the list
         // has later, because it was not eligible then, may have more children.
-        Contender::Listed(listed) => Rule::order(&name(&listed), &order_of(listed, dag, seconds)),
-        Contender::Batch => Rule::batched("batch", ic, Arc::new(Batches::new(ic))),
+        Contender::Listed(Wanted::Given(listed)) => Rule::order(&name(&listed), &orders.of(listed)),
+        Contender::Batch => {
+            let ic = orders.of(Policy::Ic);
+            Rule::batched("batch", &ic, Arc::new(Batches::new(&ic)))
+        }
         Contender::Random => Rule::random(),
         Contender::Heft => Rule::heft(),
         Contender::Peft => Rule::peft(),
@@ -33,4 +44,17 @@ pub(crate) fn simulated(
 pub(crate) fn name(value: &impl ValueEnum) -> String {
     let value = value.to_possible_value().expect("no policy is hidden");
     value.get_name().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_plan::policy::Rule;
+
+    #[test]
+    fn rules_and_policies_have_the_same_names() {
+        for rule in Rule::ALL {
+            assert_eq!(name(&orders::policy_of(rule)), rule.name());
+        }
+    }
 }

@@ -29,6 +29,32 @@ pub(crate) fn interval_text(
     }
 }
 
+/// Times of one over those of others in words: how much less or more time than each it takes.
+pub(crate) fn less_or_more(beside: &[(String, Ratio)]) -> String {
+    let mut words = Vec::new();
+    let (mut same, mut near): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for (other, ratio) in beside {
+        let percent = 100.0 * (ratio.mean - 1.0).abs();
+        let digits = if percent < 0.995 { 2 } else { 1 };
+        match ratio.ends() {
+            // What no digit shows is rounding.
+            Some(_) if percent < 0.005 && ratio.all_equal => same.push(other),
+            Some(_) if percent < 0.005 => near.push(other),
+            Some(i) if i.high < 1.0 => {
+                words.push(format!("{percent:.digits$} % less than {other}"))
+            }
+            Some(i) if i.low > 1.0 => words.push(format!("{percent:.digits$} % more than {other}")),
+            _ => near.push(other),
+        }
+    }
+    for (what, others) in [("the same as", same), ("about the same as", near)] {
+        if !others.is_empty() {
+            words.push(format!("{what} {}", others.join(" and ")));
+        }
+    }
+    words.join(", ")
+}
+
 /// An estimate to draw; without an interval, a point.
 pub(crate) fn estimate(value: f64, interval: Option<Interval>) -> Estimate {
     Estimate {

@@ -1,9 +1,10 @@
 //! The orders that a flow is given: the plan's, those of the usual policies, ties broken. Knows no output.
 
 use crate::cli::{self, Policy, TieRule};
-use crate::limits::{Clock, Limits};
+use crate::limits::{Clock, Limits, is_interrupted};
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_plan::{Plan, Ties, Weights, break_ties, policy};
+use cairn_plan::policy::{self, Rule, Rules};
+use cairn_plan::{Plan, Ties, Weights, Work, break_ties};
 use cairn_theory::split::Decomposition;
 
 /// The plan of a flow, with ties broken as asked.
@@ -21,7 +22,7 @@ pub(crate) fn make<'f>(
     plan
 }
 
-/// The order with ties broken as asked, as good at every step.
+/// The order with ties broken as asked, as good at every step. Where nothing is asked, durations that are known decide.
 pub(crate) fn tied(
     flow: &Flow,
     order: Vec<TaskId>,
@@ -30,10 +31,12 @@ pub(crate) fn tied(
     blocks: Option<&Decomposition>,
 ) -> Vec<TaskId> {
     let seconds = flow.imputed_seconds();
-    let ties = match choices.ties {
-        None => return order,
-        Some(TieRule::Memory) => Ties::Memory,
-        Some(TieRule::CriticalPath) => Ties::CriticalPath(seconds.as_deref()),
+    let ties = match (choices.ties, &seconds) {
+        (Some(TieRule::None), _) | (None, None) => return order,
+        (Some(TieRule::Memory), _) => Ties::Memory,
+        (Some(TieRule::CriticalPath), _) | (None, Some(_)) => {
+            Ties::CriticalPath(seconds.as_deref())
+        }
     };
     let found;
     let blocks = match blocks {
@@ -46,14 +49,79 @@ pub(crate) fn tied(
     break_ties(flow.dag(), blocks, &order, ties, weights)
 }
 
-/// The order of one of the usual policies. `seconds` are the durations that it knows.
-pub(crate) fn order_of(policy: Policy, dag: &Dag, seconds: Option<&[f64]>) -> Vec<TaskId> {
-    match policy {
-        Policy::Ic => unreachable!("the plan itself"),
-        Policy::Fifo => policy::fifo(dag),
-        Policy::Lifo => policy::lifo(dag),
-        Policy::CriticalPath => policy::critical_path(dag, seconds),
-        Policy::Outdegree => policy::outdegree(dag),
-        Policy::Memory => policy::memory(dag),
+/// What the policies of one dag are made of.
+pub(crate) struct Orders<'a> {
+    dag: &'a Dag,
+    /// The durations that policies know.
+    seconds: Option<&'a [f64]>,
+    /// Those that build on a plan; none without one.
+    rules: Option<Rules<'a>>,
+}
+
+impl<'a> Orders<'a> {
+    /// Policies that build on a plan may only be asked for with one ([`needs_plan`]).
+    pub(crate) fn new(
+        dag: &'a Dag,
+        seconds: Option<&'a [f64]>,
+        plan: Option<&'a Plan<'_>>,
+    ) -> Orders<'a> {
+        let rules =
+            |plan: &'a Plan<'_>| Rules::new(dag, plan.survey().blocks(), &plan.order, seconds);
+        Orders {
+            dag,
+            seconds,
+            rules: plan.map(rules),
+        }
     }
+
+    /// The order of a policy. Ctrl-C cuts it short.
+    pub(crate) fn of(&self, policy: Policy) -> Vec<TaskId> {
+        let dag = self.dag;
+        match (policy, rule(policy)) {
+            (Policy::Fifo, _) => policy::fifo(dag),
+            (Policy::Lifo, _) => policy::lifo(dag),
+            (Policy::Outdegree, _) => policy::outdegree(dag),
+            (Policy::Memory, _) => policy::memory(dag),
+            (Policy::CriticalPath, _) => policy::critical_path(dag, self.seconds),
+            (_, rule) => {
+                let rule = rule.expect("the others are baselines");
+                self.rule(rule, &mut Work::until(&is_interrupted))
+            }
+        }
+    }
+
+    /// The order of a rule that builds on the plan.
+    pub(crate) fn rule(&self, rule: Rule, work: &mut Work<'_>) -> Vec<TaskId> {
+        let rules = self.rules.as_ref().expect("planned before");
+        rules.order(rule, work)
+    }
+}
+
+/// Whether a policy builds on a plan.
+pub(crate) fn needs_plan(policy: Policy) -> bool {
+    policy != Policy::CriticalPath && rule(policy).is_some()
+}
+
+/// The policies among which `auto` chooses.
+fn rule(policy: Policy) -> Option<Rule> {
+    match policy {
+        Policy::Ic => Some(Rule::Ic),
+        Policy::IcCriticalPath => Some(Rule::IcCriticalPath),
+        Policy::PathPlus => Some(Rule::PathPlus),
+        Policy::CriticalPath => Some(Rule::CriticalPath),
+        Policy::CriticalPathIc => Some(Rule::CriticalPathIc),
+        Policy::PathHull => Some(Rule::PathHull),
+        Policy::Descendants => Some(Rule::Descendants),
+        Policy::Blend => Some(Rule::Blend),
+        Policy::Share => Some(Rule::Share),
+        Policy::Fifo | Policy::Lifo | Policy::Outdegree | Policy::Memory => None,
+    }
+}
+
+/// The policy of a rule.
+pub(crate) fn policy_of(wanted: Rule) -> Policy {
+    use clap::ValueEnum;
+    let all = Policy::value_variants().iter().copied();
+    let found = all.into_iter().find(|&p| rule(p) == Some(wanted));
+    found.expect("every rule is a policy")
 }

@@ -15,6 +15,7 @@ use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::limits::{self, Clock, Limits};
+use crate::logs;
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
@@ -76,6 +77,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let clock = settings.limits.clock();
     let started = Instant::now();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
+    let read = logs::apply(read, &flags.times, out)?;
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
     let sizes = sizes(&read, settings.cap, out)?;
@@ -88,9 +90,14 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if !clock.stop()() {
         found.plan.checked = foresee(&read.flow, &found.plan);
     }
+    let would = match would_choose(settings, out) {
+        true => auto::glance(&read.flow, &found.plan, &clock, out)?,
+        false => None,
+    };
     let report = Report {
         read: &read,
         found: &found,
+        would,
         sizes: &sizes,
         baselines: match clock.stop()() {
             true => Vec::new(),
@@ -116,6 +123,14 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     }
     out.answer(&value, &text)?;
     said(&proof, out)
+}
+
+/// Whether to say what `auto` would choose: beside the plain plan, to whom hints are welcome.
+fn would_choose(settings: &Settings, out: &Output) -> bool {
+    let flags = &settings.flags;
+    let is_plain = flags.policy == Wanted::Given(Policy::Ic) && !flags.durations;
+    let is_free = settings.cap.is_none() && settings.disk.is_none();
+    is_plain && is_free && !out.quiet && !limits::is_interrupted()
 }
 
 /// What open results take. Says what is doubtful about it, and refuses a cap that no order can keep to.
@@ -164,7 +179,7 @@ fn find<'a>(
         .contest
         .as_ref()
         .filter(|_| !limits::is_interrupted());
-    let wish = auto::wanted(flow, &plan.order, flags.policy.given(), contest, clock, out)?;
+    let wish = auto::wanted(flow, &plan, flags.policy, contest, clock, out)?;
     let mut reached = match &weighted {
         Some(weighted) => reach(dag, weighted.order().to_vec()),
         None if wish.policy == Policy::Ic => Reached {
@@ -293,11 +308,9 @@ fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
         Policy::Memory,
     ];
     let seconds = flow.imputed_seconds();
+    let orders = orders::Orders::new(flow.dag(), seconds.as_deref(), None);
     let of = |p| {
-        let reached = reach(
-            flow.dag(),
-            orders::order_of(p, flow.dag(), seconds.as_deref()),
-        );
+        let reached = reach(flow.dag(), orders.of(p));
         Beside {
             name: name(&p),
             area: area(&reached.profile),

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::layout;
 use crate::limits::{Limits, is_interrupted};
+use crate::logs;
 use crate::output::{Output, replace_files, write_file};
 use crate::plural::counted;
 use crate::screen;
@@ -52,6 +53,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     } = settings;
     let clock = limits.clock();
     let (source, read) = input::open_rest(&flags.input, &flags.executed, out)?;
+    let read = logs::apply(read, &flags.times, out)?;
     let (format, flow) = (read.format, &read.flow);
     if !format.holds_priorities() {
         return Err(refused(&PriorityError::NoPlace(format)));
@@ -66,14 +68,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if is_interrupted() {
         return Err(Failure::Interrupted("nothing was written"));
     }
-    let wish = auto::wanted(
-        flow,
-        &plan.order,
-        flags.policy.given(),
-        contest.as_ref(),
-        &clock,
-        out,
-    )?;
+    let wish = auto::wanted(flow, &plan, flags.policy, contest.as_ref(), &clock, out)?;
     let edited = edit(
         &source,
         format,
@@ -127,6 +122,7 @@ fn json(read: &Read, wish: &Wish, edited: &Edited, judged: &Judged, written: &Wr
         value["auto"] = choice.json();
     }
     read.done.tell(&mut value);
+    read.tell_times(&mut value);
     value
 }
 

@@ -7,7 +7,7 @@ mod report;
 use self::programs::Programs;
 use self::report::Reporter;
 use super::contender::name;
-use super::orders::order_of;
+use super::orders::{self, needs_plan};
 use crate::called;
 use crate::cli::{self, Policy};
 use crate::failure::{Failure, INTERRUPTED_CODE};
@@ -353,19 +353,20 @@ fn names_real_files(format: Format) -> bool {
 /// An order that takes no time to find.
 fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
     match policy {
-        Policy::Ic => cairn_plan::policy::outdegree(flow.dag()),
-        other => order_of(other, flow.dag(), flow.imputed_seconds().as_deref()),
+        other if needs_plan(other) => cairn_plan::policy::outdegree(flow.dag()),
+        other => orders::Orders::new(flow.dag(), flow.imputed_seconds().as_deref(), None).of(other),
     }
 }
 
-/// Looks for the plan's order on a thread of its own, until the run is over. The quick order of another policy is its own.
+/// Looks for the order of a policy that needs a plan on a thread of its own, until the run is over. The quick order of
+/// another policy is its own.
 fn look_for_order(
     flow: &Arc<Flow>,
     policy: Policy,
     finished: &Arc<AtomicBool>,
 ) -> Receiver<Vec<TaskId>> {
     let (send, receive) = channel();
-    if policy == Policy::Ic {
+    if needs_plan(policy) {
         let (flow, finished) = (Arc::clone(flow), Arc::clone(finished));
         let begin = Instant::now();
         std::thread::spawn(move || {
@@ -375,8 +376,10 @@ fn look_for_order(
             };
             let limits = cairn_plan::Limits::default();
             let plan = cairn_plan::plan(flow.dag(), &limits, &stop);
+            let seconds = flow.imputed_seconds();
+            let order = orders::Orders::new(flow.dag(), seconds.as_deref(), Some(&plan)).of(policy);
             // The run may be over.
-            let _ = send.send(plan.order);
+            let _ = send.send(order);
         });
     }
     receive

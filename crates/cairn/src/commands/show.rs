@@ -113,7 +113,7 @@ impl<'a> Gallery<'a> {
                 Policy::Ic => (plan.order.clone(), plan.profile.clone()),
                 other => {
                     let seconds = read.flow.imputed_seconds();
-                    let order = orders::order_of(other, dag, seconds.as_deref());
+                    let order = orders::Orders::new(dag, seconds.as_deref(), Some(plan)).of(other);
                     let profile = profile(dag, &order);
                     (order, profile.expect("policies give topological orders"))
                 }

@@ -1,20 +1,23 @@
 //! `cairn simulate`: what the order is worth on workers that come and go.
 
-use super::contender::{name, simulated};
-use super::estimates::{estimate, estimate_json, interval_text, ratio_json};
-use super::orders;
+use super::auto::{self, Arena};
+use super::contender::{name, needs_plan, simulated};
+use super::estimates::{estimate, estimate_json, interval_text, less_or_more, ratio_json};
+use super::orders::{self, Orders};
 use super::pictures::{self, Kind};
 use super::world::{self, Scene};
-use crate::cli::{self, Contender, Policy};
+use crate::cli::{self, Contender, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::layout;
 use crate::limits::Limits;
+use crate::logs;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
+use cairn_dag::TaskId;
 use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
-use cairn_sim::{Measure, Options, Ratio, Study};
+use cairn_sim::{Interval, Measure, Options, Ratio, Study};
 use serde_json::{Map, Value, json};
 
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
@@ -34,6 +37,7 @@ impl Settings {
             durations: flags.durations,
             ..flags.world.clone()
         };
+        check_questions(&flags)?;
         Ok(Settings {
             limits: Limits::new(&flags.limits)?,
             options: world::options(&flags.runs)?,
@@ -44,33 +48,104 @@ impl Settings {
     }
 }
 
+/// Refuses prices and deadlines that nothing can have.
+fn check_questions(flags: &cli::Simulate) -> Result<(), Failure> {
+    for (name, value) in [
+        ("--price", flags.price),
+        ("--steady-price", flags.steady_price),
+    ] {
+        if let Some(price) = value.filter(|p| !(p.is_finite() && *p >= 0.0)) {
+            return Err(Failure::usage(
+                format!("{name} {price} is no price"),
+                "give what a worker costs an hour, such as --price 0.05",
+            ));
+        }
+    }
+    match flags.deadline.filter(|d| !(d.is_finite() && *d > 0.0)) {
+        Some(deadline) => Err(Failure::usage(
+            format!("--deadline {deadline} is no time above zero"),
+            "give a time such as --deadline 8h",
+        )),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let Settings { flags, options, .. } = settings;
     let clock = settings.limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
-    let scene = settings.world.scene(&read.flow)?;
+    let read = logs::apply(read, &flags.times, out)?;
+    let mut scene = settings.world.scene(&read.flow)?;
+    if read.timed.is_some() {
+        scene.durations = scene
+            .durations
+            .replacen("from the file", "from the logs", 1);
+    }
+    if let Some(fitted) = settings.world.fitted() {
+        out.remark(fitted);
+    }
     if let Some(doubt) = scene.doubt() {
         out.remark(&doubt);
     }
-    let mut ic = Vec::new();
-    let planned = [Contender::Listed(Policy::Ic), Contender::Batch];
-    if planned.iter().any(|p| flags.policies.contains(p)) {
+    let mut plan = None;
+    if flags.policies.iter().any(|&c| needs_plan(c)) {
         let _progress = out.progress("planning");
         // Half of the time is for the runs.
         let half = clock.half();
-        ic = orders::make(&read.flow, flags.choices, &settings.limits, &half).order;
+        plan = Some(orders::make(
+            &read.flow,
+            flags.choices,
+            &settings.limits,
+            &half,
+        ));
         world::go_on()?;
     }
+    let chosen = match &plan {
+        Some(plan) if flags.policies.contains(&Contender::Listed(Wanted::Auto)) => {
+            let _progress = out.progress("choosing a policy");
+            let arena = Arena::of(&scene);
+            // Not the runs that are shown: they would flatter the choice.
+            let seed = options.seed.wrapping_add(1);
+            Some(auto::pick_within_budget(
+                &read.flow,
+                plan,
+                &arena,
+                seed,
+                &clock.half(),
+            )?)
+        }
+        _ => None,
+    };
+    let orders = Orders::new(read.flow.dag(), scene.seconds.as_deref(), plan.as_ref());
+    let auto: &[TaskId] = chosen.as_ref().map_or(&[], |c| &c.order);
     let policies: Vec<_> = (flags.policies.iter())
-        .map(|&c| simulated(c, read.flow.dag(), scene.seconds.as_deref(), &ic))
+        .map(|&c| simulated(c, &orders, auto))
         .collect();
     let study = world::simulate(&scene, &read.flow, &policies, options, &clock, out)?;
+    let steady = match (flags.steady_price, settings.world.steady()) {
+        (None, _) => None,
+        (Some(price), Some(world)) => {
+            let scene = world.scene(&read.flow)?;
+            let study = world::simulate(&scene, &read.flow, &policies[..1], options, &clock, out)?;
+            Some(Steady { price, study })
+        }
+        (Some(_), None) => {
+            return Err(Failure::usage(
+                "--steady-price compares with workers that stay, and these stay anyway",
+                "leave it out, or say how workers come and go: --up and --down, --stay or --walltime",
+            ));
+        }
+    };
     let report = Report {
+        flags,
+        fitted: settings.world.fitted(),
+        steady,
         read: &read,
         scene: &scene,
         study: &study,
         asked: options.runs,
         policies: flags.policies.iter().map(name).collect(),
+        chosen: chosen.map(|c| c.policy),
     };
     let value = report.json();
     for (path, &kind) in flags.out.iter().zip(&settings.kinds) {
@@ -80,14 +155,27 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     out.answer(&value, &report.text())
 }
 
+/// The first policy on as many workers that stay.
+struct Steady {
+    /// Of a worker's hour.
+    price: f64,
+    study: Study,
+}
+
 /// Everything that is printed or drawn of a simulation.
 struct Report<'a> {
+    flags: &'a cli::Simulate,
+    /// How the world was found, where it is from a log.
+    fitted: Option<&'a str>,
+    steady: Option<Steady>,
     read: &'a Read,
     scene: &'a Scene,
     study: &'a Study,
     /// Runs asked for.
     asked: usize,
     policies: Vec<String>,
+    /// What `auto` stands for, if it is among them.
+    chosen: Option<Policy>,
 }
 
 impl Report<'_> {
@@ -122,11 +210,122 @@ impl Report<'_> {
             "runs_asked": self.asked, "out_of_time": study.out_of_time,
             "policies": policies, "ratios": ratios,
         });
+        value["answer"] = json!(self.answer());
+        if let Some(deadline) = self.flags.deadline {
+            let by_policy = (self.policies.iter().enumerate()).map(|(p, name)| {
+                let within = self.within(p, deadline);
+                (name.clone(), estimate_json(within.0, Some(within.1), false))
+            });
+            let by_policy: Map<String, Value> = by_policy.collect();
+            value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
+        }
+        if let Some(price) = self.flags.price {
+            let by_policy = (self.policies.iter().enumerate())
+                .map(|(p, name)| (name.clone(), cost_json(study, p, price)));
+            let by_policy: Map<String, Value> = by_policy.collect();
+            value["cost"] = json!({ "price": price, "policies": by_policy });
+            if let Some(steady) = &self.steady {
+                let time = steady.study.summary(0, Measure::Makespan);
+                value["cost"]["steady"] = json!({
+                    "price": steady.price, "cost": cost_json(&steady.study, 0, steady.price),
+                    "makespan": estimate_json(time.mean, time.ends(), time.all_equal),
+                });
+            }
+        }
+        if let Some(chosen) = &self.chosen {
+            value["chosen"] = json!(name(chosen));
+        }
         if let Some(unknown) = self.scene.unknown_sizes {
             value["unknown_sizes"] = json!(unknown);
         }
         self.read.done.tell(&mut value);
+        self.read.tell_times(&mut value);
+        if let Some(flags) = self.fitted {
+            value["world_from"] = json!(flags);
+        }
         value
+    }
+
+    /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
+    fn within(&self, policy: usize, deadline: f64) -> (f64, Interval) {
+        let times = self.study.outcomes[policy].column(Measure::Makespan);
+        let (n, z) = (times.len() as f64, 1.96f64);
+        let share = times.iter().filter(|t| **t <= deadline).count() as f64 / n;
+        let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half =
+            z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+        let ends = Interval {
+            low: (middle - half).max(0.0),
+            high: (middle + half).min(1.0),
+        };
+        (share, ends)
+    }
+
+    /// A time in a unit that people use, with its interval.
+    fn time(&self, mean: f64, interval: Option<Interval>) -> String {
+        let (unit, words) = match self.scene.seconds {
+            None => (1.0, "task times"),
+            Some(_) if mean < 120.0 => (1.0, "s"),
+            Some(_) if mean < 7200.0 => (60.0, "min"),
+            Some(_) if mean < 3.0 * 86400.0 => (3600.0, "h"),
+            Some(_) => (86400.0, "days"),
+        };
+        let digits = match mean / unit {
+            v if v >= 100.0 => 0,
+            v if v >= 10.0 => 1,
+            _ => 2,
+        };
+        let ends = interval.map_or(String::new(), |i| {
+            format!(" [{:.digits$}, {:.digits$}]", i.low / unit, i.high / unit)
+        });
+        format!("{:.digits$} {words}{ends}", mean / unit)
+    }
+
+    /// What was asked, in a sentence or two.
+    fn answer(&self) -> String {
+        let first = match &self.chosen {
+            Some(chosen) if self.policies[0] == "auto" => format!("auto ({})", name(chosen)),
+            _ => self.policies[0].clone(),
+        };
+        let time = self.study.summary(0, Measure::Makespan);
+        let mut words = format!(
+            "On {}, {first} takes {}",
+            self.scene.place,
+            self.time(time.mean, time.interval)
+        );
+        let others: Vec<(String, Ratio)> = (1..self.policies.len())
+            .filter_map(|p| {
+                let ratio = self.study.ratio(0, p, Measure::Makespan)?;
+                Some((self.policies[p].clone(), ratio))
+            })
+            .collect();
+        if !others.is_empty() {
+            words += &format!(": {}", less_or_more(&others));
+        }
+        words += ".";
+        if let Some(deadline) = self.flags.deadline {
+            let (share, ends) = self.within(0, deadline);
+            words += &format!(
+                " It ends within {} with a probability of {share:.2} [{:.2}, {:.2}].",
+                self.time(deadline, None),
+                ends.low,
+                ends.high
+            );
+        }
+        if let Some(price) = self.flags.price {
+            let hours = self.study.summary(0, Measure::WorkerTime).mean / 3600.0;
+            words += &format!(" It costs {}", money(price * hours));
+            if let Some(steady) = &self.steady {
+                let hours = steady.study.summary(0, Measure::WorkerTime).mean / 3600.0;
+                words += &format!(
+                    "; on workers that stay, {} and {}",
+                    money(steady.price * hours),
+                    self.time(steady.study.summary(0, Measure::Makespan).mean, None)
+                );
+            }
+            words += ".";
+        }
+        words
     }
 
     /// The first policy over another.
@@ -155,7 +354,7 @@ impl Report<'_> {
         (self.policies.iter().enumerate())
             .map(|(p, name)| {
                 let time = self.study.summary(p, Measure::Makespan);
-                vec![
+                let mut row = vec![
                     name.clone(),
                     interval_text(time.mean, time.interval, false, digits(time.mean)),
                     format!("{:.1} %", 100.0 * mean(p, Measure::Stall)),
@@ -163,21 +362,39 @@ impl Report<'_> {
                     decimal(mean(p, Measure::Idle)),
                     decimal(mean(p, Measure::PeakOpen)),
                     decimal(mean(p, Measure::Wasted)),
-                ]
+                ];
+                if let Some(deadline) = self.flags.deadline {
+                    row.push(format!("{:.2}", self.within(p, deadline).0));
+                }
+                if let Some(price) = self.flags.price {
+                    row.push(money(price * mean(p, Measure::WorkerTime) / 3600.0));
+                }
+                row
             })
             .collect()
     }
 
+    /// What the columns are called.
+    fn header(&self) -> Vec<&'static str> {
+        let asked = [
+            (self.flags.deadline.is_some(), "in time"),
+            (self.flags.price.is_some(), "cost"),
+        ];
+        let asked = asked.into_iter().filter(|a| a.0).map(|a| a.1);
+        HEADER.into_iter().chain(asked).collect()
+    }
+
     fn text(&self) -> String {
         let width = layout::width();
+        // The answer first, then what it rests on.
         let mut text = format!(
-            "{}: {}\n{}{}\n",
+            "{}\n{}: {}\n{}{}\n",
+            layout::hanging("", &self.answer(), width),
             self.read.name,
             counted(self.read.flow.dag().len(), "task"),
             self.read.done.row(),
             layout::hanging("", &self.setting(), width)
         );
-        // The answer first, then what it rests on.
         if self.policies.len() > 1 {
             let about = "Time of the first policy over that of each other, with 95 % intervals:";
             text += &layout::hanging("", about, width);
@@ -193,7 +410,7 @@ impl Report<'_> {
             };
             text += &layout::hanging(&format!("  {:18} ", self.pair(p)), &words, width);
         }
-        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
+        let mut rows = vec![self.header().into_iter().map(str::to_owned).collect()];
         rows.extend(self.rows());
         if self.policies.len() > 1 {
             text.push('\n');
@@ -216,10 +433,10 @@ impl Report<'_> {
     fn write(&self, path: &std::path::Path, kind: Kind, value: &Value) -> Result<(), Failure> {
         let times = self.times().map_err(|e| pictures::not_drawn(&e))?;
         let ratios = self.ratios().map_err(|e| pictures::not_drawn(&e))?;
-        let rows = self.rows();
+        let (header, rows) = (self.header(), self.rows());
         let table = Table {
             caption: "Means over all runs; times with 95 % intervals",
-            header: &HEADER,
+            header: &header,
             rows: &rows,
         };
         let captioned = |figure, caption| Captioned { figure, caption };
@@ -320,6 +537,25 @@ fn digits(value: f64) -> usize {
         v if v >= 100.0 => 1,
         v if v >= 10.0 => 2,
         _ => 3,
+    }
+}
+
+/// What a policy costs at a price of a worker's hour.
+fn cost_json(study: &Study, policy: usize, price: f64) -> Value {
+    let hour = price / 3600.0;
+    let time = study.summary(policy, Measure::WorkerTime);
+    let ends = time.ends().map(|i| Interval {
+        low: i.low * hour,
+        high: i.high * hour,
+    });
+    estimate_json(time.mean * hour, ends, time.all_equal)
+}
+
+/// A sum of money; the currency is that of the price.
+fn money(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
     }
 }
 

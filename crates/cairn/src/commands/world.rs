@@ -3,6 +3,7 @@
 use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::limits::{Clock, is_interrupted};
+use crate::logs;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
@@ -27,21 +28,76 @@ pub(crate) struct Settings {
     name: WorldName,
     /// The record that a trace plays, with the name of its file.
     trace: Option<(String, Trace)>,
+    /// The flags that logs came to, in words.
+    fitted: Option<String>,
 }
 
 impl Settings {
     pub(crate) fn new(flags: cli::World) -> Result<Settings, Failure> {
+        let (flags, fitted) = from_logs(flags)?;
+        let flags = slotted(flags)?;
         let name = flags.world.unwrap_or(WorldName::Batches);
         refuse_strangers(&flags, name)?;
         let trace = match name {
             WorldName::Trace => Some(recorded(&flags)?),
             _ => None,
         };
-        let settings = Settings { flags, name, trace };
+        let settings = Settings {
+            flags,
+            name,
+            trace,
+            fitted,
+        };
         // Whatever is wrong with the numbers shows when the world is made, whatever tasks take in it.
         settings.world(1.0)?;
         check_durations(settings.flags.durations)?;
+        check_noise(&settings.flags)?;
         Ok(settings)
+    }
+
+    /// Where the workers of this world never go away; none where they never do anyway, or where they are not a pool.
+    pub(crate) fn steady(&self) -> Option<Settings> {
+        let flags = cli::World {
+            up: None,
+            down: None,
+            walltime: None,
+            join: None,
+            stay: None,
+            ..self.flags.clone()
+        };
+        let comes_and_goes = self.name == WorldName::Pool && is_volatile(&self.flags);
+        comes_and_goes.then_some(Settings {
+            flags,
+            name: self.name,
+            trace: None,
+            fitted: None,
+        })
+    }
+
+    /// The flags that logs came to, in words.
+    pub(crate) fn fitted(&self) -> Option<&str> {
+        self.fitted.as_deref()
+    }
+
+    /// The workers in a few words.
+    fn place(&self) -> String {
+        let flags = &self.flags;
+        let workers = flags.workers.unwrap_or(WORKERS) as usize;
+        let kind = if flags.was_slots { "slot" } else { "worker" };
+        match (self.name, &self.trace) {
+            (WorldName::Batches, _) => {
+                format!(
+                    "workers that come in batches of {}",
+                    flags.size.unwrap_or(BATCH)
+                )
+            }
+            (WorldName::Throttled, _) => counted(workers, "slot"),
+            (WorldName::Trace, Some((file, _))) => format!("the workers of {file}"),
+            (WorldName::Pool | WorldName::Trace, _) => match is_volatile(flags) {
+                true => format!("{} that come and go", counted(workers, kind)),
+                false => counted(workers, kind),
+            },
+        }
     }
 
     /// The world for tasks that take so long on the mean.
@@ -62,7 +118,7 @@ impl Settings {
             seconds,
             words: durations,
             mean,
-        } = durations(flags.durations, flow)?;
+        } = noisy(durations(flags.durations, flow)?, flags)?;
         let (world, words) = self.world(mean)?;
         if flags.cores.is_some() {
             let cores = flow.dag().tasks().map(|t| flow.cpus(t).unwrap_or(1));
@@ -78,6 +134,7 @@ impl Settings {
             world,
             work,
             seconds,
+            place: self.place(),
             words,
             durations,
             unknown_sizes,
@@ -93,12 +150,120 @@ pub(crate) fn check_durations(wanted: Option<Durations>) -> Result<(), Failure> 
     }
 }
 
+/// Refuses noise that is none, or on durations that are drawn anyway.
+pub(crate) fn check_noise(flags: &cli::World) -> Result<(), Failure> {
+    let Some(sigma) = flags.noise else {
+        return Ok(());
+    };
+    if !(0.0..=10.0).contains(&sigma) {
+        return Err(Failure::usage(
+            format!("--noise {sigma} is no sigma of a log-normal factor"),
+            "give a number from 0 to 10; 0.3 is give or take some 30 %",
+        ));
+    }
+    match flags.durations {
+        Some(Durations::Drawn(_) | Durations::Study) => Err(Failure::usage(
+            "--noise means nothing where durations are drawn from a distribution",
+            "leave out one of the two",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The durations, known only as estimates where noise is asked for.
+pub(crate) fn noisy(taken: Taken, flags: &cli::World) -> Result<Taken, Failure> {
+    let Some(sigma) = flags.noise else {
+        return Ok(taken);
+    };
+    let factor = Spread::LogNormal { median: 1.0, sigma };
+    // Where nothing is known of durations, the noise is all there is.
+    let (work, known) = match taken.seconds {
+        Some(_) => (taken.work, taken.words),
+        None => (Work::unit(), "1 each".to_owned()),
+    };
+    Ok(Taken {
+        work: work.times(factor).map_err(refused)?,
+        words: format!("{known} times {}", spread::words(factor)),
+        ..taken
+    })
+}
+
+/// The workers of logs as flags; those that are given beside them come first.
+fn from_logs(mut flags: cli::World) -> Result<(cli::World, Option<String>), Failure> {
+    if flags.world_from.is_empty() {
+        return Ok((flags, None));
+    }
+    if let Some(name @ (WorldName::Batches | WorldName::Trace)) = flags.world {
+        return Err(Failure::usage(
+            format!(
+                "--world-from makes no world '{}'",
+                super::contender::name(&name)
+            ),
+            "leave out --world, or choose --world pool or throttled",
+        ));
+    }
+    let fitted = logs::fit(&flags.world_from)?;
+    let words = format!("workers as in the log: {}", logs::typed(&fitted));
+    let spread = |text: &str, read: fn(&str) -> Result<Spread, String>| {
+        read(text).map_err(|why| Failure::usage(why, "give other flags of the world instead"))
+    };
+    for (flag, value) in logs::flags(&fitted) {
+        match flag {
+            "--slots" if flags.workers.is_none() => {
+                flags.slots = flags.slots.or_else(|| value.parse().ok());
+            }
+            "--up" if flags.up.is_none() && flags.walltime.is_none() => {
+                flags.up = Some(spread(&value, spread::of_time)?);
+            }
+            "--down" if flags.down.is_none() => flags.down = Some(spread(&value, spread::of_time)?),
+            "--speed" if flags.speed.is_none() => {
+                flags.speed = Some(spread(&value, spread::of_rate)?);
+            }
+            _ => {}
+        }
+    }
+    Ok((flags, Some(words)))
+}
+
+/// `--slots` in the words of the worlds: a queue, or a pool where anything is said that only pools know.
+fn slotted(mut flags: cli::World) -> Result<cli::World, Failure> {
+    let Some(slots) = flags.slots.take() else {
+        return Ok(flags);
+    };
+    if let Some(name @ (WorldName::Batches | WorldName::Trace)) = flags.world {
+        return Err(Failure::usage(
+            format!(
+                "--slots means nothing in the world '{}'",
+                super::contender::name(&name)
+            ),
+            "leave out --world, or choose --world throttled or pool",
+        ));
+    }
+    let only_pools = given(&flags)
+        .iter()
+        .any(|(_, worlds)| !worlds.contains(&WorldName::Throttled));
+    flags.world = flags.world.or(Some(match only_pools {
+        true => WorldName::Pool,
+        false => WorldName::Throttled,
+    }));
+    flags.workers = Some(slots);
+    flags.was_slots = true;
+    Ok(flags)
+}
+
+/// Whether workers of a pool go away.
+fn is_volatile(flags: &cli::World) -> bool {
+    flags.up.is_some() || flags.stay.is_some() || flags.walltime.is_some()
+}
+
 /// A world, what tasks take in it, and both in words.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) work: Work,
     /// What a scheduler knows of durations; none if they are alike.
     pub(crate) seconds: Option<Vec<f64>>,
+    /// The workers in a few words, after "on".
+    pub(crate) place: String,
     pub(crate) words: String,
     pub(crate) durations: String,
     /// Files that pass from task to task without a size; none where nothing travels.
@@ -208,10 +373,17 @@ pub(crate) fn refused(error: cairn_sim::SettingError) -> Failure {
 /// Every flag of a world that was given, with the worlds that know it.
 fn given(flags: &cli::World) -> Vec<(&'static str, &'static [WorldName])> {
     use WorldName::{Batches, Pool, Throttled, Trace};
-    let all: [(bool, &str, &[WorldName]); 16] = [
+    let all: [(bool, &str, &[WorldName]); 19] = [
         (flags.gap.is_some(), "--gap", &[Batches]),
         (flags.size.is_some(), "--size", &[Batches]),
+        (
+            !flags.world_from.is_empty(),
+            "--world-from",
+            &[Pool, Throttled],
+        ),
+        (flags.slots.is_some(), "--slots", &[Pool, Throttled]),
         (flags.workers.is_some(), "--workers", &[Pool, Throttled]),
+        (flags.walltime.is_some(), "--walltime", &[Pool]),
         (flags.submitted.is_some(), "--submitted", &[Throttled]),
         (flags.up.is_some(), "--up", &[Pool]),
         (flags.down.is_some(), "--down", &[Pool]),
@@ -230,11 +402,17 @@ fn given(flags: &cli::World) -> Vec<(&'static str, &'static [WorldName])> {
     given.map(|(_, flag, worlds)| (flag, worlds)).collect()
 }
 
+/// Whether anything is said of the workers.
+pub(crate) fn is_stated(flags: &cli::World) -> bool {
+    flags.world.is_some() || !given(flags).is_empty()
+}
+
 /// A flag that only matters to a simulation, if any was given.
 pub(crate) fn first_flag(world: &cli::World, runs: &cli::Runs) -> Option<&'static str> {
     let general = [
         (world.world.is_some(), "--world"),
         (world.durations.is_some(), "--world-durations"),
+        (world.noise.is_some(), "--noise"),
         (runs.runs.is_some(), "--runs"),
         (runs.seed.is_some(), "--seed"),
         (runs.precision.is_some(), "--precision"),
@@ -350,7 +528,10 @@ fn throttled(flags: &cli::World) -> Result<Named, Failure> {
 }
 
 fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
-    let breaks = match (flags.up, flags.down) {
+    let up = flags.up.or(flags.walltime.map(Spread::Constant));
+    // Whoever ends by walltime starts anew as good as at once, unless it waits for it.
+    let at_once = flags.walltime.map(|_| Spread::Constant(mean / 1000.0));
+    let breaks = match (up, flags.down.or(at_once)) {
         (Some(up), Some(down)) => Some(Breaks { up, down }),
         (None, None) => None,
         _ => {
@@ -361,7 +542,7 @@ fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
         }
     };
     let workers = flags.workers.unwrap_or(WORKERS);
-    let volatile = breaks.is_some() || flags.stay.is_some();
+    let volatile = is_volatile(flags);
     let settings = PoolSettings {
         workers,
         joins: flags.join,

@@ -45,6 +45,8 @@ pub(super) struct Report<'a> {
     pub(super) read: &'a Read,
     pub(super) found: &'a Found<'a>,
     pub(super) sizes: &'a Sizes,
+    /// What `auto` would choose, where that is known.
+    pub(super) would: Option<Choice>,
     /// Other policies; empty when there was no time for them.
     pub(super) baselines: Vec<Beside>,
     /// Whether the input has a name that other commands can read.
@@ -112,9 +114,13 @@ impl Report<'_> {
             "baselines": baselines, "policy": name(&self.found.policy),
         });
         self.read.done.tell(&mut value);
+        self.read.tell_times(&mut value);
         value["memory"]["executed_needed"] = json!(self.read.done.needed());
         if let Some(choice) = &self.found.choice {
             value["auto"] = choice.json();
+        }
+        if let Some(would) = &self.would {
+            value["auto_would"] = would.json();
         }
         if let Some(over_time) = &self.found.over_time {
             value["durations"] = over_time.json(arrays);
@@ -206,6 +212,9 @@ impl Report<'_> {
         }
         if let Some(choice) = &self.found.choice {
             text += &line("policy", &choice.text());
+        }
+        if let Some(would) = &self.would {
+            text += &line("auto", &would.would());
         }
         if out.verbose {
             let words = verdict_words(self.verdict(), plan, flow);

@@ -1,8 +1,9 @@
 //! What both kinds of study share: dags, policies, and ratios in tables. Knows no world.
 
-use crate::cli::{self, Contender, Policy};
+use crate::cli::{self, Contender, Policy, Wanted};
 use crate::commands::contender::simulated;
 use crate::commands::estimates;
+use crate::commands::orders::Orders;
 use crate::commands::pictures::write_bytes;
 use crate::commands::world::{self, Taken};
 use crate::failure::Failure;
@@ -76,21 +77,14 @@ impl Laboratory<'_> {
         let flow = &subject.flow;
         let limits = &self.limits;
         let _progress = self.out.progress("planning");
-        let ic = cairn_plan::plan(
+        let plan = cairn_plan::plan(
             flow.dag(),
             &limits.effort(),
             &limits.clock().stop_planning(flow.dag()),
-        )
-        .order;
+        );
         world::go_on()?;
-        let rule = |&p: &Policy| {
-            simulated(
-                Contender::Listed(p),
-                flow.dag(),
-                subject.taken.seconds.as_deref(),
-                &ic,
-            )
-        };
+        let orders = Orders::new(flow.dag(), subject.taken.seconds.as_deref(), Some(&plan));
+        let rule = |&p: &Policy| simulated(Contender::Listed(Wanted::Given(p)), &orders, &[]);
         Ok(POLICIES.iter().map(rule).collect())
     }
 }

@@ -1,0 +1,127 @@
+//! Job event logs of HTCondor, and the `.nodes.log` of DAGMan: an event is some lines that end with `...`.
+
+use super::dates::date;
+use super::{Ended, Job, good};
+use crate::{Report, Source};
+use cairn_dag::kind_of_word;
+use hashbrown::HashMap;
+
+/// Whether a line begins an event: `005 (123.000.000) 2024-01-31 12:00:00 Job terminated.`
+pub(super) fn is_event(line: &str) -> bool {
+    parse(line).is_some()
+}
+
+struct Event<'a> {
+    number: u32,
+    /// Cluster and process.
+    job: &'a str,
+    time: f64,
+    text: &'a str,
+}
+
+fn parse(line: &str) -> Option<Event<'_>> {
+    let (number, rest) = line.split_once(' ')?;
+    if number.len() != 3 || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let (job, rest) = rest.strip_prefix('(')?.split_once(") ")?;
+    // A date, and a time of day.
+    let mut blanks = rest.match_indices(' ').map(|(at, _)| at);
+    let day = blanks.next()?;
+    let end = blanks.next().unwrap_or(rest.len());
+    if day >= end {
+        return None;
+    }
+    Some(Event {
+        number: number.parse().ok()?,
+        job,
+        time: date(&rest[..end])?,
+        text: rest[end..].trim(),
+    })
+}
+
+/// What is known of a job between its events.
+#[derive(Default)]
+struct Open {
+    node: Option<String>,
+    start: Option<f64>,
+    host: Option<String>,
+}
+
+/// Every attempt that ended: by termination, or because the worker went away.
+pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let mut open: HashMap<&str, Open> = HashMap::new();
+    let mut lines = source.text().lines().enumerate().peekable();
+    while let Some((i, line)) = lines.next() {
+        if line.trim().is_empty() || line.trim() == "..." {
+            continue;
+        }
+        let Some(event) = parse(line) else {
+            report.error(
+                source.place_of_line(i as u32 + 1),
+                "this is no event of an HTCondor log: three digits, the job in brackets, date and time",
+                "give the log as HTCondor writes it by default (not XML or JSON), from its beginning",
+            );
+            return Vec::new();
+        };
+        let mut body = Vec::new();
+        for (_, line) in lines.by_ref().take_while(|(_, l)| l.trim() != "...") {
+            body.push(line.trim());
+        }
+        let node = body.iter().find_map(|l| l.strip_prefix("DAG Node: "));
+        let job = open.entry(event.job).or_default();
+        if let Some(node) = node {
+            job.node = Some(node.trim().to_owned());
+        }
+        // 001 executes; 004 evicted, 007 shadow exception, 022 disconnected, 024 not reconnected: it is lost; 005 ended.
+        let end = match event.number {
+            1 => {
+                job.start = Some(event.time);
+                job.host = host(event.text, &body);
+                continue;
+            }
+            4 | 7 | 24 => Ended::Lost,
+            5 if body.iter().any(|l| l.contains("return value 0)")) => Ended::Done,
+            5 => Ended::Failed,
+            9 | 12 => {
+                job.start = None;
+                continue;
+            }
+            _ => continue,
+        };
+        let Some(start) = job.start.take() else {
+            continue;
+        };
+        let Some(seconds) = good(event.time - start) else {
+            report.error(
+                source.place_of_line(i as u32 + 1),
+                "this event comes before the job began",
+                "give one log in its own order; logs of several runs must not be mixed",
+            );
+            return Vec::new();
+        };
+        let name = job.node.clone().unwrap_or_else(|| event.job.to_owned());
+        jobs.push(Job {
+            kind: kind_of_word(&name).to_owned(),
+            name,
+            seconds,
+            start: Some(start),
+            host: job.host.clone(),
+            end,
+        });
+    }
+    jobs
+}
+
+/// The worker of an execute event: the slot's name where it is told, else the address without its port.
+fn host(text: &str, body: &[&str]) -> Option<String> {
+    let slot = body.iter().find_map(|l| l.strip_prefix("SlotName:"));
+    if let Some(slot) = slot {
+        return Some(slot.trim().to_owned());
+    }
+    let (_, address) = text.split_once('<')?;
+    let address = address.split(['>', '?']).next()?;
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    (!host.is_empty()).then(|| host.to_owned())
+}

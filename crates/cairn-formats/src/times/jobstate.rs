@@ -1,0 +1,81 @@
+//! `jobstate.log` of DAGMan and Pegasus: `SECONDS JOB STATE CONDOR-ID SITE …` a line.
+
+use super::{Ended, Job, good};
+use crate::{Report, Source};
+use cairn_dag::kind_of_word;
+use hashbrown::HashMap;
+
+/// Whether it is a line of such a log.
+pub(super) fn is_line(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_time = |w: &str| w.len() >= 9 && w.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let is_state =
+        |w: &str| w.contains('*') || w.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    words.len() >= 3 && is_time(words[0]) && (words[1] == "INTERNAL" || is_state(words[2]))
+}
+
+/// Every attempt that ended.
+pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let mut started: HashMap<&str, f64> = HashMap::new();
+    // What ran from when to when, until its exit code is told.
+    let mut ran: HashMap<&str, (f64, f64)> = HashMap::new();
+    for (i, line) in source.text().lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        if !is_line(line) {
+            report.error(
+                source.place_of_line(i as u32 + 1),
+                "this is no line of a jobstate log: seconds, job, state",
+                "give the jobstate.log as DAGMan or Pegasus wrote it",
+            );
+            return Vec::new();
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Ok(time) = words[0].parse::<f64>() else {
+            continue;
+        };
+        let (name, state) = (words[1], words[2]);
+        let mut push = |start: f64, end: f64, how: Ended| {
+            if let Some(seconds) = good(end - start) {
+                jobs.push(Job {
+                    kind: kind_of_word(name).to_owned(),
+                    name: name.to_owned(),
+                    seconds,
+                    start: Some(start),
+                    host: None,
+                    end: how,
+                });
+            }
+        };
+        match state {
+            _ if name == "INTERNAL" => {}
+            "EXECUTE" => {
+                started.insert(name, time);
+            }
+            "JOB_TERMINATED" => {
+                if let Some(start) = started.remove(name) {
+                    ran.insert(name, (start, time));
+                }
+            }
+            "JOB_SUCCESS" | "JOB_FAILURE" => {
+                let how = match state {
+                    "JOB_SUCCESS" => Ended::Done,
+                    _ => Ended::Failed,
+                };
+                let span = ran.remove(name);
+                if let Some((start, end)) = span.or_else(|| Some((started.remove(name)?, time))) {
+                    push(start, end, how);
+                }
+            }
+            "JOB_EVICTED" | "JOB_DISCONNECTED" | "JOB_RECONNECT_FAILED" | "SHADOW_EXCEPTION" => {
+                if let Some(start) = started.remove(name) {
+                    push(start, time, Ended::Lost);
+                }
+            }
+            _ => {}
+        }
+    }
+    jobs
+}

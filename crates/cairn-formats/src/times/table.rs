@@ -1,0 +1,211 @@
+//! Tables with one job a row (CSV, Nextflow's trace), and times summed up by kind of job.
+
+use super::{Ended, Job, Log, good};
+use crate::{Report, Source, span};
+use hashbrown::HashMap;
+
+const NAMES: [&str; 4] = ["name", "task", "job", "id"];
+const SECONDS: [&str; 6] = ["seconds", "duration", "runtime", "time", "s", "elapsed"];
+const KINDS: [&str; 4] = ["kind", "type", "category", "rule"];
+
+/// Cells of a row with commas, semicolons or tabs between them; a cell may stand in quotes.
+fn cells(line: &str) -> Vec<String> {
+    let by = [',', '\t', ';'].into_iter().find(|&c| line.contains(c));
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for c in line.trim_end_matches('\r').chars() {
+        match c {
+            '"' => quoted = !quoted,
+            c if Some(c) == by && !quoted => cells.push(String::new()),
+            c => cells.last_mut().expect("one at the least").push(c),
+        }
+    }
+    cells.iter().map(|c| c.trim().to_owned()).collect()
+}
+
+/// Whether it can be the first row of names and seconds: a header, or a name with a number.
+pub(super) fn is_csv(line: &str) -> bool {
+    let row = cells(line);
+    let is = |cell: &String, words: &[&str]| words.contains(&cell.to_ascii_lowercase().as_str());
+    let header = row.iter().any(|c| is(c, &NAMES)) && row.iter().any(|c| is(c, &SECONDS));
+    header || (row.len() == 2 && !row[0].is_empty() && span::parse(&row[1]).is_some())
+}
+
+/// Rows of name, seconds and perhaps kind, by a header or in this order.
+pub(super) fn csv(source: &Source, report: &mut Report) -> Vec<Job> {
+    let mut rows = source.text().lines().enumerate().filter(|(_, l)| {
+        let line = l.trim();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    let Some((first, line)) = rows.next() else {
+        return Vec::new();
+    };
+    let header: Vec<String> = cells(line).iter().map(|c| c.to_ascii_lowercase()).collect();
+    let find = |words: &[&str]| {
+        words
+            .iter()
+            .find_map(|w| header.iter().position(|c| c == w))
+    };
+    let (mut name, mut seconds, kind) = (find(&NAMES), find(&SECONDS), find(&KINDS));
+    let mut jobs = Vec::new();
+    let mut all: Vec<(usize, &str)> = rows.collect();
+    if name.is_none() || seconds.is_none() {
+        (name, seconds) = (Some(0), Some(1));
+        all.insert(0, (first, line));
+    }
+    for (i, line) in all {
+        let row = cells(line);
+        let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).filter(|c| !c.is_empty());
+        let time = cell(seconds).and_then(|c| span::parse(c)).and_then(good);
+        let (Some(name), Some(time)) = (cell(name), time) else {
+            report.error(
+                source.place_of_line(i as u32 + 1),
+                "this row gives no name with a number of seconds",
+                "write rows as in: align-7,41.5",
+            );
+            return Vec::new();
+        };
+        let mut job = Job::done(name, time);
+        if let Some(kind) = cell(kind) {
+            job.kind = kind.clone();
+        }
+        jobs.push(job);
+    }
+    jobs
+}
+
+/// Nextflow's trace: `realtime` is the job's own time, `duration` also that in the queue.
+pub(super) fn nextflow(source: &Source, report: &mut Report) -> Vec<Job> {
+    const CURE: &str =
+        "let Nextflow write it: nextflow run … -with-trace (fields name, status, realtime)";
+    let mut rows = source
+        .text()
+        .lines()
+        .enumerate()
+        .filter(|(_, l)| !l.trim().is_empty());
+    let header: Vec<&str> = rows
+        .next()
+        .map_or(Vec::new(), |(_, l)| l.split('\t').collect());
+    let column = |name: &str| header.iter().position(|c| c.trim() == name);
+    let time = column("realtime").or_else(|| column("duration"));
+    let (Some(name), Some(time)) = (column("name"), time) else {
+        let what = "there is no column realtime, nor duration";
+        report.error(source.place_of_line(1), what, CURE);
+        return Vec::new();
+    };
+    let (status, host, start) = (column("status"), column("hostname"), column("start"));
+    let mut jobs = Vec::new();
+    for (i, line) in rows {
+        let row: Vec<&str> = line.split('\t').map(str::trim).collect();
+        let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).copied().unwrap_or("-");
+        let end = match cell(status) {
+            "COMPLETED" | "CACHED" | "-" => Ended::Done,
+            "FAILED" => Ended::Failed,
+            _ => continue,
+        };
+        let text = cell(Some(time));
+        // A raw trace counts milliseconds; others write 1.2s, 3m 4s, 1h 2m.
+        let seconds = match text.parse::<f64>() {
+            Ok(milliseconds) => Some(milliseconds / 1000.0),
+            Err(_) => span::parse(text),
+        };
+        let Some(seconds) = seconds.and_then(good) else {
+            if text == "-" {
+                continue; // It never ran.
+            }
+            let what = format!("'{text}' is no length of time");
+            report.error(source.place_of_line(i as u32 + 1), what, CURE);
+            return Vec::new();
+        };
+        let name = cell(Some(name));
+        let process = name.split(" (").next().unwrap_or(name);
+        let begin = cell(start);
+        let begin = match begin.parse::<f64>() {
+            Ok(milliseconds) => Some(milliseconds / 1000.0),
+            Err(_) => super::dates::date(begin),
+        };
+        jobs.push(Job {
+            kind: process.rsplit(':').next().unwrap_or(process).to_owned(),
+            name: name.to_owned(),
+            seconds,
+            start: begin,
+            host: Some(cell(host)).filter(|h| *h != "-").map(str::to_owned),
+            end,
+        });
+    }
+    jobs
+}
+
+/// All times of one kind of job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KindTimes {
+    /// The kind.
+    pub kind: String,
+    /// Attempts that gave a result; times are of these.
+    pub done: usize,
+    /// Attempts that failed, or whose worker went away.
+    pub failed: usize,
+    /// The median of seconds.
+    pub median: f64,
+    /// The mean of seconds.
+    pub mean: f64,
+    /// The longest.
+    pub longest: f64,
+    /// The standard deviation of the logarithm of seconds: 0.3 is give or take some 30 %.
+    pub spread: f64,
+}
+
+/// What logs say of each kind of job, most time first. Kinds without a result are left out.
+pub fn by_kind(logs: &[Log]) -> Vec<KindTimes> {
+    let mut kinds: HashMap<&str, (Vec<f64>, usize)> = HashMap::new();
+    for job in logs.iter().flat_map(|log| &log.jobs) {
+        let entry = kinds.entry(&job.kind).or_default();
+        match job.end {
+            Ended::Done => entry.0.push(job.seconds),
+            Ended::Failed | Ended::Lost => entry.1 += 1,
+        }
+    }
+    let mut rows: Vec<KindTimes> = (kinds.into_iter())
+        .filter(|(_, (times, _))| !times.is_empty())
+        .map(|(kind, (times, failed))| KindTimes {
+            kind: kind.to_owned(),
+            done: times.len(),
+            failed,
+            mean: times.iter().sum::<f64>() / times.len() as f64,
+            longest: times.iter().copied().fold(0.0, f64::max),
+            spread: spread(&times),
+            median: median(times),
+        })
+        .collect();
+    let total = |row: &KindTimes| row.mean * row.done as f64;
+    rows.sort_by(|a, b| {
+        total(b)
+            .total_cmp(&total(a))
+            .then_with(|| a.kind.cmp(&b.kind))
+    });
+    rows
+}
+
+/// The middle, or the mean of the two middle ones. Of none, zero.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n => (values[(n - 1) / 2] + values[n / 2]) / 2.0,
+    }
+}
+
+/// The standard deviation of logarithms; zero for fewer than two values above zero.
+pub(super) fn spread(values: &[f64]) -> f64 {
+    let logs: Vec<f64> = values
+        .iter()
+        .filter(|v| **v > 0.0)
+        .map(|v| v.ln())
+        .collect();
+    if logs.len() < 2 {
+        return 0.0;
+    }
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let squares: f64 = logs.iter().map(|l| (l - mean).powi(2)).sum();
+    (squares / (logs.len() - 1) as f64).sqrt()
+}

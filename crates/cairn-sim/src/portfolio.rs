@@ -1,0 +1,349 @@
+//! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how the orders
+//! were made, nor what time it is.
+
+use crate::error::{SettingError, SimulateError};
+use crate::measures::Measure;
+use crate::policy::Policy;
+use crate::statistics::{Ratio, ratio};
+use crate::study::{Options, Study, simulate};
+use crate::work::Work;
+use crate::world::World;
+use cairn_dag::Dag;
+
+/// A policy must promise to be faster than the first by this share of time to replace it.
+const MARGIN: f64 = 0.003;
+/// Runs of each policy in each world, where there is time for them.
+const FULL: usize = 100;
+/// Fewer runs than this tell little of chance.
+const FEWEST: usize = 3;
+/// Tasks to be played, over all policies, worlds and runs: some seconds.
+const TASKS_PLAYED: usize = 8_000_000;
+/// Policies that are played at any rate: one that is rarely bad, and one to compare it with.
+const KEPT: usize = 2;
+
+/// How many policies to play, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// The first so many policies.
+    pub policies: usize,
+    /// Runs of each in each world.
+    pub runs: usize,
+}
+
+impl Effort {
+    /// What can be afforded for a dag of so many tasks, played in so many worlds: all policies a hundred times where that
+    /// takes a second or two, then fewer runs, then fewer policies, at the least three runs of two. Counted in tasks, not
+    /// in seconds, so that the choice is the same on every machine.
+    ///
+    /// ```
+    /// use cairn_sim::Effort;
+    /// assert_eq!(Effort::for_dag(1000, 9, 2), Effort { policies: 9, runs: 100 });
+    /// assert_eq!(Effort::for_dag(10_000_000, 9, 2), Effort { policies: 2, runs: 3 });
+    /// ```
+    pub fn for_dag(tasks: usize, policies: usize, worlds: usize) -> Effort {
+        Effort::of(TASKS_PLAYED, tasks, policies, worlds)
+    }
+
+    /// A tenth of that, for a first impression.
+    pub fn glance(tasks: usize, policies: usize, worlds: usize) -> Effort {
+        Effort::of(TASKS_PLAYED / 10, tasks, policies, worlds)
+    }
+
+    fn of(played: usize, tasks: usize, policies: usize, worlds: usize) -> Effort {
+        /// Before runs fall below this, policies are left out.
+        const FAIR: usize = 10;
+        let plays = played / (tasks.max(1) * worlds.max(1));
+        let policies = (plays / FAIR).clamp(KEPT, policies.max(KEPT)).min(policies);
+        let runs = (plays / policies.max(1)).clamp(FEWEST, FULL);
+        Effort { policies, runs }
+    }
+}
+
+/// The policy to run, and what the simulations said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Its place in the list.
+    pub policy: usize,
+    /// By policy played: the mean over all worlds of the logarithm of its mean time.
+    pub scores: Vec<f64>,
+    /// Runs made of each in each world; zero where there was no time for any.
+    pub runs: usize,
+}
+
+/// Plays all policies in all worlds and chooses the fastest, by the mean of the logarithms of mean times. The first policy
+/// is taken unless another gains more than 0.3 % on it, and beyond doubt: the whole 95 % interval of [`joint_ratio`] says so.
+///
+/// So the first should be one that rarely loses. Where [`Options::stop`] ends the work before a single run of some world
+/// is done, the first is chosen. Numbers depend on nothing but the arguments, unless it is stopped.
+///
+/// ```
+/// use cairn_dag::{Dag, TaskId};
+/// use cairn_sim::{Options, Policy, World, choose};
+/// // A source that opens ten tasks, listed after ten others that open nothing.
+/// let dag = Dag::from_arcs(21, (11..21).map(|child| (10, child)).collect())?;
+/// let opener_first: Vec<TaskId> = [10].into_iter().chain(0..10).chain(11..21).map(TaskId).collect();
+/// let policies = [Policy::fifo(), Policy::order("opener first", &opener_first)];
+/// let worlds = [World::batches(1.0, 8.0)?];
+/// let chosen = choose(&dag, &World::study_work(), &worlds, &policies, &Options::default())?;
+/// assert_eq!(chosen.policy, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`simulate`], but for a lack of time.
+pub fn choose(
+    dag: &Dag,
+    work: &Work,
+    worlds: &[World],
+    policies: &[Policy],
+    options: &Options<'_>,
+) -> Result<Chosen, SimulateError> {
+    let mut scores = vec![0.0; policies.len()];
+    let mut studies = Vec::with_capacity(worlds.len());
+    for world in worlds {
+        let study = match simulate(dag, work, world, policies, options) {
+            Ok(study) => study,
+            Err(SimulateError::OutOfTime { .. }) => {
+                return Ok(Chosen {
+                    policy: 0,
+                    scores: Vec::new(),
+                    runs: 0,
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        for (p, score) in scores.iter_mut().enumerate() {
+            let time = study.summary(p, Measure::Makespan).mean;
+            // Where nothing takes time all are equal.
+            *score += libm::log(time.max(f64::MIN_POSITIVE)) / worlds.len() as f64;
+        }
+        studies.push(study);
+    }
+    let is_faster = |p: usize| {
+        let ends = joint_ratio(&studies, p, 0).and_then(|ratio| ratio.ends());
+        scores[p] < scores[0] - MARGIN && ends.is_some_and(|i| i.high < 1.0)
+    };
+    let fastest = (1..scores.len())
+        .filter(|&p| is_faster(p))
+        .min_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    Ok(Chosen {
+        policy: fastest.unwrap_or(0),
+        runs: studies.iter().map(Study::runs).min().unwrap_or(0),
+        scores,
+    })
+}
+
+/// The worlds to try where nothing is known of the workers, for tasks that take `mean` on the mean: few workers that ask
+/// often, and many that come seldom. Of the pairs tried on 24 real dags the best, also in ten other worlds.
+///
+/// # Errors
+/// [`SettingError::BadValue`] unless the mean is finite and above zero.
+pub fn usual_worlds(mean: f64) -> Result<[World; 2], SettingError> {
+    Ok([
+        World::batches(0.3 * mean, 16.0)?,
+        World::batches(3.0 * mean, 64.0)?,
+    ])
+}
+
+/// Time of one policy over that of another, over several studies of the same policies with equally many runs: times count
+/// as shares of the first's mean in their world, so that no world outweighs another. `None` where nothing takes time.
+pub fn joint_ratio(studies: &[Study], first: usize, second: usize) -> Option<Ratio> {
+    let runs = studies.iter().map(Study::runs).min()?;
+    let mut times = [vec![0.0; runs], vec![0.0; runs]];
+    for study in studies {
+        let mean = study.summary(first, Measure::Makespan).mean;
+        if mean == 0.0 {
+            continue;
+        }
+        for (times, policy) in times.iter_mut().zip([first, second]) {
+            let column = study.outcomes[policy].column(Measure::Makespan);
+            for (sum, time) in times.iter_mut().zip(column) {
+                *sum += time / mean;
+            }
+        }
+    }
+    let [first, second] = times;
+    ratio(&first, &second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::TaskId;
+    use cairn_oracle::random_dag;
+
+    fn policies(dag: &Dag) -> Vec<Policy> {
+        let mut backwards: Vec<TaskId> = dag.tasks().collect();
+        backwards.reverse();
+        vec![
+            Policy::order("file", dag.topological_order()),
+            Policy::order("backwards", &backwards),
+            Policy::fifo(),
+            Policy::lifo(),
+        ]
+    }
+
+    #[test]
+    fn the_choice_does_not_depend_on_threads() {
+        for seed in 0..20 {
+            let dag = random_dag(60, 3, seed);
+            let worlds = usual_worlds(1.0).unwrap();
+            let pick = |threads| {
+                let options = Options {
+                    runs: 20,
+                    threads: Some(threads),
+                    ..Options::default()
+                };
+                choose(
+                    &dag,
+                    &World::study_work(),
+                    &worlds,
+                    &policies(&dag),
+                    &options,
+                )
+                .unwrap()
+            };
+            let one = pick(1);
+            assert_eq!(one, pick(2));
+            assert_eq!(one, pick(5));
+        }
+    }
+
+    /// The rule again, from the runs themselves.
+    #[test]
+    fn the_first_stays_unless_another_gains_more_than_the_margin() {
+        let mut left = 0;
+        for seed in 0..60 {
+            let dag = random_dag(40, 2 + seed as usize % 3, seed);
+            let worlds = [
+                World::batches(0.5, 6.0).unwrap(),
+                World::throttled(3, 3).unwrap(),
+            ];
+            let runs = [100, 25][seed as usize % 2];
+            let options = Options {
+                runs,
+                seed,
+                ..Options::default()
+            };
+            let work = World::study_work();
+            let all = policies(&dag);
+            let chosen = choose(&dag, &work, &worlds, &all, &options).unwrap();
+            let gain = |p: usize| -> f64 {
+                let one = |world| {
+                    let study = simulate(&dag, &work, world, &all, &options).unwrap();
+                    let mean = |p: usize| {
+                        study.outcomes[p]
+                            .runs
+                            .iter()
+                            .map(|r| r.makespan)
+                            .sum::<f64>()
+                    };
+                    (mean(0) / mean(p)).ln()
+                };
+                worlds.iter().map(one).sum::<f64>() / 2.0
+            };
+            let gains: Vec<f64> = (0..all.len()).map(gain).collect();
+            let studies: Vec<Study> = (worlds.iter())
+                .map(|w| simulate(&dag, &work, w, &all, &options).unwrap())
+                .collect();
+            // Differences of more than about two standard errors, run by run, over both worlds.
+            let is_sure = |p: usize| {
+                let apart = |run: usize| -> f64 {
+                    let one = |s: &Study| {
+                        let mean = |p: usize| s.summary(p, Measure::Makespan).mean;
+                        let time = |p: usize| s.outcomes[p].runs[run].makespan;
+                        (time(0) - time(p)) / mean(p)
+                    };
+                    studies.iter().map(one).sum()
+                };
+                let apart: Vec<f64> = (0..runs).map(apart).collect();
+                let mean = apart.iter().sum::<f64>() / runs as f64;
+                let squares: f64 = apart.iter().map(|d| (d - mean).powi(2)).sum();
+                mean / (squares / (runs - 1) as f64 / runs as f64).sqrt()
+            };
+            let good = |p: &usize| gains[*p] > 0.003 && is_sure(*p) > 2.2;
+            let best = (1..all.len())
+                .filter(good)
+                .max_by(|&a, &b| gains[a].total_cmp(&gains[b]));
+            let doubtful =
+                (1..all.len()).any(|p| gains[p] > 0.002 && (1.7..2.5).contains(&is_sure(p)));
+            if !doubtful {
+                assert_eq!(chosen.policy, best.unwrap_or(0), "seed {seed}: {gains:?}");
+                left += usize::from(best.is_some());
+            }
+        }
+        assert!(
+            (5..55).contains(&left),
+            "{left} of 60 leave the first beyond doubt"
+        );
+    }
+
+    #[test]
+    fn without_time_the_first_is_chosen() {
+        let dag = random_dag(30, 2, 1);
+        let options = Options {
+            stop: Some(&|| true),
+            ..Options::default()
+        };
+        let worlds = usual_worlds(1.0).unwrap();
+        let chosen = choose(
+            &dag,
+            &World::study_work(),
+            &worlds,
+            &policies(&dag),
+            &options,
+        );
+        let chosen = chosen.unwrap();
+        assert_eq!((chosen.policy, chosen.runs), (0, 0));
+        assert!(choose(&dag, &World::study_work(), &worlds, &[], &options).is_err());
+    }
+
+    #[test]
+    fn nothing_that_takes_time_is_no_reason_to_leave_the_first() {
+        let dag = random_dag(10, 2, 1);
+        let work = Work::known(&[Some(0.0); 10]).unwrap();
+        let worlds = [World::throttled(2, 2).unwrap()];
+        let options = Options::default();
+        let chosen = choose(&dag, &work, &worlds, &policies(&dag), &options).unwrap();
+        assert_eq!(chosen.policy, 0);
+        let study = simulate(&dag, &work, &worlds[0], &policies(&dag), &options).unwrap();
+        assert_eq!(joint_ratio(&[study], 0, 1), None);
+    }
+
+    #[test]
+    fn effort_falls_with_size_and_never_to_nothing() {
+        let mut last = Effort::for_dag(1, 9, 2);
+        for power in 0..24 {
+            let effort = Effort::for_dag(1 << power, 9, 2);
+            assert!(effort.policies >= 2 && effort.runs >= 3, "{effort:?}");
+            assert!(effort.policies <= last.policies);
+            assert!(effort.policies * effort.runs <= last.policies * last.runs);
+            let played = (effort.policies * effort.runs * 2) << power;
+            assert!(played <= TASKS_PLAYED || effort.runs == 3, "{effort:?}");
+            last = effort;
+        }
+        assert_eq!(Effort::for_dag(0, 9, 2).policies, 9);
+        assert_eq!(Effort::for_dag(5, 1, 1).policies, 1);
+    }
+
+    /// In one world it is the plain ratio; in two, between both.
+    #[test]
+    fn joint_ratios_lie_between_those_of_the_worlds() {
+        let dag = random_dag(40, 2, 3);
+        let options = Options {
+            runs: 40,
+            ..Options::default()
+        };
+        let studies: Vec<Study> = usual_worlds(1.0)
+            .unwrap()
+            .iter()
+            .map(|w| simulate(&dag, &World::study_work(), w, &policies(&dag), &options).unwrap())
+            .collect();
+        let single = |s: &Study| s.ratio(0, 1, Measure::Makespan).unwrap().mean;
+        let alone = joint_ratio(&studies[..1], 0, 1).unwrap();
+        assert!((alone.mean - single(&studies[0])).abs() < 1e-12);
+        let both = joint_ratio(&studies, 0, 1).unwrap().mean;
+        let (a, b) = (single(&studies[0]), single(&studies[1]));
+        assert!(a.min(b) <= both && both <= a.max(b), "{a} {b}: {both}");
+    }
+}
