@@ -7,6 +7,7 @@ mod measure;
 mod plan;
 mod read;
 mod run;
+mod serve;
 mod sim;
 mod storage;
 mod strands;
@@ -36,6 +37,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "run",
         "`cairn run` beside ninja and make: tasks a second",
         run::run,
+    ),
+    (
+        "serve",
+        "the server: cycles a second, commits, polls, resume",
+        serve::run,
     ),
     ("sim", "task completions a second in each world", sim::run),
     (

@@ -1,9 +1,16 @@
 //! Runs dags: the store of a run, processes on this machine, the server and its workers. Decides nothing about tasks:
 //! who gets which is the engine's ([`cairn_engine`]). Knows no priorities and no theory.
 
+mod beneath;
+pub mod client;
 mod digest;
+pub mod http;
+mod private;
 pub mod run;
 pub mod spawn;
 pub mod store;
+pub mod tls;
+pub mod tokens;
+pub mod work;
 
 pub use digest::flow_digest;

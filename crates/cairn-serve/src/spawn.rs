@@ -29,6 +29,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// process, since a pipe closes before its process ends.
 const SHORT: Duration = Duration::from_millis(4);
 
+/// Marks what is watched but is no process.
+const ELSEWHERE: u64 = u64::MAX;
+
 /// A program and its arguments, or a line for the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
@@ -252,6 +255,20 @@ impl Processes {
         self.places.is_empty()
     }
 
+    /// From now on [`Processes::wait`] also ends as long as there is something to be read here.
+    ///
+    /// # Errors
+    /// If the system cannot watch it.
+    pub fn also_watch(&mut self, reader: &io::PipeReader) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(ELSEWHERE);
+        Ok(epoll::add(
+            &self.epoll,
+            reader,
+            data,
+            epoll::EventFlags::IN,
+        )?)
+    }
+
     /// Starts one, known by a key that no other running one has.
     ///
     /// # Errors
@@ -344,6 +361,9 @@ impl Processes {
         let events = std::mem::take(&mut self.events);
         for event in &events {
             let data = event.data.u64();
+            if data == ELSEWHERE {
+                continue; // whoever gave it to us reads it
+            }
             let place = (data >> 1) as usize;
             let Some(running) = &mut self.running[place] else {
                 continue; // it ended with an event before this one

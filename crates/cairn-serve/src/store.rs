@@ -10,10 +10,12 @@
 //! file (WAL) grow without bound.
 
 mod error;
+mod reader;
 mod rows;
 mod writer;
 
 pub use error::StoreError;
+pub use reader::Reader;
 pub use writer::Writer;
 
 use cairn_engine::{Entry, Moment, Snapshot, Task};

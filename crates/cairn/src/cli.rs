@@ -13,6 +13,7 @@ use cairn_formats::{Format, span};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -60,6 +61,32 @@ Examples:
   cairn study -o study
   cairn study inspiral.dax montage.dax --gaps 0.1,1,10 --sizes 1,4,16,64 --runs 50 -o study
   cairn study --pools corpus/*.json --runs 30 -o pools";
+
+const SERVE_EXAMPLES: &str = "\
+Tasks go to workers (`cairn work`) in the plan's order. The same command again resumes, with all leases. Beyond this machine
+(--listen 0.0.0.0:4100) tokens must not go in clear: --tls, or a certificate of your own.
+
+Tokens are in DIR/tokens: the file worker for `cairn work`, observer for `cairn status`, admin for all.
+
+Exit codes: 0 all executed, 1 a task failed, 2 bad input or a state that cannot be used, 130 interrupted (resumable).
+
+Examples:
+  cairn serve flow.toml --state state
+  cairn serve flow.toml --state state --listen 0.0.0.0:4100 --tls
+  cairn serve tree.jsonl --state state --run './simulate --seed {name}'";
+
+const WORK_EXAMPLES: &str = "\
+Where tasks run: on the server's machine in the server's folder; with --shared DIR in that folder, which both must see; else,
+or with --dir alone, each in a folder of its own: declared inputs are fetched, declared outputs sent back.
+
+The first Ctrl-C or SIGTERM asks for no more and lets tasks finish (--grace), the second ends them; they are given back.
+While the server is away the worker goes on, and returns later.
+
+Exit codes: 0 all is done, 2 refused (wrong token, certificate or address), 130 interrupted.
+
+Examples:
+  cairn work http://127.0.0.1:4100 --token-file state/tokens/worker -j 4
+  cairn work https://host:4100 --fingerprint sha256:… --token-file worker -j 16 --label gpu --lifetime 2h";
 
 const RUN_EXAMPLES: &str = "\
 The same command again resumes: executed tasks do not run again, unless their command or a file that they read changed,
@@ -190,6 +217,45 @@ pub(crate) enum Command {
     /// How long each kind of job took, and what the workers were like, from the logs people have
     #[command(after_help = TIMES_EXAMPLES)]
     Times(TimesOf),
+    /// Hand out the tasks of a workflow to workers that come and go; again goes on where it stopped
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(Serve),
+    /// Work for a server: take tasks, run them, return what came of them
+    #[command(after_help = WORK_EXAMPLES)]
+    Work(Work),
+    /// Where the run of a server stands
+    #[command(
+        after_help = "Live in a terminal, until Ctrl-C or the end of the run; --json or --once: once.\n\nExamples:\n  cairn status http://127.0.0.1:4100 --token-file state/tokens/observer\n  cairn status https://host:4100 --fingerprint sha256:… --token-file observer --json"
+    )]
+    Status(Status),
+    /// Tell a server that tasks shall not be executed; what waits for them is aborted
+    #[command(
+        after_help = "Example:\n  cairn cancel http://127.0.0.1:4100 align-7 --token-file state/tokens/admin"
+    )]
+    Cancel(Tasks),
+    /// Tell a server to try failed or cancelled tasks again
+    #[command(
+        after_help = "Example:\n  cairn retry http://127.0.0.1:4100 align-7 --token-file state/tokens/admin"
+    )]
+    Retry(Tasks),
+    /// Tell a server to hand out nothing for now; what runs goes on
+    #[command(
+        after_help = "Example:\n  cairn pause http://127.0.0.1:4100 --token-file state/tokens/admin"
+    )]
+    Pause(Server),
+    /// Tell a server to hand out tasks again
+    #[command(
+        after_help = "Example:\n  cairn resume http://127.0.0.1:4100 --token-file state/tokens/admin"
+    )]
+    Resume(Server),
+    /// Print the journal of a server: every event, one JSON object a line
+    #[command(
+        after_help = "Example:\n  cairn export http://127.0.0.1:4100 --token-file state/tokens/observer > journal.jsonl"
+    )]
+    Export(Server),
+    /// Become another program within limits: what `work` starts tasks with
+    #[command(hide = true)]
+    Confine(Confine),
     /// Draw: ready tasks over the run, the dag, memory against ready tasks
     #[command(
         after_help = "SVG and PNG hold one figure, HTML any number with a table.\n\nExamples:\n  cairn show workflow.dag -o curves.svg\n  cairn show workflow.dag --what dag -o dag.png\n  cairn show workflow.dag -o page.html\n  cairn show workflow.dag -o few.svg --policies ic,fifo"
@@ -287,6 +353,163 @@ pub(crate) struct Run {
         help_heading = "State"
     )]
     pub(crate) sync: Sync,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where to listen; port 0 is any that is free
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Folder for the state of the run, tokens, logs and uploads
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: PathBuf,
+    /// Go on when all is done, until somebody ends it
+    #[arg(long)]
+    pub(crate) stay: bool,
+    /// The command of tasks that have none; {name} stands for the task's name
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+    /// How to order the tasks
+    #[arg(long, value_name = "POLICY", default_value = "ic")]
+    pub(crate) policy: Policy,
+    /// How often to try a task again after a failure, where the workflow does not say
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) retries: u32,
+    /// Hand out nothing more after N tasks are given up; 0: go on to the end
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) max_failures: u64,
+    /// A worker that says nothing for so long is lost, such as 15s
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = span::seconds)]
+    pub(crate) silence: f64,
+    /// How much there is of a named resource
+    #[arg(long, value_name = "NAME=N")]
+    pub(crate) pool: Vec<String>,
+    /// Do not look for the rescue file beside a DAGMan file
+    #[arg(long)]
+    pub(crate) no_rescue: bool,
+    /// Speak TLS with a certificate made here; workers know it by the fingerprint that is printed
+    #[arg(long, help_heading = "Security")]
+    pub(crate) tls: bool,
+    /// Speak TLS with this certificate (PEM)
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Security",
+        requires = "key",
+        conflicts_with = "tls"
+    )]
+    pub(crate) cert: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Security",
+        requires = "cert"
+    )]
+    pub(crate) key: Option<PathBuf>,
+    /// Make new tokens; the old ones are worth nothing any more
+    #[arg(long, help_heading = "Security")]
+    pub(crate) rotate_tokens: bool,
+    /// How long new tokens are good for, such as 30d [default: for ever]
+    #[arg(long, value_name = "TIME", help_heading = "Security", value_parser = span::seconds)]
+    pub(crate) token_lifetime: Option<f64>,
+    /// The largest file that workers may send, such as 100GB
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "64GB",
+        help_heading = "Security"
+    )]
+    pub(crate) largest_file: String,
+}
+
+/// A server, and by what right.
+#[derive(Debug, Args)]
+pub(crate) struct Server {
+    /// Where the server is, such as http://127.0.0.1:4100
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// The file with the token
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: PathBuf,
+    /// The fingerprint of the server's certificate, as it printed it
+    #[arg(long, value_name = "HEX")]
+    pub(crate) fingerprint: Option<String>,
+    /// Certificates of authorities to believe (PEM), instead of the public ones
+    #[arg(long, value_name = "FILE", conflicts_with = "fingerprint")]
+    pub(crate) ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Print it once, also in a terminal
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tasks {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// The names of the tasks
+    #[arg(value_name = "TASK", required = true)]
+    pub(crate) tasks: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Work {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// How many processors tasks may take at once [default: all]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) jobs: Option<u32>,
+    /// What the worker calls itself [default: the machine's name and a number]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Words by which tasks find it
+    #[arg(long, value_name = "WORD")]
+    pub(crate) label: Vec<String>,
+    /// Memory that tasks may take at once, such as 16GB [default: nobody counts]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) memory: Option<String>,
+    /// It leaves after this time, such as 2h; tasks that take longer are not given to it
+    #[arg(long, value_name = "TIME", value_parser = span::seconds)]
+    pub(crate) lifetime: Option<f64>,
+    /// It leaves when it had nothing to do for so long, such as 5m
+    #[arg(long, value_name = "TIME", value_parser = span::seconds)]
+    pub(crate) idle_timeout: Option<f64>,
+    /// How long tasks may finish when the worker is to end, such as 30s; then they are given back
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span::seconds)]
+    pub(crate) grace: f64,
+    /// Folder for tasks, logs and results on their way; alone it has each task run in a folder of its own
+    #[arg(long, value_name = "DIR", help_heading = "Where")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Run tasks in this folder, which the server sees too
+    #[arg(long, value_name = "DIR", help_heading = "Where")]
+    pub(crate) shared: Option<PathBuf>,
+    /// Run no other program than these; sh allows every line for the shell [default: all of the workflow]
+    #[arg(long, value_name = "PROGRAM", help_heading = "Safety")]
+    pub(crate) allow: Vec<String>,
+    /// Keep tasks from all files but the system's and their own folder [default: unless the server is on this machine]
+    #[arg(long, help_heading = "Safety", conflicts_with = "no_sandbox")]
+    pub(crate) sandbox: bool,
+    /// Let tasks read and write what you may
+    #[arg(long, help_heading = "Safety")]
+    pub(crate) no_sandbox: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Confine {
+    #[arg(long)]
+    pub(crate) memory: Option<u64>,
+    #[arg(long)]
+    pub(crate) sandbox: Vec<PathBuf>,
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -21,13 +21,16 @@ mod pictures;
 mod plan;
 mod prio;
 mod reasons;
+mod remote;
 mod run;
+mod serve;
 mod shell;
 mod show;
 mod simulate;
 mod study;
 mod times;
 mod verify;
+mod work;
 mod world;
 mod worth;
 
@@ -76,6 +79,15 @@ fn within(limits: Limits, work: impl FnOnce(&Output) -> Result<(), Failure> + 's
     }
 }
 
+/// Work that asks by itself how often it was interrupted.
+fn counted(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
+    Ready {
+        limits: None,
+        interrupts: Interrupts::Counted,
+        work: Box::new(work),
+    }
+}
+
 /// From flags to settings, or what is wrong with the flags.
 pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> {
     Ok(match command {
@@ -116,11 +128,40 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         }
         Command::Run(flags) => {
             let settings = run::Settings::new(flags)?;
-            Ready {
-                limits: None,
-                interrupts: Interrupts::Counted,
-                work: Box::new(move |out| run::run(&settings, out)),
-            }
+            counted(move |out| run::run(&settings, out))
+        }
+        Command::Serve(flags) => {
+            let settings = serve::Settings::new(flags)?;
+            counted(move |out| serve::run(&settings, out))
+        }
+        Command::Work(flags) => {
+            let settings = work::Settings::new(flags)?;
+            counted(move |out| work::run(settings, out))
+        }
+        Command::Confine(flags) => ready(move |_| work::confine(flags)),
+        Command::Status(flags) => {
+            let caller = remote::caller(&flags.server)?;
+            ready(move |out| remote::status(&caller, flags.once, out))
+        }
+        Command::Cancel(flags) => {
+            let caller = remote::caller(&flags.server)?;
+            ready(move |out| remote::change(&caller, flags.tasks, remote::Change::Cancel, out))
+        }
+        Command::Retry(flags) => {
+            let caller = remote::caller(&flags.server)?;
+            ready(move |out| remote::change(&caller, flags.tasks, remote::Change::Retry, out))
+        }
+        Command::Pause(flags) => {
+            let caller = remote::caller(&flags)?;
+            ready(move |out| remote::pause(&caller, true, out))
+        }
+        Command::Resume(flags) => {
+            let caller = remote::caller(&flags)?;
+            ready(move |out| remote::pause(&caller, false, out))
+        }
+        Command::Export(flags) => {
+            let caller = remote::caller(&flags)?;
+            ready(move |_| remote::export(&caller))
         }
         Command::Times(flags) => ready(move |out| times::run(&flags, out)),
         Command::Show(flags) => {

@@ -5,10 +5,16 @@ use crate::layout;
 use clap::{Command, CommandFactory};
 
 /// Groups in the order of a user's questions. A command that stands in none of them is listed under [`OTHERS`].
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Look at a workflow", &["info", "check", "explain", "show"]),
     ("Order its tasks", &["plan", "prio", "batch", "verify"]),
     ("Run it", &["run"]),
+    (
+        "Serve it",
+        &[
+            "serve", "work", "status", "cancel", "retry", "pause", "resume", "export",
+        ],
+    ),
     ("What the order is worth", &["simulate", "times", "study"]),
     ("Files", &["convert", "gen"]),
     ("Shell", &["completions", "man"]),
@@ -53,6 +59,7 @@ fn groups(command: &Command, width: usize) -> String {
     };
     let grouped = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let others: Vec<&str> = (command.get_subcommands())
+        .filter(|sub| !sub.is_hide_set())
         .map(Command::get_name)
         .filter(|name| !grouped(name) && *name != "help")
         .collect();

@@ -189,7 +189,8 @@ impl Output {
         }
     }
 
-    fn say(text: &str) {
+    /// A line on standard error, whatever was asked.
+    pub(crate) fn say(text: &str) {
         let text = text.trim_end();
         if !text.is_empty() {
             // A closed standard error leaves nobody to tell.

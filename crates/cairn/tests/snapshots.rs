@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 24] = [
     "info",
     "check",
     "explain",
@@ -20,6 +20,14 @@ const COMMANDS: [&str; 16] = [
     "batch",
     "verify",
     "run",
+    "serve",
+    "work",
+    "status",
+    "cancel",
+    "retry",
+    "pause",
+    "resume",
+    "export",
     "simulate",
     "times",
     "study",

@@ -68,11 +68,6 @@ impl Settings {
                 )
             })?),
         };
-        let template = (flags.run.as_deref()).map(|line| {
-            let cure = "such as --run './simulate --seed {name}'";
-            Template::new(line)
-                .map_err(|e| Failure::usage(format!("--run: {}", plain(&e.to_string())), cure))
-        });
         let input = cli::Input {
             file: flags.file.clone().unwrap_or_default(),
             format: flags.format.clone(),
@@ -81,7 +76,7 @@ impl Settings {
             cpus,
             pools: pools?,
             memory,
-            template: template.transpose()?,
+            template: template(flags.run.as_deref())?,
             family: family::Wanted::new(&flags)?,
             state: match (&flags.state, &flags.family) {
                 (Some(state), _) => state.clone(),
@@ -94,7 +89,17 @@ impl Settings {
     }
 }
 
-fn pool(text: &str) -> Result<(String, u32), Failure> {
+/// The command of tasks that have none.
+pub(super) fn template(line: Option<&str>) -> Result<Option<Template>, Failure> {
+    let template = line.map(|line| {
+        let cure = "such as --run './simulate --seed {name}'";
+        Template::new(line)
+            .map_err(|e| Failure::usage(format!("--run: {}", plain(&e.to_string())), cure))
+    });
+    template.transpose()
+}
+
+pub(super) fn pool(text: &str) -> Result<(String, u32), Failure> {
     let wrong = || {
         Failure::usage(
             format!("--pool {} is no name and number", plain(text)),
@@ -309,7 +314,17 @@ fn make_rules(
         memory,
         failures: flags.keep_going.unwrap_or(1),
     };
-    let mut rules = rules(flow, &wishes).map_err(|error| {
+    rules_for(flow, &wishes, programs.jobs(), format)
+}
+
+/// The rules for a run, or what can never be fulfilled.
+pub(super) fn rules_for(
+    flow: &Flow,
+    wishes: &Wishes,
+    jobs: &Jobs,
+    format: Format,
+) -> Result<Rules, Failure> {
+    let mut rules = rules(flow, wishes).map_err(|error| {
         let help = match &error {
             RulesError::UnknownPool { pool, amount, .. } => {
                 format!("say how much there is, such as --pool {pool}={amount}")
@@ -327,7 +342,7 @@ fn make_rules(
     })?;
     if format == Format::Dagman {
         for task in flow.dag().tasks() {
-            let job = programs.jobs().job(task);
+            let job = jobs.job(task);
             if let Some(exit) = job.never_retry_on {
                 rules.never_retry_on.insert(Task::from(task), exit);
             }
@@ -351,7 +366,7 @@ fn names_real_files(format: Format) -> bool {
 }
 
 /// An order that takes no time to find.
-fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
+pub(super) fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
     match policy {
         other if needs_plan(other) => cairn_plan::policy::outdegree(flow.dag()),
         other => orders::Orders::new(flow.dag(), flow.imputed_seconds().as_deref(), None).of(other),
@@ -360,7 +375,7 @@ fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
 
 /// Looks for the order of a policy that needs a plan on a thread of its own, until the run is over. The quick order of
 /// another policy is its own.
-fn look_for_order(
+pub(super) fn look_for_order(
     flow: &Arc<Flow>,
     policy: Policy,
     finished: &Arc<AtomicBool>,

@@ -36,6 +36,7 @@ pub(crate) fn manual(folder: &Path, out: &Output) -> Result<(), Failure> {
     let command = Cli::command();
     let pages = command
         .get_subcommands()
+        .filter(|sub| !sub.is_hide_set())
         .map(|sub| format!("cairn-{}.1", sub.get_name()));
     let pages: Vec<String> = std::iter::once("cairn.1".to_owned()).chain(pages).collect();
     out.remark(&format!(

@@ -1,0 +1,208 @@
+//! Files beneath a folder, and never anywhere else: no `..`, no absolute path, no link that leads away. Knows nothing of what
+//! they are.
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+/// A folder that is held open.
+#[derive(Debug)]
+pub(crate) struct Beneath {
+    folder: OwnedFd,
+}
+
+/// A new file that waits to take its place. Dropped before that, it is gone.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    parent: OwnedFd,
+    temporary: String,
+    name: String,
+    is_placed: bool,
+}
+
+fn outside(path: &str) -> Error {
+    let text = format!("'{path}' leads out of the folder of the workflow");
+    Error::new(ErrorKind::InvalidInput, text)
+}
+
+/// The steps of a path that stays below where it begins; `None` for any other.
+pub(crate) fn steps(path: &str) -> Option<Vec<&str>> {
+    let mut steps = Vec::new();
+    for component in Path::new(path).components() {
+        match component {
+            Component::Normal(step) => steps.push(step.to_str()?),
+            Component::CurDir => (),
+            _ => return None,
+        }
+    }
+    (!steps.is_empty() && !path.contains('\0')).then_some(steps)
+}
+
+impl Beneath {
+    pub(crate) fn open(folder: &Path) -> Result<Beneath> {
+        let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+        Ok(Beneath { folder })
+    }
+
+    /// A regular file, to be read. Links are followed as long as they stay below.
+    pub(crate) fn read(&self, path: &str) -> Result<File> {
+        let steps = steps(path).ok_or_else(|| outside(path))?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = rustix::fs::openat2(
+            &self.folder,
+            steps.join("/"),
+            flags,
+            Mode::empty(),
+            ResolveFlags::BENEATH,
+        );
+        let file = File::from(opened.map_err(|e| match e {
+            Errno::XDEV | Errno::LOOP => outside(path),
+            e => e.into(),
+        })?);
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("'{path}' is no regular file"),
+            )),
+        }
+    }
+
+    /// The folder of a path, made where it is missing, through no link; and the last step.
+    fn parent<'p>(&self, path: &'p str) -> Result<(OwnedFd, &'p str)> {
+        let mut steps = steps(path).ok_or_else(|| outside(path))?;
+        let name = steps.pop().ok_or_else(|| outside(path))?;
+        let mut here = self.folder.try_clone()?;
+        for step in steps {
+            match rustix::fs::mkdirat(&here, step, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => (),
+                Err(e) => return Err(e.into()),
+            }
+            let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            let next = rustix::fs::openat2(here.as_fd(), step, flags, Mode::empty(), resolve);
+            here = next.map_err(|e| match e {
+                Errno::LOOP | Errno::NOTDIR | Errno::XDEV => outside(path),
+                e => e.into(),
+            })?;
+        }
+        Ok((here, name))
+    }
+
+    /// A new file beside the place of `path`, to be written and then placed.
+    pub(crate) fn create(&self, path: &str, is_executable: bool) -> Result<(File, Pending)> {
+        let (parent, name) = self.parent(path)?;
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).map_err(|e| Error::other(e.to_string()))?;
+        let temporary = format!(".cairn-{:016x}", u64::from_le_bytes(bytes));
+        let mode = Mode::from_raw_mode(if is_executable { 0o777 } else { 0o666 });
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = rustix::fs::openat(&parent, &temporary, flags, mode)?;
+        let pending = Pending {
+            parent,
+            temporary,
+            name: name.to_owned(),
+            is_placed: false,
+        };
+        Ok((file.into(), pending))
+    }
+}
+
+impl Pending {
+    /// Takes its place, whole; what stood there is replaced, a link too.
+    pub(crate) fn place(mut self) -> Result<()> {
+        rustix::fs::renameat(&self.parent, &self.temporary, &self.parent, &self.name)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // What cannot be removed is a hidden file of no use: nothing depends on it.
+            let _ = rustix::fs::unlinkat(&self.parent, &self.temporary, AtFlags::empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn no_path_leads_out() {
+        let top = tempfile::tempdir().unwrap();
+        let inside = top.path().join("flow");
+        std::fs::create_dir_all(inside.join("data")).unwrap();
+        std::fs::write(top.path().join("secret"), "s").unwrap();
+        std::fs::write(inside.join("data/a"), "a").unwrap();
+        symlink("data/a", inside.join("near")).unwrap();
+        symlink("../secret", inside.join("far")).unwrap();
+        symlink("/etc/passwd", inside.join("absolute")).unwrap();
+        symlink("..", inside.join("up")).unwrap();
+        symlink("data", inside.join("folder")).unwrap();
+        let folder = Beneath::open(&inside).unwrap();
+        let read = |path: &str| {
+            let mut text = String::new();
+            folder.read(path)?.read_to_string(&mut text)?;
+            Result::Ok(text)
+        };
+        assert_eq!(read("data/a").unwrap(), "a");
+        assert_eq!(read("./data//a").unwrap(), "a");
+        assert_eq!(read("near").unwrap(), "a");
+        for path in [
+            "../secret",
+            "/etc/passwd",
+            "data/../../secret",
+            "far",
+            "absolute",
+            "up/secret",
+            "",
+            ".",
+            "data",
+            "a\0b",
+        ] {
+            assert!(read(path).is_err(), "{path}");
+        }
+        for path in [
+            "../new",
+            "/tmp/new",
+            "up/new",
+            "folder/new",
+            "data/../x",
+            "",
+        ] {
+            assert!(folder.create(path, false).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_is_there_whole_or_not_at_all() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = Beneath::open(top.path()).unwrap();
+        let (mut file, pending) = folder.create("deep/er/out", false).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(pending);
+        assert_eq!(
+            std::fs::read_dir(top.path().join("deep/er"))
+                .unwrap()
+                .count(),
+            0
+        );
+        symlink("/etc/passwd", top.path().join("deep/er/out")).unwrap();
+        let (mut file, pending) = folder.create("deep/er/out", false).unwrap();
+        file.write_all(b"whole").unwrap();
+        pending.place().unwrap();
+        let placed = top.path().join("deep/er/out");
+        assert!(!placed.is_symlink());
+        assert_eq!(std::fs::read_to_string(placed).unwrap(), "whole");
+    }
+}

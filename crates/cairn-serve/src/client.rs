@@ -1,0 +1,532 @@
+//! Requests to a server: one call, one answer, or why there is none. Knows no tasks and no processes.
+
+use crate::http::types::{
+    Changed, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Named, Needed, Pause, Problem,
+    Status, Stored,
+};
+use crate::tls::{TlsError, Trust};
+use crate::tokens::Secret;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::http::{Method, Response};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, TcpConnector,
+    Transport, TransportAdapter,
+};
+use ureq::{Agent, Body, SendBody};
+
+/// How long a request may take, beside what it waits for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Answers are no longer than this.
+const LONGEST_ANSWER: u64 = 256 << 20;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// Nobody answers, or only half: ask again later.
+    #[error("{0}")]
+    Away(String),
+    /// The token is missing, wrong, expired, or not enough.
+    #[error("{0}")]
+    Denied(String),
+    /// The server says no.
+    #[error("{what} ({cure})")]
+    Refused {
+        /// The number of the answer.
+        status: u16,
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        cure: String,
+    },
+    /// The address is none, or the certificate is not the one expected.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl CallError {
+    /// Whether the server says that there is no such thing.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, CallError::Refused { status: 404, .. })
+    }
+
+    /// Whether it may be otherwise later.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            CallError::Away(_) => true,
+            CallError::Refused { status, .. } => *status == 408 || *status == 409 || *status >= 500,
+            _ => false,
+        }
+    }
+}
+
+impl From<TlsError> for CallError {
+    fn from(error: TlsError) -> CallError {
+        CallError::Unusable(error.to_string())
+    }
+}
+
+/// A server, as one of its clients sees it. Cheap to clone.
+#[derive(Clone)]
+pub struct Caller {
+    agent: Agent,
+    base: String,
+    token: Secret,
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Caller({})", self.base)
+    }
+}
+
+/// Whether a URL names this machine by a loopback address.
+pub fn is_loopback(url: &str) -> bool {
+    let Ok(uri) = url.parse::<ureq::http::Uri>() else {
+        return false;
+    };
+    let host = uri.host().unwrap_or("");
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback())
+}
+
+impl Caller {
+    /// A server at a URL such as `https://host:port`.
+    ///
+    /// # Errors
+    /// If this is no such URL, a token would go in clear to another machine, or the certificates cannot be read.
+    pub fn new(url: &str, token: Secret, trust: &Trust) -> Result<Caller, CallError> {
+        let unusable = |why: &str| {
+            Err(CallError::Unusable(format!(
+                "'{}' {why}",
+                cairn_dag::plain(url)
+            )))
+        };
+        let base = url.trim_end_matches('/').to_owned();
+        let Ok(uri) = base.parse::<ureq::http::Uri>() else {
+            return unusable("is no URL: give one such as http://127.0.0.1:4100");
+        };
+        match uri.scheme_str() {
+            Some("https") => (),
+            Some("http") if is_loopback(&base) => (),
+            Some("http") => {
+                return unusable("would send the token in clear to another machine: use https://");
+            }
+            _ => return unusable("is no URL of a server: give one such as http://127.0.0.1:4100"),
+        }
+        if uri.host().is_none_or(str::is_empty) || uri.path() != "/" || uri.query().is_some() {
+            return unusable("is more, or less, than scheme, host and port");
+        }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .user_agent("cairn")
+            .timeout_connect(Some(Duration::from_secs(10)))
+            .max_idle_age(Duration::from_secs(8))
+            .build();
+        let tls = TlsConnector {
+            config: trust.config()?,
+        };
+        let connector = ().chain(TcpConnector::default()).chain(tls);
+        Ok(Caller {
+            agent: Agent::with_parts(config, connector, DefaultResolver::default()),
+            base,
+            token,
+        })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.base
+    }
+
+    fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: SendBody<'_>,
+        range: Option<u64>,
+        patience: Duration,
+    ) -> Result<Response<Body>, CallError> {
+        let url = format!("{}{path}", self.base);
+        let bearer = format!("Bearer {}", self.token.reveal());
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(url)
+            .header("authorization", bearer)
+            .header("content-type", "application/json");
+        if let Some(begin) = range {
+            request = request.header("range", format!("bytes={begin}-"));
+        }
+        let request = request.body(body).map_err(|_| {
+            CallError::Unusable(
+                "the token has characters that no token has: look at its file".to_owned(),
+            )
+        })?;
+        let request = (self.agent.configure_request(request))
+            .timeout_global(Some(patience))
+            .build();
+        let response = self.agent.run(request).map_err(|e| self.trouble(&e))?;
+        match response.status().as_u16() {
+            200..300 => Ok(response),
+            status => Err(self.refusal(status, response)),
+        }
+    }
+
+    fn trouble(&self, error: &ureq::Error) -> CallError {
+        let text = format!("{}: {error}", self.base);
+        match error {
+            ureq::Error::BadUri(_) | ureq::Error::Tls(_) => CallError::Unusable(text),
+            ureq::Error::Io(e) if e.kind() == std::io::ErrorKind::InvalidData => {
+                CallError::Unusable(text)
+            }
+            _ => CallError::Away(text),
+        }
+    }
+
+    fn refusal(&self, status: u16, mut response: Response<Body>) -> CallError {
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(1 << 16)
+            .read_to_string();
+        let problem = text
+            .ok()
+            .and_then(|text| serde_json::from_str::<Problem>(&text).ok());
+        // It speaks to us from outside: plain text only.
+        let plain = |text: &str| cairn_dag::plain(text).into_owned();
+        let problem = problem.map(|p| (plain(&p.error), plain(&p.cure)));
+        let (what, cure) = problem.unwrap_or_else(|| {
+            let cure = "is it the address of a Cairn server?".to_owned();
+            (format!("{} answers {status}", self.base), cure)
+        });
+        match status {
+            401 | 403 => CallError::Denied(format!("{what}: {cure}")),
+            _ => CallError::Refused { status, what, cure },
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self, mut response: Response<Body>) -> Result<T, CallError> {
+        let body = response
+            .body_mut()
+            .with_config()
+            .limit(LONGEST_ANSWER)
+            .read_to_vec();
+        let body = body.map_err(|e| self.trouble(&e))?;
+        serde_json::from_slice(&body)
+            .map_err(|e| CallError::Away(format!("{}: a strange answer: {e}", self.base)))
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CallError> {
+        self.read(self.call(Method::GET, path, SendBody::none(), None, PATIENCE)?)
+    }
+
+    fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        patience: Duration,
+    ) -> Result<T, CallError> {
+        let body = serde_json::to_vec(body).map_err(|e| CallError::Unusable(e.to_string()))?;
+        let body = SendBody::from_owned_reader(std::io::Cursor::new(body));
+        self.read(self.call(Method::POST, path, body, None, patience)?)
+    }
+
+    /// Joins.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn join(&self, join: &Join) -> Result<Joined, CallError> {
+        self.post("/api/v1/workers", join, PATIENCE)
+    }
+
+    /// Returns and leases.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn exchange(&self, worker: u32, exchange: &Exchange) -> Result<Exchanged, CallError> {
+        let patience = PATIENCE + Duration::from_secs_f64(exchange.wait_seconds.clamp(0.0, 60.0));
+        self.post(
+            &format!("/api/v1/workers/{worker}/exchange"),
+            exchange,
+            patience,
+        )
+    }
+
+    /// Says that it lives.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn heartbeat(&self, worker: u32, heartbeat: &Heartbeat) -> Result<Heard, CallError> {
+        let path = format!("/api/v1/workers/{worker}/heartbeat");
+        self.post(&path, heartbeat, Duration::from_secs(10))
+    }
+
+    /// Says goodbye.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn leave(&self, worker: u32) -> Result<(), CallError> {
+        let path = format!("/api/v1/workers/{worker}");
+        let patience = Duration::from_secs(5);
+        self.call(Method::DELETE, &path, SendBody::none(), None, patience)
+            .map(drop)
+    }
+
+    /// The files that a task reads.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn inputs(&self, id: u64) -> Result<Vec<Needed>, CallError> {
+        let path = format!("/api/v1/inputs/{id}");
+        let patience = Duration::from_secs(3600);
+        self.read(self.call(Method::GET, &path, SendBody::none(), None, patience)?)
+    }
+
+    /// How much of a file was uploaded.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn stored(&self, digest: &str) -> Result<Stored, CallError> {
+        self.get(&format!("/api/v1/files/{digest}/stored"))
+    }
+
+    /// Uploads what comes after the first `offset` bytes.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn upload(
+        &self,
+        digest: &str,
+        rest: &mut dyn Read,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<Stored, CallError> {
+        let path = format!("/api/v1/files/{digest}?offset={offset}&bytes={bytes}");
+        let mut rest = rest;
+        let body = SendBody::from_reader(&mut rest);
+        self.read(self.call(
+            Method::PUT,
+            &path,
+            body,
+            None,
+            Duration::from_secs(24 * 3600),
+        )?)
+    }
+
+    /// Downloads what comes after the first `offset` bytes.
+    ///
+    /// # Errors
+    /// If there is no answer, or it breaks off.
+    pub fn download(
+        &self,
+        digest: &str,
+        offset: u64,
+        into: &mut dyn Write,
+    ) -> Result<(), CallError> {
+        let path = format!("/api/v1/files/{digest}");
+        let patience = Duration::from_secs(24 * 3600);
+        let range = (offset > 0).then_some(offset);
+        let response = self.call(Method::GET, &path, SendBody::none(), range, patience)?;
+        copy(response, into).map_err(|e| CallError::Away(format!("{}: {e}", self.base)))
+    }
+
+    /// A piece of a log.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn log(
+        &self,
+        (id, epoch, attempt): (u64, u32, u32),
+        offset: u64,
+        piece: &[u8],
+    ) -> Result<Stored, CallError> {
+        let path = format!("/api/v1/logs/{id}/{epoch}/{attempt}?offset={offset}");
+        let mut piece = piece;
+        let body = SendBody::from_reader(&mut piece);
+        self.read(self.call(Method::PUT, &path, body, None, PATIENCE)?)
+    }
+
+    /// Where the run stands.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn status(&self) -> Result<Status, CallError> {
+        self.get("/api/v1/status")
+    }
+
+    /// These tasks shall not be executed.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn cancel(&self, tasks: Vec<String>) -> Result<Changed, CallError> {
+        self.post("/api/v1/cancel", &Named { tasks }, PATIENCE)
+    }
+
+    /// These failed or cancelled tasks shall be tried again.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn retry(&self, tasks: Vec<String>) -> Result<Changed, CallError> {
+        self.post("/api/v1/retry", &Named { tasks }, PATIENCE)
+    }
+
+    /// Nothing is leased from now on, or tasks are leased again.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn pause(&self, pause: bool) -> Result<Pause, CallError> {
+        let path = if pause {
+            "/api/v1/pause"
+        } else {
+            "/api/v1/resume"
+        };
+        self.post(path, &(), PATIENCE)
+    }
+
+    /// The journal, one event a line.
+    ///
+    /// # Errors
+    /// If there is no answer, or it breaks off, or nobody takes it.
+    pub fn export(&self, into: &mut dyn Write) -> Result<std::io::Result<()>, CallError> {
+        let patience = Duration::from_secs(24 * 3600);
+        let response = self.call(
+            Method::GET,
+            "/api/v1/export",
+            SendBody::none(),
+            None,
+            patience,
+        )?;
+        Ok(copy(response, into))
+    }
+}
+
+fn copy(response: Response<Body>, into: &mut dyn Write) -> std::io::Result<()> {
+    let (_, body) = response.into_parts();
+    std::io::copy(&mut body.into_with_config().limit(u64::MAX).reader(), into).map(drop)
+}
+
+/// TLS that believes whom we say.
+struct TlsConnector {
+    config: Arc<ClientConfig>,
+}
+
+impl fmt::Debug for TlsConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsConnector")
+    }
+}
+
+impl<In: Transport> Connector<In> for TlsConnector {
+    type Out = Either<In, TlsTransport>;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<In>,
+    ) -> Result<Option<Self::Out>, ureq::Error> {
+        let Some(transport) = chained else {
+            return Ok(None);
+        };
+        if !details.needs_tls() {
+            return Ok(Some(Either::A(transport)));
+        }
+        let host = details.uri.host().unwrap_or("");
+        let host = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned();
+        let name = host
+            .try_into()
+            .map_err(|_| ureq::Error::Tls("the host's name cannot be used"))?;
+        let refused = |e: rustls::Error| {
+            ureq::Error::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, e))
+        };
+        let mut conn = ClientConnection::new(self.config.clone(), name).map_err(refused)?;
+        let mut sock = TransportAdapter::new(transport.boxed(), details.current_time.clone());
+        sock.set_timeout(details.timeout);
+        conn.complete_io(&mut sock)?;
+        let size = (
+            details.config.input_buffer_size(),
+            details.config.output_buffer_size(),
+        );
+        Ok(Some(Either::B(TlsTransport {
+            buffers: LazyBuffers::new(size.0, size.1),
+            stream: StreamOwned { conn, sock },
+        })))
+    }
+}
+
+struct TlsTransport {
+    buffers: LazyBuffers,
+    stream: StreamOwned<ClientConnection, TransportAdapter>,
+}
+
+impl fmt::Debug for TlsTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TlsTransport")
+    }
+}
+
+impl Transport for TlsTransport {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), ureq::Error> {
+        self.stream.get_mut().set_timeout(timeout);
+        let output = &self.buffers.output()[..amount];
+        Ok(self.stream.write_all(output)?)
+    }
+
+    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, ureq::Error> {
+        self.stream.get_mut().set_timeout(timeout);
+        let input = self.buffers.input_append_buf();
+        let amount = self.stream.read(input)?;
+        self.buffers.input_appended(amount);
+        Ok(amount > 0)
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.stream.get_mut().get_mut().is_open()
+    }
+
+    fn is_tls(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_never_go_in_clear_to_another_machine() {
+        let new = |url: &str| Caller::new(url, Secret::new("t"), &Trust::Public).map(|c| c.base);
+        assert_eq!(new("http://127.0.0.1:1/").unwrap(), "http://127.0.0.1:1");
+        assert!(new("http://[::1]:1").is_ok() && new("http://localhost:1").is_ok());
+        assert!(new("https://example.org").is_ok());
+        for url in [
+            "http://example.org",
+            "http://127.0.0.1.example.org:1",
+            "ftp://127.0.0.1",
+            "127.0.0.1:80",
+            "",
+            "http://",
+            "http://127.0.0.1:1/path",
+            "http://user@example.org",
+        ] {
+            assert!(matches!(new(url), Err(CallError::Unusable(_))), "{url}");
+        }
+    }
+}

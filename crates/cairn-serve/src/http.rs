@@ -1,0 +1,425 @@
+//! The server: HTTP and JSON around the desk that owns engine and store. Decides nothing about tasks.
+//!
+//! ```text
+//! connections ──▶ routes (a small runtime) ──▶ desk (one thread: engine, then store, then answers)
+//! ```
+
+mod begin;
+mod desk;
+mod fault;
+mod files;
+mod logs;
+mod openapi;
+mod picture;
+mod pieces;
+mod routes;
+mod tasks;
+pub mod types;
+
+pub use begin::{BeginError, Begun, begin};
+pub use desk::End;
+pub(crate) use files::digest_of;
+pub use tasks::{Job, Tasks};
+
+use self::desk::{Ask, Clock, Desk};
+use self::fault::Fault;
+use self::files::Files;
+use self::logs::Logs;
+use crate::store::{Store, StoreError};
+use crate::tls::Certificate;
+use crate::tokens::{Denied, Scope, Secret, Tokens};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{delete, get, post, put};
+use cairn_engine::{Engine, Position};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// What to show; without one everything goes in clear.
+    pub certificate: Option<Certificate>,
+    /// Who may do what.
+    pub tokens: Tokens,
+    /// The folder of the store: uploads and logs go there too.
+    pub state: PathBuf,
+    /// The folder that paths of the workflow are relative to.
+    pub flow: PathBuf,
+    /// Whether to go on when all is done.
+    pub stays: bool,
+    /// So many connections at the same time; more wait.
+    pub connections: usize,
+    /// An uploaded file may have so many bytes.
+    pub largest_file: u64,
+    /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
+    pub patience: Duration,
+}
+
+impl Settings {
+    /// The usual limits.
+    pub fn new(listen: SocketAddr, tokens: Tokens, state: PathBuf, flow: PathBuf) -> Settings {
+        Settings {
+            listen,
+            certificate: None,
+            tokens,
+            state,
+            flow,
+            stays: false,
+            connections: 8192,
+            largest_file: 64 << 30,
+            patience: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Why a server cannot begin, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Beyond this machine nothing goes in clear.
+    #[error("{0} can be reached from other machines, and without TLS tokens would go in clear")]
+    Clear(SocketAddr),
+    /// A folder cannot be used.
+    #[error("{}: {error}", folder.display())]
+    Folder {
+        /// Which one.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The store cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The machine gives no threads.
+    #[error("cannot start threads: {0}")]
+    Threads(std::io::Error),
+}
+
+/// What all routes share.
+pub(crate) struct Shared {
+    desk: mpsc::Sender<Ask>,
+    tasks: Arc<dyn Tasks>,
+    tokens: Tokens,
+    files: Files,
+    logs: Logs,
+    state: PathBuf,
+    largest_file: u64,
+    silence: Duration,
+    clock: Clock,
+    /// Where the workflow is, for those who can see it: not told beyond this machine.
+    folder: Option<String>,
+}
+
+/// A hold on a server that runs: from other threads, as often as wanted.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    desk: mpsc::Sender<Ask>,
+    url: String,
+}
+
+impl Handle {
+    /// Where it listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Ends the server. Leases hold: a server that begins with the same state goes on with them.
+    pub fn stop(&self) {
+        // A server that has ended need not be ended.
+        let _ = self.desk.send(Ask::Stop);
+    }
+
+    /// Tasks go by this order from now on: all of them, from first to last.
+    pub fn reorder(&self, order: Vec<u32>) {
+        // For a server that has ended no order is needed.
+        let _ = self.desk.send(Ask::Reorder(order));
+    }
+}
+
+/// Serves until all is done, or until it is stopped. `begun` is called once it listens.
+///
+/// The engine must be replayed from the store, and not yet open.
+///
+/// # Errors
+/// If it cannot begin, or the store can no longer be written. Nothing that was answered is lost.
+pub fn serve<P: Position + Send>(
+    engine: Engine<P>,
+    store: Store,
+    tasks: Arc<dyn Tasks>,
+    settings: Settings,
+    begun: impl FnOnce(&Handle),
+) -> Result<End, ServeError> {
+    let address = settings.listen;
+    if !address.ip().is_loopback() && settings.certificate.is_none() {
+        return Err(ServeError::Clear(address));
+    }
+    let listen = |error| ServeError::Listen { address, error };
+    let listener = std::net::TcpListener::bind(address).map_err(listen)?;
+    listener.set_nonblocking(true).map_err(listen)?;
+    let bound = listener.local_addr().map_err(listen)?;
+    let state = settings.state.clone();
+    let unusable = |folder: PathBuf| |error| ServeError::Folder { folder, error };
+    let files = Files::open(&state.join("files"), &settings.flow)
+        .map_err(unusable(settings.flow.clone()))?;
+    let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
+    let silence = Duration::from_micros(engine.rules().silence.0);
+    let grace = Duration::from_secs(5).min(silence);
+    let (sender, inbox) = mpsc::channel();
+    let shared = Arc::new(Shared {
+        desk: sender.clone(),
+        tasks,
+        tokens: settings.tokens,
+        files,
+        logs,
+        state,
+        largest_file: settings.largest_file,
+        silence,
+        clock: Clock::new(),
+        folder: (address.ip().is_loopback())
+            .then(|| Some(settings.flow.canonicalize().ok()?.to_str()?.to_owned()))
+            .flatten(),
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)))
+        .max_blocking_threads(64)
+        .thread_name("cairn-http")
+        .enable_all()
+        .build()
+        .map_err(ServeError::Threads)?;
+    let desk = Desk::new(engine, store, settings.stays, grace)?;
+    let scheme = settings.certificate.as_ref().map_or("http", |_| "https");
+    let handle = Handle {
+        desk: sender,
+        url: format!("{scheme}://{bound}"),
+    };
+    let acceptor = settings
+        .certificate
+        .map(|own| TlsAcceptor::from(own.config()));
+    let limit = Arc::new(Semaphore::new(settings.connections.max(1)));
+    let door = Door {
+        router: router(shared),
+        acceptor,
+        patience: settings.patience,
+    };
+    let (stop, stopped) = tokio::sync::watch::channel(());
+    let accepting = {
+        let _inside = runtime.enter();
+        let listener = TcpListener::from_std(listener).map_err(listen)?;
+        runtime.spawn(accept(listener, limit.clone(), Arc::new(door), stopped))
+    };
+    begun(&handle);
+    let end = desk.run(&inbox);
+    // What was answered is still on its way out.
+    drop(stop);
+    drop(inbox);
+    let all = u32::try_from(settings.connections.max(1)).unwrap_or(u32::MAX);
+    runtime.block_on(async {
+        let gone = async {
+            let _ = accepting.await;
+            let _ = limit.acquire_many(all).await;
+        };
+        // Who does not take its answer by then asks another server.
+        let _ = tokio::time::timeout(Duration::from_secs(1), gone).await;
+    });
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    Ok(end?)
+}
+
+/// All that a connection needs.
+struct Door {
+    router: Router,
+    acceptor: Option<TlsAcceptor>,
+    patience: Duration,
+}
+
+async fn accept(
+    listener: TcpListener,
+    limit: Arc<Semaphore>,
+    door: Arc<Door>,
+    stopped: tokio::sync::watch::Receiver<()>,
+) {
+    let mut ended = stopped.clone();
+    loop {
+        let Ok(permit) = limit.clone().acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = ended.changed() => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Too many open files, most likely: others must end before it gets better.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (door, stopped) = (door.clone(), stopped.clone());
+        tokio::spawn(async move {
+            door.connection(stream, stopped).await;
+            drop(permit);
+        });
+    }
+}
+
+impl Door {
+    async fn connection(&self, stream: TcpStream, stopped: tokio::sync::watch::Receiver<()>) {
+        // Small answers go out at once; where the system cannot, they go out later.
+        let _ = stream.set_nodelay(true);
+        match &self.acceptor {
+            None => self.answer(TokioIo::new(stream), stopped).await,
+            Some(acceptor) => {
+                let made = tokio::time::timeout(self.patience, acceptor.accept(stream)).await;
+                if let Ok(Ok(stream)) = made {
+                    self.answer(TokioIo::new(stream), stopped).await;
+                }
+            }
+        }
+    }
+
+    async fn answer<I>(&self, io: I, mut stopped: tokio::sync::watch::Receiver<()>)
+    where
+        I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    {
+        let service = TowerToHyperService::new(self.router.clone());
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.patience)
+            .max_headers(64)
+            .max_buf_size(64 << 10)
+            .serve_connection(io, service);
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            // What a client does wrong ends its connection and nothing else.
+            _ = connection.as_mut() => return,
+            _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    }
+}
+
+/// Every route, behind the token that it needs. Only the page at `/` needs none.
+fn router(shared: Arc<Shared>) -> Router {
+    let guarded = |routes: Router<Arc<Shared>>, scope| {
+        let guard = from_fn_with_state((shared.clone(), scope), guard);
+        routes
+            .method_not_allowed_fallback(wrong_method)
+            .route_layer(guard)
+    };
+    let worker = Router::new()
+        .route("/api/v1/workers", post(routes::join))
+        .route("/api/v1/workers/{worker}/exchange", post(routes::exchange))
+        .route("/api/v1/workers/{worker}/lease", post(routes::lease))
+        .route("/api/v1/workers/{worker}/return", post(routes::give_back))
+        .route(
+            "/api/v1/workers/{worker}/heartbeat",
+            post(routes::heartbeat),
+        )
+        .route("/api/v1/workers/{worker}", delete(routes::leave))
+        .route("/api/v1/inputs/{id}", get(routes::inputs))
+        .route(
+            "/api/v1/files/{digest}",
+            get(routes::download).put(routes::upload),
+        )
+        .route("/api/v1/files/{digest}/stored", get(routes::stored))
+        .route(
+            "/api/v1/logs/{id}/{epoch}/{attempt}",
+            put(routes::write_log),
+        );
+    let observer = Router::new()
+        .route("/api/v1/status", get(routes::status))
+        .route("/api/v1/tasks/{name}", get(routes::task))
+        .route("/api/v1/tasks/{name}/log", get(routes::read_log))
+        .route("/api/v1/export", get(routes::export))
+        .route("/api/v1/openapi.json", get(routes::document))
+        .route("/metrics", get(routes::metrics));
+    let admin = Router::new()
+        .route("/api/v1/cancel", post(routes::cancel))
+        .route("/api/v1/retry", post(routes::retry))
+        .route("/api/v1/pause", post(routes::pause))
+        .route("/api/v1/resume", post(routes::resume));
+    guarded(worker, Scope::Worker)
+        .merge(guarded(observer, Scope::Observer))
+        .merge(guarded(admin, Scope::Admin))
+        .route("/", get(routes::page).fallback(wrong_method))
+        .fallback(nothing_here)
+        .with_state(shared)
+}
+
+async fn guard(
+    State((shared, scope)): State<(Arc<Shared>, Scope)>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Fault> {
+    let shown = request.headers().get(header::AUTHORIZATION);
+    let shown = shown.and_then(|value| value.to_str().ok());
+    let shown = shown.and_then(|value| value.split_once(' '));
+    let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let now = shared.clock.now().0 / 1_000_000;
+    let checked = match shown {
+        None => Err(Denied::Missing),
+        Some((_, token)) => shared.tokens.check(&Secret::new(token), scope, now),
+    };
+    if let Err(why) = checked {
+        // Who is still speaking would not hear the answer: a little is listened to, and not kept.
+        let rest = pieces::whole(request.into_body(), 64 << 10);
+        let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
+        return Err(denied(why, scope));
+    }
+    Ok(next.run(request).await)
+}
+
+/// What to say to whoever has no right to ask.
+fn denied(why: Denied, scope: Scope) -> Fault {
+    let unauthorized = |error| {
+        let cure = "send the header 'Authorization: Bearer TOKEN' with the content of a file in the tokens folder of the \
+            server's state";
+        Fault::new(StatusCode::UNAUTHORIZED, error, cure)
+    };
+    match why {
+        Denied::Missing => unauthorized("no token was shown"),
+        Denied::Wrong => unauthorized("this token is not known here"),
+        Denied::Expired => unauthorized("the time of this token is up"),
+        Denied::Scope => Fault::new(
+            StatusCode::FORBIDDEN,
+            "this token does not allow that",
+            format!(
+                "show the token of the file '{}', or that of 'admin'",
+                scope.name()
+            ),
+        ),
+    }
+}
+
+async fn nothing_here() -> Fault {
+    Fault::missing(
+        "there is nothing at this path",
+        "the routes are listed in /api/v1/openapi.json",
+    )
+}
+
+async fn wrong_method() -> Fault {
+    Fault::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this path does not take that method",
+        "the routes are listed in /api/v1/openapi.json",
+    )
+}

@@ -1,0 +1,54 @@
+//! The document of the interface, made from the types. Knows no server.
+
+use super::routes;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Cairn server",
+        description = "Hands out the tasks of a workflow to workers that come and go. Every answer that changes \
+            something is on the disk before it is given. Routes are tagged with the token that they need; the admin's \
+            token opens all of them.",
+        version = "1",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    paths(
+        routes::join,
+        routes::exchange,
+        routes::lease,
+        routes::give_back,
+        routes::heartbeat,
+        routes::leave,
+        routes::inputs,
+        routes::stored,
+        routes::upload,
+        routes::download,
+        routes::write_log,
+        routes::read_log,
+        routes::status,
+        routes::metrics,
+        routes::task,
+        routes::export,
+        routes::document,
+        routes::cancel,
+        routes::retry,
+        routes::pause,
+        routes::resume,
+    )
+)]
+struct Document;
+
+/// The document, as JSON.
+pub(crate) fn document() -> String {
+    let mut document = Document::openapi();
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme("token", SecurityScheme::Http(bearer));
+    document.security = Some(vec![SecurityRequirement::new(
+        "token",
+        Vec::<String>::new(),
+    )]);
+    document.to_json().unwrap_or_default()
+}

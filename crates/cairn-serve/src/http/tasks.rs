@@ -1,0 +1,33 @@
+//! What the tasks of a run are called, and what is run for them, as server and workers see it. Knows no state.
+
+use super::types::Command;
+use cairn_engine::Task;
+
+/// What is run for a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// The command.
+    pub command: Command,
+    /// Files it reads.
+    pub inputs: Vec<String>,
+    /// Files it makes.
+    pub outputs: Vec<String>,
+}
+
+/// The tasks of a run.
+pub trait Tasks: Send + Sync {
+    /// How many there are; `None` where there is no end of them.
+    fn count(&self) -> Option<u64>;
+
+    /// What a task is called; `None` where there is no such task.
+    fn name(&self, task: Task) -> Option<String>;
+
+    /// The task of that name.
+    fn find(&self, name: &str) -> Option<Task>;
+
+    /// What is run for a task at its attempt of that number, from 1; `None` where there is no such task.
+    fn job(&self, task: Task, attempt: u32) -> Option<Job>;
+
+    /// Every program that is run for any task, sorted; `None` where there are too many to say.
+    fn programs(&self) -> Option<Vec<String>>;
+}

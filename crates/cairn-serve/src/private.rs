@@ -1,0 +1,33 @@
+//! Files that only their owner reads. Knows nothing of what is in them.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// A folder, made where it is missing, with mode 700.
+pub(crate) fn folder(path: &Path) -> std::io::Result<()> {
+    (DirBuilder::new().recursive(true).mode(0o700)).create(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}
+
+/// Writes a file with mode 600, whole or not at all; a link of that name is replaced, not followed.
+pub(crate) fn write(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
+    let temporary = folder.join(format!(".{name}.new"));
+    match std::fs::remove_file(&temporary) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+        _ => (),
+    }
+    let mut file =
+        (OpenOptions::new().write(true).create_new(true).mode(0o600)).open(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, folder.join(name))
+}
+
+/// Reads a small file.
+pub(crate) fn read(folder: &Path, name: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    (std::fs::File::open(folder.join(name))?.take(1 << 16)).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,221 @@
+//! Opaque tokens: three files that hold them, hashes of them elsewhere, and whether one that is shown is good. Knows no
+//! requests.
+
+use crate::private;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+use subtle::{Choice, ConstantTimeEq};
+
+/// What a token allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// To work: join, lease, return, files and logs of tasks.
+    Worker,
+    /// To look.
+    Observer,
+    /// Everything.
+    Admin,
+}
+
+/// All scopes.
+pub const SCOPES: [Scope; 3] = [Scope::Worker, Scope::Observer, Scope::Admin];
+
+impl Scope {
+    /// The word for it, which is the name of its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Worker => "worker",
+            Scope::Observer => "observer",
+            Scope::Admin => "admin",
+        }
+    }
+
+    /// Whether whoever has this may do what `asked` names.
+    pub fn allows(self, asked: Scope) -> bool {
+        self == Scope::Admin || self == asked
+    }
+}
+
+/// A token in clear: 256 random bits. Never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Secret {
+    /// What somebody shows; blanks around it do not count.
+    pub fn new(shown: &str) -> Secret {
+        Secret(shown.trim().to_owned())
+    }
+
+    fn random() -> std::io::Result<Secret> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|e| std::io::Error::other(e.to_string()))?;
+        Ok(Secret(bytes.iter().map(|b| format!("{b:02x}")).collect()))
+    }
+
+    /// The token itself, for the one header in which it is sent.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    fn hash(&self) -> [u8; 32] {
+        blake3::derive_key("cairn 2026 token at rest", self.0.as_bytes())
+    }
+}
+
+/// A token at rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    scope: Scope,
+    hash: [u8; 32],
+    /// Seconds since 1970.
+    expires: Option<u64>,
+}
+
+/// The good tokens, hashed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    kept: Vec<Kept>,
+}
+
+/// Why a token is not good enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    Missing,
+    Wrong,
+    Expired,
+    Scope,
+}
+
+impl Tokens {
+    /// Whether this token allows that, at so many seconds since 1970. Takes as long for wrong ones as for right ones.
+    pub(crate) fn check(&self, shown: &Secret, asked: Scope, now: u64) -> Result<(), Denied> {
+        let hash = shown.hash();
+        let (mut known, mut expired, mut allowed) =
+            (Choice::from(0), Choice::from(0), Choice::from(0));
+        for kept in &self.kept {
+            let same = kept.hash.ct_eq(&hash);
+            known |= same;
+            expired |= same & Choice::from(u8::from(kept.expires.is_some_and(|at| at <= now)));
+            allowed |= same & Choice::from(u8::from(kept.scope.allows(asked)));
+        }
+        match (known.into(), expired.into(), allowed.into()) {
+            (false, ..) => Err(Denied::Wrong),
+            (true, true, _) => Err(Denied::Expired),
+            (true, false, false) => Err(Denied::Scope),
+            (true, false, true) => Ok(()),
+        }
+    }
+
+    /// The tokens of a state folder: those kept, or new ones where there are none, where they are to be replaced, or where
+    /// the time of one is up. New ones are written into files that only their owner reads.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub fn open(
+        folder: &Path,
+        kept: Option<Tokens>,
+        replace: bool,
+        lifetime: Option<Duration>,
+        now: u64,
+    ) -> std::io::Result<Tokens> {
+        let is_good = |tokens: &Tokens| {
+            let lives = |k: &Kept| k.expires.is_none_or(|at| at > now);
+            let has_file = |k: &Kept| {
+                private::read(folder, k.scope.name())
+                    .is_ok_and(|text| bool::from(Secret::new(&text).hash().ct_eq(&k.hash)))
+            };
+            tokens.kept.len() == SCOPES.len() && tokens.kept.iter().all(|k| lives(k) && has_file(k))
+        };
+        if let Some(kept) = kept.filter(|kept| !replace && is_good(kept)) {
+            return Ok(kept);
+        }
+        private::folder(folder)?;
+        let expires = lifetime.map(|life| now.saturating_add(life.as_secs().max(1)));
+        let mut tokens = Tokens::default();
+        for scope in SCOPES {
+            let secret = Secret::random()?;
+            private::write(folder, scope.name(), &format!("{}\n", secret.reveal()))?;
+            let hash = secret.hash();
+            tokens.kept.push(Kept {
+                scope,
+                hash,
+                expires,
+            });
+        }
+        Ok(tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn secret(folder: &Path, scope: Scope) -> Secret {
+        Secret::new(&std::fs::read_to_string(folder.join(scope.name())).unwrap())
+    }
+
+    #[test]
+    fn each_token_allows_its_scope_and_the_admins_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let tokens = Tokens::open(folder.path(), None, false, None, 0).unwrap();
+        for held in SCOPES {
+            for asked in SCOPES {
+                let answer = tokens.check(&secret(folder.path(), held), asked, 1);
+                let good = held == asked || held == Scope::Admin;
+                assert_eq!(answer, if good { Ok(()) } else { Err(Denied::Scope) });
+            }
+        }
+        let wrong = Secret::new("0000");
+        assert_eq!(tokens.check(&wrong, Scope::Worker, 1), Err(Denied::Wrong));
+    }
+
+    #[test]
+    fn files_are_the_owners_alone_and_hold_what_is_kept_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("tokens");
+        let tokens = Tokens::open(&place, None, false, None, 0).unwrap();
+        let kept = serde_json::to_string(&tokens).unwrap();
+        for scope in SCOPES {
+            let mode = std::fs::metadata(place.join(scope.name()))
+                .unwrap()
+                .permissions();
+            assert_eq!(mode.mode() & 0o777, 0o600);
+            let secret = secret(&place, scope);
+            assert_eq!(secret.reveal().len(), 64);
+            assert!(!kept.contains(secret.reveal()));
+            assert!(!format!("{secret:?}").contains(secret.reveal()));
+        }
+        let mode = std::fs::metadata(&place).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn tokens_survive_until_they_are_replaced_expire_or_their_file_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path();
+        let life = Some(Duration::from_secs(100));
+        let first = Tokens::open(place, None, false, life, 1000).unwrap();
+        let old = secret(place, Scope::Worker);
+        let again = Tokens::open(place, Some(first.clone()), false, life, 1050).unwrap();
+        assert_eq!(again, first);
+        assert_eq!(first.check(&old, Scope::Worker, 1099), Ok(()));
+        assert_eq!(first.check(&old, Scope::Worker, 1100), Err(Denied::Expired));
+        let rotated = Tokens::open(place, Some(first.clone()), true, None, 1050).unwrap();
+        assert_eq!(rotated.check(&old, Scope::Worker, 1051), Err(Denied::Wrong));
+        let renewed = Tokens::open(place, Some(first.clone()), false, None, 1100).unwrap();
+        assert_ne!(renewed, first);
+        std::fs::remove_file(place.join("admin")).unwrap();
+        let anew = Tokens::open(place, Some(renewed.clone()), false, None, 1101).unwrap();
+        assert_ne!(anew, renewed);
+    }
+}

@@ -1,0 +1,191 @@
+//! Files between a worker's folder and the server: inputs before a task, outputs and logs after it. Knows no processes.
+
+use crate::beneath::Beneath;
+use crate::client::{CallError, Caller};
+use crate::http::digest_of;
+use crate::http::types::{Attempt, Made};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// A piece of a log.
+const PIECE: usize = 256 << 10;
+
+/// Why something was not carried.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The server: perhaps later.
+    Call(CallError),
+    /// This worker's disk, or a file that is not as it should be.
+    Here(String),
+}
+
+impl From<CallError> for Trouble {
+    fn from(error: CallError) -> Trouble {
+        Trouble::Call(error)
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Call(error) => error.fmt(f),
+            Trouble::Here(what) => f.write_str(what),
+        }
+    }
+}
+
+fn here(what: impl std::fmt::Display) -> impl Fn(std::io::Error) -> Trouble {
+    move |error| Trouble::Here(format!("{what}: {error}"))
+}
+
+/// Asks until the server answers, or says no, or nobody waits any more.
+pub(super) fn patiently<T>(
+    is_over: &dyn Fn() -> bool,
+    mut call: impl FnMut() -> Result<T, CallError>,
+) -> Result<T, CallError> {
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match call() {
+            Err(error) if error.is_passing() && !is_over() => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_secs(3));
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Puts a task's inputs into its folder, each whole and with the right digest.
+pub(super) fn fetch(
+    caller: &Caller,
+    id: u64,
+    folder: &Path,
+    is_over: &dyn Fn() -> bool,
+) -> Result<(), Trouble> {
+    let place = Beneath::open(folder).map_err(here(folder.display()))?;
+    // An input that is not there will not come by waiting: the task fails, and says so.
+    let listed = patiently(is_over, || match caller.inputs(id) {
+        Err(CallError::Refused {
+            status: 409,
+            what,
+            cure,
+        }) => Ok(Err(format!("{what} ({cure})"))),
+        answer => answer.map(Ok),
+    })?;
+    for needed in listed.map_err(Trouble::Here)? {
+        let (mut file, pending) =
+            (place.create(&needed.path, needed.executable)).map_err(here(&needed.path))?;
+        let mut hasher = blake3::Hasher::new();
+        let mut bytes = 0;
+        patiently(is_over, || {
+            let offset = bytes;
+            let mut into = Counting {
+                file: &mut file,
+                hasher: &mut hasher,
+                bytes: &mut bytes,
+            };
+            caller.download(&needed.digest, offset, &mut into)?;
+            match bytes >= needed.bytes {
+                true => Ok(()),
+                false => Err(CallError::Away("the file broke off".to_owned())),
+            }
+        })?;
+        if hasher.finalize().to_hex().as_str() != needed.digest {
+            let what = format!("{} came with another content than announced", needed.path);
+            return Err(Trouble::Here(what));
+        }
+        pending.place().map_err(here(&needed.path))?;
+    }
+    Ok(())
+}
+
+/// Counts and digests what is written.
+struct Counting<'f> {
+    file: &'f mut File,
+    hasher: &'f mut blake3::Hasher,
+    bytes: &'f mut u64,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+        let written = self.file.write(piece)?;
+        self.hasher.update(&piece[..written]);
+        *self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Uploads a task's outputs.
+pub(super) fn deliver(
+    caller: &Caller,
+    folder: &Path,
+    outputs: &[String],
+    is_over: &dyn Fn() -> bool,
+) -> Result<Vec<Made>, Trouble> {
+    let place = Beneath::open(folder).map_err(here(folder.display()))?;
+    let mut made = Vec::new();
+    for path in outputs {
+        let mut file = place.read(path).map_err(here(path))?;
+        let digest = digest_of(&mut file).map_err(here(path))?;
+        let meta = file.metadata().map_err(here(path))?;
+        let bytes = meta.len();
+        patiently(is_over, || {
+            let stored = caller.stored(&digest)?;
+            if stored.complete {
+                return Ok(());
+            }
+            let rest = file.seek(SeekFrom::Start(stored.bytes));
+            rest.map_err(|e| CallError::Away(e.to_string()))?;
+            let stored = caller.upload(&digest, &mut file, stored.bytes, bytes)?;
+            match stored.complete {
+                true => Ok(()),
+                false => Err(CallError::Away("the upload broke off".to_owned())),
+            }
+        })?;
+        made.push(Made {
+            path: path.clone(),
+            digest,
+            executable: meta.permissions().mode() & 0o100 != 0,
+        });
+    }
+    Ok(made)
+}
+
+/// A log of which nobody wants more.
+pub(super) const ENOUGH: u64 = u64::MAX;
+
+/// Sends what a log has beyond `sent` bytes; says how much was sent in all, or [`ENOUGH`].
+pub(super) fn send_log(
+    caller: &Caller,
+    attempt: Attempt,
+    path: &Path,
+    mut sent: u64,
+) -> Result<u64, CallError> {
+    let Ok(mut file) = File::open(path) else {
+        return Ok(sent);
+    };
+    if sent == ENOUGH || file.seek(SeekFrom::Start(sent)).is_err() {
+        return Ok(sent);
+    }
+    let key = (attempt.id, attempt.epoch, attempt.attempt);
+    loop {
+        let mut piece = Vec::with_capacity(PIECE);
+        let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece);
+        if read.is_err() || piece.is_empty() {
+            return Ok(sent);
+        }
+        match caller.log(key, sent, &piece) {
+            Ok(stored) if stored.complete => sent += piece.len() as u64,
+            Err(CallError::Refused { status, .. }) if status < 500 => return Ok(ENOUGH),
+            Err(error) => return Err(error),
+            Ok(_) => return Ok(ENOUGH),
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! A worker's conversation with its server: one thread exchanges, one says that the worker lives, one sends logs. Knows no
+//! processes.
+
+use super::carry::{self, Trouble};
+use super::place::{Place, Spooled};
+use crate::client::{CallError, Caller};
+use crate::http::types::{
+    Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Return, Why, Worth,
+};
+use cairn_engine::{
+    Cause, Client, Granted, Outcome, Receipt, Refusal, Request, Task, Token, WorkerId,
+};
+use std::collections::{HashMap, HashSet};
+use std::io::{PipeWriter, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long to wait for a task in one request.
+const POLL_SECONDS: f64 = 25.0;
+/// Logs are sent so often.
+const LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// What the conversation tells the one who has the processes.
+#[derive(Debug)]
+pub(super) enum Word {
+    Joined(Joined),
+    Begin(Vec<Lease>),
+    Stop(Vec<Attempt>),
+    /// Nobody answers; said once.
+    Away(String),
+    /// Nothing more will come.
+    Finished,
+    /// It cannot go on.
+    Ended(CallError),
+    /// Inputs are there, or why not.
+    Fetched(Attempt, Result<(), Trouble>),
+    /// Outputs and log are with the server, or why not.
+    Delivered(Attempt, Result<Vec<Made>, Trouble>),
+}
+
+/// Tells the one who has the processes, and wakes it.
+#[derive(Debug)]
+pub(super) struct Mouth {
+    words: Sender<Word>,
+    waker: PipeWriter,
+}
+
+impl Mouth {
+    pub(super) fn new(words: Sender<Word>, waker: PipeWriter) -> Mouth {
+        Mouth { words, waker }
+    }
+
+    pub(super) fn say(&self, word: Word) {
+        // Who no longer listens has ended.
+        let _ = self.words.send(word);
+        let _ = (&self.waker).write(&[0]);
+    }
+}
+
+/// What all threads of a worker share.
+pub(super) struct Talk {
+    pub(super) caller: Caller,
+    pub(super) place: Place,
+    client: Mutex<Client>,
+    changed: Condvar,
+    /// Files that were uploaded for results without a receipt.
+    made: Mutex<HashMap<Attempt, Vec<Made>>>,
+    /// Results of an earlier worker whose files the server does not take: they count as failures.
+    spoilt: Mutex<HashSet<Attempt>>,
+    /// Logs of tasks under way: where they are, and how much was sent.
+    logs: Mutex<HashMap<Attempt, (PathBuf, u64)>>,
+    is_polling: AtomicBool,
+    is_over: AtomicBool,
+    heartbeat_millis: AtomicU64,
+    mouth: Mouth,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nobody leaves anything half done in them.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn held(attempt: Attempt) -> (Task, Token) {
+    let Attempt { id, epoch, attempt } = attempt;
+    (Task(id), Token { epoch, attempt })
+}
+
+fn attempt((task, token): (Task, Token)) -> Attempt {
+    Attempt {
+        id: task.0,
+        epoch: token.epoch,
+        attempt: token.attempt,
+    }
+}
+
+pub(super) fn to_return(attempt: Attempt, outcome: Outcome, outputs: Vec<Made>) -> Return {
+    let (ended, exit, cause) = match outcome {
+        Outcome::Executed => (Ended::Executed, None, None),
+        Outcome::GivenBack => (Ended::GivenBack, None, None),
+        Outcome::Failed { exit, cause } => {
+            let why = match cause {
+                Cause::Exit => Why::Exit,
+                Cause::Signal => Why::Signal,
+                Cause::Memory => Why::Memory,
+                Cause::Time => Why::Time,
+                Cause::Output => Why::Output,
+                Cause::Start => Why::Start,
+            };
+            (Ended::Failed, Some(exit), Some(why))
+        }
+    };
+    Return {
+        id: attempt.id,
+        epoch: attempt.epoch,
+        attempt: attempt.attempt,
+        outcome: ended,
+        exit,
+        cause,
+        outputs,
+    }
+}
+
+fn receipt(worth: Worth) -> Receipt {
+    match worth {
+        Worth::Accepted => Receipt::Accepted,
+        Worth::AcceptedLate => Receipt::AcceptedLate,
+        Worth::Already => Receipt::Already,
+        Worth::Superseded => Receipt::Superseded,
+        Worth::Unknown | Worth::OutputMissing => Receipt::Unknown,
+    }
+}
+
+impl Talk {
+    pub(super) fn new(
+        caller: Caller,
+        place: Place,
+        slots: usize,
+        spooled: &[Spooled],
+        mouth: Mouth,
+    ) -> Talk {
+        let finished = spooled
+            .iter()
+            .map(|s| (held(s.attempt()), s.back.outcome()));
+        let finished = finished.map(|((task, token), outcome)| (task, token, outcome));
+        Talk {
+            caller,
+            place,
+            client: Mutex::new(Client::resumed(slots, finished.collect())),
+            changed: Condvar::new(),
+            made: Mutex::default(),
+            spoilt: Mutex::default(),
+            logs: Mutex::default(),
+            is_polling: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            heartbeat_millis: AtomicU64::new(1000),
+            mouth,
+        }
+    }
+
+    /// Whether nobody waits for anything any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Ends all threads of the conversation.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn client(&self) -> MutexGuard<'_, Client> {
+        lock(&self.client)
+    }
+
+    /// An attempt ended, and what it made is with the server or where the server sees it.
+    pub(super) fn finished(&self, done: Attempt, outcome: Outcome, made: Vec<Made>) {
+        if !made.is_empty() {
+            lock(&self.made).insert(done, made);
+        }
+        let (task, token) = held(done);
+        self.client().finished(task, token, outcome);
+        self.changed.notify_all();
+    }
+
+    /// Asks for nothing more.
+    pub(super) fn drain(&self) {
+        self.client().drain();
+        self.changed.notify_all();
+    }
+
+    pub(super) fn watch_log(&self, attempt: Attempt, path: PathBuf) {
+        lock(&self.logs).insert(attempt, (path, 0));
+    }
+
+    /// The log of an attempt that ended, and how much of it was sent.
+    pub(super) fn unwatch_log(&self, attempt: Attempt) -> Option<(PathBuf, u64)> {
+        lock(&self.logs).remove(&attempt)
+    }
+
+    /// Uploads log and outputs of an attempt that ended.
+    pub(super) fn deliver(&self, spooled: &Spooled, sent: u64) -> Result<Vec<Made>, Trouble> {
+        let is_over = || self.is_over();
+        if let Some(log) = &spooled.log {
+            let mut sent = sent;
+            carry::patiently(&is_over, || {
+                sent = carry::send_log(&self.caller, spooled.attempt(), log, sent)?;
+                Ok(())
+            })?;
+        }
+        match &spooled.folder {
+            Some(folder) => carry::deliver(&self.caller, folder, &spooled.outputs, &is_over),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn say(&self, word: Word) {
+        self.mouth.say(word);
+    }
+
+    // ---- Exchanging ----------------------------------------------------------------------------------------------------
+
+    /// The whole life of the thread that exchanges.
+    pub(super) fn exchange(&self, join: &Join, spooled: &[Spooled]) {
+        for old in spooled {
+            match self.deliver(old, 0) {
+                Ok(made) => {
+                    lock(&self.made).insert(old.attempt(), made);
+                }
+                // Without its log a result is a result; without its outputs it is none.
+                Err(_) if old.folder.is_none() => (),
+                Err(_) => {
+                    lock(&self.spoilt).insert(old.attempt());
+                }
+            }
+        }
+        let mut pause = Duration::from_millis(50);
+        while let Some(request) = self.next_request() {
+            let answered = match request {
+                Request::Join => self.join(join),
+                Request::Exchange {
+                    worker,
+                    returns,
+                    holding,
+                    want,
+                } => self.one_exchange(worker, &returns, holding, want),
+            };
+            match answered {
+                Ok(()) => pause = Duration::from_millis(50),
+                Err(error) if error.is_passing() => {
+                    self.client().unanswered();
+                    self.say(Word::Away(error.to_string()));
+                    self.sleep(pause);
+                    pause = (pause * 2).min(Duration::from_secs(3));
+                }
+                Err(error) => return self.say(Word::Ended(error)),
+            }
+        }
+    }
+
+    fn sleep(&self, pause: Duration) {
+        let client = self.client();
+        drop(
+            self.changed
+                .wait_timeout_while(client, pause, |_| !self.is_over()),
+        );
+    }
+
+    fn next_request(&self) -> Option<Request> {
+        let mut client = self.client();
+        loop {
+            if self.is_over() {
+                return None;
+            }
+            if let Some(request) = client.request() {
+                return Some(request);
+            }
+            let waited = self.changed.wait_timeout(client, Duration::from_secs(1));
+            client = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn join(&self, join: &Join) -> Result<(), CallError> {
+        let joined = self.caller.join(join)?;
+        let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
+        self.heartbeat_millis.store(millis, Ordering::Relaxed);
+        self.client().joined(WorkerId(joined.worker));
+        self.say(Word::Joined(joined));
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn one_exchange(
+        &self,
+        worker: WorkerId,
+        returns: &[(Task, Token, Outcome)],
+        holding: Option<Vec<(Task, Token)>>,
+        want: usize,
+    ) -> Result<(), CallError> {
+        let made = |at: Attempt| lock(&self.made).get(&at).cloned().unwrap_or_default();
+        let back = |&(task, token, outcome): &(Task, Token, Outcome)| {
+            let at = attempt((task, token));
+            let is_spoilt = lock(&self.spoilt).contains(&at);
+            let failed = Outcome::Failed {
+                exit: 0,
+                cause: Cause::Output,
+            };
+            to_return(at, if is_spoilt { failed } else { outcome }, made(at))
+        };
+        let request = Exchange {
+            returns: returns.iter().map(back).collect(),
+            want: want.min(10_000) as u32,
+            wait_seconds: if returns.is_empty() {
+                POLL_SECONDS
+            } else {
+                0.0
+            },
+            holding: holding.map(|all| all.into_iter().map(attempt).collect()),
+        };
+        self.is_polling.store(returns.is_empty(), Ordering::Relaxed);
+        let answer = self.caller.exchange(worker.0, &request);
+        self.is_polling.store(false, Ordering::Relaxed);
+        let answer = match answer {
+            Err(error) if error.is_missing() => Exchanged {
+                known: false,
+                ..Exchanged::default()
+            },
+            answer => answer?,
+        };
+        let lacks = |(_, worth): &(&Return, &Worth)| **worth == Worth::OutputMissing;
+        for (back, _) in request.returns.iter().zip(&answer.receipts).filter(lacks) {
+            self.repeat(worker, back)?;
+        }
+        self.take(returns, answer);
+        Ok(())
+    }
+
+    /// The server no longer has a file that was uploaded: it is uploaded again, and the result returned again.
+    fn repeat(&self, worker: WorkerId, back: &Return) -> Result<(), CallError> {
+        let all = self.place.results().unwrap_or_default();
+        let Some(spooled) = all
+            .into_iter()
+            .find(|s| s.back == *back || s.attempt() == key(back))
+        else {
+            return Ok(());
+        };
+        for _ in 0..10 {
+            let Ok(outputs) = self.deliver(&spooled, carry::ENOUGH) else {
+                return Ok(());
+            };
+            let back = Return {
+                outputs,
+                ..back.clone()
+            };
+            let request = Exchange {
+                returns: vec![back],
+                ..Exchange::default()
+            };
+            let answer = self.caller.exchange(worker.0, &request)?;
+            if answer.receipts != [Worth::OutputMissing] {
+                return Ok(());
+            }
+        }
+        Err(CallError::Away(
+            "the server does not keep the outputs that it is given".to_owned(),
+        ))
+    }
+
+    fn take(&self, returns: &[(Task, Token, Outcome)], answer: Exchanged) {
+        for &(task, token, _) in returns.iter().take(answer.receipts.len()) {
+            let done = attempt((task, token));
+            lock(&self.made).remove(&done);
+            self.place.forget(done);
+        }
+        let span = |seconds: f64| cairn_engine::Span((seconds.clamp(0.0, 1e10) * 1e6) as u64);
+        let granted = |lease: &Lease| Granted {
+            task: Task(lease.id),
+            token: Token {
+                epoch: lease.epoch,
+                attempt: lease.attempt,
+            },
+            limit: lease.limit_seconds.map(span),
+            memory: lease.memory.unwrap_or(0),
+        };
+        let told = cairn_engine::Exchanged {
+            receipts: answer
+                .receipts
+                .iter()
+                .map(|&worth| receipt(worth))
+                .collect(),
+            granted: answer.leases.iter().map(granted).collect(),
+            refused: (!answer.known).then_some(Refusal::Unknown),
+        };
+        let new = self.client().answered(&told);
+        let is_new = |lease: &Lease| {
+            let (task, token) = held(key_of(lease));
+            new.iter().any(|g| g.task == task && g.token == token)
+        };
+        let leases: Vec<Lease> = answer.leases.into_iter().filter(is_new).collect();
+        if !answer.stop.is_empty() {
+            self.say(Word::Stop(answer.stop));
+        }
+        if !leases.is_empty() {
+            self.say(Word::Begin(leases));
+        }
+        if answer.finished {
+            self.say(Word::Finished);
+        }
+    }
+
+    // ---- Living --------------------------------------------------------------------------------------------------------
+
+    /// The whole life of the thread that says that the worker lives.
+    pub(super) fn live(&self) {
+        let mut since = std::time::Instant::now();
+        while !self.is_over() {
+            let every = Duration::from_millis(self.heartbeat_millis.load(Ordering::Relaxed));
+            let client = self.client();
+            // A result must not wait until a long poll ends: another word from this worker ends it.
+            let must_nudge = |client: &Client| {
+                self.is_polling.load(Ordering::Relaxed) && !client.unacknowledged().is_empty()
+            };
+            let is_quiet = |client: &mut Client| !must_nudge(client) && !self.is_over();
+            let rest = every.saturating_sub(since.elapsed());
+            let waited = self.changed.wait_timeout_while(client, rest, is_quiet);
+            let (client, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (nudge, said) = (must_nudge(&client), client.heartbeat());
+            drop(client);
+            let Some((worker, holding)) = said else {
+                since = std::time::Instant::now();
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            if nudge {
+                // Whether it arrives or not, it is tried again as long as there is need.
+                let _ = self.caller.exchange(worker.0, &Exchange::default());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            if since.elapsed() < every {
+                continue;
+            }
+            since = std::time::Instant::now();
+            let holding = holding.into_iter().map(attempt).collect();
+            match self.caller.heartbeat(worker.0, &Heartbeat { holding }) {
+                Ok(heard) => {
+                    if !heard.stop.is_empty() {
+                        self.say(Word::Stop(heard.stop));
+                    }
+                    if heard.finished {
+                        self.say(Word::Finished);
+                    }
+                }
+                Err(error) if error.is_missing() => {
+                    self.client().forgotten(worker);
+                    self.changed.notify_all();
+                }
+                // Nobody there: the next one may be heard.
+                Err(_) => (),
+            }
+        }
+    }
+
+    /// The whole life of the thread that sends logs.
+    pub(super) fn send_logs(&self) {
+        while !self.is_over() {
+            std::thread::sleep(LOG_EVERY);
+            let all: Vec<_> = (lock(&self.logs).iter())
+                .map(|(&at, (path, sent))| (at, path.clone(), *sent))
+                .collect();
+            for (at, path, sent) in all {
+                if let Ok(now) = carry::send_log(&self.caller, at, &path, sent)
+                    && let Some(log) = lock(&self.logs).get_mut(&at)
+                {
+                    log.1 = now;
+                }
+            }
+        }
+    }
+}
+
+fn key(back: &Return) -> Attempt {
+    Attempt {
+        id: back.id,
+        epoch: back.epoch,
+        attempt: back.attempt,
+    }
+}
+
+pub(super) fn key_of(lease: &Lease) -> Attempt {
+    Attempt {
+        id: lease.id,
+        epoch: lease.epoch,
+        attempt: lease.attempt,
+    }
+}
+
+/// Fetches the inputs of a lease on a thread of its own.
+pub(super) fn fetch_beside(talk: &Arc<Talk>, lease: &Lease, folder: PathBuf) {
+    let (talk, at) = (talk.clone(), key_of(lease));
+    std::thread::spawn(move || {
+        let fetched = carry::fetch(&talk.caller, at.id, &folder, &|| talk.is_over());
+        talk.say(Word::Fetched(at, fetched));
+    });
+}
+
+/// Uploads what belongs to a result on a thread of its own.
+pub(super) fn deliver_beside(talk: &Arc<Talk>, spooled: Spooled, sent: u64) {
+    let talk = talk.clone();
+    std::thread::spawn(move || {
+        let delivered = talk.deliver(&spooled, sent);
+        talk.say(Word::Delivered(spooled.attempt(), delivered));
+    });
+}

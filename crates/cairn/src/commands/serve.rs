@@ -1,0 +1,244 @@
+//! `cairn serve`: hands out the tasks of a workflow to workers that come and go.
+
+mod jobs;
+
+use self::jobs::Served;
+use super::run::{look_for_order, pool, quick_order, rules_for, template};
+use crate::cli;
+use crate::failure::{Failure, INTERRUPTED_CODE};
+use crate::input;
+use crate::limits;
+use crate::output::Output;
+use cairn_dag::{TaskId, plain};
+use cairn_engine::Span;
+use cairn_formats::{Jobs, Template, size};
+use cairn_serve::http::{self, BeginError, End, Handle, ServeError};
+use cairn_serve::run::Wishes;
+use cairn_serve::store::{Store, Sync};
+use cairn_serve::tls::Certificate;
+use cairn_serve::tokens::Tokens;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The key of the hashed tokens in the store.
+const TOKENS: &str = "tokens";
+
+/// What to serve, and how, checked.
+pub(crate) struct Settings {
+    flags: cli::Serve,
+    pools: Vec<(String, u32)>,
+    template: Option<Template>,
+    largest_file: u64,
+    silence: Duration,
+    token_lifetime: Option<Duration>,
+}
+
+/// A time that a flag gives: more than nothing, and no more than a human life.
+pub(super) fn time(flag: &str, seconds: f64) -> Result<Duration, Failure> {
+    match seconds.is_finite() && seconds > 0.0 && seconds < 3e9 {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(Failure::usage(
+            format!("{flag} {seconds} is no time to wait"),
+            "give more than 0, such as 90s, 5m, 2h",
+        )),
+    }
+}
+
+/// A size that a flag gives.
+pub(super) fn bytes(flag: &str, text: &str) -> Result<u64, Failure> {
+    size::parse(text).ok_or_else(|| {
+        Failure::usage(
+            format!("{flag} {} is no size", plain(text)),
+            format!("give bytes with a unit, such as {flag} 16GB"),
+        )
+    })
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Serve) -> Result<Settings, Failure> {
+        let is_clear = !flags.tls && flags.cert.is_none();
+        if is_clear && !flags.listen.ip().is_loopback() {
+            return Err(in_clear(&ServeError::Clear(flags.listen)));
+        }
+        let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
+        let lifetime = flags.token_lifetime.map(|s| time("--token-lifetime", s));
+        Ok(Settings {
+            pools: pools?,
+            template: template(flags.run.as_deref())?,
+            largest_file: bytes("--largest-file", &flags.largest_file)?,
+            silence: time("--silence", flags.silence)?,
+            token_lifetime: lifetime.transpose()?,
+            flags,
+        })
+    }
+}
+
+fn in_clear(error: &ServeError) -> Failure {
+    Failure::usage(
+        error.to_string(),
+        "add --tls, or give a certificate with --cert and --key, or listen on 127.0.0.1",
+    )
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let executed = cli::Executed {
+        executed: String::new(),
+        no_rescue: flags.no_rescue,
+    };
+    // The first line is where it listens: warnings come after.
+    let mut silent = *out;
+    silent.quiet = true;
+    let whole = input::open_whole(&flags.input, &executed, &silent)?;
+    let mut report = whole.report.clone();
+    let flow = Arc::new(whole.flow);
+    let template = settings.template.clone();
+    let jobs = Jobs::of(
+        &whole.source,
+        whole.format,
+        Arc::clone(&flow),
+        template,
+        &mut report,
+    );
+    let Some(jobs) = jobs else {
+        return Err(Failure::Input(report));
+    };
+    let wishes = Wishes {
+        retries: flags.retries,
+        failures: flags.max_failures,
+        pools: settings.pools.clone(),
+        memory: None,
+    };
+    let mut rules = rules_for(&flow, &wishes, &jobs, whole.format)?;
+    rules.silence = Span(settings.silence.as_micros() as u64);
+    let unusable =
+        |e: &dyn std::fmt::Display| Failure::usage(plain(&e.to_string()).into_owned(), "");
+    let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
+    let quick = || quick_order(&flow, flags.policy);
+    let begun = http::begin(&mut store, &flow, &whole.is_executed, rules, quick);
+    let begun = begun.map_err(|error| match &error {
+        BeginError::Store(_) => unusable(&error),
+        BeginError::OtherFlow(_) => Failure::usage(
+            plain(&error.to_string()).into_owned(),
+            "give the workflow a state of its own with --state",
+        ),
+    })?;
+    let tokens = tokens(settings, &mut store)?;
+    let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
+    let mut server = http::Settings::new(flags.listen, tokens, flags.state.clone(), folder);
+    server.certificate = certificate(settings)?;
+    server.stays = flags.stay;
+    server.largest_file = settings.largest_file;
+    let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);
+    let served = Arc::new(Served::new(jobs));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let is_planned = begun.is_planned;
+    let ended = http::serve(begun.engine, store, served, server, |handle| {
+        let place = flags.state.join("tokens");
+        let line = format!(
+            "listening on {}, tokens in {}\n",
+            handle.url(),
+            place.display()
+        );
+        Output::say(&line);
+        if let Some(fingerprint) = fingerprint {
+            Output::say(&format!("fingerprint {fingerprint}\n"));
+        }
+        out.warnings(&whole.report);
+        watch_interrupts(handle.clone());
+        if !is_planned {
+            let found = look_for_order(&flow, flags.policy, &is_over);
+            bring(found, handle.clone());
+        }
+    });
+    is_over.store(true, Ordering::Relaxed);
+    match ended.map_err(|error| match error {
+        ServeError::Clear(_) => in_clear(&error),
+        error => unusable(&error),
+    })? {
+        End::Executed => out.done(
+            &json!({ "done": true, "failed": false }),
+            "all tasks are executed\n",
+        ),
+        End::Failed => {
+            out.done(
+                &json!({ "done": true, "failed": true }),
+                "some tasks failed or were given up: `cairn export` tells which\n",
+            )?;
+            Err(Failure::No)
+        }
+        End::Stopped => {
+            out.remark("stopped: the same command goes on");
+            Err(Failure::Code(INTERRUPTED_CODE))
+        }
+    }
+}
+
+/// Tokens that survive restarts: hashes in the store, the tokens themselves in three files.
+fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
+    let trouble =
+        |e: &dyn std::fmt::Display| Failure::usage(plain(&e.to_string()).into_owned(), "");
+    let kept = store.meta(TOKENS).map_err(|e| trouble(&e))?;
+    let kept: Option<Tokens> = kept.and_then(|text| serde_json::from_str(&text).ok());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs());
+    let folder = settings.flags.state.join("tokens");
+    let replace = settings.flags.rotate_tokens;
+    let tokens = Tokens::open(&folder, kept.clone(), replace, settings.token_lifetime, now)
+        .map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+    if kept.as_ref() != Some(&tokens) {
+        let text = serde_json::to_string(&tokens).expect("hashes are JSON");
+        store.set_meta(TOKENS, &text).map_err(|e| trouble(&e))?;
+    }
+    Ok(tokens)
+}
+
+fn certificate(settings: &Settings) -> Result<Option<Certificate>, Failure> {
+    let flags = &settings.flags;
+    let made = match (&flags.cert, &flags.key) {
+        (Some(certificate), Some(key)) => Certificate::load(certificate, key).map(Some),
+        _ if flags.tls => {
+            let names = ["localhost".to_owned(), flags.listen.ip().to_string()];
+            Certificate::self_signed(&flags.state.join("tls"), &names).map(Some)
+        }
+        _ => Ok(None),
+    };
+    made.map_err(|e| {
+        let cure = "give a certificate and its key in PEM files, or --tls to have one made";
+        Failure::usage(plain(&e.to_string()).into_owned(), cure)
+    })
+}
+
+/// Ends the server at the first Ctrl-C or SIGTERM.
+fn watch_interrupts(handle: Handle) {
+    std::thread::spawn(move || {
+        while !limits::is_interrupted() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        handle.stop();
+    });
+}
+
+/// Brings a better order to the server, which hands out tasks by the quick one until it is found.
+fn bring(found: Receiver<Vec<TaskId>>, handle: Handle) {
+    std::thread::spawn(move || {
+        if let Ok(order) = found.recv() {
+            handle.reorder(order.iter().map(|t| t.0).collect());
+        }
+    });
+}
+
+/// For `status` and its kin: the file with a token.
+pub(super) fn token_in(path: &Path) -> Result<cairn_serve::tokens::Secret, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Failure::usage(
+            format!("cannot read {}: {e}", plain(&path.display().to_string())),
+            "the server keeps tokens in the folder 'tokens' of its state; copy the one you need",
+        )
+    })?;
+    Ok(cairn_serve::tokens::Secret::new(&text))
+}

@@ -1,0 +1,153 @@
+//! `cairn work`: takes tasks from a server and runs them; and the small program that limits a task before it begins.
+
+use super::remote::caller;
+use super::serve::{bytes, time};
+use crate::cli;
+use crate::failure::{Failure, INTERRUPTED_CODE};
+use crate::limits;
+use crate::output::Output;
+use cairn_dag::plain;
+use cairn_serve::client::{Caller, is_loopback};
+use cairn_serve::work::{Limits, Note, Sandbox, Settings as Worker, Where, WorkError, probe};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Whom to work for, and how, checked.
+pub(crate) struct Settings {
+    caller: Caller,
+    worker: Worker,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Work) -> Result<Settings, Failure> {
+        let caller = caller(&flags.server)?;
+        let is_near = is_loopback(caller.url());
+        let place = match (&flags.shared, &flags.dir) {
+            (Some(shared), _) => Where::Shared(existing(shared)?),
+            (None, None) if is_near => Where::AsServer,
+            (None, _) => Where::Own,
+        };
+        let all = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let optional =
+            |flag: &str, seconds: Option<f64>| seconds.map(|s| time(flag, s)).transpose();
+        let idle = match flags.idle_timeout {
+            Some(0.0) => Some(Duration::ZERO),
+            seconds => optional("--idle-timeout", seconds)?,
+        };
+        let grace = match flags.grace {
+            0.0 => Duration::ZERO,
+            seconds => time("--grace", seconds)?,
+        };
+        let memory = flags.memory.as_deref().map(|text| bytes("--memory", text));
+        Ok(Settings {
+            worker: Worker {
+                name: flags.name,
+                slots: flags.jobs.unwrap_or_else(all),
+                memory: memory.transpose()?,
+                tags: flags.label,
+                lifetime: optional("--lifetime", flags.lifetime)?,
+                folder: flags.dir.map_or_else(own_folder, Ok)?,
+                place,
+                allow: (!flags.allow.is_empty()).then_some(flags.allow),
+                sandbox: flags.sandbox || (!flags.no_sandbox && !is_near),
+                idle,
+                grace,
+                confiner: confiner()?,
+            },
+            caller,
+        })
+    }
+}
+
+fn existing(folder: &Path) -> Result<PathBuf, Failure> {
+    folder.canonicalize().map_err(|e| {
+        Failure::usage(
+            format!("--shared {}: {e}", plain(&folder.display().to_string())),
+            "name the folder of the workflow as this machine sees it",
+        )
+    })
+}
+
+/// Where workers keep what is theirs.
+fn own_folder() -> Result<PathBuf, Failure> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));
+    let state = state
+        .filter(|s| s.is_absolute())
+        .or_else(home)
+        .ok_or_else(|| {
+            Failure::usage(
+                "there is no home folder",
+                "name a folder for the worker with --dir",
+            )
+        })?;
+    Ok(state.join("cairn/work"))
+}
+
+/// This very program, as the one that limits a task.
+fn confiner() -> Result<Vec<String>, Failure> {
+    let own = std::env::current_exe().map_err(|e| Failure::writing("this program's path", &e))?;
+    let own = own.to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::usage("the path of this program is no text", "move it elsewhere")
+    })?;
+    Ok(vec![own, "confine".to_owned()])
+}
+
+pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
+    if settings.worker.sandbox {
+        match probe() {
+            Sandbox::Whole => (),
+            Sandbox::Partial => out.complain(
+                "warning: this kernel knows only a part of the sandbox: some files elsewhere can be changed by tasks",
+            ),
+            Sandbox::Missing => out.complain(
+                "warning: this kernel has no Landlock: tasks run without a sandbox, and may read and write what you may",
+            ),
+        }
+    }
+    let said = |note: Note| {
+        let text = match note {
+            Note::Joined { name, .. } => format!("working as {name}"),
+            Note::Away(why) => format!("no answer, trying on: {why}"),
+            Note::Task(task, what) => format!("{}: {what}", plain(&task)),
+            Note::Remark(what) => what,
+        };
+        out.remark(&plain(&text));
+    };
+    let summary =
+        cairn_serve::work::work(settings.caller, settings.worker, &limits::interrupts, &said);
+    let summary = summary.map_err(|error| {
+        let help = match &error {
+            WorkError::Call(_) | WorkError::Processes(_) => "",
+            WorkError::Folder { .. } => "name another folder for the worker with --dir",
+        };
+        Failure::usage(plain(&error.to_string()).into_owned(), help)
+    })?;
+    let (done, failed, back) = (summary.executed, summary.failed, summary.given_back);
+    out.done(
+        &json!({ "executed": done, "failed": failed, "given_back": back, "interrupted": summary.was_interrupted }),
+        &format!("executed {done}, failed {failed}, given back {back}\n"),
+    )?;
+    match summary.was_interrupted {
+        true => Err(Failure::Code(INTERRUPTED_CODE)),
+        false => Ok(()),
+    }
+}
+
+/// Becomes the task's program.
+pub(crate) fn confine(flags: cli::Confine) -> Result<(), Failure> {
+    let limits = Limits {
+        memory: flags.memory,
+        sandbox: !flags.sandbox.is_empty(),
+        write: flags.sandbox,
+    };
+    let (program, arguments) = flags.command.split_first().expect("clap wants one");
+    let error = cairn_serve::work::confine(&limits, program, arguments);
+    Output::say(&format!("{}: {error}", plain(&program.to_string_lossy())));
+    // As shells have it: not found, or cannot be executed.
+    Err(Failure::Code(match error.kind() {
+        std::io::ErrorKind::NotFound => 127,
+        _ => 126,
+    }))
+}
