@@ -206,6 +206,41 @@ fn two_workers_make_what_run_makes_on_one_disk_and_without() {
     }
 }
 
+/// The example that really computes something: here, and by two workers, the same words are counted.
+#[test]
+fn the_example_computes_the_same_here_and_by_two_workers() {
+    let texts = |folder: &Path| {
+        let mut all: Vec<(String, String)> = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_file() && name != "word-count.toml" {
+                all.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+        all.sort();
+        all
+    };
+    let example = root().join("examples/word-count.toml");
+    let [alone, served] = [0, 1].map(|_| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::copy(&example, folder.path().join("word-count.toml")).unwrap();
+        folder
+    });
+    let ran = ask(alone.path(), &["run", "word-count.toml", "-j", "4"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let (mut server, url, _) = serve(served.path(), "word-count.toml", &[]);
+    let dirs = ["a", "b"];
+    let mut workers = dirs.map(|dir| worker(served.path(), &url, &["-j", "2", "--dir", dir]));
+    assert_eq!(server.end(120), 0);
+    for worker in &mut workers {
+        assert_eq!(worker.end(30), 0);
+    }
+    let made = texts(alone.path());
+    assert!(made.len() > 8, "{made:?}");
+    assert_eq!(texts(served.path()), made);
+}
+
 #[test]
 fn a_failed_task_is_told_and_the_server_returns_1() {
     let folder = tempfile::tempdir().unwrap();
