@@ -13,6 +13,7 @@
 //! [`Engine`] decides; every change it makes is an [`Event`], and the events alone rebuild its state
 //! ([`Engine::replay`]). It plays the one game ([`cairn_theory::game`]) on a [`Position`].
 
+mod answers;
 mod batched;
 mod client;
 mod engine;
@@ -27,9 +28,10 @@ mod rules;
 mod snapshot;
 mod workers;
 
+pub use answers::{Exchanged, Granted, Outbox, Receipt, Refusal};
 pub use batched::Batched;
 pub use client::{Client, Request};
-pub use engine::{Engine, Exchanged, Granted, Outbox, Receipt, Refusal};
+pub use engine::Engine;
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};
 pub use ids::{Moment, Span, Task, Token, WorkerId};
 pub use implicit::{Implicit, Shape};

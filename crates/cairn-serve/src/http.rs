@@ -21,10 +21,11 @@ pub use desk::End;
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
 
-use self::desk::{Ask, Clock, Desk};
+use self::desk::{Ask, Desk};
 use self::fault::Fault;
 use self::files::Files;
 use self::logs::Logs;
+use crate::clock::Clock;
 use crate::store::{Store, StoreError};
 use crate::tls::Certificate;
 use crate::tokens::{Denied, Scope, Secret, Tokens};

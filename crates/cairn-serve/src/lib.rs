@@ -3,9 +3,11 @@
 
 mod beneath;
 pub mod client;
+mod clock;
 mod digest;
 pub mod http;
 mod private;
+mod replay;
 pub mod run;
 pub mod spawn;
 pub mod store;

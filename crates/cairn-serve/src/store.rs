@@ -10,31 +10,29 @@
 //! file (WAL) grow without bound.
 
 mod error;
+mod group;
+mod lock;
 mod reader;
 mod rows;
+mod schema;
 mod writer;
 
 pub use error::StoreError;
+pub use group::{Group, Stamp};
 pub use reader::Reader;
 pub use writer::Writer;
 
 use cairn_engine::{Entry, Moment, Snapshot, Task};
-use rusqlite::types::Value;
+use group::{insert_group, insert_order, insert_snapshot, packed};
+use lock::lock;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use schema::migrate;
 use std::fs::File;
-use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The file of the store in its folder.
 pub const FILE: &str = "cairn.db";
-const LOCK: &str = "lock";
-
-/// Marks the file as ours: "Carn".
-const APPLICATION: i64 = 0x4361_726e;
-
-/// One step from each version of the schema to the next. Steps are only ever added.
-const MIGRATIONS: [&str; 1] = [include_str!("store/schema-1.sql")];
 
 /// How sure a commit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -53,50 +51,6 @@ pub struct FlowRecord {
     pub digest: u64,
     /// By task: a fingerprint of what is run. Empty where nobody asks.
     pub fingerprints: Vec<u64>,
-}
-
-/// What a task read and wrote, by size and time, to see later whether it is still so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// Which task.
-    pub task: Task,
-    /// A digest of its declared inputs as they were when it started.
-    pub inputs: u64,
-    /// A digest of the sizes of its declared outputs when it ended.
-    pub outputs: u64,
-}
-
-/// What is written in one transaction.
-#[derive(Clone, Debug, Default)]
-pub struct Group {
-    /// In causal order.
-    pub entries: Vec<Entry>,
-    /// Of tasks whose end is among the entries.
-    pub stamps: Vec<Stamp>,
-    /// Orders that the entries speak of: the number, and the tasks from first to last.
-    pub orders: Vec<(u32, Vec<u32>)>,
-    /// What the log comes to with so many of the entries: all that is older is deleted.
-    pub snapshot: Option<(usize, Moment, Snapshot)>,
-}
-
-impl Group {
-    /// Whether there is nothing to write.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-            && self.stamps.is_empty()
-            && self.orders.is_empty()
-            && self.snapshot.is_none()
-    }
-
-    /// Moves all of another group behind this one.
-    pub fn take(&mut self, other: &mut Group) {
-        if let Some((after, at, snapshot)) = other.snapshot.take() {
-            self.snapshot = Some((self.entries.len() + after, at, snapshot));
-        }
-        self.entries.append(&mut other.entries);
-        self.stamps.append(&mut other.stamps);
-        self.orders.append(&mut other.orders);
-    }
 }
 
 /// An open store. Nobody else has it.
@@ -466,134 +420,6 @@ impl Store {
             what: what.to_owned(),
         }
     }
-}
-
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    zstd::encode_all(bytes, 1).expect("memory takes it")
-}
-
-fn insert_order(tx: &Connection, plan: u32, order: &[u32]) -> rusqlite::Result<()> {
-    let bytes: Vec<u8> = order.iter().flat_map(|t| t.to_le_bytes()).collect();
-    let sql = "INSERT OR REPLACE INTO plan (number, tasks) VALUES (?1, ?2)";
-    tx.prepare_cached(sql)?
-        .execute(params![plan, packed(&bytes)])?;
-    Ok(())
-}
-
-fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> rusqlite::Result<()> {
-    for (plan, order) in &group.orders {
-        insert_order(tx, *plan, order)?;
-    }
-    let sql = "INSERT OR REPLACE INTO stamp (task, inputs, outputs) VALUES (?1, ?2, ?3)";
-    let mut insert = tx.prepare_cached(sql)?;
-    for stamp in &group.stamps {
-        let row = [stamp.task.0, stamp.inputs, stamp.outputs];
-        insert.execute(row.map(|v| Value::Integer(v as i64)))?;
-    }
-    let Some((after, at, snapshot)) = &group.snapshot else {
-        return rows::insert(tx, next, &group.entries);
-    };
-    let (before, behind) = group.entries.split_at(*after);
-    rows::insert(tx, next, before)?;
-    insert_snapshot(tx, *next - 1, *at, snapshot, true)?;
-    rows::insert(tx, next, behind)
-}
-
-/// What the events up to `last` come to; with `forget` instead of them.
-fn insert_snapshot(
-    tx: &Connection,
-    last: i64,
-    at: Moment,
-    snapshot: &Snapshot,
-    forget: bool,
-) -> rusqlite::Result<()> {
-    let state = serde_json::to_vec(snapshot).expect("a snapshot is JSON");
-    let sql = "INSERT OR REPLACE INTO snapshot (seq, at, state) VALUES (?1, ?2, ?3)";
-    tx.execute(sql, params![last, at.0 as i64, packed(&state)])?;
-    if forget {
-        tx.execute("DELETE FROM snapshot WHERE seq < ?1", [last])?;
-        // The last one stays, so that numbers never come again.
-        tx.execute("DELETE FROM event WHERE seq < ?1", [last])?;
-    }
-    Ok(())
-}
-
-/// Brings the schema to this version, or says why not.
-fn migrate(database: &mut Connection, path: &Path) -> rusqlite::Result<Result<(), StoreError>> {
-    let pragma = |d: &Connection, name: &str| -> rusqlite::Result<i64> {
-        d.pragma_query_value(None, name, |row| row.get(0))
-    };
-    let tables = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = database.query_row(tables, [], |row| row.get(0))?;
-    let path = path.to_owned();
-    if tables > 0 && pragma(database, "application_id")? != APPLICATION {
-        return Ok(Err(StoreError::NotOurs { path }));
-    }
-    let found = pragma(database, "user_version")?;
-    let known = MIGRATIONS.len() as i64;
-    if found > known {
-        return Ok(Err(StoreError::Newer { path, found, known }));
-    }
-    if found < known {
-        let tx = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for step in &MIGRATIONS[found.max(0) as usize..] {
-            tx.execute_batch(step)?;
-        }
-        tx.pragma_update(None, "application_id", APPLICATION)?;
-        tx.pragma_update(None, "user_version", known)?;
-        tx.commit()?;
-    }
-    Ok(Ok(()))
-}
-
-/// Takes the folder for this process alone.
-fn lock(folder: &Path) -> Result<File, StoreError> {
-    let path = folder.join(LOCK);
-    let failed = |e: std::io::Error| StoreError::io(&path, &e);
-    let mut options = File::options();
-    // Not truncated: until the lock is ours, another process stands in it.
-    let mut file = options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(failed)?;
-    let begin = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => break,
-            Err(std::fs::TryLockError::Error(e)) => return Err(failed(e)),
-            Err(std::fs::TryLockError::WouldBlock) => (),
-        }
-        let mut who = String::new();
-        // A holder that has not yet written its number is still a holder.
-        let _ = file.rewind().and_then(|()| file.read_to_string(&mut who));
-        let pid: Option<u32> = who.trim().parse().ok();
-        // A process that its holder was just starting has the lock until it becomes another program.
-        let is_dead = pid.is_some_and(|pid| !is_alive(pid));
-        if !is_dead || begin.elapsed() > Duration::from_secs(5) {
-            return Err(StoreError::InUse {
-                folder: folder.to_owned(),
-                pid,
-            });
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    (file.set_len(0))
-        .and_then(|()| file.rewind())
-        .and_then(|()| writeln!(file, "{}", std::process::id()))
-        .map_err(failed)?;
-    Ok(file)
-}
-
-/// Whether the process is there and not merely waiting to be buried.
-fn is_alive(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    status.is_ok_and(|status| {
-        let state = status.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-        state.is_some_and(|state| !state.starts_with(['Z', 'X']))
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::files::Staged;
 use super::types::{Reason, Worth};
+use crate::clock::Clock;
 use crate::store::{Group, Store, StoreError};
 use cairn_engine::{
     Engine, Event, Granted, Moment, Offer, Outbox, Outcome, Position, Receipt, Refusal, Task,
@@ -11,7 +12,7 @@ use cairn_engine::{
 use cairn_theory::game::Standing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How many requests are taken into one commit at the most.
@@ -159,32 +160,6 @@ pub enum End {
     Failed,
     /// Somebody stopped it.
     Stopped,
-}
-
-/// A moment for the engine; never earlier than the last, whatever is done to the machine's clock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    start: Instant,
-    began: Moment,
-}
-
-impl Clock {
-    pub(crate) fn new() -> Clock {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let micros = since.map_or(0, |since| since.as_micros() as u64);
-        Clock {
-            start: Instant::now(),
-            began: Moment(micros),
-        }
-    }
-
-    pub(crate) fn now(&self) -> Moment {
-        Moment(self.began.0 + self.start.elapsed().as_micros() as u64)
-    }
-
-    fn instant(&self, moment: Moment) -> Instant {
-        self.start + Duration::from_micros(moment.since(self.began).0)
-    }
 }
 
 /// Somebody who waits for a task.
@@ -633,7 +608,7 @@ impl<P: Position> Desk<P> {
             halted: engine.halted(),
             epoch: engine.epoch(),
             plan: engine.plan(),
-            uptime: self.clock.start.elapsed(),
+            uptime: self.clock.elapsed(),
             workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
             tally: Tally {
                 polls: self.waiters.by_number.len() as u64,

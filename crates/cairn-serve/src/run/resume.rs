@@ -2,10 +2,11 @@
 //! and what must be executed again. Starts nothing.
 
 use super::files::{Files, HalfMade};
+use crate::replay::{mark_executed, replayed_in_order, said_executed};
 use crate::store::{FlowRecord, Group, Stamp, Store, StoreError};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{
-    Engine, Entry, Event, Frozen, Gone, Moment, Offer, Order, Outbox, Rules, Task, Token, WorkerId,
+    Engine, Entry, Event, Frozen, Moment, Order, Outbox, Rules, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
@@ -80,9 +81,6 @@ struct Known {
     stamps: HashMap<TaskId, Stamp>,
 }
 
-/// The worker of tasks that were executed before, elsewhere or as part of another flow.
-const BEFORE: &str = "before";
-
 pub(super) fn resume<'a>(
     store: &Store,
     given: Given<'a>,
@@ -106,22 +104,9 @@ fn go_on<'a>(
 ) -> Result<Resumed<'a>, StoreError> {
     let dag = given.flow.dag();
     let damaged = |e: cairn_engine::Illegal| store.damaged(&e.0);
-    let stored = store.newest_order()?;
-    let mut order = stored.map(|(plan, tasks)| (plan, ids(tasks)));
-    let mut engine = replayed(store, &given, order.as_ref().map(|(_, tasks)| tasks))?;
-    if order
-        .as_ref()
-        .is_some_and(|(plan, _)| *plan != engine.plan())
-    {
-        // An order that never came into force.
-        let plan = engine.plan();
-        order = store.order(plan)?.map(|tasks| (plan, ids(tasks)));
-        engine = replayed(store, &given, order.as_ref().map(|(_, tasks)| tasks))?;
-    }
+    let (mut engine, order) = replayed_in_order(store, dag, given.rules.clone())?;
     let mut out = Outbox::default();
-    let is_done = |t: &TaskId| given.done.get(t.index()) == Some(&true);
-    let done = dag.topological_order().iter().copied().filter(is_done);
-    let done = done.map(|task| (task, Token::default())).collect();
+    let done = said_executed(dag, given.done);
     mark_executed(&mut engine, done, now, &mut out.entries);
     engine.open(now, &mut out);
     // Whoever had tasks is gone; the processes were ended.
@@ -168,45 +153,11 @@ fn go_on<'a>(
         },
         is_new_flow: false,
         has_other_commands: before.fingerprints != given.fingerprints,
-        order: order.map(|(_, tasks)| tasks),
+        order,
         again,
         failed,
         half_made,
     })
-}
-
-fn ids(tasks: Vec<u32>) -> Vec<TaskId> {
-    tasks.into_iter().map(TaskId).collect()
-}
-
-/// What the log of the same flow comes to.
-fn replayed<'a>(
-    store: &Store,
-    given: &Given<'a>,
-    order: Option<&Vec<TaskId>>,
-) -> Result<Engine<Frozen<'a>>, StoreError> {
-    let dag = given.flow.dag();
-    if order.is_some_and(|order| !is_order(order, dag.len())) {
-        return Err(store.damaged("an order does not name every task once"));
-    }
-    let order = order.map_or(Order::AsNumbered, |order| Order::of(order));
-    let position = Frozen::new(dag);
-    let mut engine = match store.snapshot()? {
-        Some(snapshot) => Engine::restore(position, given.rules.clone(), order, snapshot)
-            .map_err(|e| store.damaged(&e.0))?,
-        None => Engine::new(position, given.rules.clone(), order),
-    };
-    store.each_entry(|entry| engine.replay(&entry))?;
-    Ok(engine)
-}
-
-fn is_order(order: &[TaskId], tasks: usize) -> bool {
-    let mut seen = vec![false; tasks];
-    let mut is_new = |t: &TaskId| {
-        let place = seen.get_mut(t.index());
-        place.is_some_and(|seen| !std::mem::replace(seen, true))
-    };
-    order.len() == tasks && order.iter().all(&mut is_new)
 }
 
 /// Another flow: what was executed under the same name, and would be executed again just so, stays executed.
@@ -296,7 +247,7 @@ fn begin<'a>(
     }
     let in_order = dag.topological_order().iter();
     let executed = in_order.filter_map(|task| Some((*task, *executed.get(task)?)));
-    mark_executed(&mut engine, executed.collect(), now, &mut out.entries);
+    mark_executed(&mut engine, executed, now, &mut out.entries);
     engine.open(now, &mut out);
     Resumed {
         engine,
@@ -311,49 +262,6 @@ fn begin<'a>(
         again: Vec::new(),
         failed: Vec::new(),
         half_made: Vec::new(),
-    }
-}
-
-/// Notes that tasks were executed elsewhere: those whose parents are executed, in topological order. Before the engine is
-/// opened.
-fn mark_executed(
-    engine: &mut Engine<Frozen<'_>>,
-    tasks: Vec<(TaskId, Token)>,
-    now: Moment,
-    entries: &mut Vec<Entry>,
-) {
-    let worker = WorkerId(engine.workers().len() as u32);
-    let mut happened = |engine: &mut Engine<Frozen<'_>>, event: Event| {
-        let entry = Entry { at: now, event };
-        if engine.replay(&entry).is_ok() {
-            entries.push(entry);
-        }
-    };
-    let mut is_there = false;
-    for (task, token) in tasks {
-        if engine.position().game().standing(task) != Standing::Eligible {
-            continue;
-        }
-        if !is_there {
-            is_there = true;
-            let joined = Event::Joined {
-                worker,
-                name: BEFORE.to_owned(),
-                offer: Offer::cpus(1),
-            };
-            happened(engine, joined);
-        }
-        let task = task.into();
-        let executed = Event::Executed {
-            task,
-            token,
-            worker,
-        };
-        happened(engine, executed);
-    }
-    if is_there {
-        let why = Gone::Left;
-        happened(engine, Event::Departed { worker, why });
     }
 }
 

@@ -1,3 +1,4 @@
+use super::schema::APPLICATION;
 use super::*;
 use cairn_engine::{Cause, Event, Gone, Offer, Release, Token, WorkerId};
 use proptest::prelude::*;

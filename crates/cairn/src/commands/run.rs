@@ -188,7 +188,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         is_touch: flags.touch,
         is_dry: flags.dry_run,
     };
-    let mut reporter = Reporter::new(&flow, &programs, flags.dry_run, out);
+    let mut reporter = Reporter::new(&programs, flow.dag().len() as u64, flags.dry_run, out);
     let ran = cairn_serve::run::run(
         store,
         setup,
@@ -199,19 +199,21 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         },
     );
     finished.store(true, Ordering::Relaxed);
-    let summary = match ran {
-        Ok(summary) => summary,
-        Err(error) => {
-            reporter.close();
-            return Err(refused(error));
-        }
-    };
+    reporter.close();
+    let summary = ran.map_err(refused)?;
     if whole.format == Format::Dagman && !flags.dry_run {
         write_rescue(&whole.source, &flow, &summary, out);
     }
     reporter.finish(&summary)?;
+    match flags.dry_run {
+        true => Ok(()),
+        false => verdict(&summary),
+    }
+}
+
+/// What the program returns after a run.
+fn verdict(summary: &Summary) -> Result<(), Failure> {
     match (summary.is_complete, summary.halted) {
-        _ if flags.dry_run => Ok(()),
         (true, _) => Ok(()),
         (_, Some(exit)) => Err(Failure::Code(u8::try_from(exit).unwrap_or(1))),
         _ if summary.was_stopped => Err(Failure::Code(INTERRUPTED_CODE)),

@@ -1,29 +1,22 @@
 //! `cairn run --family`: a mesh, a tree or an FFT dag of any size, never written down.
 
-use super::report::{print_line, span, words};
-use super::{Settings, open_store, refused};
+use super::programs::{line, shown};
+use super::report::{Reporter, Told};
+use super::{Settings, open_store, refused, verdict};
 use crate::cli;
-use crate::failure::{Failure, INTERRUPTED_CODE};
+use crate::failure::Failure;
 use crate::limits;
 use crate::output::Output;
-use crate::plural::counted;
 use cairn_dag::plain;
-use cairn_engine::{Rules, Shape, Token};
+use cairn_engine::{Rules, Shape, Task};
 use cairn_formats::{Job, Run, Template};
-use cairn_serve::run::{Counts, FamilyNews, FamilySetup, run_family};
-use cairn_serve::spawn::{Line, Program, tail};
+use cairn_serve::run::{FamilySetup, Work, run_family};
+use cairn_serve::spawn::Program;
 use cairn_theory::families::{
     EvolvingMesh, FamilyError, Fft, OutTree, ReductionMesh, ReductionTree,
 };
-use serde_json::json;
+use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// How often it is said how far the run is.
-const SELDOM: Duration = Duration::from_secs(10);
-
-/// So much of a log is shown.
-const TAIL: usize = 10;
 
 /// A family that somebody asked for, checked.
 #[derive(Clone, Debug)]
@@ -96,19 +89,44 @@ impl Wanted {
     }
 }
 
-fn program(template: &Template, level: u64, index: u64, log: PathBuf) -> Program {
-    let value = |key: &str| match key {
-        "level" => Some(level.to_string()),
-        "index" => Some(index.to_string()),
-        "name" => Some(format!("{level}-{index}")),
-        _ => None,
-    };
-    let line = match Job::of_line(template.filled(value)).run {
-        Run::Words(words) => Line::Words(words.into_iter().map(|w| w.into_owned()).collect()),
-        Run::Shell(line) => Line::Shell(line.into_owned()),
-        Run::Nothing => Line::Words(vec!["true".to_owned()]),
-    };
-    Program::new(line, log)
+/// What the tasks of a family run.
+struct Cells<'a> {
+    shape: Box<dyn Shape>,
+    template: &'a Template,
+}
+
+impl Cells<'_> {
+    fn run(&self, task: Task) -> Run<'static> {
+        let (level, index) = self.shape.place(task.0);
+        let value = |key: &str| match key {
+            "level" => Some(level.to_string()),
+            "index" => Some(index.to_string()),
+            "name" => Some(format!("{level}-{index}")),
+            _ => None,
+        };
+        Job::of_line(self.template.filled(value)).run
+    }
+}
+
+impl Work for Cells<'_> {
+    fn program(&self, task: Task, _: u32, log: PathBuf) -> Option<Program> {
+        Some(Program::new(line(self.run(task))?, log))
+    }
+
+    fn name(&self, task: Task) -> Cow<'_, str> {
+        let (level, index) = self.shape.place(task.0);
+        format!("{level}-{index}").into()
+    }
+}
+
+impl Told for Cells<'_> {
+    fn shown(&self, task: Task) -> Cow<'_, str> {
+        self.name(task)
+    }
+
+    fn command(&self, task: Task) -> String {
+        shown(self.run(task))
+    }
 }
 
 pub(super) fn run(
@@ -125,13 +143,14 @@ pub(super) fn run(
         ));
     }
     let (_, store) = open_store(settings)?;
-    let begin = Instant::now();
-    let mut last_line = Instant::now();
-    let mut before = None;
+    let cells = Cells {
+        shape: wanted.shape(),
+        template,
+    };
     let setup = FamilySetup {
         name: wanted.name.clone(),
         shape: wanted.shape(),
-        program: &|level, index, log| program(template, level, index, log),
+        work: &cells,
         rules: Rules {
             retries: settings.flags.retries,
             failures: settings.flags.keep_going.unwrap_or(1),
@@ -140,120 +159,16 @@ pub(super) fn run(
         },
         slots: settings.cpus,
     };
-    let mut epoch = None;
+    let len = cells.shape.tasks().unwrap_or(u64::MAX);
+    let mut reporter = Reporter::new(&cells, len, false, out);
     let ran = run_family(
         store,
         setup,
         &limits::interrupts,
-        &mut |at, news, counts| {
-            let began = *epoch.get_or_insert(at);
-            before.get_or_insert(counts.executed);
-            if out.json {
-                tell_json(at.since(began).0 as f64 / 1e6, news);
-            } else {
-                tell(news, out);
-            }
-            if last_line.elapsed() >= SELDOM {
-                last_line = Instant::now();
-                out.remark(&status(counts));
-            }
-        },
+        &mut |at, news, counts| reporter.hear(at, news, counts),
     );
-    let (counts, was_stopped) = ran.map_err(refused)?;
-    let executed_now = counts.executed - before.unwrap_or(counts.executed);
-    let seconds = begin.elapsed().as_secs_f64();
-    let is_complete = counts.executed == counts.total;
-    let value = json!({
-        "done": true, "tasks": counts.total, "executed": counts.executed, "failed": counts.failed,
-        "executed_now": executed_now, "complete": is_complete, "interrupted": was_stopped,
-        "seconds": (seconds * 1e3).round() / 1e3,
-    });
-    let mut text = format!(
-        "{} executed in {}",
-        counted(executed_now, "task"),
-        span(seconds)
-    );
-    if counts.failed > 0 {
-        text += &format!(", {} failed", counts.failed);
-    }
-    if !is_complete {
-        let left = counts.total - counts.executed - counts.failed;
-        text += &format!(", {left} left; the same command goes on from here");
-    }
-    out.done(&value, &(text + "\n"))?;
-    match is_complete {
-        true => Ok(()),
-        false if was_stopped => Err(Failure::Code(INTERRUPTED_CODE)),
-        false => Err(Failure::No),
-    }
-}
-
-fn status(counts: &Counts) -> String {
-    let Counts {
-        executed,
-        total,
-        running,
-        ..
-    } = counts;
-    format!("[{executed}/{total}] {running} running")
-}
-
-fn tell(news: &FamilyNews<'_>, out: &Output) {
-    match news {
-        FamilyNews::Survivors(many) => {
-            let many = counted(*many, "process");
-            out.remark(&format!("{many} of an earlier run ended"));
-        }
-        FamilyNews::Started((level, index), _) if out.verbose => {
-            out.remark(&format!("{level}-{index}"));
-        }
-        FamilyNews::Failed {
-            place: (level, index),
-            exit,
-            cause,
-            for_good,
-            log,
-            ..
-        } => {
-            let fate = match for_good {
-                true => "failed",
-                false => "failed, and is tried again",
-            };
-            let what = words(*exit, *cause, "");
-            let mut text = format!("{level}-{index} {fate}: {}\n", plain(&what));
-            if let Some(log) = log {
-                text += &format!("  log: {}\n", crate::screen::path(log));
-                for line in tail(log, TAIL).unwrap_or_default().lines() {
-                    text += &format!("  | {}\n", plain(line));
-                }
-            }
-            out.complain(&text);
-        }
-        _ => (),
-    }
-}
-
-fn tell_json(t: f64, news: &FamilyNews<'_>) {
-    let state = |(level, index): (u64, u64), state: &str, token: &Token, exit: Option<i32>| {
-        print_line(&json!({
-            "task": format!("{level}-{index}"), "state": state, "t": t, "worker": "here",
-            "exit": exit, "attempt": token.attempt,
-        }));
-    };
-    match news {
-        FamilyNews::Started(place, token) => state(*place, "leased", token, None),
-        FamilyNews::Executed(place, token) => state(*place, "executed", token, Some(0)),
-        FamilyNews::GivenBack(place, token) => state(*place, "eligible", token, None),
-        FamilyNews::Failed {
-            place,
-            token,
-            exit,
-            for_good,
-            ..
-        } => {
-            let fate = if *for_good { "failed" } else { "eligible" };
-            state(*place, fate, token, Some(*exit));
-        }
-        FamilyNews::Survivors(_) | FamilyNews::Pulse => (),
-    }
+    reporter.close();
+    let summary = ran.map_err(refused)?;
+    reporter.finish(&summary)?;
+    verdict(&summary)
 }

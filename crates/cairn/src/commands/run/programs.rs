@@ -1,9 +1,12 @@
 //! Jobs of a workflow as programs to be started. Starts nothing.
 
-use cairn_dag::TaskId;
+use super::report::Told;
+use cairn_dag::{Flow, TaskId};
+use cairn_engine::Task;
 use cairn_formats::{Job, Jobs, Run};
-use cairn_serve::run::Work;
+use cairn_serve::run::{FlowWork, Work};
 use cairn_serve::spawn::{Line, Program};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// What the tasks of a workflow run.
@@ -20,18 +23,46 @@ impl Programs {
         &self.jobs
     }
 
-    /// The command for people.
-    pub(super) fn shown(&self, task: TaskId) -> String {
-        match self.jobs.job(task).run {
-            Run::Words(words) => words.join(" "),
-            Run::Shell(line) => line.into_owned(),
-            Run::Nothing => String::new(),
-        }
+    fn flow(&self) -> &Flow {
+        self.jobs.flow()
+    }
+}
+
+/// What is run, for people.
+pub(super) fn shown(run: Run<'_>) -> String {
+    match run {
+        Run::Words(words) => words.join(" "),
+        Run::Shell(line) => line.into_owned(),
+        Run::Nothing => String::new(),
+    }
+}
+
+/// What is run, to be started; `None` if that is nothing.
+pub(super) fn line(run: Run<'_>) -> Option<Line> {
+    Some(match run {
+        Run::Words(words) => Line::Words(words.into_iter().map(Cow::into_owned).collect()),
+        Run::Shell(line) => Line::Shell(line.into_owned()),
+        Run::Nothing => return None,
+    })
+}
+
+/// Runs and news speak of tasks of the flow alone.
+fn id(task: Task) -> TaskId {
+    task.frozen().expect("a flow has few tasks")
+}
+
+impl Told for Programs {
+    fn shown(&self, task: Task) -> Cow<'_, str> {
+        self.flow().shown(id(task))
+    }
+
+    fn command(&self, task: Task) -> String {
+        shown(self.jobs.job(id(task)).run)
     }
 }
 
 impl Work for Programs {
-    fn program(&self, task: TaskId, attempt: u32, log: PathBuf) -> Option<Program> {
+    fn program(&self, task: Task, attempt: u32, log: PathBuf) -> Option<Program> {
         let Job {
             run,
             environment,
@@ -41,12 +72,8 @@ impl Work for Programs {
             stdout,
             stderr,
             ..
-        } = self.jobs.attempt(task, attempt.saturating_sub(1));
-        let line = match run {
-            Run::Words(words) => Line::Words(words.into_iter().map(|w| w.into_owned()).collect()),
-            Run::Shell(line) => Line::Shell(line.into_owned()),
-            Run::Nothing => return None,
-        };
+        } = self.jobs.attempt(id(task), attempt.saturating_sub(1));
+        let line = line(run)?;
         Some(Program {
             environment: (environment.into_iter())
                 .map(|(name, value)| (name.into_owned(), Some(value.into_owned())))
@@ -60,6 +87,12 @@ impl Work for Programs {
         })
     }
 
+    fn name(&self, task: Task) -> Cow<'_, str> {
+        self.flow().name(id(task)).into()
+    }
+}
+
+impl FlowWork for Programs {
     fn directory(&self, task: TaskId) -> Option<PathBuf> {
         self.jobs.job(task).directory.map(|d| d.into_owned())
     }

@@ -1,18 +1,17 @@
 //! What is said while a workflow runs: a status line on a terminal, plain lines elsewhere, JSON lines for machines. Runs nothing.
 
-use super::programs::Programs;
 use crate::failure::Failure;
 use crate::layout;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Cause, Moment, Token};
-use cairn_serve::run::{Counts, HalfMade, News, Summary};
+use cairn_dag::plain;
+use cairn_engine::{Cause, Moment, Task, Token};
+use cairn_serve::run::{Counts, Failed, HalfMade, News, Summary, Work};
 use cairn_serve::spawn::tail;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Without a terminal a line says how far the run is, so often.
@@ -24,10 +23,20 @@ const TAIL: usize = 10;
 /// So many tasks that run again are named.
 const FEW: usize = 10;
 
+/// Tasks that people are told of.
+pub(super) trait Told: Work {
+    /// What people call the task.
+    fn shown(&self, task: Task) -> Cow<'_, str>;
+
+    /// Its command for people; empty if there is none.
+    fn command(&self, task: Task) -> String;
+}
+
 /// Says what happens.
 pub(super) struct Reporter<'a> {
-    flow: &'a Flow,
-    programs: &'a Programs,
+    tasks: &'a dyn Told,
+    /// How many there are.
+    len: u64,
     is_dry: bool,
     out: &'a Output,
     begin: Instant,
@@ -44,8 +53,8 @@ pub(super) struct Reporter<'a> {
 
 impl<'a> Reporter<'a> {
     pub(super) fn new(
-        flow: &'a Flow,
-        programs: &'a Programs,
+        tasks: &'a dyn Told,
+        len: u64,
         is_dry: bool,
         out: &'a Output,
     ) -> Reporter<'a> {
@@ -57,8 +66,8 @@ impl<'a> Reporter<'a> {
             line
         });
         Reporter {
-            flow,
-            programs,
+            tasks,
+            len,
             is_dry,
             out,
             begin: Instant::now(),
@@ -109,7 +118,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn say(&mut self, news: &News<'_>, counts: &Counts) {
-        let shown = |task: TaskId| self.flow.shown(task);
+        let shown = |task: Task| self.tasks.shown(task);
         match news {
             News::Survivors(many) => self.remark(&format!(
                 "ended {} that an earlier run had left",
@@ -146,26 +155,14 @@ impl<'a> Reporter<'a> {
                     counts.total,
                     shown(*task),
                     attempt(*token),
-                    plain(&self.programs.shown(*task))
+                    plain(&self.tasks.command(*task))
                 );
                 self.remark(&text);
             }
-            News::Failed {
-                task,
-                token,
-                exit,
-                cause,
-                detail,
-                for_good,
-                log,
-            } => {
-                let what = words(*exit, *cause, detail);
-                let text = self.failure(*task, *token, &what, *for_good, *log);
-                self.complain(&text);
-            }
+            News::Failed(failed) => self.complain(&self.failure(failed)),
             News::WouldRun(task) => {
                 self.would_run += 1;
-                let command = self.programs.shown(*task);
+                let command = self.tasks.command(*task);
                 let line = match command.is_empty() {
                     true => format!("{}\n", shown(*task)),
                     false => format!("{}: {}\n", shown(*task), plain(&command)),
@@ -178,28 +175,28 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn failure(
-        &self,
-        task: TaskId,
-        token: Token,
-        what: &str,
-        for_good: bool,
-        log: Option<&Path>,
-    ) -> String {
-        let shown = self.flow.shown(task);
+    fn failure(&self, failed: &Failed<'_>) -> String {
+        let Failed {
+            task,
+            token,
+            for_good,
+            ..
+        } = *failed;
+        let shown = self.tasks.shown(task);
         let fate = match for_good {
             true => "failed",
             false => "failed, and is tried again",
         };
-        let mut text = format!("{shown}{} {fate}: {}\n", attempt(token), plain(what));
+        let what = words(failed.exit, failed.cause, failed.detail);
+        let mut text = format!("{shown}{} {fate}: {}\n", attempt(token), plain(&what));
         if !for_good && !self.out.verbose {
             return text;
         }
-        let command = self.programs.shown(task);
+        let command = self.tasks.command(task);
         if !command.is_empty() {
             text += &format!("  command: {}\n", plain(&command));
         }
-        let Some(log) = log else { return text };
+        let Some(log) = failed.log else { return text };
         text += &format!("  log: {}\n", screen::path(log));
         for line in tail(log, TAIL).unwrap_or_default().lines() {
             let width = layout::known_width().unwrap_or(usize::MAX);
@@ -228,9 +225,9 @@ impl<'a> Reporter<'a> {
     }
 
     fn print_json(&mut self, at: Moment, news: &News<'_>) {
-        let name = |task: &TaskId| self.flow.name(*task);
+        let name = |task: &Task| self.tasks.name(*task);
         let t = at.since(self.epoch.unwrap_or(at)).0 as f64 / 1e6;
-        let state = |task: &TaskId, state: &str, token: Option<&Token>, exit: Option<i32>| {
+        let state = |task: &Task, state: &str, token: Option<&Token>, exit: Option<i32>| {
             json!({
                 "task": name(task), "state": state, "t": t, "worker": token.map(|_| "here"),
                 "exit": exit, "attempt": token.map(|token| token.attempt),
@@ -241,22 +238,18 @@ impl<'a> Reporter<'a> {
             News::Executed { task, token } => state(task, "executed", Some(token), Some(0)),
             News::GivenBack { task, token } => state(task, "eligible", Some(token), None),
             News::Aborted(task) => state(task, "aborted", None, None),
-            News::Failed {
-                task,
-                token,
-                exit,
-                cause,
-                detail,
-                for_good,
-                log,
-            } => {
-                let fate = if *for_good { "failed" } else { "eligible" };
-                let mut value = state(task, fate, Some(token), Some(*exit));
-                value["cause"] = json!(cause.name());
-                if !detail.is_empty() {
-                    value["detail"] = json!(detail);
+            News::Failed(failed) => {
+                let fate = if failed.for_good {
+                    "failed"
+                } else {
+                    "eligible"
+                };
+                let mut value = state(&failed.task, fate, Some(&failed.token), Some(failed.exit));
+                value["cause"] = json!(failed.cause.name());
+                if !failed.detail.is_empty() {
+                    value["detail"] = json!(failed.detail);
                 }
-                value["log"] = json!(log.map(|log| log.display().to_string()));
+                value["log"] = json!(failed.log.map(|log| log.display().to_string()));
                 value
             }
             News::Again(task, why) => {
@@ -267,7 +260,7 @@ impl<'a> Reporter<'a> {
             News::WouldRun(task) => {
                 self.would_run += 1;
                 let mut value = state(task, "would-run", None, None);
-                value["command"] = json!(self.programs.shown(*task));
+                value["command"] = json!(self.tasks.command(*task));
                 value
             }
             News::Survivors(many) => json!({ "survivors_ended": many, "t": t }),
@@ -300,7 +293,7 @@ impl<'a> Reporter<'a> {
         let seconds = self.begin.elapsed().as_secs_f64();
         let mut value = json!({
             "done": true,
-            "tasks": self.flow.dag().len(),
+            "tasks": self.len,
             "executed": counts.executed,
             "failed": counts.failed,
             "aborted": counts.aborted,
@@ -358,7 +351,7 @@ fn attempt(token: Token) -> String {
 }
 
 /// What went wrong.
-pub(super) fn words(exit: i32, cause: Cause, detail: &str) -> String {
+fn words(exit: i32, cause: Cause, detail: &str) -> String {
     let what = match cause {
         Cause::Exit => format!("exit code {exit}"),
         Cause::Signal => format!("signal {exit}"),
@@ -374,7 +367,7 @@ pub(super) fn words(exit: i32, cause: Cause, detail: &str) -> String {
 }
 
 /// A line for machines, at once. Whoever closed the pipe is told nothing more, and the run goes on.
-pub(super) fn print_line(value: &Value) {
+fn print_line(value: &Value) {
     let mut line = Vec::new();
     if screen::write_json(&mut line, value).is_ok() {
         line.push(b'\n');
@@ -383,7 +376,7 @@ pub(super) fn print_line(value: &Value) {
 }
 
 /// A time with two digits or so.
-pub(super) fn span(seconds: f64) -> String {
+fn span(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         0..10 => format!("{seconds:.1} s"),

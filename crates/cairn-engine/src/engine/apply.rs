@@ -1,0 +1,230 @@
+//! The only place where the state changes, by events alone. Decides nothing.
+
+use super::Engine;
+use crate::queue::ClassId;
+use crate::snapshot::Lease;
+use crate::{
+    Entry, Event, Gone, Illegal, Keeper, Moment, Outbox, Position, Release, Task, Token, Worker,
+    WorkerId,
+};
+use cairn_theory::game::Standing;
+
+impl<P: Position> Engine<P> {
+    /// Lets an event happen that was checked before, and writes it down.
+    pub(super) fn commit(&mut self, now: Moment, event: Event, out: &mut Outbox) {
+        let done = self.apply(now, &event);
+        debug_assert_eq!(done, Ok(()), "{event:?}");
+        self.settle_books(out);
+        out.entries.push(Entry { at: now, event });
+    }
+
+    /// Queues what became eligible, tells what was aborted.
+    pub(super) fn settle_books(&mut self, out: &mut Outbox) {
+        let mut opened = std::mem::take(&mut self.opened);
+        for task in opened.drain(..) {
+            let class = self.class(task);
+            self.queue.push(class, task);
+        }
+        self.opened = opened;
+        out.aborted.append(&mut self.aborted);
+    }
+
+    /// The class of what the task needs now.
+    pub(super) fn class(&mut self, task: Task) -> ClassId {
+        match self.tries.get(&task) {
+            Some(tries) if tries.memory.is_some() || tries.limit.is_some() => {
+                let needs = self.needs(task);
+                self.queue.class(needs)
+            }
+            _ => self.rules.class(task),
+        }
+    }
+
+    /// The only place where the state changes.
+    pub(super) fn apply(&mut self, at: Moment, event: &Event) -> Result<(), Illegal> {
+        match event {
+            Event::Opened { epoch } => {
+                self.epoch = *epoch;
+                // A new start after the user mended something: the run goes on.
+                self.halted = None;
+            }
+            Event::Ordered { plan } => self.plan = *plan,
+            Event::Joined {
+                worker,
+                name,
+                offer,
+            } => {
+                if worker.index() != self.workers.len() {
+                    return Err(Illegal("workers join out of order".into()));
+                }
+                let worker = Worker::new(name.clone(), offer.clone());
+                self.workers.push(worker);
+            }
+            Event::Departed { worker, why } => {
+                let known = self.known(*worker)?;
+                known.is_here = false;
+                known.was_lost = *why == Gone::Lost;
+            }
+            Event::Leased {
+                task,
+                token,
+                worker,
+            } => {
+                self.known(*worker)?;
+                self.position.lease(*task)?;
+                self.take(*task, *token, *worker, at);
+                self.tell_keeper(*task, Keeper::start);
+            }
+            Event::Executed {
+                task,
+                token,
+                worker,
+            } => {
+                self.known(*worker)?;
+                self.position.execute(*task, &mut self.opened)?;
+                self.put_back(*task);
+                self.tell_keeper(*task, Keeper::execute);
+                // First attempts need no book: `Reopened` knows that there was one.
+                if let Some(tries) = self.tries.get_mut(task) {
+                    tries.ended(*token, Some(*worker));
+                }
+                self.workers[worker.index()].executed += 1;
+            }
+            Event::Failed {
+                task,
+                token,
+                cause,
+                for_good,
+                ..
+            } => {
+                match for_good {
+                    true => self.position.fail(*task, &mut self.aborted)?,
+                    false => self.position.release(*task)?,
+                }
+                let lease = self.put_back(*task);
+                let needs = self.needs(*task);
+                let tries = self.tries.entry(*task).or_default();
+                tries.ended(*token, lease.map(|lease| lease.worker));
+                tries.failures += 1;
+                let most = self.workers.iter().filter(|w| w.is_here);
+                let most = most.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
+                tries.grow(*cause, &needs, most.unwrap_or(u64::MAX));
+                if let Some(lease) = lease {
+                    self.workers[lease.worker.index()].failed += 1;
+                }
+                self.after_release(*task, *for_good);
+            }
+            Event::Released {
+                task,
+                token,
+                why,
+                for_good,
+            } => {
+                match for_good {
+                    true => self.position.fail(*task, &mut self.aborted)?,
+                    false => self.position.release(*task)?,
+                }
+                let lease = self.put_back(*task);
+                let tries = self.tries.entry(*task).or_default();
+                tries.ended(*token, lease.map(|lease| lease.worker));
+                if *why == Release::Lost {
+                    tries.losses += 1;
+                    if let Some(lease) = lease {
+                        self.workers[lease.worker.index()].lost += 1;
+                    }
+                }
+                self.after_release(*task, *for_good);
+            }
+            Event::Cancelled { task } => {
+                self.position.cancel(*task, &mut self.aborted)?;
+                if let Some(lease) = self.put_back(*task) {
+                    let tries = self.tries.entry(*task).or_default();
+                    tries.ended(lease.token, Some(lease.worker));
+                }
+                self.unsettle_keeper();
+            }
+            Event::Revived { task } => {
+                if self.position.standing(*task) == Ok(Standing::Failed) {
+                    self.failures = self.failures.saturating_sub(1);
+                }
+                self.position.revive(*task, &mut self.opened)?;
+                if let Some(tries) = self.tries.get_mut(task) {
+                    (tries.failures, tries.losses) = (0, 0);
+                }
+                self.unsettle_keeper();
+            }
+            Event::Reopened { task } => {
+                self.position.reopen(*task, &mut self.opened)?;
+                let tries = self.tries.entry(*task).or_default();
+                tries.attempts = tries.attempts.max(1);
+                self.unsettle_keeper();
+            }
+            Event::Paused => self.is_paused = true,
+            Event::Unpaused => self.is_paused = false,
+            Event::Halted { exit } => self.halted = Some(*exit),
+        }
+        Ok(())
+    }
+
+    pub(super) fn known(&mut self, worker: WorkerId) -> Result<&mut Worker, Illegal> {
+        let missing = || Illegal(format!("there is no worker {}", worker.0));
+        self.workers.get_mut(worker.index()).ok_or_else(missing)
+    }
+
+    pub(super) fn after_release(&mut self, task: Task, for_good: bool) {
+        match for_good {
+            true => {
+                self.failures += 1;
+                self.unsettle_keeper();
+            }
+            false => {
+                self.opened.push(task);
+                self.tell_keeper(task, Keeper::release);
+            }
+        }
+    }
+
+    /// Books a task that a worker has since then.
+    pub(crate) fn take(&mut self, task: Task, token: Token, worker: WorkerId, since: Moment) {
+        let class = self.class(task);
+        let needs = self.queue.needs(class);
+        for &(pool, amount) in &needs.pools {
+            self.pools_busy[pool.0 as usize] += amount;
+        }
+        self.workers[worker.index()].take(task, token, needs);
+        let lease = Lease {
+            worker,
+            token,
+            since,
+            class,
+            is_ending: false,
+        };
+        self.leases.insert(task, lease);
+    }
+
+    pub(super) fn put_back(&mut self, task: Task) -> Option<Lease> {
+        let lease = self.leases.remove(&task)?;
+        let needs = self.queue.needs(lease.class);
+        for &(pool, amount) in &needs.pools {
+            self.pools_busy[pool.0 as usize] -= amount;
+        }
+        self.workers[lease.worker.index()].put_back(task, needs);
+        Some(lease)
+    }
+
+    /// The queue anew from the game.
+    pub(super) fn rebuild(&mut self) {
+        self.queue.clear();
+        self.withheld.clear();
+        self.refill();
+    }
+
+    pub(super) fn refill(&mut self) {
+        let mut eligible = Vec::new();
+        self.position.eligible(&mut |task| eligible.push(task));
+        for task in eligible {
+            let class = self.class(task);
+            self.queue.push(class, task);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Who gets which task. Changes nothing but what it remembers of those that were overtaken.
+
+use super::{Engine, Reservation};
+use crate::queue::ClassId;
+use crate::{Granted, Keeper, Moment, Needs, Outbox, Position, Refusal, Task, WorkerId};
+use cairn_theory::game::Standing;
+
+impl<P: Position> Engine<P> {
+    /// The best task for the worker.
+    pub(super) fn choose(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+    ) -> Result<(ClassId, Task), Refusal> {
+        match () {
+            () if self.halted.is_some() => return Err(Refusal::Halted),
+            () if self.position.is_settled() => return Err(Refusal::Finished),
+            () if self.has_too_many_failures() => return Err(Refusal::TooManyFailures),
+            () if self.is_paused => return Err(Refusal::Paused),
+            () => (),
+        }
+        self.tell_sources();
+        self.drop_idle_reservation();
+        self.requeue_withheld();
+        let (mut best, mut blocked, mut unfit) = (None, None, false);
+        for class in self.queue.classes() {
+            let Some((rank, task)) = self.first_allowed(class) else {
+                continue;
+            };
+            let asking = &self.workers[worker.index()];
+            let needs = self.queue.needs(class);
+            let candidate = (rank, class, task);
+            if !asking.could(now, needs) {
+                unfit = true;
+            } else if !asking.has_room(needs) || !self.has_pools(needs) {
+                blocked = blocked.filter(|&b| b < candidate).or(Some(candidate));
+            } else if !self.is_kept_from(worker, task, needs) {
+                best = best.filter(|&b| b < candidate).or(Some(candidate));
+            }
+        }
+        if best.is_none() {
+            best = self.next_by_storage(now, worker);
+        }
+        let asking = &self.workers[worker.index()];
+        match (best, blocked) {
+            (Some((rank, class, task)), Some((first, _, wide))) if first < rank => {
+                self.overtake(worker, wide)?;
+                Ok((class, task))
+            }
+            (Some((_, class, task)), _) => Ok((class, task)),
+            (None, blocked) => Err(match (self.reservation, blocked) {
+                _ if !asking.has_room(&Needs::default()) => Refusal::Full,
+                (Some(kept), _) => Refusal::Held(kept.task),
+                (None, Some((_, _, task))) => Refusal::Held(task),
+                (None, None) if !self.withheld.is_empty() => Refusal::Storage {
+                    missing: self.keeper().map_or(0, Keeper::missing),
+                },
+                (None, None) if unfit => Refusal::NothingFits,
+                (None, None) => Refusal::NothingEligible,
+            }),
+        }
+    }
+
+    /// The best tasks for a worker that asks for several, where the position knows batches and all tasks need the same; else
+    /// none.
+    pub(super) fn batch(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        want: usize,
+        out: &mut Outbox,
+    ) -> Vec<Granted> {
+        let class = 0;
+        let asking = &self.workers[worker.index()];
+        let room = asking.offer.cpus.saturating_sub(asking.busy_cpus) as usize;
+        let count = want.min(room);
+        let are_alike =
+            self.queue.classes().len() == 1 && *self.queue.needs(class) == Needs::default();
+        if count < 2 || !are_alike || self.keeper.is_some() || self.choose(now, worker).is_err() {
+            return Vec::new();
+        }
+        let Some(chosen) = self.position.batch(count) else {
+            return Vec::new();
+        };
+        let eligible = |task: &Task| self.position.standing(*task) == Ok(Standing::Eligible);
+        let chosen: Vec<Task> = chosen.into_iter().filter(eligible).collect();
+        chosen
+            .into_iter()
+            .map(|task| self.grant(now, worker, class, task, out))
+            .collect()
+    }
+
+    /// Smaller tasks may overtake one that lacks room, but not for ever: then its room is kept.
+    pub(super) fn overtake(&mut self, worker: WorkerId, wide: Task) -> Result<(), Refusal> {
+        if self.reservation.is_some() {
+            return Ok(());
+        }
+        let asking = &self.workers[worker.index()];
+        let times = self.overtaken.entry(wide).or_insert(0);
+        *times += 1;
+        if *times <= 2 * asking.offer.cpus.max(4) {
+            return Ok(());
+        }
+        let needs = self.needs(wide);
+        let lacks_room = !self.workers[worker.index()].has_room(&needs);
+        self.overtaken.clear();
+        self.reservation = Some(Reservation {
+            task: wide,
+            worker: lacks_room.then_some(worker),
+        });
+        // What does not stand in its way may still go.
+        match lacks_room {
+            true => Err(Refusal::Held(wide)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether room that this task would take is kept for another.
+    pub(super) fn is_kept_from(&self, worker: WorkerId, task: Task, needs: &Needs) -> bool {
+        let Some(kept) = self.reservation.filter(|kept| kept.task != task) else {
+            return false;
+        };
+        let wanted = self.needs(kept.task).pools;
+        let shares = |&(pool, _): &_| wanted.iter().any(|&(other, _)| other == pool);
+        kept.worker == Some(worker) || needs.pools.iter().any(shares)
+    }
+
+    /// Nothing is kept for a task that is no longer eligible, or on a worker that is gone.
+    pub(super) fn drop_idle_reservation(&mut self) {
+        let Some(kept) = self.reservation else { return };
+        let waits = self.position.standing(kept.task) == Ok(Standing::Eligible);
+        let here = |w: WorkerId| self.workers[w.index()].is_here;
+        if !waits || !kept.worker.is_none_or(here) {
+            self.reservation = None;
+        }
+    }
+
+    pub(super) fn has_pools(&self, needs: &Needs) -> bool {
+        let free = |&(pool, amount): &(crate::PoolId, u32)| {
+            let (busy, all) = (
+                self.pools_busy[pool.0 as usize],
+                self.rules.pools[pool.0 as usize],
+            );
+            busy.saturating_add(amount) <= all
+        };
+        needs.pools.iter().all(free)
+    }
+
+    /// Sources that come before all that is known are known from now on.
+    pub(super) fn tell_sources(&mut self) {
+        while let Some(source) = self.position.next_source() {
+            let class = self.rules.class(source);
+            let is_first = (self.queue.first(class))
+                .is_none_or(|(rank, _)| self.queue.order().rank(source) < rank);
+            if !is_first {
+                return;
+            }
+            self.position.take_source();
+            self.queue.push(class, source);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What the keeper of storage lets start, and what it is told. Knows no order of its own.
+
+use super::Engine;
+use crate::queue::ClassId;
+use crate::{Keeper, Moment, Position, Task, WorkerId};
+use cairn_dag::TaskId;
+use cairn_theory::game::Standing;
+
+/// How many tasks of a class the keeper is asked about, before those that its own order has next.
+const ASKED: usize = 64;
+
+impl<P: Position> Engine<P> {
+    /// Storage is kept under a cap from now on. Before [`Engine::open`]; the keeper needs not know what was replayed.
+    pub fn keep(&mut self, mut keeper: Keeper) {
+        keeper.set_stale();
+        self.keeper = Some(Box::new(keeper));
+    }
+
+    /// Who keeps storage under a cap, if anybody does.
+    pub fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_deref()
+    }
+
+    /// The same, to be told of sizes, another cap, another order.
+    pub fn keeper_mut(&mut self) -> Option<&mut Keeper> {
+        self.sync_keeper();
+        self.keeper.as_deref_mut()
+    }
+
+    /// The first eligible task of a class that the keeper, if there is one, lets start.
+    pub(super) fn first_allowed(&mut self, class: ClassId) -> Option<(u64, Task)> {
+        loop {
+            let (rank, task) = self.queue.first(class)?;
+            if self.position.standing(task) == Ok(Standing::Eligible) {
+                let Some((keeper, id)) = self.keeper.as_deref_mut().zip(task.frozen()) else {
+                    return Some((rank, task));
+                };
+                let asked = self.withheld.iter().filter(|(of, _)| *of == class);
+                if asked.count() >= ASKED {
+                    return None;
+                }
+                if keeper.may(id) {
+                    return Some((rank, task));
+                }
+                self.withheld.push((class, task));
+            }
+            self.queue.pop(class);
+        }
+    }
+
+    /// What the keeper refused is asked about again once anything has changed.
+    pub(super) fn requeue_withheld(&mut self) {
+        self.sync_keeper();
+        let version = self.keeper().map_or(0, Keeper::version);
+        if version != self.withheld_at {
+            self.withheld_at = version;
+            let mut withheld = std::mem::take(&mut self.withheld);
+            for (class, task) in withheld.drain(..) {
+                self.queue.push(class, task);
+            }
+            self.withheld = withheld;
+        }
+    }
+
+    /// A task that comes next in the keeper's own order: when nothing runs, its first one may always start.
+    pub(super) fn next_by_storage(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+    ) -> Option<(u64, ClassId, Task)> {
+        let next: Vec<TaskId> = self.keeper.as_deref()?.next_by_order().collect();
+        for id in next {
+            let task = Task::from(id);
+            if self.position.standing(task) != Ok(Standing::Eligible) {
+                continue;
+            }
+            let class = self.class(task);
+            let needs = self.queue.needs(class);
+            let asking = &self.workers[worker.index()];
+            let fits = asking.could(now, needs)
+                && asking.has_room(needs)
+                && self.has_pools(needs)
+                && !self.is_kept_from(worker, task, needs);
+            if fits && self.keeper.as_deref_mut()?.may(id) {
+                return Some((self.queue.order().rank(task), class, task));
+            }
+        }
+        None
+    }
+
+    /// Tells the keeper of a task, unless it has to learn everything anew.
+    pub(super) fn tell_keeper(&mut self, task: Task, what: impl FnOnce(&mut Keeper, TaskId)) {
+        let keeper = self.keeper.as_deref_mut().filter(|k| !k.is_stale());
+        if let Some((keeper, id)) = keeper.zip(task.frozen()) {
+            what(keeper, id);
+        }
+    }
+
+    /// Tasks stand elsewhere than the keeper knows, and it would be too much to tell one by one.
+    pub(super) fn unsettle_keeper(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.set_stale();
+        }
+    }
+
+    /// The keeper learns where all tasks stand, if it does not know.
+    pub(super) fn sync_keeper(&mut self) {
+        if let Some(keeper) = self.keeper.as_deref_mut().filter(|k| k.is_stale()) {
+            let standing = |id: TaskId| self.position.standing(id.into());
+            keeper.sync(|id| standing(id).expect("a task of the dag"));
+        }
+    }
+
+    /// After a restart the keeper has its first order. If that is not safe, what was tried before goes first, as it did.
+    pub(super) fn tried_first(&mut self) {
+        let Some(keeper) = self.keeper.as_deref_mut().filter(|k| !k.is_safe()) else {
+            return;
+        };
+        let was_tried = |id: &TaskId| {
+            let task = Task::from(*id);
+            self.tries.contains_key(&task) && self.position.standing(task) == Ok(Standing::Eligible)
+        };
+        let (mut order, rest): (Vec<TaskId>, Vec<TaskId>) =
+            keeper.waiting().into_iter().partition(was_tried);
+        order.extend(rest);
+        // Where that does not help, the driver finds another order, or the run stops with the bytes that are missing.
+        let _ = keeper.adopt(&order);
+    }
+}

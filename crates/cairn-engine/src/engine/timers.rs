@@ -1,0 +1,60 @@
+//! What happens because time passes: silence and limits. Has no clock.
+
+use super::Engine;
+use crate::{Cause, Gone, Moment, Outbox, Outcome, Position, Task, Token, WorkerId};
+use std::cmp::Reverse;
+
+/// What to look at when the time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    Silence(WorkerId),
+    Limit(Task, Token),
+}
+
+impl<P: Position> Engine<P> {
+    /// When to call [`Engine::wake`], if nothing else happens before.
+    pub fn next_wake(&self) -> Option<Moment> {
+        self.timers.peek().map(|&Reverse((at, _))| at)
+    }
+
+    /// Time has passed: silent workers are lost, attempts beyond their limit are ended.
+    pub fn wake(&mut self, now: Moment, out: &mut Outbox) {
+        while let Some(&Reverse((at, timer))) = self.timers.peek() {
+            if at > now {
+                return;
+            }
+            self.timers.pop();
+            match timer {
+                Timer::Silence(worker) => {
+                    let known = &self.workers[worker.index()];
+                    let until = known.last_seen + self.rules.silence;
+                    match known.is_here {
+                        true if until > now => self.timer(until, timer),
+                        true => self.depart(now, worker, Gone::Lost, out),
+                        false => (),
+                    }
+                }
+                Timer::Limit(task, token) => self.limit(now, task, token, out),
+            }
+        }
+    }
+
+    /// An attempt is beyond its limit: who has it should end it; who does not say so within the silence is not waited for.
+    pub(super) fn limit(&mut self, now: Moment, task: Task, token: Token, out: &mut Outbox) {
+        let Some(lease) = (self.leases.get_mut(&task)).filter(|lease| lease.token == token) else {
+            return;
+        };
+        if lease.is_ending {
+            let (exit, cause) = (0, Cause::Time);
+            let (lease, outcome) = (*lease, Outcome::Failed { exit, cause });
+            return self.end(now, task, lease, outcome, out);
+        }
+        lease.is_ending = true;
+        out.kills.push((lease.worker, task, token));
+        self.timer(now + self.rules.silence, Timer::Limit(task, token));
+    }
+
+    pub(super) fn timer(&mut self, at: Moment, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+    }
+}

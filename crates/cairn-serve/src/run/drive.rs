@@ -1,0 +1,447 @@
+//! The loop of a run: asks the engine, starts processes, gives back what ended, hands over what is to be written. Knows neither
+//! flow nor family.
+
+use super::course::Course;
+use super::files::{Before, Files};
+use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, WINDOW, Watch, Work};
+use crate::clock::Clock;
+use crate::spawn::{Ended, Exit, Processes};
+use crate::store::{Group, Store, StoreError, Writer};
+use cairn_engine::{
+    Cause, Engine, Granted, Moment, Offer, Order, Outbox, Outcome, Position, Task, Token, WorkerId,
+};
+use cairn_theory::game::Standing;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often somebody may look at the run while nothing happens.
+const PULSE: Duration = Duration::from_millis(100);
+
+/// So many tasks that have nothing to run may end before the rest is looked at.
+const MANY: usize = 1000;
+
+/// A run while it runs.
+pub(super) struct Drive<'a, P> {
+    pub(super) engine: Engine<P>,
+    pub(super) work: &'a dyn Work,
+    /// How many tasks are to be executed.
+    pub(super) total: usize,
+    /// Declared files, where they are looked at.
+    pub(super) files: Option<Files<'a>>,
+    /// The order of a dag.
+    pub(super) course: Option<Course>,
+    /// After so many events the log is replaced by what it comes to.
+    pub(super) compacted_after: Option<usize>,
+    /// Nothing is started: tasks whose outputs are there count as executed.
+    pub(super) is_touch: bool,
+    pub(super) watch: Watch<'a>,
+    pub(super) clock: Clock,
+    /// What is to be written.
+    pub(super) group: Group,
+    /// What the state is called.
+    pub(super) id: String,
+    pub(super) logs: PathBuf,
+    here: WorkerId,
+    running: HashMap<Task, Attempt>,
+    /// Events since the log was replaced.
+    since_compacted: usize,
+    attempts: usize,
+    executed_now: usize,
+}
+
+/// An attempt whose process runs.
+struct Attempt {
+    token: Token,
+    before: Before,
+    inputs: u64,
+    /// Why it was asked to end.
+    ending: Option<Ending>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It is beyond its limit.
+    Time,
+    /// The run ends.
+    Stop,
+}
+
+impl<'a, P: Position> Drive<'a, P> {
+    pub(super) fn new(
+        engine: Engine<P>,
+        work: &'a dyn Work,
+        clock: Clock,
+        id: String,
+        store: &Store,
+        watch: Watch<'a>,
+    ) -> Drive<'a, P> {
+        Drive {
+            engine,
+            work,
+            total: 0,
+            files: None,
+            course: None,
+            compacted_after: None,
+            is_touch: false,
+            watch,
+            clock,
+            group: Group::default(),
+            id,
+            logs: store.folder().join("logs"),
+            here: WorkerId(0),
+            running: HashMap::new(),
+            since_compacted: 0,
+            attempts: 0,
+            executed_now: 0,
+        }
+    }
+
+    pub(super) fn standing(&self, task: Task) -> Standing {
+        let standing = self.engine.position().standing(task);
+        standing.expect("the engine speaks of tasks that there are")
+    }
+
+    fn counts(&self) -> Counts {
+        let count = |standing| self.engine.position().count(standing).unwrap_or(0) as usize;
+        Counts {
+            total: self.total,
+            executed: count(Standing::Executed),
+            running: count(Standing::Leased),
+            failed: count(Standing::Failed),
+            aborted: count(Standing::Aborted),
+            eligible: count(Standing::Eligible),
+        }
+    }
+
+    pub(super) fn tell(&mut self, news: &News<'_>) {
+        let counts = self.counts();
+        (self.watch)(self.clock.now(), news, &counts);
+    }
+
+    /// How it stands, where somebody asked to stop or not.
+    pub(super) fn summary(&self, was_stopped: bool, is_complete: bool) -> Summary {
+        Summary {
+            counts: self.counts(),
+            executed_now: self.executed_now,
+            started: self.attempts,
+            is_complete,
+            was_stopped,
+            halted: self.engine.halted(),
+            executed: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// This machine works from now on.
+    pub(super) fn join(&mut self, offer: Offer) {
+        let mut out = Outbox::default();
+        self.here = self.engine.join(self.clock.now(), HERE, offer, &mut out);
+        self.group.entries.append(&mut out.entries);
+    }
+
+    /// Tasks go by this order from now on, but for those that were started.
+    pub(super) fn reorder(&mut self, number: u32, order: Vec<cairn_dag::TaskId>, out: &mut Outbox) {
+        let Some(course) = &mut self.course else {
+            return;
+        };
+        let position = self.engine.position();
+        let is_executed = |t: cairn_dag::TaskId| {
+            let standing = position.standing(t.into());
+            standing == Ok(Standing::Executed)
+        };
+        let order = course.take(order, is_executed);
+        let numbers = order.iter().map(|t| t.0).collect();
+        self.group.orders.push((number, numbers));
+        let order = Order::of(order);
+        self.engine.reorder(self.clock.now(), number, order, out);
+    }
+
+    /// Until nothing more can be started and nothing runs, and all of it is written. Returns whether somebody asked to stop.
+    pub(super) fn go(&mut self, store: Store, asked: &dyn Fn() -> u32) -> Result<bool, RunError> {
+        let writer = Writer::new(store, WINDOW);
+        let was_stopped = self.turn(&writer, asked)?;
+        writer.close().map_err(RunError::Stopped)?;
+        Ok(was_stopped)
+    }
+
+    fn turn(&mut self, writer: &Writer, asked: &dyn Fn() -> u32) -> Result<bool, RunError> {
+        let mut processes = Processes::new()?;
+        let mut ended = Vec::new();
+        let mut out = Outbox::default();
+        let mut stops = 0;
+        let mut broken: Option<StoreError> = None;
+        let mut last_pulse = Instant::now();
+        loop {
+            self.take_better(&mut out);
+            let presses = asked();
+            if presses > stops {
+                stops = presses;
+                self.stop(stops, &mut processes);
+            }
+            let may_start = stops == 0 && broken.is_none();
+            let may_go_on = may_start && self.start_some(&mut processes, &mut out);
+            self.carry_out(&mut processes, Ending::Stop, &mut out);
+            self.hand_over(writer, &mut broken, &mut out);
+            if may_go_on {
+                continue;
+            }
+            if processes.is_empty() {
+                break;
+            }
+            processes.wait(self.pause(), &mut ended)?;
+            for ended in ended.drain(..) {
+                self.end(ended, &mut out);
+            }
+            self.carry_out(&mut processes, Ending::Stop, &mut out);
+            self.engine.wake(self.clock.now(), &mut out);
+            self.carry_out(&mut processes, Ending::Time, &mut out);
+            if last_pulse.elapsed() >= PULSE {
+                last_pulse = Instant::now();
+                self.tell(&News::Pulse);
+            }
+        }
+        // It is here.
+        let _ = (self.engine).leave(self.clock.now(), self.here, &mut out);
+        self.hand_over(writer, &mut broken, &mut out);
+        match broken {
+            Some(error) => Err(RunError::Stopped(error)),
+            None => Ok(stops > 0),
+        }
+    }
+
+    /// How long to wait for processes at the most.
+    fn pause(&self) -> Duration {
+        let until = |at: Moment| Duration::from_micros(at.since(self.clock.now()).0);
+        (self.engine.next_wake()).map_or(PULSE, |at| until(at).min(PULSE))
+    }
+
+    fn take_better(&mut self, out: &mut Outbox) {
+        if let Some(order) = self.course.as_mut().and_then(Course::found) {
+            self.reorder(self.engine.plan() + 1, order, out);
+            self.tell(&News::Reordered);
+        }
+    }
+
+    /// Somebody asked to stop, so often: what runs is let go on, asked to end, killed.
+    fn stop(&mut self, stops: u32, processes: &mut Processes) {
+        if stops < 2 {
+            return;
+        }
+        let attempts = self.running.values_mut();
+        attempts.for_each(|a| a.ending = Some(Ending::Stop));
+        match stops {
+            2 => processes.end_all(),
+            _ => processes.kill_all(),
+        }
+    }
+
+    /// Starts what may be started. Returns whether there may be more.
+    fn start_some(&mut self, processes: &mut Processes, out: &mut Outbox) -> bool {
+        let mut ended_at_once = 0;
+        // One at a time: the order is exact.
+        while let Ok(granted) = (self.engine).ask(self.clock.now(), self.here, 1, out) {
+            for granted in granted {
+                ended_at_once += usize::from(self.start(processes, granted, out));
+            }
+            if ended_at_once >= MANY {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Starts one. Returns whether it ended at once.
+    fn start(&mut self, processes: &mut Processes, granted: Granted, out: &mut Outbox) -> bool {
+        let Granted { task, token, .. } = granted;
+        if let (Some(course), Some(task)) = (&mut self.course, task.frozen()) {
+            course.start(task);
+        }
+        self.attempts += 1;
+        self.tell(&News::Started { task, token });
+        let mut attempt = Attempt {
+            token,
+            before: Before::default(),
+            inputs: 0,
+            ending: None,
+        };
+        if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
+            files.forget();
+            attempt.inputs = files.inputs(id);
+        }
+        let name = self.work.name(task);
+        let program = match self.is_touch {
+            true => None,
+            false => {
+                let log = self.logs.join(log_name(&name, task, token));
+                self.work.program(task, token.attempt, log)
+            }
+        };
+        let Some(mut program) = program else {
+            drop(name);
+            self.finish(task, attempt, Exit::Code(0), None, "", out);
+            return true;
+        };
+        if let Some((files, id)) = self.files.as_ref().zip(task.frozen()) {
+            attempt.before = files.before(id);
+        }
+        let attempt_number = token.attempt.to_string();
+        for (variable, value) in [
+            (MARK, self.id.as_str()),
+            ("CAIRN_TASK", &*name),
+            ("CAIRN_ATTEMPT", &attempt_number),
+        ] {
+            (program.environment).push((variable.to_owned(), Some(value.to_owned())));
+        }
+        drop(name);
+        match processes.start(task.0, &program) {
+            Ok(()) => {
+                self.running.insert(task, attempt);
+                false
+            }
+            Err(e) => {
+                let exit = match e.kind() {
+                    std::io::ErrorKind::NotFound => 127,
+                    _ => 126,
+                };
+                let cause = Cause::Start;
+                self.fail(task, attempt, (exit, cause), None, &e.to_string(), out);
+                true
+            }
+        }
+    }
+
+    /// A process ended.
+    fn end(&mut self, ended: Ended, out: &mut Outbox) {
+        let task = Task(ended.key);
+        let Some(attempt) = self.running.remove(&task) else {
+            return;
+        };
+        let log = ended.log.path.as_deref();
+        let detail = match &ended.log.failure {
+            Some(e) => format!("its output could not be kept: {e}"),
+            None => String::new(),
+        };
+        self.finish(task, attempt, ended.exit, log, &detail, out);
+    }
+
+    fn finish(
+        &mut self,
+        task: Task,
+        attempt: Attempt,
+        exit: Exit,
+        log: Option<&Path>,
+        detail: &str,
+        out: &mut Outbox,
+    ) {
+        match (exit, attempt.ending) {
+            (Exit::Code(0), _) => {
+                if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
+                    files.forget();
+                    if let Some(missing) = files.missing(id, true) {
+                        let detail = format!("it did not make {missing}, which it declares");
+                        return self.fail(task, attempt, (0, Cause::Output), log, &detail, out);
+                    }
+                    self.group.stamps.extend(files.stamp(id, attempt.inputs));
+                }
+                self.executed_now += 1;
+                let token = attempt.token;
+                self.give_back(task, token, Outcome::Executed, out);
+                self.tell(&News::Executed { task, token });
+            }
+            (_, Some(Ending::Stop)) => {
+                self.take_back(attempt.before);
+                let token = attempt.token;
+                self.give_back(task, token, Outcome::GivenBack, out);
+                self.tell(&News::GivenBack { task, token });
+            }
+            (Exit::Code(code) | Exit::Signal(code), Some(Ending::Time)) => {
+                self.fail(task, attempt, (code, Cause::Time), log, detail, out);
+            }
+            (Exit::Code(code), None) => {
+                self.fail(task, attempt, (code, Cause::Exit), log, detail, out);
+            }
+            (Exit::Signal(signal), None) => {
+                self.fail(task, attempt, (signal, Cause::Signal), log, detail, out);
+            }
+        }
+    }
+
+    fn fail(
+        &mut self,
+        task: Task,
+        attempt: Attempt,
+        (exit, cause): (i32, Cause),
+        log: Option<&Path>,
+        detail: &str,
+        out: &mut Outbox,
+    ) {
+        self.take_back(attempt.before);
+        let token = attempt.token;
+        self.give_back(task, token, Outcome::Failed { exit, cause }, out);
+        let for_good = self.standing(task).is_given_up();
+        self.tell(&News::Failed(Failed {
+            task,
+            token,
+            exit,
+            cause,
+            detail,
+            for_good,
+            log,
+        }));
+        for aborted in std::mem::take(&mut out.aborted) {
+            self.tell(&News::Aborted(aborted));
+        }
+    }
+
+    fn give_back(&mut self, task: Task, token: Token, outcome: Outcome, out: &mut Outbox) {
+        (self.engine).give_back(self.clock.now(), task, token, outcome, out);
+    }
+
+    /// Outputs that a failed attempt left are no outputs.
+    fn take_back(&mut self, before: Before) {
+        for half in Files::take_back(before) {
+            self.tell(&News::HalfMade(&half));
+        }
+    }
+
+    /// Ends the attempts that the engine says are to be ended.
+    fn carry_out(&mut self, processes: &mut Processes, why: Ending, out: &mut Outbox) {
+        for (_, task, token) in out.kills.drain(..) {
+            if let Some(attempt) = self.running.get_mut(&task).filter(|a| a.token == token) {
+                attempt.ending.get_or_insert(why);
+                processes.end(task.0);
+            }
+        }
+    }
+
+    /// Gives to the writer what is to be written; now and then what all of it comes to. Once that failed, nothing more is
+    /// started.
+    fn hand_over(&mut self, writer: &Writer, broken: &mut Option<StoreError>, out: &mut Outbox) {
+        self.since_compacted += out.entries.len();
+        self.group.entries.append(&mut out.entries);
+        if (self.compacted_after).is_some_and(|many| self.since_compacted >= many) {
+            self.since_compacted = 0;
+            let snapshot = self.engine.snapshot();
+            let now = self.clock.now();
+            self.group.snapshot = Some((self.group.entries.len(), now, snapshot));
+        }
+        if let Err(error) = writer.send(&mut self.group) {
+            broken.get_or_insert(error);
+        }
+    }
+}
+
+/// The file for the output of an attempt.
+fn log_name(name: &str, task: Task, token: Token) -> String {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || "._-+=@,".contains(c);
+    let fit: String = (name.chars().take(100))
+        .map(|c| if is_fit(c) { c } else { '_' })
+        .collect();
+    let attempt = token.attempt;
+    // Names that had to be changed may have become equal.
+    match fit == name && !name.starts_with('.') {
+        true => format!("{fit}.{attempt}.log"),
+        false => format!("{fit}~{}.{attempt}.log", task.0),
+    }
+}

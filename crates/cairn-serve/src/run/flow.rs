@@ -1,0 +1,320 @@
+//! A whole flow on this machine: from its store to a run that can go on, with the order in force. Starts nothing itself.
+
+use super::course::Course;
+use super::drive::Drive;
+use super::files::Files;
+use super::resume::{self, Given, Resumed};
+use super::{BOOT, News, POLICY, RunError, Summary, Watch, Work, boot, end_what_is_left, identity};
+use crate::clock::Clock;
+use crate::digest::flow_digest;
+use crate::store::{FlowRecord, Store};
+use cairn_dag::{Flow, TaskId};
+use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules};
+use cairn_theory::game::Standing;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// A tag that no worker has.
+const NOT_NOW: &str = "not now";
+
+/// What the tasks of a flow run.
+pub trait FlowWork: Work {
+    /// Where the task is started, and its declared files are looked for; here if `None`.
+    fn directory(&self, task: TaskId) -> Option<PathBuf>;
+
+    /// A number that changes when what the task runs does.
+    fn fingerprint(&self, task: TaskId) -> u64;
+}
+
+/// Orders for tasks that were never ordered: one at once, and a better one when it is found.
+pub struct Orders<'a> {
+    /// Which policy made them. An order in the store that was made by another one is not used.
+    pub policy: String,
+    /// An order at once; asked for when no better one is there in time.
+    pub quick: &'a dyn Fn() -> Vec<TaskId>,
+    /// Begins to look for a better one, which comes through the channel. Not called when the store has an order.
+    pub better: &'a mut dyn FnMut() -> Receiver<Vec<TaskId>>,
+    /// How long the first task may wait for it.
+    pub patience: Duration,
+}
+
+/// What to run, and how.
+pub struct Setup<'a> {
+    /// The dag, with names and declared files.
+    pub flow: &'a Flow,
+    /// What its tasks run.
+    pub work: &'a dyn FlowWork,
+    /// By task: executed already, as the flow says. May be shorter.
+    pub done: &'a [bool],
+    /// By task, where not all are: which are to be executed now.
+    pub wanted: Option<Vec<bool>>,
+    /// Whether only what failed the last time, and what waits for it, is to be executed now.
+    pub only_failed: bool,
+    /// Needs, budgets, limits.
+    pub rules: Rules,
+    /// What this machine offers.
+    pub offer: Offer,
+    /// Whether declared files are looked at.
+    pub minds_files: bool,
+    /// Nothing is started: tasks whose outputs are there count as executed.
+    pub is_touch: bool,
+    /// Nothing is started or written: only what would be is told.
+    pub is_dry: bool,
+}
+
+/// Runs a flow, or goes on with it. `asked` tells how often somebody asked to stop: once, and nothing more is started; twice,
+/// and what runs is asked to end; three times, and it is killed.
+///
+/// # Errors
+/// If it cannot begin, or if the store cannot be written: then nothing more was started, and what ran was waited for.
+pub fn run(
+    mut store: Store,
+    setup: Setup<'_>,
+    orders: Orders<'_>,
+    asked: &dyn Fn() -> u32,
+    watch: Watch<'_>,
+) -> Result<Summary, RunError> {
+    let clock = Clock::new();
+    let now = clock.now();
+    let Setup { flow, work, .. } = setup;
+    let dag = flow.dag();
+    let id = identity(&mut store, setup.is_dry)?;
+    if !setup.is_dry {
+        end_what_is_left(&id, now, watch)?;
+    }
+    let directory = |task| work.directory(task);
+    let mut files = Files::new(flow, &directory);
+    let fingerprints: Vec<u64> = dag.tasks().map(|t| work.fingerprint(t)).collect();
+    let boot = boot();
+    let before_boot = store.meta(BOOT)?;
+    let is_same_policy = store.meta(POLICY)?.as_ref() == Some(&orders.policy);
+    let digest = flow_digest(flow);
+    let given = |rules: &Rules| Given {
+        flow,
+        digest,
+        fingerprints: &fingerprints,
+        done: setup.done,
+        rules: rules.clone(),
+        is_other_boot: before_boot.as_ref() != Some(&boot),
+        minds_files: setup.minds_files,
+        is_dry: setup.is_dry,
+    };
+    let mut narrow = Narrow::new(setup.rules);
+    // Which tasks are wanted may depend on how the last run ended.
+    let mut part = Part {
+        flow,
+        wanted: setup.wanted,
+    };
+    let rules = narrow.to(part.wanted.as_deref());
+    let mut resumed = resume::resume(&store, given(rules), &mut files, now)?;
+    if setup.only_failed {
+        part.wanted = Some(behind(dag, &resumed.failed));
+        let half_made = resumed.half_made;
+        let rules = narrow.to(part.wanted.as_deref());
+        resumed = resume::resume(&store, given(rules), &mut files, now)?;
+        resumed.half_made.extend(half_made);
+    }
+    let Resumed {
+        engine,
+        group,
+        is_new_flow,
+        has_other_commands,
+        order,
+        again,
+        half_made,
+        ..
+    } = resumed;
+    let mut drive = Drive::new(engine, work, clock, id, &store, watch);
+    drive.total = part.len();
+    drive.group = group;
+    drive.course = Some(Course::new(dag.len(), order));
+    drive.is_touch = setup.is_touch;
+    for half in half_made {
+        drive.tell(&News::HalfMade(&half));
+    }
+    for (task, why) in again {
+        drive.tell(&News::Again(task.into(), why));
+    }
+    part.check(&drive.engine, setup.minds_files.then_some(&mut files))?;
+    drive.files = setup.minds_files.then_some(files);
+    if part.is_executed(&drive.engine) {
+        return Ok(part.summary(&drive, false));
+    }
+    if setup.is_dry {
+        tell_what_would_run(&mut drive, &part, &orders);
+        return Ok(part.summary(&drive, false));
+    }
+    order_tasks(&mut drive, &mut store, orders, is_same_policy)?;
+    drive.join(setup.offer);
+    let group = std::mem::take(&mut drive.group);
+    store.set_meta(BOOT, &boot)?;
+    if is_new_flow {
+        let record = FlowRecord {
+            digest,
+            fingerprints: fingerprints.clone(),
+        };
+        let names = dag.tasks().map(|t| flow.name(t)).collect::<Vec<_>>();
+        store.begin_flow(&record, names.into_iter(), &group)?;
+    } else if has_other_commands {
+        store.set_fingerprints(&fingerprints, &group)?;
+    } else {
+        store.append_group(&group)?;
+    }
+    let was_stopped = drive.go(store, asked)?;
+    Ok(part.summary(&drive, was_stopped))
+}
+
+/// Rules by which tasks that are not wanted have needs that nobody fulfils.
+struct Narrow {
+    rules: Rules,
+    /// The needs that the tasks really have.
+    classes: Vec<u32>,
+    not_now: u32,
+}
+
+impl Narrow {
+    fn new(mut rules: Rules) -> Narrow {
+        let not_now = rules.classes.len() as u32;
+        rules.classes.push(Needs {
+            tags: vec![NOT_NOW.to_owned()],
+            ..Needs::default()
+        });
+        let classes = rules.class_of.clone();
+        Narrow {
+            rules,
+            classes,
+            not_now,
+        }
+    }
+
+    /// Only these are wanted; all, where nobody says.
+    fn to(&mut self, wanted: Option<&[bool]>) -> &Rules {
+        if let Some(wanted) = wanted {
+            let class = |(task, wanted): (usize, &bool)| match wanted {
+                true => self.classes.get(task).copied().unwrap_or(0),
+                false => self.not_now,
+            };
+            self.rules.class_of = wanted.iter().enumerate().map(class).collect();
+        }
+        &self.rules
+    }
+}
+
+/// By task: one of these, or behind one.
+fn behind(dag: &cairn_dag::Dag, tasks: &[TaskId]) -> Vec<bool> {
+    let mut is_behind = vec![false; dag.len()];
+    tasks.iter().for_each(|t| is_behind[t.index()] = true);
+    for &task in dag.topological_order() {
+        is_behind[task.index()] |= dag.parents(task).iter().any(|p| is_behind[p.index()]);
+    }
+    is_behind
+}
+
+/// The part of a flow that is to be executed now.
+struct Part<'a> {
+    flow: &'a Flow,
+    /// By task; all where nobody says.
+    wanted: Option<Vec<bool>>,
+}
+
+impl Part<'_> {
+    fn contains(&self, task: TaskId) -> bool {
+        (self.wanted.as_ref()).is_none_or(|wanted| wanted[task.index()])
+    }
+
+    fn len(&self) -> usize {
+        let all = self.flow.dag().len();
+        (self.wanted.as_ref()).map_or(all, |w| w.iter().filter(|w| **w).count())
+    }
+
+    fn is_left(&self, engine: &Engine<Frozen<'_>>, task: TaskId) -> bool {
+        self.contains(task) && engine.position().game().standing(task) != Standing::Executed
+    }
+
+    /// Whether all of it is executed.
+    fn is_executed(&self, engine: &Engine<Frozen<'_>>) -> bool {
+        let mut tasks = self.flow.dag().tasks();
+        !tasks.any(|t| self.is_left(engine, t))
+    }
+
+    /// What nobody could do anything about later.
+    fn check(
+        &self,
+        engine: &Engine<Frozen<'_>>,
+        mut files: Option<&mut Files<'_>>,
+    ) -> Result<(), RunError> {
+        let dag = self.flow.dag();
+        let name = |t: TaskId| self.flow.shown(t).into_owned();
+        let standing = |t: TaskId| engine.position().game().standing(t);
+        for task in dag.tasks().filter(|&t| self.is_left(engine, t)) {
+            let open = |p: &&TaskId| !self.contains(**p) && standing(**p) != Standing::Executed;
+            if let Some(&parent) = dag.parents(task).iter().find(open) {
+                let (task, parent) = (name(task), name(parent));
+                return Err(RunError::NotOpen { task, parent });
+            }
+            if let Some(file) = files.as_mut().and_then(|files| files.missing_source(task)) {
+                let (task, file) = (name(task), file.to_owned());
+                return Err(RunError::NoInput { task, file });
+            }
+        }
+        if let Some(files) = files {
+            files.forget();
+        }
+        Ok(())
+    }
+
+    fn summary(&self, drive: &Drive<'_, Frozen<'_>>, was_stopped: bool) -> Summary {
+        let game = drive.engine.position().game();
+        let those = |which: Standing| {
+            let tasks = self.flow.dag().tasks();
+            tasks.map(|t| game.standing(t) == which).collect()
+        };
+        Summary {
+            executed: those(Standing::Executed),
+            failed: those(Standing::Failed),
+            ..drive.summary(was_stopped, self.is_executed(&drive.engine))
+        }
+    }
+}
+
+/// Tells of all that would be executed, in the order in which one worker would.
+fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, orders: &Orders<'_>) {
+    let stored = drive.course.as_ref().and_then(Course::order);
+    let order = stored.map_or_else(|| (orders.quick)(), <[TaskId]>::to_vec);
+    for task in order {
+        if part.is_left(&drive.engine, task) {
+            drive.tell(&News::WouldRun(task.into()));
+        }
+    }
+}
+
+/// Sees to it that an order is in force, and that a better one will be.
+fn order_tasks(
+    drive: &mut Drive<'_, Frozen<'_>>,
+    store: &mut Store,
+    orders: Orders<'_>,
+    is_same_policy: bool,
+) -> Result<(), RunError> {
+    let is_ordered = drive.course.as_ref().is_some_and(|c| c.order().is_some());
+    if is_ordered && is_same_policy {
+        return Ok(());
+    }
+    store.set_meta(POLICY, &orders.policy)?;
+    let begin = Instant::now();
+    let better = (orders.better)();
+    let newest = store.newest_order()?.map_or(0, |(number, _)| number);
+    let left = orders.patience.saturating_sub(begin.elapsed());
+    let (order, better) = match better.recv_timeout(left) {
+        Ok(order) => (order, None),
+        Err(RecvTimeoutError::Timeout) => ((orders.quick)(), Some(better)),
+        Err(RecvTimeoutError::Disconnected) => ((orders.quick)(), None),
+    };
+    let mut out = Outbox::default();
+    drive.reorder(newest + 1, order, &mut out);
+    drive.group.entries.append(&mut out.entries);
+    if let Some(course) = &mut drive.course {
+        course.expect(better);
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! What is written in one transaction, and how. Knows no file.
+
+use super::rows;
+use cairn_engine::{Entry, Moment, Snapshot, Task};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params};
+
+/// What a task read and wrote, by size and time, to see later whether it is still so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which task.
+    pub task: Task,
+    /// A digest of its declared inputs as they were when it started.
+    pub inputs: u64,
+    /// A digest of the sizes of its declared outputs when it ended.
+    pub outputs: u64,
+}
+
+/// What is written in one transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// In causal order.
+    pub entries: Vec<Entry>,
+    /// Of tasks whose end is among the entries.
+    pub stamps: Vec<Stamp>,
+    /// Orders that the entries speak of: the number, and the tasks from first to last.
+    pub orders: Vec<(u32, Vec<u32>)>,
+    /// What the log comes to with so many of the entries: all that is older is deleted.
+    pub snapshot: Option<(usize, Moment, Snapshot)>,
+}
+
+impl Group {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+            && self.stamps.is_empty()
+            && self.orders.is_empty()
+            && self.snapshot.is_none()
+    }
+
+    /// Moves all of another group behind this one.
+    pub fn take(&mut self, other: &mut Group) {
+        if let Some((after, at, snapshot)) = other.snapshot.take() {
+            self.snapshot = Some((self.entries.len() + after, at, snapshot));
+        }
+        self.entries.append(&mut other.entries);
+        self.stamps.append(&mut other.stamps);
+        self.orders.append(&mut other.orders);
+    }
+}
+
+pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("memory takes it")
+}
+
+pub(super) fn insert_order(tx: &Connection, plan: u32, order: &[u32]) -> rusqlite::Result<()> {
+    let bytes: Vec<u8> = order.iter().flat_map(|t| t.to_le_bytes()).collect();
+    let sql = "INSERT OR REPLACE INTO plan (number, tasks) VALUES (?1, ?2)";
+    tx.prepare_cached(sql)?
+        .execute(params![plan, packed(&bytes)])?;
+    Ok(())
+}
+
+pub(super) fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> rusqlite::Result<()> {
+    for (plan, order) in &group.orders {
+        insert_order(tx, *plan, order)?;
+    }
+    let sql = "INSERT OR REPLACE INTO stamp (task, inputs, outputs) VALUES (?1, ?2, ?3)";
+    let mut insert = tx.prepare_cached(sql)?;
+    for stamp in &group.stamps {
+        let row = [stamp.task.0, stamp.inputs, stamp.outputs];
+        insert.execute(row.map(|v| Value::Integer(v as i64)))?;
+    }
+    let Some((after, at, snapshot)) = &group.snapshot else {
+        return rows::insert(tx, next, &group.entries);
+    };
+    let (before, behind) = group.entries.split_at(*after);
+    rows::insert(tx, next, before)?;
+    insert_snapshot(tx, *next - 1, *at, snapshot, true)?;
+    rows::insert(tx, next, behind)
+}
+
+/// What the events up to `last` come to; with `forget` instead of them.
+pub(super) fn insert_snapshot(
+    tx: &Connection,
+    last: i64,
+    at: Moment,
+    snapshot: &Snapshot,
+    forget: bool,
+) -> rusqlite::Result<()> {
+    let state = serde_json::to_vec(snapshot).expect("a snapshot is JSON");
+    let sql = "INSERT OR REPLACE INTO snapshot (seq, at, state) VALUES (?1, ?2, ?3)";
+    tx.execute(sql, params![last, at.0 as i64, packed(&state)])?;
+    if forget {
+        tx.execute("DELETE FROM snapshot WHERE seq < ?1", [last])?;
+        // The last one stays, so that numbers never come again.
+        tx.execute("DELETE FROM event WHERE seq < ?1", [last])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! One process has a folder, and no other: a lock that ends with its holder. Knows no store.
+
+use super::StoreError;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const LOCK: &str = "lock";
+
+/// Takes the folder for this process alone.
+pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join(LOCK);
+    let failed = |e: std::io::Error| StoreError::io(&path, &e);
+    let mut options = File::options();
+    // Not truncated: until the lock is ours, another process stands in it.
+    let mut file = options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(failed)?;
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(std::fs::TryLockError::Error(e)) => return Err(failed(e)),
+            Err(std::fs::TryLockError::WouldBlock) => (),
+        }
+        let mut who = String::new();
+        // A holder that has not yet written its number is still a holder.
+        let _ = file.rewind().and_then(|()| file.read_to_string(&mut who));
+        let pid: Option<u32> = who.trim().parse().ok();
+        // A process that its holder was just starting has the lock until it becomes another program.
+        let is_dead = pid.is_some_and(|pid| !is_alive(pid));
+        if !is_dead || begin.elapsed() > Duration::from_secs(5) {
+            return Err(StoreError::InUse {
+                folder: folder.to_owned(),
+                pid,
+            });
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    (file.set_len(0))
+        .and_then(|()| file.rewind())
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(failed)?;
+    Ok(file)
+}
+
+/// Whether the process is there and not merely waiting to be buried.
+fn is_alive(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    status.is_ok_and(|status| {
+        let state = status.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+        state.is_some_and(|state| !state.starts_with(['Z', 'X']))
+    })
+}
