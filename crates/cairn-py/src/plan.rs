@@ -1,0 +1,251 @@
+//! Plans, orders of policies and batches, as numbers. Knows no names.
+
+use crate::dag::{Dag, bytes_of, seconds, tasks};
+use crate::refused;
+use crate::work::{beside, limit};
+use cairn_dag::TaskId;
+use cairn_plan::batch::{BatchState, Batcher, Quality};
+use cairn_plan::policy::{self, Rule, Rules};
+use cairn_plan::{Evidence, Limits, Plan, Work};
+use cairn_sim::{Effort, Options, World, usual_worlds};
+use cairn_theory::profile::profile;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Steps of the hull for each task where it is one rule of many.
+const HULL_STEPS_A_TASK: u64 = 20_000;
+
+/// How hard a plan may try.
+fn effort(name: &str) -> PyResult<Limits> {
+    match name {
+        "quick" => Ok(Limits::quick()),
+        "usual" => Ok(Limits::default()),
+        "thorough" => Ok(Limits::thorough()),
+        other => Err(refused(format!(
+            "there is no effort {other:?}; give quick, usual or thorough"
+        ))),
+    }
+}
+
+/// Policies that need no plan.
+const BASELINES: [&str; 4] = ["fifo", "lifo", "outdegree", "memory"];
+
+/// All words for a policy.
+fn known() -> String {
+    let rules = Rule::ALL.iter().map(|r| r.name());
+    let all: Vec<&str> = rules.chain(BASELINES).chain(["auto"]).collect();
+    all.join(", ")
+}
+
+/// Whether it is a policy at all.
+fn check(name: &str) -> PyResult<()> {
+    let is_rule = Rule::ALL.iter().any(|r| r.name() == name);
+    match is_rule || BASELINES.contains(&name) || name == "auto" {
+        true => Ok(()),
+        false => Err(refused(format!(
+            "there is no policy {name:?}; policies: {}",
+            known()
+        ))),
+    }
+}
+
+/// The order of a policy, and which one `auto` has chosen.
+pub(crate) fn order_of(
+    dag: &cairn_dag::Dag,
+    plan: &Plan<'_>,
+    name: &str,
+    seconds: Option<&[f64]>,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> PyResult<(Vec<TaskId>, String)> {
+    let rules = Rules::new(dag, plan.survey().blocks(), &plan.order, seconds);
+    let order = match name {
+        "fifo" => policy::fifo(dag),
+        "lifo" => policy::lifo(dag),
+        "outdegree" => policy::outdegree(dag),
+        "memory" => policy::memory(dag),
+        "auto" => return chosen(dag, &rules, seconds, stop),
+        _ => {
+            let rule = Rule::ALL.into_iter().find(|r| r.name() == name);
+            let rule = rule.ok_or_else(|| refused(format!("there is no policy {name:?}")))?;
+            rules.order(rule, &mut Work::until(stop))
+        }
+    };
+    Ok((order, name.to_owned()))
+}
+
+/// The rule that is fastest in the usual worlds.
+fn chosen(
+    dag: &cairn_dag::Dag,
+    rules: &Rules<'_>,
+    seconds: Option<&[f64]>,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> PyResult<(Vec<TaskId>, String)> {
+    let mean = seconds.map_or(1.0, |s| s.iter().sum::<f64>() / s.len().max(1) as f64);
+    let (work, mean) = match seconds {
+        Some(seconds) if mean > 0.0 => {
+            let known: Vec<Option<f64>> = seconds.iter().copied().map(Some).collect();
+            (cairn_sim::Work::known(&known).map_err(refused)?, mean)
+        }
+        _ => (World::study_work(), 1.0),
+    };
+    let worlds = usual_worlds(mean).map_err(refused)?;
+    let effort = Effort::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
+    let steps = HULL_STEPS_A_TASK * dag.len() as u64;
+    let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
+    for &rule in Rule::ALL.iter().take(effort.policies) {
+        let order = rules.order(rule, &mut Work::new(steps, stop));
+        if candidates.iter().all(|(_, other)| *other != order) {
+            candidates.push((rule, order));
+        }
+    }
+    let policies: Vec<cairn_sim::Policy> = (candidates.iter())
+        .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
+        .collect();
+    let options = Options {
+        runs: effort.runs,
+        stop: Some(stop),
+        ..Options::default()
+    };
+    let best = cairn_sim::choose(dag, &work, &worlds, &policies, &options).map_err(refused)?;
+    let (rule, order) = candidates.swap_remove(best.policy);
+    Ok((order, rule.name().to_owned()))
+}
+
+/// What proves a verdict, in a word.
+fn proof(plan: &Plan<'_>) -> &'static str {
+    match &plan.evidence {
+        Evidence::Linearization { .. } => "linearization",
+        Evidence::Merge { .. } => "merge",
+        Evidence::Bound => "bound",
+        Evidence::Refusal(_) | Evidence::Blocks => "exhaustive",
+        Evidence::Nothing => "",
+    }
+}
+
+/// Order, profile and bound as bytes; verdict, proof and policy as words; and whether the time was up.
+type Planned<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    &'static str,
+    &'static str,
+    String,
+);
+
+/// Plans a dag.
+#[pyfunction]
+pub(crate) fn plan<'py>(
+    py: Python<'py>,
+    dag: &Dag,
+    policy: &str,
+    durations: Option<Vec<f64>>,
+    effort_name: &str,
+    time_limit: Option<f64>,
+) -> PyResult<Planned<'py>> {
+    check(policy)?;
+    let limits = effort(effort_name)?;
+    let time = limit(time_limit)?;
+    let seconds = seconds(&dag.dag, durations)?;
+    let dag = dag.dag.clone();
+    let made = beside(py, time, move |stop| {
+        let plan = cairn_plan::plan(&dag, &limits, stop);
+        let proof = proof(&plan);
+        if policy == "ic" {
+            return Ok((
+                plan.order,
+                plan.profile,
+                plan.bound,
+                plan.verdict.name(),
+                proof,
+                "ic".to_owned(),
+            ));
+        }
+        let (order, name) = order_of(&dag, &plan, policy, seconds.as_deref(), stop)?;
+        let profile = profile(&dag, &order).map_err(refused)?;
+        let verdict = plan.judge(&profile);
+        Ok((order, profile, plan.bound, verdict.name(), proof, name))
+    })?;
+    let (order, profile, bound, verdict, proof, name) = made;
+    Ok((
+        PyBytes::new(py, &bytes_of(order.iter().map(|t| t.0))),
+        PyBytes::new(py, &bytes_of(profile.into_iter())),
+        PyBytes::new(py, &bytes_of(bound.into_iter())),
+        verdict,
+        proof,
+        name,
+    ))
+}
+
+/// The orders of several policies: (name, order) each; `auto` has the name of what it chose.
+#[pyfunction]
+pub(crate) fn orders(
+    py: Python<'_>,
+    dag: &Dag,
+    policies: Vec<String>,
+    durations: Option<Vec<f64>>,
+    effort_name: &str,
+    time_limit: Option<f64>,
+) -> PyResult<Vec<(String, Vec<u32>)>> {
+    policies.iter().try_for_each(|name| check(name))?;
+    let limits = effort(effort_name)?;
+    let time = limit(time_limit)?;
+    let seconds = seconds(&dag.dag, durations)?;
+    let dag = dag.dag.clone();
+    beside(py, time, move |stop| {
+        let plan = cairn_plan::plan(&dag, &limits, stop);
+        let made = policies.iter().map(|name| {
+            let (order, name) = order_of(&dag, &plan, name, seconds.as_deref(), stop)?;
+            Ok((name, order.iter().map(|t| t.0).collect()))
+        });
+        made.collect()
+    })
+}
+
+/// The chosen tasks, eligible tasks before and after, the bound on those after, and what is proved.
+type Chosen = (Vec<u32>, usize, usize, usize, &'static str);
+
+/// The best eligible tasks now.
+#[pyfunction]
+pub(crate) fn batch(
+    py: Python<'_>,
+    dag: &Dag,
+    executed: Vec<u32>,
+    requests: usize,
+    effort_name: &str,
+    time_limit: Option<f64>,
+) -> PyResult<Chosen> {
+    let limits = effort(effort_name)?;
+    let work = match effort_name {
+        "quick" => cairn_plan::batch::Effort::fast(),
+        "thorough" => cairn_plan::batch::Effort::thorough(),
+        _ => cairn_plan::batch::Effort::default(),
+    };
+    let time = limit(time_limit)?;
+    let executed = tasks(&dag.dag, &executed)?;
+    let dag = dag.dag.clone();
+    beside(py, time, move |stop| {
+        let state = BatchState::with_executed(&dag, &executed);
+        let state = state.map_err(|error| {
+            refused(format!(
+                "these tasks cannot be executed alone: {error}; name their parents too"
+            ))
+        })?;
+        let plan = cairn_plan::plan(&dag, &limits, stop);
+        let before = state.eligible().len();
+        let batch = Batcher::new(state, &plan.order).choose(requests, &work);
+        let rest = before - batch.chosen.len();
+        let quality = match batch.quality {
+            Quality::Exact => "exact",
+            Quality::Gap => "gap",
+            Quality::Factor => "factor",
+        };
+        let chosen = batch.chosen.iter().map(|t| t.0).collect();
+        Ok((
+            chosen,
+            before,
+            rest + batch.gain,
+            rest + batch.bound,
+            quality,
+        ))
+    })
+}

@@ -1,0 +1,77 @@
+//! Long work beside the interpreter: without its lock, stopped by Ctrl-C or by the clock, and with panics caught. Knows not what
+//! the work is.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How often Ctrl-C is asked for.
+const ASK: Duration = Duration::from_millis(50);
+
+/// Does the work in another thread. `stop` answers yes once the time is up or Ctrl-C was pressed; in the second case the
+/// answer is dropped and `KeyboardInterrupt` raised.
+pub(crate) fn beside<T: Send>(
+    py: Python<'_>,
+    limit: Option<Duration>,
+    act: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let is_interrupted = AtomicBool::new(false);
+    let stop =
+        || is_interrupted.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end);
+    let (done, mut answer) = channel();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            let made = catch_unwind(AssertUnwindSafe(|| act(stop)));
+            // Whoever asked waits for it.
+            let _ = done.send(made);
+        });
+        let mut interrupt = None;
+        loop {
+            let answer = &mut answer;
+            match py.detach(move || answer.recv_timeout(ASK)) {
+                Ok(Ok(made)) => return interrupt.map_or(made, Err),
+                Ok(Err(panic)) => return Err(internal(panic.as_ref())),
+                Err(RecvTimeoutError::Disconnected) => return Err(internal(&"the work was lost")),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(error) = py.check_signals() {
+                        is_interrupted.store(true, Ordering::Relaxed);
+                        interrupt.get_or_insert(error);
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Short work, with the lock: a panic becomes an exception.
+pub(crate) fn here<T>(act: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|panic| Err(internal(panic.as_ref())))
+}
+
+/// A fault of ours.
+fn internal(panic: &(dyn std::any::Any + Send)) -> PyErr {
+    let words = (panic.downcast_ref::<&str>().copied())
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no words");
+    PyRuntimeError::new_err(format!(
+        "internal error of cairn: {words}; please report it with the workflow that shows it"
+    ))
+}
+
+/// A time limit in seconds, checked.
+pub(crate) fn limit(seconds: Option<f64>) -> PyResult<Option<Duration>> {
+    match seconds {
+        None => Ok(None),
+        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => {
+            Ok(Some(Duration::from_secs_f64(seconds.min(1e9))))
+        }
+        Some(seconds) => Err(crate::refused(format!(
+            "time_limit={seconds} is no number of seconds; give a number from 0 on"
+        ))),
+    }
+}
