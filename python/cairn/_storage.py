@@ -258,6 +258,14 @@ class Keeper:
         """The cap from now on. A smaller one can make it unsafe."""
         self._native.set_cap(size(cap))
 
+    def is_free(self, file: int) -> bool:
+        """Whether a file, by its place in storage.files, is made and wanted no more: it may be deleted."""
+        return self._native.is_free(file)
+
+    def next_by_order(self) -> list[Task]:
+        """The first few waiting tasks by the safe order."""
+        return [self.dag._tasks[i] for i in self._native.next_by_order()]
+
     def first_of(self, ready: Collection[Task], key: Callable[[Task], float] | None = None) -> Task | None:
         """The ready task that may start and goes first by `key` (the smallest first): one of the first few, else the first by
         the safe order; None if none may start now."""
@@ -265,9 +273,8 @@ class Keeper:
         for task in first:
             if self.may(task):
                 return task
-        for number in self._native.next_by_order():
-            task = self.dag._tasks[number]
-            if task in ready and self._native.may(number):
+        for task in self.next_by_order():
+            if task in ready and self.may(task):
                 return task
         return None
 

@@ -36,8 +36,30 @@ rule r2:
 """
 
 
-def pair(n=24, threads1=1, threads2=1, sleep1=0.1, sleep2=0.1, resources="temp_kb=256", fail1="", fail2="", priority2=0):
-    return PAIR.format(
+CHAIN = """
+rule middle:
+    input: "t/{i}"
+    output: "m/{i}"
+    shell: "echo $(date +%s.%N) middle-{wildcards.i} >> log; sleep 0.1; touch {output}"
+"""
+
+
+def pair(
+    n=24,
+    threads1=1,
+    threads2=1,
+    sleep1=0.1,
+    sleep2=0.1,
+    resources="temp_kb=256",
+    fail1="",
+    fail2="",
+    priority2=0,
+    chain=False,
+):
+    text = PAIR + (CHAIN.replace("{", "{{").replace("}", "}}") if chain else "")
+    if chain:
+        text = text.replace('input: "t/{{i}}"\n    output: "o/{{i}}"', 'input: "t/{{i}}", "m/{{i}}"\n    output: "o/{{i}}"')
+    return text.format(
         n=n,
         threads1=threads1,
         threads2=threads2,
@@ -116,8 +138,8 @@ PATTERNS = {
     "pair": dict(),
     # Snakemake issue 1896: the second step needs all cores.
     "wide second step": dict(threads2=4, n=16),
-    # Snakemake issue 1031: many cheap first steps before slow second ones.
-    "slow second step": dict(sleep1=0.02, sleep2=0.3),
+    # Snakemake issue 1031: the first file is needed to the end of a chain.
+    "read again at the end": dict(chain=True, n=16),
 }
 
 
@@ -354,3 +376,34 @@ rule b:
         running += {"+a": 1, "-a": -1}.get(word, 0)
         most = max(most, running)
     assert most == 2 and set(ran.words[:4]) == {"+a", "+b"}
+
+
+GROUPS = """
+rule all:
+    input: expand("o/{i}", i=range(3))
+rule r1:
+    output: temp("t/first-{i}")
+    group: "g"
+    resources: temp_kb=256
+    shell: "head -c 262144 /dev/zero > {output}; echo $(date +%s.%N) r1-{wildcards.i} >> log; sleep 0.5"
+rule r2:
+    input: "t/first-{i}"
+    output: temp("t/second-{i}")
+    group: "g"
+    resources: temp_kb=256
+    shell: "head -c 262144 /dev/zero > {output}; echo $(date +%s.%N) r2-{wildcards.i} >> log; sleep 0.5"
+rule r3:
+    input: "t/second-{i}"
+    output: "o/{i}"
+    localrule: True
+    shell: "touch {output}"
+"""
+
+
+def test_groups_on_a_cluster_run_as_one_under_the_cap(tmp_path):
+    options = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "bash -c 'bash \"$0\" >/dev/null 2>&1 & echo $!'"]
+    options += ["--latency-wait", "10", "--seconds-between-status-checks", "1", "--scheduler-cairn-disk", "600KB"]
+    ran = run(tmp_path, GROUPS, *options, timeout=180)
+    assert ran.code == 0 and 0 < ran.peak <= 600_000, ran.text
+    assert [w for w in ran.words if w.startswith("r1")][0][3:] == ran.words[1][3:], "a group is not torn apart"
+    assert sorted(ran.words) == sorted([f"r{k}-{i}" for k in (1, 2) for i in range(3)])

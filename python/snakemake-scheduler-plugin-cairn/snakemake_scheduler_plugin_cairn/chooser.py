@@ -6,7 +6,7 @@ Snakemake asks up to a hundred times a second, mostly in vain: a state that has 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Set
 from typing import Any
 
 import cairn
@@ -32,6 +32,7 @@ class Chooser:
         self._policy = policy
         self._log = log
         self._disk = None if cap is None else Disk(dag, cap, sizes, log)
+        self._units: Units
         self._running: set[int] = set()
         self._gave_up: set[Any] = set()
         """Jobs that have failed for good."""
@@ -88,23 +89,21 @@ class Chooser:
 
     # --- a selection
 
-    def select(self, selectable: Sequence[Any], remaining: Sequence[Any], available: Mapping[str, Any]) -> list[Any]:
+    def select(self, selectable: Collection[Any], remaining: Collection[Any], available: Mapping[str, Any]) -> list[Any]:
         """The jobs to start now."""
         if self._sampled:
             selectable = self._all_ready(selectable)
         state = (len(selectable), len(remaining), tuple(available.values()))
         if state == self._idle:
             return []
-        ready = selectable if isinstance(selectable, (set, frozenset)) else set(selectable)
+        ready: Set[Any] = selectable if isinstance(selectable, Set) else set(selectable)
         self._take_news(ready, available)
         fresh = ready - self._waiting if self._waiting else set(ready)
-        numbers = list(map(self._units.number.get, fresh))
-        if None in numbers:
+        if not fresh <= self._units.number.keys():
             self._build()  # Snakemake has found out about new jobs: a checkpoint was executed.
             fresh = set(ready)
-            numbers = [self._units.number[job] for job in fresh]
         self._waiting |= fresh
-        self._ready.add(numbers)
+        self._ready.add(list(map(self._units.number.__getitem__, fresh)))
         chosen = self._choose(ready, available)
         jobs = [self._units.jobs[u] for u in chosen]
         if not jobs:
@@ -113,14 +112,14 @@ class Chooser:
             self._idle = state
         return jobs
 
-    def _all_ready(self, selectable: Sequence[Any]) -> Sequence[Any]:
+    def _all_ready(self, selectable: Collection[Any]) -> Set[Any]:
         ready = set(self._dag.ready_jobs)
         for job in ready.difference(selectable):
             # As Snakemake does for those of the sample.
             getattr(job, "reset_params_and_resources", lambda: None)()
         return ready
 
-    def _choose(self, ready: set[Any], available: Mapping[str, Any]) -> list[int]:
+    def _choose(self, ready: Set[Any], available: Mapping[str, Any]) -> list[int]:
         jobs = self._units.jobs
         waiting = self._waiting
         disk = self._disk
@@ -163,7 +162,7 @@ class Chooser:
 
     # --- what happened since the last selection
 
-    def _take_news(self, ready: set[Any], available: Mapping[str, Any]) -> None:
+    def _take_news(self, ready: Set[Any], available: Mapping[str, Any]) -> None:
         if not self._running:
             self._most_cores = max(self._most_cores or 0, available.get("_cores", 0))
             return

@@ -85,7 +85,7 @@ class Disk:
     def plan(self, order: list[int]) -> list[int]:
         """An order of the units that needs no more than the cap; `order` is the policy's."""
         try:
-            found = self._planned(order, self._running, self._free())
+            found, self._keeper = self._planned(order, self._running, self._free())
         except WorkflowError as trouble:
             if self._is_first:
                 raise
@@ -133,7 +133,7 @@ class Disk:
                             add(Made(None, [str(output)], there, is_kept=keeps_all))
                             self._lingering.pop(str(output), None)
         for unit, members in enumerate(units.members):
-            met = set()
+            met: set[int] = set()
             for job in members:
                 met.update(owner[str(f)] for f in job.input if str(f) in owner)
             for number in met:
@@ -168,7 +168,8 @@ class Disk:
 
     # --- an order that fits
 
-    def _planned(self, order: list[int], running: set[int], room: int) -> list[int]:
+    def _planned(self, order: list[int], running: set[int], room: int) -> tuple[list[int], cairn.Keeper]:
+        """An order that fits, and its keeper, with nothing started."""
         self._check_single(room)
         given = [cairn.File(f.unit, f.bytes, f.readers, f.is_kept) for f in self._files]
         storage = cairn.Storage(self._units.dag, given)
@@ -181,12 +182,12 @@ class Disk:
         peak = storage.peak(found)
         if peak > room:
             raise WorkflowError(self._refusal(peak, bound, room))
-        self._keeper = cairn.Keeper(self._units.dag, storage, room, order=found)
+        keeper = cairn.Keeper(self._units.dag, storage, room, order=found)
         if self._is_first and self._files:
             self._log.info(
                 f"cairn: at most {shown(self._cap)} of temporary files at any time; one job after the other needs {shown(peak)}."
             )
-        return found
+        return found, keeper
 
     def _early(self, order: list[int], running: set[int]) -> list[int]:
         """What runs comes first, then what a pending checkpoint waits for, and then the others: topological as before."""
@@ -292,7 +293,7 @@ class Disk:
 
     def next_by_order(self) -> list[int]:
         """The units that go next by the safe order, ready or not."""
-        return [] if self._keeper is None else self._keeper._native.next_by_order()
+        return [] if self._keeper is None else self._keeper.next_by_order()
 
     def finish(self, units: Iterable[int]) -> bool:
         """Units have ended, and Snakemake has deleted what it deletes. Says whether a new plan is needed."""
@@ -305,7 +306,7 @@ class Disk:
                 continue
             self._keeper.finish(unit)
             for number in [*self._reads[unit], *self._writes[unit]]:
-                if self._keeper._native.is_free(number):
+                if self._keeper.is_free(number):
                     for path in self._files[number].paths:
                         self._lingering[path] = 0  # Until it is looked at.
         self._look_at_lingering()

@@ -17,7 +17,7 @@ class Ready:
         self._by_rank = by_rank
         self._fresh: list[int] = []
         """Ranks of units whose needs were not looked at yet: a heap."""
-        self._alike: dict[tuple[int, ...], list[int]] = {}
+        self._alike: dict[tuple[float, ...], list[int]] = {}
         """By needs: ranks, a heap."""
         self._names: tuple[str, ...] = ()
         """Of the resources in needs."""
@@ -56,7 +56,7 @@ class Ready:
         heapify(heads)
         chosen: list[int] = []
         gone: list[int] = []
-        refused: list[tuple[tuple[int, ...], int]] = []
+        refused: list[tuple[tuple[float, ...], int]] = []
         fresh = self._fresh
         while (fresh or heads) and (cores is None or left[cores] > 0):
             if heads and (not fresh or heads[0][0] < fresh[0]):
@@ -97,10 +97,10 @@ class Ready:
         return chosen, gone
 
 
-def _amount(value: Any) -> int:
+def _amount(value: Any) -> float:
     """What counts of a resource: words name a kind of thing, not how much of it."""
     return value if isinstance(value, (int, float)) else 0
 
 
-def _fits(needs: tuple[int, ...], left: list[Any]) -> bool:
+def _fits(needs: tuple[float, ...], left: list[Any]) -> bool:
     return all(need <= there for need, there in zip(needs, left) if need)
