@@ -18,8 +18,10 @@
 //! missing once it is stuck; [`Keeper::adopt`] takes another order.
 
 mod follow;
+mod learn;
 mod peaks;
 
+use crate::Sizes;
 use cairn_dag::{TaskId, narrow, wide};
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError};
@@ -109,6 +111,8 @@ pub struct Keeper {
     /// Whether tasks stand elsewhere than is known here.
     is_stale: bool,
     frees: Vec<(u32, u64)>,
+    /// What is learnt of sizes, where anything is.
+    sizes: Option<Box<Sizes>>,
 }
 
 /// No place.
@@ -153,6 +157,7 @@ impl Keeper {
             drift: 0,
             is_stale: false,
             frees: Vec::new(),
+            sizes: None,
             storage,
         };
         keeper.check(order)?;
@@ -202,6 +207,7 @@ impl Keeper {
             + 4 * (self.upto.capacity() + self.open.capacity())
             + self.is_pinned.capacity()
             + self.peaks.heap_bytes()
+            + self.sizes.as_ref().map_or(0, |s| s.heap_bytes())
     }
 
     /// Whether the rule's promise holds: what is in use, and the rest one by one along the order, are within the cap.
@@ -230,6 +236,9 @@ impl Keeper {
     /// If the task does not wait.
     pub fn may(&mut self, task: TaskId) -> bool {
         assert_eq!(self.phase[task.index()], Phase::Waiting, "{task:?}");
+        if self.sizes.as_ref().is_some_and(|sizes| !sizes.may(task)) {
+            return false;
+        }
         let reserved = self.storage.reserved(task);
         if self.used.saturating_add(reserved) > self.cap {
             return false;
@@ -307,6 +316,9 @@ impl Keeper {
         self.phase[task.index()] = Phase::Running;
         self.running += 1;
         self.version += 1;
+        if let Some(sizes) = &mut self.sizes {
+            sizes.start(task);
+        }
         self.used += self.storage.reserved(task);
         self.live += lasting;
         for file in self.storage.inputs(task) {
@@ -336,8 +348,7 @@ impl Keeper {
     pub fn finish(&mut self, task: TaskId) {
         assert_eq!(self.phase[task.index()], Phase::Running, "{task:?}");
         self.phase[task.index()] = Phase::Done;
-        self.running -= 1;
-        self.version += 1;
+        self.end(task);
         self.used -= self.storage.scratch(task);
         let outputs = self.storage.outputs(task);
         let dead = outputs.filter(|&f| !self.is_wanted(f));
@@ -347,6 +358,14 @@ impl Keeper {
             if self.open[file.index()] == 0 && !self.is_pinned[file.index()] {
                 self.used -= self.storage.bytes(file);
             }
+        }
+    }
+
+    fn end(&mut self, task: TaskId) {
+        self.running -= 1;
+        self.version += 1;
+        if let Some(sizes) = &mut self.sizes {
+            sizes.end(task);
         }
     }
 
@@ -372,8 +391,7 @@ impl Keeper {
     pub fn release(&mut self, task: TaskId) {
         assert_eq!(self.phase[task.index()], Phase::Running, "{task:?}");
         self.phase[task.index()] = Phase::Waiting;
-        self.running -= 1;
-        self.version += 1;
+        self.end(task);
         self.used -= self.storage.reserved(task);
         if self.front == 0 {
             return self.renumber(Some(task));
@@ -506,6 +524,9 @@ impl Keeper {
             self.place.copy_from_slice(&self.given);
         }
         self.renumber(None);
+        if let Some(sizes) = self.sizes.take() {
+            self.learn(*sizes);
+        }
     }
 
     /// Numbers the waiting tasks anew, in the order they have; one of them first.

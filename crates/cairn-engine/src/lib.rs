@@ -25,6 +25,7 @@ mod needs;
 mod position;
 mod queue;
 mod rules;
+mod sizes;
 mod snapshot;
 mod workers;
 
@@ -40,5 +41,6 @@ pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
 pub use rules::Rules;
+pub use sizes::{SAFETY, Sizes};
 pub use snapshot::Snapshot;
 pub use workers::Worker;

@@ -243,6 +243,151 @@ fn every_reachable_state_of_small_dags_is_within_the_cap_and_goes_on() {
     assert!(states > 20_000, "{states}");
 }
 
+/// Where tasks stand when one fails for good: all that come after it are given up.
+fn after_failure(dag: &Dag, phase: &[Phase], task: TaskId) -> Vec<Phase> {
+    let mut phase = phase.to_vec();
+    phase[task.index()] = Phase::GivenUp;
+    for &t in dag.topological_order() {
+        let dead = |p: &TaskId| phase[p.index()] == Phase::GivenUp;
+        if dag.parents(t).iter().any(dead) {
+            phase[t.index()] = Phase::GivenUp;
+        }
+    }
+    phase
+}
+
+/// As above, and in every state a running task may also fail for good, or end with outputs of another size: smaller or
+/// failed with its inputs gone is always safe; what is larger, or stays behind, is safe or is named when all stands still.
+#[test]
+fn every_reachable_state_with_failures_and_other_sizes_is_safe_or_says_what_is_missing() {
+    let mut random = Random::new(16);
+    let (mut states, mut stuck, mut broken) = (0u64, 0u64, 0u64);
+    for round in 0..300 {
+        let (dag, storage) = random_storage(&mut random, 6);
+        let order = random_order(&dag, &mut random);
+        let peak = storage.peak(&order);
+        let cap = peak + random.below(1 + peak as usize / 3) as u64;
+        let leftovers = [Leftovers::Go, Leftovers::Stay][round % 2];
+        let grows = round % 3 == 0;
+        let mut first = Keeper::new(storage, &order, cap).unwrap();
+        first.set_leftovers(leftovers);
+        let is_promised = leftovers == Leftovers::Go && !grows;
+        let mut seen = HashSet::new();
+        let mut todo = vec![first];
+        while let Some(mut keeper) = todo.pop() {
+            let phases: Vec<u8> = keeper.phase.iter().map(|&p| p as u8).collect();
+            let bytes: Vec<u64> = (keeper.storage.files())
+                .map(|f| keeper.storage.bytes(f))
+                .collect();
+            if seen.len() > 1_500 || !seen.insert((phases, bytes, keeper.waiting())) {
+                continue;
+            }
+            states += 1;
+            check(&keeper);
+            assert!(keeper.is_safe() || !is_promised);
+            broken += u64::from(!keeper.is_safe());
+            let may = allowed(&dag, &mut keeper);
+            let runs = |t: &TaskId| keeper.phase[t.index()] == Phase::Running;
+            let running: Vec<TaskId> = dag.tasks().filter(runs).collect();
+            if may.is_empty() && running.is_empty() && !keeper.waiting().is_empty() {
+                assert!(!is_promised && keeper.missing() > 0, "stuck without a word");
+                stuck += 1;
+            }
+            for task in may {
+                let mut next = keeper.clone();
+                next.start(task);
+                todo.push(next);
+            }
+            for task in running {
+                let mut next = keeper.clone();
+                next.finish(task);
+                todo.push(next);
+                let mut other = keeper.clone();
+                for file in other.storage.outputs(task) {
+                    let bytes = other.storage.bytes(file);
+                    let bytes = if grows { bytes + 3 } else { bytes / 2 };
+                    other.resize(file, bytes).unwrap();
+                }
+                other.finish(task);
+                todo.push(other);
+                let mut failed = keeper.clone();
+                let phase = after_failure(&dag, &failed.phase, task);
+                failed.sync(|t| standing(phase[t.index()]));
+                todo.push(failed);
+            }
+        }
+    }
+    assert!(
+        states > 50_000 && stuck > 10 && broken > 100,
+        "{states} {stuck} {broken}"
+    );
+}
+
+/// Sizes are measured and learnt, and an unsafe order is planned anew: what is known stays true, no plan is worse than the
+/// one before, and nobody is stuck without a word.
+#[test]
+fn whoever_learns_sizes_keeps_true_books_and_plans_anew() {
+    let mut random = Random::new(17);
+    let (mut replanned, mut saved, mut stuck, mut slow) = (0, 0, 0, 0);
+    for _ in 0..1200 {
+        let (dag, mut storage) = random_storage(&mut random, 18);
+        let unknown: Vec<FileId> = storage.files().filter(|_| random.below(4) == 0).collect();
+        let real: Vec<u64> = (storage.files())
+            .map(|f| storage.bytes(f) * (50 + random.below(120) as u64) / 100)
+            .collect();
+        let kinds = dag.tasks().map(|_| random.below(3) as u32).collect();
+        let sizes = Sizes::new(&storage, kinds, &unknown, 1.3);
+        sizes.apply(&mut storage).unwrap();
+        let order = random_order(&dag, &mut random);
+        let cap = storage.peak(&order) + random.below(9) as u64;
+        let mut keeper = Keeper::new(storage, &order, cap).unwrap();
+        keeper.learn(sizes);
+        let mut running: Vec<TaskId> = Vec::new();
+        while !(keeper.waiting().is_empty() && running.is_empty()) {
+            let open = eligible(&dag, &keeper.phase);
+            let may: Vec<TaskId> = open.iter().copied().filter(|&t| keeper.may(t)).collect();
+            let is_slow = |t: &&TaskId| !keeper.sizes().unwrap().may(**t);
+            slow += open.iter().filter(is_slow).count();
+            if may.is_empty() && running.is_empty() {
+                assert!(keeper.missing() > 0, "stuck without a word");
+                stuck += 1;
+                break;
+            }
+            if !may.is_empty() && (running.is_empty() || random.below(2) == 0) {
+                let task = may[random.below(may.len())];
+                keeper.start(task);
+                running.push(task);
+            } else {
+                let task = running.swap_remove(random.below(running.len()));
+                for file in keeper.storage.outputs(task) {
+                    keeper.measured(file, real[file.index()]).unwrap();
+                    assert_eq!(keeper.storage.bytes(file), real[file.index()]);
+                }
+                keeper.finish(task);
+            }
+            check(&keeper);
+            if !keeper.is_safe() {
+                replanned += 1;
+                let before = keeper.peaks.max();
+                let is_safe = keeper.replan(&dag, &mut cairn_plan::Work::unlimited());
+                check(&keeper);
+                assert!(keeper.peaks.max() <= before);
+                assert_eq!(is_safe, keeper.is_safe());
+                saved += usize::from(is_safe);
+                let (tasks, rest) = keeper.rest();
+                let local: Vec<TaskId> = (0..tasks.len()).map(TaskId::new).collect();
+                if !tasks.is_empty() {
+                    assert_eq!(rest.peak(&local), keeper.peaks.max() as u64);
+                }
+            }
+        }
+    }
+    assert!(
+        replanned > 300 && saved > 30 && stuck > 10 && slow > 300,
+        "{replanned} {saved} {stuck} {slow}"
+    );
+}
+
 /// Resizes, given up tasks, lost outputs, other caps: what is known stays true, what is allowed stays as defined, and
 /// whoever is stuck says how many bytes are missing.
 #[test]
@@ -280,14 +425,7 @@ fn whatever_goes_wrong_the_books_are_true_and_nobody_is_stuck_without_a_word() {
                 1 if !running.is_empty() => {
                     // Fails for good: what comes after it is aborted.
                     let task = running[random.below(running.len())];
-                    let mut phase = keeper.phase.clone();
-                    phase[task.index()] = Phase::GivenUp;
-                    for &t in dag.topological_order() {
-                        let dead = |p: &TaskId| phase[p.index()] == Phase::GivenUp;
-                        if dag.parents(t).iter().any(dead) {
-                            phase[t.index()] = Phase::GivenUp;
-                        }
-                    }
+                    let phase = after_failure(&dag, &keeper.phase, task);
                     keeper.sync(|t| standing(phase[t.index()]));
                 }
                 2 => {

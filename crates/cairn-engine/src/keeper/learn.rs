@@ -1,0 +1,134 @@
+//! A keeper that learns: measured sizes, what they say of files to come, and another order when the one in force is not safe
+//! any more. Knows not how sizes are learnt ([`Sizes`]) nor how orders are found (`cairn_plan`).
+
+use super::{Keeper, Phase};
+use crate::Sizes;
+use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_plan::Work;
+use cairn_plan::storage::lean_order;
+use cairn_theory::storage::{FileId, Storage, StorageError, Stored};
+
+/// With more files to resize than this share of all, everything is numbered anew instead.
+const MANY: usize = 16;
+
+impl Keeper {
+    /// Sizes are learnt from now on, and kinds of unknown size start slowly. Those of `storage` are to be reserved sizes
+    /// already ([`Sizes::apply`]), or the order planned would not be safe.
+    pub fn learn(&mut self, mut sizes: Sizes) {
+        sizes.recount(self.in_phase(Phase::Running));
+        self.sizes = Some(Box::new(sizes));
+        self.version += 1;
+    }
+
+    /// What was learnt.
+    pub fn sizes(&self) -> Option<&Sizes> {
+        self.sizes.as_deref()
+    }
+
+    fn in_phase(&self, wanted: Phase) -> impl Iterator<Item = TaskId> + '_ {
+        let tasks = (0..self.phase.len()).map(TaskId::new);
+        tasks.filter(move |t| self.phase[t.index()] == wanted)
+    }
+
+    /// The size of a file was measured, before its task is said to have ended: that is what it takes, and others of its
+    /// kind are expected to be like it. The order may be unsafe afterwards: [`Keeper::is_safe`], [`Keeper::replan`].
+    ///
+    /// # Errors
+    /// If all files together would be too much; then some have their old sizes.
+    pub fn measured(&mut self, file: FileId, bytes: u64) -> Result<(), StorageError> {
+        self.resize(file, bytes)?;
+        let Some(mut sizes) = self.sizes.take() else {
+            return Ok(());
+        };
+        let mut done = Ok(());
+        if let Some(class) = sizes.measure(file, bytes) {
+            let files: Vec<FileId> = sizes.files_of(class).collect();
+            let is_many = files.len() > self.storage.files().len() / MANY;
+            for file in files {
+                let bytes = sizes.reserve(file);
+                done = match is_many {
+                    true => self.storage.resize(file, bytes),
+                    false => self.resize(file, bytes),
+                };
+                if done.is_err() {
+                    break;
+                }
+            }
+            if is_many {
+                self.renumber(None);
+            }
+        }
+        self.sizes = Some(sizes);
+        done
+    }
+
+    /// The waiting tasks by π, and storage of them alone, numbered in that order: when all that runs has ended.
+    pub fn rest(&self) -> (Vec<TaskId>, Storage) {
+        let tasks = self.waiting();
+        let mut local = vec![u32::MAX; self.phase.len()];
+        for (i, task) in tasks.iter().enumerate() {
+            local[task.index()] = narrow(i);
+        }
+        let readers = |file: FileId| -> Vec<TaskId> {
+            let waiting = self.storage.consumers(file).map(|t| local[t.index()]);
+            waiting.filter(|&t| t != u32::MAX).map(TaskId).collect()
+        };
+        let mut files = Vec::new();
+        let mut fixed = 0;
+        for file in self.storage.files() {
+            let producer = self.storage.producer(file);
+            let phase = producer.map_or(Phase::Done, |t| self.phase[t.index()]);
+            let bytes = self.storage.bytes(file);
+            let is_pinned = self.is_pinned[file.index()];
+            match phase {
+                Phase::GivenUp => (),
+                Phase::Done | Phase::Running if is_pinned => fixed += bytes,
+                phase => files.push(Stored {
+                    producer: match phase {
+                        Phase::Waiting => producer.map(|t| TaskId(local[t.index()])),
+                        _ => None,
+                    },
+                    bytes,
+                    is_kept: is_pinned,
+                    consumers: readers(file),
+                }),
+            }
+        }
+        files.push(Stored {
+            producer: None,
+            bytes: fixed,
+            is_kept: true,
+            consumers: Vec::new(),
+        });
+        let scratch = tasks.iter().map(|&t| self.storage.scratch(t)).collect();
+        let made = Storage::new(tasks.len(), files, scratch);
+        let (storage, _) = made.expect("part of what was counted");
+        (tasks, storage)
+    }
+
+    /// Looks for an order of the waiting tasks with a smaller peak than the one in force, and takes it if there is one.
+    /// Says whether all is safe then. If not, what fits still goes, and [`Keeper::missing`] tells the rest once nothing
+    /// runs.
+    ///
+    /// # Panics
+    /// If the dag is not that of the tasks.
+    pub fn replan(&mut self, dag: &Dag, work: &mut Work<'_>) -> bool {
+        assert_eq!(dag.len(), self.phase.len(), "another dag");
+        let (tasks, storage) = self.rest();
+        let mut local = vec![u32::MAX; dag.len()];
+        for (i, task) in tasks.iter().enumerate() {
+            local[task.index()] = narrow(i);
+        }
+        let place = |t: TaskId| local[t.index()];
+        let arcs = dag.arcs().map(|(p, c)| (place(p), place(c)));
+        let arcs = arcs.filter(|&(p, c)| p != u32::MAX && c != u32::MAX);
+        let rest = Dag::from_arcs(tasks.len(), arcs.collect()).expect("part of a dag");
+        let present: Vec<TaskId> = rest.tasks().collect();
+        let lean = lean_order(&rest, &storage, &present, work);
+        if lean.peak < storage.peak(&present) {
+            let order: Vec<TaskId> = lean.order.iter().map(|t| tasks[wide(t.0)]).collect();
+            self.number(&order);
+        }
+        self.is_safe()
+    }
+}
