@@ -1,8 +1,7 @@
 //! Orders under a cap on open results, and the trade-off between peak memory and area. Knows no files.
 //!
 //! A result is *open* from the moment its task is executed until all children of the task are. Paper \[RY05\] counts
-//! open results; with a size for each task the same is done in bytes. Sums are kept in 128 bits: 2³² sizes of 64 bits
-//! never wrap.
+//! open results. Bytes are counted while tasks run, in [`crate::storage`].
 
 use crate::counts::{children_left, parents_left};
 use crate::order::places;
@@ -15,8 +14,8 @@ use std::collections::BinaryHeap;
 pub struct Capped {
     /// The order.
     pub order: Vec<TaskId>,
-    /// The largest sum of sizes of open results at any step.
-    pub peak: u128,
+    /// The most open results at any step.
+    pub peak: u64,
     /// Sum of eligible tasks over all steps.
     pub area: u64,
 }
@@ -26,16 +25,11 @@ pub struct Capped {
 /// ```
 /// use cairn_dag::Dag;
 /// let join = Dag::from_arcs(4, vec![(0, 3), (1, 3), (2, 3)]).unwrap();
-/// assert_eq!(cairn_plan::cap::least_possible(&join, &[1; 4]), 3);
+/// assert_eq!(cairn_plan::cap::least_possible(&join), 3);
 /// ```
-///
-/// # Panics
-/// If there is not one size a task.
-pub fn least_possible(dag: &Dag, sizes: &[u64]) -> u128 {
-    assert_eq!(sizes.len(), dag.len(), "one size a task");
-    let size = |p: &TaskId| u128::from(sizes[p.index()]);
-    let at = |t: TaskId| dag.parents(t).iter().map(size).sum();
-    dag.tasks().map(at).max().unwrap_or(0)
+pub fn least_possible(dag: &Dag) -> u64 {
+    let most = dag.tasks().map(|t| dag.parents(t).len()).max();
+    most.unwrap_or(0) as u64
 }
 
 /// The order of largest area, among those tried, whose peak stays within `cap`; `None` when none of them does,
@@ -43,21 +37,21 @@ pub fn least_possible(dag: &Dag, sizes: &[u64]) -> u128 {
 ///
 /// Follows `order` (a topological order) as long as the open results stay under a threshold, and does what closes
 /// most results when they do not; several thresholds up to the cap are tried. O((tasks + arcs)·log tasks) each.
-pub fn under_cap(dag: &Dag, order: &[TaskId], sizes: &[u64], cap: u128) -> Option<Capped> {
-    let free = follow(dag, order, sizes, u128::MAX);
+pub fn under_cap(dag: &Dag, order: &[TaskId], cap: u64) -> Option<Capped> {
+    let free = follow(dag, order, u64::MAX);
     if free.peak <= cap {
         return Some(free);
     }
-    let tried = thresholds(cap).map(|threshold| follow(dag, order, sizes, threshold));
+    let tried = thresholds(cap).map(|threshold| follow(dag, order, threshold));
     let fit = tried.filter(|c| c.peak <= cap);
     fit.max_by_key(|c| (c.area, Reverse(c.peak)))
 }
 
 /// The best area seen for each peak, by rising peak: from the leanest order found to `order` itself.
-pub fn trade_off(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> Vec<Capped> {
-    let free = follow(dag, order, sizes, u128::MAX);
+pub fn trade_off(dag: &Dag, order: &[TaskId]) -> Vec<Capped> {
+    let free = follow(dag, order, u64::MAX);
     let mut points: Vec<Capped> = (thresholds(free.peak))
-        .map(|threshold| follow(dag, order, sizes, threshold))
+        .map(|threshold| follow(dag, order, threshold))
         .collect();
     points.push(free);
     points.sort_by_key(|c| (c.peak, Reverse(c.area)));
@@ -71,9 +65,9 @@ pub fn trade_off(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> Vec<Capped> {
 }
 
 /// 0 and a few dozen values up to `cap`, denser near it.
-fn thresholds(cap: u128) -> impl Iterator<Item = u128> {
-    const STEPS: u128 = 32;
-    let mut all: Vec<u128> = (0..=STEPS)
+fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
+    const STEPS: u64 = 32;
+    let mut all: Vec<u64> = (0..=STEPS)
         .map(|i| cap / STEPS * i + cap % STEPS * i / STEPS)
         .chain((0..12).map(|i| cap.saturating_sub(i)))
         .collect();
@@ -86,11 +80,10 @@ fn thresholds(cap: u128) -> impl Iterator<Item = u128> {
 /// fewest are open, ties by `order`.
 ///
 /// # Panics
-/// If `order` is no permutation of the tasks or there is not one size a task.
-pub fn follow(dag: &Dag, order: &[TaskId], sizes: &[u64], threshold: u128) -> Capped {
+/// If `order` is no permutation of the tasks.
+pub fn follow(dag: &Dag, order: &[TaskId], threshold: u64) -> Capped {
     assert_eq!(order.len(), dag.len(), "an order names every task once");
-    assert_eq!(sizes.len(), dag.len(), "one size a task");
-    let mut list = List::new(dag, order, sizes);
+    let mut list = List::new(dag, order);
     while list.step(threshold) {}
     assert_eq!(
         list.order.len(),
@@ -107,25 +100,24 @@ pub fn follow(dag: &Dag, order: &[TaskId], sizes: &[u64], threshold: u128) -> Ca
 /// List scheduling with two views of the eligible tasks: by rank in the order, and by what they close.
 struct List<'a> {
     dag: &'a Dag,
-    sizes: &'a [u64],
     rank: Vec<u32>,
     waiting: Vec<u32>,
     open_children: Vec<u32>,
-    /// By task: the sum of sizes of the results that close when it is executed; only kept for eligible tasks.
-    closes: Vec<u128>,
+    /// By task: how many results close when it is executed; only kept for eligible tasks.
+    closes: Vec<u32>,
     executed: Vec<bool>,
     by_rank: BinaryHeap<Reverse<(u32, TaskId)>>,
     /// (smallest change of open results, rank): an entry is stale when the task closes more by now.
-    by_change: BinaryHeap<Reverse<(i128, u32, TaskId)>>,
-    open: u128,
-    peak: u128,
+    by_change: BinaryHeap<Reverse<(i64, u32, TaskId)>>,
+    open: u64,
+    peak: u64,
     eligible: u64,
     area: u64,
     order: Vec<TaskId>,
 }
 
 impl<'a> List<'a> {
-    fn new(dag: &'a Dag, order: &[TaskId], sizes: &'a [u64]) -> List<'a> {
+    fn new(dag: &'a Dag, order: &[TaskId]) -> List<'a> {
         let mut list = List {
             rank: places(order),
             waiting: parents_left(dag),
@@ -140,25 +132,20 @@ impl<'a> List<'a> {
             area: 0,
             order: Vec::with_capacity(dag.len()),
             dag,
-            sizes,
         };
         dag.sources().for_each(|t| list.make_eligible(t));
         list.area = list.eligible;
         list
     }
 
-    fn change(&self, task: TaskId) -> i128 {
-        let opens = if self.dag.is_sink(task) {
-            0
-        } else {
-            self.sizes[task.index()]
-        };
-        i128::from(opens) - self.closes[task.index()] as i128
+    fn change(&self, task: TaskId) -> i64 {
+        let opens = i64::from(!self.dag.is_sink(task));
+        opens - i64::from(self.closes[task.index()])
     }
 
     fn make_eligible(&mut self, task: TaskId) {
         let lasts = (self.dag.parents(task).iter()).filter(|p| self.open_children[p.index()] == 1);
-        self.closes[task.index()] = lasts.map(|p| u128::from(self.sizes[p.index()])).sum();
+        self.closes[task.index()] = cairn_dag::narrow(lasts.count());
         self.eligible += 1;
         let rank = self.rank[task.index()];
         self.by_rank.push(Reverse((rank, task)));
@@ -167,7 +154,7 @@ impl<'a> List<'a> {
     }
 
     /// Executes one task; `false` when none is left.
-    fn step(&mut self, threshold: u128) -> bool {
+    fn step(&mut self, threshold: u64) -> bool {
         while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.executed[t.index()]) {
             self.by_rank.pop();
         }
@@ -210,7 +197,7 @@ impl<'a> List<'a> {
                     .find(|c| !self.executed[c.index()]);
                 let last = *last.expect("one child is left");
                 if self.waiting[last.index()] == 0 {
-                    self.closes[last.index()] += u128::from(self.sizes[parent.index()]);
+                    self.closes[last.index()] += 1;
                     let entry = (self.change(last), self.rank[last.index()], last);
                     self.by_change.push(Reverse(entry));
                 }
@@ -233,39 +220,37 @@ mod tests {
     use proptest::prelude::*;
 
     /// The peak by asking, after each step, which results are open.
-    fn obvious_peak(dag: &Dag, order: &[TaskId], sizes: &[u64]) -> u128 {
-        let open = |done: &[TaskId]| -> u128 {
+    fn obvious_peak(dag: &Dag, order: &[TaskId]) -> u64 {
+        let open = |done: &[TaskId]| -> usize {
             (done.iter())
                 .filter(|t| dag.children(**t).iter().any(|c| !done.contains(c)))
-                .map(|t| u128::from(sizes[t.index()]))
-                .sum()
+                .count()
         };
-        (0..=order.len()).map(|i| open(&order[..i])).max().unwrap()
+        (0..=order.len()).map(|i| open(&order[..i])).max().unwrap() as u64
     }
 
     proptest! {
         #[test]
-        fn peaks_and_areas_are_true_and_caps_hold(dag in any_dag(12), seed in any::<u64>(), cap in 0u128..20) {
-            let sizes: Vec<u64> = dag.tasks().map(|t| (seed >> (t.0 % 8 * 8)) & 7).collect();
+        fn peaks_and_areas_are_true_and_caps_hold(dag in any_dag(12), cap in 0u64..12) {
             let plan = dag.topological_order();
-            let least = least_possible(&dag, &sizes);
+            let least = least_possible(&dag);
             let mut areas = Vec::new();
-            for point in trade_off(&dag, plan, &sizes) {
-                prop_assert_eq!(point.peak, obvious_peak(&dag, &point.order, &sizes));
+            for point in trade_off(&dag, plan) {
+                prop_assert_eq!(point.peak, obvious_peak(&dag, &point.order));
                 let eligible = profile(&dag, &point.order); // panics unless topological
                 prop_assert_eq!(point.area, eligible.iter().map(|&x| u64::from(x)).sum::<u64>());
                 prop_assert!(point.peak >= least);
                 areas.push((point.peak, point.area));
             }
             prop_assert!(areas.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1), "a front: {:?}", areas);
-            if let Some(capped) = under_cap(&dag, plan, &sizes, cap) {
+            if let Some(capped) = under_cap(&dag, plan, cap) {
                 prop_assert!(capped.peak <= cap);
-                prop_assert_eq!(capped.peak, obvious_peak(&dag, &capped.order, &sizes));
+                prop_assert_eq!(capped.peak, obvious_peak(&dag, &capped.order));
             } else {
-                prop_assert!(follow(&dag, plan, &sizes, 0).peak > cap);
+                prop_assert!(follow(&dag, plan, 0).peak > cap);
             }
             // No cap: the plan itself.
-            prop_assert_eq!(&follow(&dag, plan, &sizes, u128::MAX).order[..], plan);
+            prop_assert_eq!(&follow(&dag, plan, u64::MAX).order[..], plan);
         }
     }
 
@@ -281,32 +266,10 @@ mod tests {
             ]);
         }
         let dag = Dag::from_arcs(31, arcs).unwrap();
-        let sizes = vec![1; 31];
-        assert_eq!(
-            follow(&dag, dag.topological_order(), &sizes, u128::MAX).peak,
-            10
-        );
-        let lean = under_cap(&dag, dag.topological_order(), &sizes, 2).unwrap();
+        let plan = dag.topological_order();
+        assert_eq!(follow(&dag, plan, u64::MAX).peak, 10);
+        let lean = under_cap(&dag, plan, 2).unwrap();
         assert_eq!(lean.peak, 2);
-        assert_eq!(under_cap(&dag, dag.topological_order(), &sizes, 0), None);
-    }
-
-    #[test]
-    fn sums_beyond_64_bits_do_not_wrap() {
-        // Two parents of the largest size each: 2⁶⁵ − 2 bytes are open before the join.
-        let join = Dag::from_arcs(3, vec![(0, 2), (1, 2)]).unwrap();
-        let sizes = [u64::MAX; 3];
-        let both = 2 * u128::from(u64::MAX);
-        assert_eq!(least_possible(&join, &sizes), both);
-        let free = follow(&join, join.topological_order(), &sizes, u128::MAX);
-        assert_eq!(free.peak, both);
-        assert_eq!(
-            under_cap(&join, join.topological_order(), &sizes, both - 1),
-            None
-        );
-        assert_eq!(
-            trade_off(&join, join.topological_order(), &sizes)[0].peak,
-            both
-        );
+        assert_eq!(under_cap(&dag, plan, 0), None);
     }
 }

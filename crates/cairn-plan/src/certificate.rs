@@ -137,6 +137,7 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
             hash: String::new(),
         },
         refusal: (verdict == written::Verdict::NoneExists).then(|| refusal(flow, plan)),
+        storage: None,
         verdict,
         order: Vec::new(),
         profile,

@@ -5,6 +5,7 @@ mod beneath;
 pub mod client;
 mod clock;
 mod digest;
+mod free;
 pub mod http;
 mod private;
 mod replay;
@@ -16,3 +17,4 @@ pub mod tokens;
 pub mod work;
 
 pub use digest::flow_digest;
+pub use free::free_bytes;

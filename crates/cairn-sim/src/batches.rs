@@ -66,6 +66,9 @@ impl Batches {
             }
             let served = size.min(play.eligible.len() as u64);
             play.take_batch(served as usize, &mut batch);
+            if running.is_empty() && batch.is_empty() {
+                play.go_on()?;
+            }
             for &task in &batch {
                 let worker = (tasks - unassigned) as u32;
                 unassigned -= 1;
@@ -86,6 +89,7 @@ impl Batches {
             utilisation: share(tasks as f64, requests as f64, 1.0),
             idle,
             peak_open: play.peak_open(),
+            peak_disk: play.peak_disk(),
             wasted: 0.0,
             worker_time: play.durations.iter().sum(),
         })

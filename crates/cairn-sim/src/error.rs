@@ -89,6 +89,20 @@ pub enum SimulateError {
         /// Tasks of the dag.
         tasks: usize,
     },
+    /// Nothing runs and what is left does not fit beside what is there: only without a keeper.
+    #[error(
+        "the disk is full and nothing can go on, with {executed} of {tasks} tasks executed (policy '{policy}', run {run})"
+    )]
+    Full {
+        /// The policy.
+        policy: String,
+        /// The run, from zero.
+        run: u64,
+        /// Tasks executed by then.
+        executed: usize,
+        /// Tasks of the dag.
+        tasks: usize,
+    },
     /// Very many events passed without one task being completed.
     #[error(
         "nothing was completed in {events} events, with {executed} of {tasks} tasks executed (policy '{policy}', run {run}): up-times or gaps are too short for these durations"

@@ -20,6 +20,8 @@ pub struct Measures {
     pub idle: f64,
     /// The most executed tasks at any moment that still had an unexecuted child: results to be kept.
     pub peak_open: f64,
+    /// The most bytes in use at any moment, where storage is counted ([`crate::Policy::within`]); else 0.
+    pub peak_disk: f64,
     /// Time (times cores) that workers spent on copies of tasks that did not count: lost, late or not needed.
     pub wasted: f64,
     /// Time (times cores) that workers were there until the last completion, busy or not: what is paid for. In the world of
@@ -36,6 +38,7 @@ impl Measures {
             Measure::Utilisation => self.utilisation,
             Measure::Idle => self.idle,
             Measure::PeakOpen => self.peak_open,
+            Measure::PeakDisk => self.peak_disk,
             Measure::Wasted => self.wasted,
             Measure::WorkerTime => self.worker_time,
         }
@@ -55,6 +58,8 @@ pub enum Measure {
     Idle,
     /// [`Measures::peak_open`]
     PeakOpen,
+    /// [`Measures::peak_disk`]
+    PeakDisk,
     /// [`Measures::wasted`]
     Wasted,
     /// [`Measures::worker_time`]
@@ -63,12 +68,13 @@ pub enum Measure {
 
 impl Measure {
     /// All measures, in the order of reports.
-    pub const ALL: [Measure; 7] = [
+    pub const ALL: [Measure; 8] = [
         Measure::Makespan,
         Measure::Stall,
         Measure::Utilisation,
         Measure::Idle,
         Measure::PeakOpen,
+        Measure::PeakDisk,
         Measure::Wasted,
         Measure::WorkerTime,
     ];
@@ -81,6 +87,7 @@ impl Measure {
             Measure::Utilisation => "utilisation",
             Measure::Idle => "idle",
             Measure::PeakOpen => "peak_open",
+            Measure::PeakDisk => "peak_disk",
             Measure::Wasted => "wasted",
             Measure::WorkerTime => "worker_time",
         }
@@ -122,6 +129,8 @@ pub enum What {
 pub(crate) enum Stuck {
     /// No event is left, but tasks are.
     OutOfWorkers { executed: usize },
+    /// Nothing runs, and what is left does not fit on the disk.
+    Full { executed: usize },
     /// Too many events without a completion.
     InVain { executed: usize },
     /// Whoever asked wants no more.

@@ -2,6 +2,7 @@
 
 use crate::chooser::Chooser;
 use crate::eligible::Eligible;
+use crate::gate::Gate;
 use crate::measures::Stuck;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
@@ -21,6 +22,8 @@ pub(crate) struct Play<'a> {
     pub(crate) eligible: &'a mut Eligible,
     /// Who chooses whole batches, if anybody does.
     pub(crate) chooser: Option<Box<dyn Chooser + 'a>>,
+    /// Who may start, where storage is under a cap.
+    pub(crate) gate: Option<Gate<'a>>,
     /// What is left until the run is given up, and the tasks executed when it was last filled up.
     patience: Work<'a>,
     seen_executed: usize,
@@ -40,6 +43,7 @@ impl<'a> Play<'a> {
         eligible: &'a mut Eligible,
         fresh: &'a mut Vec<TaskId>,
         chooser: Option<Box<dyn Chooser + 'a>>,
+        gate: Option<Gate<'a>>,
         stop: &'a (dyn Fn() -> bool + Sync),
     ) -> Play<'a> {
         fresh.clear();
@@ -52,6 +56,7 @@ impl<'a> Play<'a> {
             fresh,
             eligible,
             chooser,
+            gate,
             patience: Work::new(PATIENCE * STEPS_AN_EVENT, stop),
             seen_executed: 0,
         }
@@ -91,10 +96,41 @@ impl<'a> Play<'a> {
         self.open.peak() as f64
     }
 
-    /// Takes `count` eligible tasks, and there are so many: those chosen for a batch, the rest in the policy's order.
+    /// The most bytes in use so far, where they are counted.
+    pub(crate) fn peak_disk(&self) -> f64 {
+        self.gate.as_ref().map_or(0.0, |gate| gate.peak() as f64)
+    }
+
+    /// The first eligible task that may start, taken out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<TaskId> {
+        let Some(gate) = &mut self.gate else {
+            return self.eligible.pop();
+        };
+        let task = gate.choose(self.eligible, |_| true)?;
+        gate.start(task);
+        self.eligible.remove(task);
+        Some(task)
+    }
+
+    /// Goes on, unless nothing runs and nothing may start.
+    ///
+    /// # Errors
+    /// If that is so.
+    pub(crate) fn go_on(&mut self) -> Result<(), Stuck> {
+        let executed = self.game.executed_count();
+        let gate = self.gate.as_mut();
+        match gate.is_some_and(|gate| gate.is_stuck(self.eligible)) {
+            true => Err(Stuck::Full { executed }),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes up to `count` eligible tasks, so many if there is no cap: those chosen for a batch, the rest in the policy's
+    /// order.
     pub(crate) fn take_batch(&mut self, count: usize, batch: &mut Vec<TaskId>) {
         batch.clear();
-        if let Some(chooser) = &mut self.chooser {
+        if let Some(chooser) = self.chooser.as_mut().filter(|_| self.gate.is_none()) {
             for task in chooser.choose(count) {
                 let is_known = task.index() < self.dag.len();
                 if batch.len() < count && is_known && self.eligible.contains(task) {
@@ -104,7 +140,8 @@ impl<'a> Play<'a> {
             }
         }
         while batch.len() < count {
-            batch.push(self.eligible.pop().expect("so many are eligible"));
+            let Some(task) = self.pop() else { break };
+            batch.push(task);
         }
         if let Some(chooser) = &mut self.chooser {
             batch.iter().for_each(|&task| chooser.handed_out(task));
@@ -116,6 +153,9 @@ impl<'a> Play<'a> {
     pub(crate) fn execute(&mut self, task: TaskId) {
         let Play { game, fresh, .. } = self;
         (game.execute(task, |child| fresh.push(child))).expect("what was taken was eligible");
+        if let Some(gate) = &mut self.gate {
+            gate.finish(task);
+        }
         self.open.execute(task, |_| 1);
         if let Some(chooser) = &mut self.chooser {
             chooser.executed(task);

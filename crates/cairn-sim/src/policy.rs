@@ -2,6 +2,7 @@
 
 use crate::chooser::Server;
 use crate::error::SimulateError;
+use crate::gate::Admission;
 use cairn_dag::{Dag, TaskId};
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 pub struct Policy {
     name: String,
     pub(crate) rule: Rule,
+    pub(crate) admission: Option<SharedAdmission>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +41,16 @@ pub(crate) enum Rule {
 #[derive(Clone, Debug)]
 pub(crate) struct SharedServer(pub(crate) Arc<dyn Server>);
 
+/// Equal only to itself.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedAdmission(pub(crate) Arc<Admission>);
+
+impl PartialEq for SharedAdmission {
+    fn eq(&self, other: &SharedAdmission) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl PartialEq for SharedServer {
     fn eq(&self, other: &SharedServer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -50,6 +62,7 @@ impl Policy {
         Policy {
             name: name.to_owned(),
             rule,
+            admission: None,
         }
     }
 
@@ -145,6 +158,15 @@ impl Policy {
     pub fn named(self, name: &str) -> Policy {
         Policy {
             name: name.to_owned(),
+            ..self
+        }
+    }
+
+    /// The same policy where only those may start whom the admission lets: storage under a cap. The first eligible task in
+    /// the policy's order that may. Workers get no second copies of tasks, and whole batches are taken one by one.
+    pub fn within(self, admission: Arc<Admission>) -> Policy {
+        Policy {
+            admission: Some(SharedAdmission(admission)),
             ..self
         }
     }

@@ -145,6 +145,7 @@ impl Pool {
             utilisation: share(state.useful, state.up_time, 1.0),
             idle: state.idle,
             peak_open: state.play.peak_open(),
+            peak_disk: state.play.peak_disk(),
             wasted: state.wasted,
             worker_time: state.up_time,
         })
@@ -200,6 +201,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             }
             self.play.welcome_fresh();
             self.serve(dispatch);
+            self.play.go_on()?;
         }
         Ok(())
     }
@@ -455,6 +457,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.buffers.outstanding[task.index()] -= 1;
         if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned += 1;
+            if let Some(gate) = &mut self.play.gate {
+                gate.release(task);
+            }
             self.play.eligible.insert(task);
         }
     }

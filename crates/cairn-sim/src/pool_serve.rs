@@ -16,7 +16,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
         if let Some(tail) = self.pool.crew.tail {
             let left = self.play.dag.len() - self.play.game.executed_count();
-            if left <= tail.tasks as usize && self.play.eligible.is_empty() {
+            let may_copy = self.play.gate.is_none();
+            if may_copy && left <= tail.tasks as usize && self.play.eligible.is_empty() {
                 self.serve_tail(tail.copies);
             }
         }
@@ -64,6 +65,21 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     fn serve_in_turn(&mut self) {
+        if let Some(mut gate) = self.play.gate.take() {
+            let offer = |run: &mut Self, id: u32| {
+                while !run.is_full(id) {
+                    let Some(task) = gate.choose(run.play.eligible, |t| run.fits(t, id)) else {
+                        break;
+                    };
+                    gate.start(task);
+                    run.play.eligible.remove(task);
+                    run.start(task, id);
+                }
+            };
+            self.call_waiting(|run| !run.play.eligible.is_empty(), offer);
+            self.play.gate = Some(gate);
+            return;
+        }
         self.call_waiting(
             |run| !run.play.eligible.is_empty(),
             |run, id| {
@@ -157,6 +173,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 break;
             };
             from = next;
+            if (self.play.gate.as_mut()).is_some_and(|gate| !gate.may(task)) {
+                continue;
+            }
             let (cores, memory) = (
                 self.needs.work.cores(task.index()),
                 self.needs.work.memory(task.index()),
@@ -180,6 +199,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             forecast.reserve(w, cores, memory, start + time);
             if start <= self.now && self.fits(task, w as u32) {
                 self.play.eligible.remove(task);
+                if let Some(gate) = &mut self.play.gate {
+                    gate.start(task);
+                }
                 self.start(task, w as u32);
                 roomy -= usize::from(!has_room(self, w));
             }

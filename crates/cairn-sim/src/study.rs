@@ -3,6 +3,7 @@
 use crate::batches::Arrivals;
 use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
+use crate::gate::Gate;
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
 use crate::known::Known;
 use crate::measures::{Event, Measure, Measures, Stuck};
@@ -174,6 +175,49 @@ pub fn simulate(
             pool.install(|| stage.study(options))
         }
     }
+}
+
+/// How runs of one policy end that may be stuck for good with a full disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endings {
+    /// What the runs came to that came to an end.
+    pub ended: Vec<Measures>,
+    /// How many did not.
+    pub stuck: usize,
+}
+
+/// Plays one policy as [`simulate`] does, and counts the runs that end with a full disk
+/// ([`crate::Admission::FitsNow`]). Fewer runs than asked for where [`Options::stop`] says so.
+///
+/// # Errors
+/// As [`simulate`], but for those runs.
+pub fn endings(
+    dag: &Dag,
+    work: &Work,
+    world: &World,
+    policy: &Policy,
+    options: &Options<'_>,
+) -> Result<Endings, SimulateError> {
+    let stage = Stage::new(dag, work, world, std::slice::from_ref(policy))?;
+    let played: Vec<_> = (0..options.runs as u64)
+        .into_par_iter()
+        .map_init(Buffers::default, |buffers, run| {
+            stage.play_all(buffers, options.seed, run, options.stop)
+        })
+        .collect();
+    let mut endings = Endings {
+        ended: Vec::new(),
+        stuck: 0,
+    };
+    for run in played {
+        match run {
+            Ok(measures) => endings.ended.extend(measures),
+            Err(SimulateError::Full { .. }) => endings.stuck += 1,
+            Err(SimulateError::OutOfTime { .. }) => (),
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(endings)
 }
 
 /// One run of one policy, with its events.
@@ -391,6 +435,10 @@ impl<'a> Stage<'a> {
             &mut buffers.eligible,
             &mut buffers.fresh,
             chooser,
+            self.policies[policy]
+                .admission
+                .as_ref()
+                .map(|a| Gate::new(&a.0)),
             stop.unwrap_or(&|| false),
         );
         let played = match self.world {
@@ -434,7 +482,8 @@ impl<'a> Stage<'a> {
                 let bytes = &self.needs.bytes;
                 let (ranking, costs) = planner(self.dag, bytes, &known, *rule == Rule::Peft);
                 eligible.reset_by_rank(&ranking);
-                if !pool.is_fixed() || !self.one_at_a_time(pool) {
+                let is_gated = self.policies[policy].admission.is_some();
+                if is_gated || !pool.is_fixed() || !self.one_at_a_time(pool) {
                     return Dispatch::EarliestFinish(costs);
                 }
                 let lists = static_schedule(self.dag, bytes, &known, &ranking, costs.as_ref());
@@ -459,6 +508,12 @@ impl<'a> Stage<'a> {
         let (policy, tasks) = (self.policies[policy].name().to_owned(), self.dag.len());
         match stuck {
             Stuck::OutOfWorkers { executed } => SimulateError::TraceEnds {
+                policy,
+                run,
+                executed,
+                tasks,
+            },
+            Stuck::Full { executed } => SimulateError::Full {
                 policy,
                 run,
                 executed,

@@ -55,7 +55,7 @@ impl Throttled {
             play.note_event()?;
             play.welcome_fresh();
             while queue.len() + running.len() < self.submitted as usize {
-                let Some(task) = play.eligible.pop() else {
+                let Some(task) = play.pop() else {
                     break;
                 };
                 queue.push_back(task);
@@ -81,6 +81,7 @@ impl Throttled {
                 stalls += u64::from(unserved);
             }
             let Some(instant) = running.next_end() else {
+                play.go_on()?;
                 break;
             };
             if unsubmitted > 0 {
@@ -105,6 +106,7 @@ impl Throttled {
             utilisation: share(busy, now * f64::from(slots), 1.0),
             idle,
             peak_open: play.peak_open(),
+            peak_disk: play.peak_disk(),
             wasted: 0.0,
             worker_time: now * f64::from(slots),
         })

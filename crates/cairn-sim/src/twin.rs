@@ -140,6 +140,7 @@ fn batches_twin(dag: &Dag, durations: &[f64], choice: &Choice, mut arrivals: Arr
             dag.len() as f64 / requests as f64
         },
         idle,
+        peak_disk: 0.0,
         peak_open: lives.peak_open(),
         wasted: 0.0,
         worker_time: durations.iter().sum(),
@@ -217,6 +218,7 @@ fn throttled_twin(
             1.0
         },
         idle,
+        peak_disk: 0.0,
         peak_open: lives.peak_open(),
         wasted: 0.0,
         worker_time: now * workers as f64,

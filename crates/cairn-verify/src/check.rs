@@ -9,7 +9,7 @@ use crate::hull::{self, Hull};
 use crate::parts::Effort;
 use crate::real::Real;
 use crate::rejected::Rejected;
-use crate::{blocks, bound, order, refusal};
+use crate::{blocks, bound, order, refusal, storage};
 use cairn_dag::{Flow, TaskId};
 
 /// How many tasks and arcs may be read to find real sets.
@@ -42,6 +42,7 @@ const WALKS: u64 = 300_000_000;
 ///         search: None,
 ///     },
 ///     refusal: None,
+///     storage: None,
 /// };
 /// assert!(verify(&flow, &certificate)?.asserted.is_empty());
 /// certificate.bound[1] = 2;
@@ -89,6 +90,11 @@ pub(crate) fn verify_within(
 
     // `verdict`, `refusal`: they fit the bound, and none exists where that is said.
     check_verdict(certificate, &ground, &real, best, &mut solver, &mut said)?;
+
+    // `storage`: files, peaks and lower bound are counted anew.
+    if let Some(storage) = &certificate.storage {
+        storage::check(flow, storage, &mut said)?;
+    }
     Ok(said)
 }
 

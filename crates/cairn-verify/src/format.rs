@@ -28,6 +28,9 @@ pub struct Certificate {
     /// Why no IC-optimal order exists, if that is the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
+    /// What orders take on the disk, if that was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
 }
 
 /// How good an order is said to be.
@@ -201,6 +204,90 @@ pub struct Witness {
     pub set: Vec<String>,
     /// Tasks with parents, all of which lie in the set.
     pub gain: u64,
+}
+
+/// Bytes on the disk while tasks run one at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// What is taken of files where the workflow does not say it.
+    pub assumed: Assumed,
+    /// An order of small peak, by name.
+    pub order: Vec<String>,
+    /// The most bytes in use along it.
+    pub peak: u64,
+    /// No order needs less.
+    pub lower_bound: u64,
+    /// Why.
+    pub reason: Reason,
+    /// Another order, within a cap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_cap: Option<UnderCap>,
+}
+
+/// An order within a cap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnderCap {
+    /// The cap.
+    pub cap: u64,
+    /// The order, by name.
+    pub order: Vec<String>,
+    /// The most bytes in use along it.
+    pub peak: u64,
+}
+
+/// What is taken of files: patterns have `*` for any text and `?` for one character.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assumed {
+    /// What is freed.
+    pub keeping: Keeping,
+    /// Sizes by pattern, whatever the workflow says; the last that matches holds.
+    pub size_of: Vec<(String, u64)>,
+    /// The size of files without one; else none.
+    pub default_size: Option<u64>,
+    /// Files that are temporary, by pattern.
+    pub temp: Vec<String>,
+    /// Whether tasks were executed before and are left out: their temporary files lie there.
+    pub rest: bool,
+}
+
+/// Which files are freed after their last reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keeping {
+    /// Those marked temporary; all others count for ever.
+    Marked,
+    /// All that somebody reads; what nobody reads stands outside.
+    FinalsOutside,
+    /// All that somebody reads; what nobody reads counts for ever.
+    FinalsCounted,
+}
+
+/// Why no order needs less.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Reason {
+    /// Nothing is needed.
+    Nothing,
+    /// What is kept lies there in the end.
+    Kept,
+    /// So much is in use whenever this task runs.
+    Task {
+        /// The task, by name.
+        task: String,
+    },
+    /// Of these tasks one runs before all others.
+    First {
+        /// The tasks, by name.
+        tasks: Vec<String>,
+    },
+    /// Of these tasks one runs after all others.
+    Last {
+        /// The tasks, by name.
+        tasks: Vec<String>,
+    },
 }
 
 /// Reads a certificate. Memory is proportional to the text, whatever numbers it contains.

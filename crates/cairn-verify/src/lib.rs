@@ -15,6 +15,7 @@
 //! - `real`: sets that can be executed, found quickly: no bound may lie below them;
 //! - `ground`: all of this for one dag, as claims are held against it;
 //! - `order`, `bound`, `blocks`, `refusal`: the sections of a certificate, each checked;
+//! - `storage`: the section on bytes, over `files` counted anew, with lower bounds by the flows of `cut`;
 //! - `check`: puts them together, section by section;
 //! - `rejected`: every way in which a certificate can be wrong, in words;
 //! - `foresee`: tells a planner beforehand what will be proved.
@@ -24,8 +25,10 @@ mod blocks;
 mod bound;
 mod check;
 mod closures;
+mod cut;
 mod eliminate;
 mod exact;
+mod files;
 mod fingerprint;
 mod foresee;
 mod forest;
@@ -37,6 +40,7 @@ mod parts;
 mod real;
 mod refusal;
 mod rejected;
+mod storage;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -49,7 +53,7 @@ pub use check::verify;
 pub use fingerprint::fingerprint;
 pub use foresee::{Corners, Foreseen, foresee};
 pub use format::{
-    Blocks, Certificate, Corner, Evidence, Fingerprint, Piece, Refusal, Search, VERSION, Verdict,
-    Witness, parse,
+    Assumed, Blocks, Certificate, Corner, Evidence, Fingerprint, Keeping, Piece, Reason, Refusal,
+    Search, Storage, UnderCap, VERSION, Verdict, Witness, parse,
 };
 pub use rejected::Rejected;

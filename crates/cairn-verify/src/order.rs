@@ -21,7 +21,7 @@ pub(crate) fn check(flow: &Flow, certificate: &Certificate) -> Result<Vec<TaskId
 }
 
 /// The order as tasks: each name known and named once, none left out.
-fn tasks_of(flow: &Flow, names: &[String]) -> Result<Vec<TaskId>, Rejected> {
+pub(crate) fn tasks_of(flow: &Flow, names: &[String]) -> Result<Vec<TaskId>, Rejected> {
     let mut is_named = vec![false; flow.dag().len()];
     let mut order = Vec::new();
     for name in names {
@@ -43,7 +43,7 @@ fn tasks_of(flow: &Flow, names: &[String]) -> Result<Vec<TaskId>, Rejected> {
 }
 
 /// Eligible tasks after each step, counted one by one.
-fn profile_of(dag: &Dag, order: &[TaskId]) -> Result<Vec<u64>, Rejected> {
+pub(crate) fn profile_of(dag: &Dag, order: &[TaskId]) -> Result<Vec<u64>, Rejected> {
     let mut waits_for: Vec<usize> = dag.tasks().map(|t| dag.parents(t).len()).collect();
     let mut eligible = dag.sources().count() as u64;
     let mut profile = vec![eligible];

@@ -97,6 +97,34 @@ pub enum Rejected {
     #[error("the order falls short of its blocks at step {0}")]
     BelowBlocks(usize),
 
+    /// By path.
+    #[error("two tasks write '{0}'")]
+    TwoWriters(String),
+    /// By path.
+    #[error("'{0}' is temporary and no task writes it")]
+    TemporaryInput(String),
+    /// By reader.
+    #[error("'{0}' reads a file and does not come after the task that writes it")]
+    ReaderBeforeWriter(String),
+    /// Sums could not be told.
+    #[error("all sizes together are 2^60 bytes or more")]
+    SizesTooLarge,
+    /// What an order needs, and what is claimed.
+    #[error("an order needs {0} bytes at the most, not {1}")]
+    OtherPeak(u64, u64),
+    /// What an order needs, and the cap.
+    #[error("an order needs {0} bytes, more than the cap of {1}")]
+    OverCap(u64, u64),
+    /// The two.
+    #[error("no order is said to need less than {0} bytes, and one needs {1}")]
+    LowerBoundAbovePeak(u64, u64),
+    /// The bound.
+    #[error("that no order needs less than {0} bytes does not follow from the reason")]
+    LowerBoundTooHigh(u64),
+    /// One of the tasks of a reason.
+    #[error("'{0}' comes before or after another task of the reason, or needs what must be out")]
+    NotIndependent(String),
+
     /// The verdict asks for another bound, or for a refusal, or for none.
     #[error("the verdict '{0}' does not fit bound, profile and refusal")]
     VerdictUnfit(Verdict),

@@ -98,6 +98,7 @@ impl Known {
                 }),
             },
             refusal,
+            storage: None,
         }
     }
 

@@ -609,13 +609,13 @@ pub(crate) struct Plan {
     /// How to order the tasks
     #[arg(long, value_name = "POLICY", default_value = "ic")]
     pub(crate) policy: Wanted,
-    /// Most results that may be open at once: a count, or bytes as in 512MB or 2GiB where the input has sizes
+    /// Most results that may be open at once; with a unit, as in 512MB, the same as --disk
     #[arg(long, value_name = "N|BYTES")]
     pub(crate) memory_cap: Option<String>,
     #[command(flatten)]
     pub(crate) disk: Disk,
     /// Also write a certificate that `cairn verify` checks; it may take as long as the plan
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["memory_cap", "disk"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "memory_cap")]
     pub(crate) certificate: Option<PathBuf>,
     /// Leave order, priority, profile and bound out of the JSON
     #[arg(long)]
@@ -714,6 +714,8 @@ pub(crate) struct Simulate {
     pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) world: World,
+    #[command(flatten)]
+    pub(crate) disk: Disk,
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
     #[arg(long, value_name = "WHENCE", value_parser = spread::durations, help_heading = "World")]
     pub(crate) durations: Option<Durations>,

@@ -6,6 +6,7 @@
 mod auto;
 mod batch;
 mod batched;
+mod caps;
 mod check;
 mod contender;
 mod convert;

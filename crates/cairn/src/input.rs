@@ -45,6 +45,14 @@ impl Read {
     }
 }
 
+/// The folder of the input, where its files are; of standard input, this one.
+pub(crate) fn folder(input: &cli::Input) -> &Path {
+    match input.file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Reads the input, all of it, or fails with every problem found.
 pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
     let mut report = Report::default();

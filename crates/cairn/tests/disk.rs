@@ -1,8 +1,9 @@
-//! `plan --disk` through the real binary: orders under a cap on the disk, refusals with their proof, bad sizes and files.
+//! `--disk` through the real binary: orders under a cap on the disk, refusals with their proof, certificates, simulations,
+//! bad sizes and files.
 
 mod common;
 
-use common::{Run, cairn_with_input};
+use common::{Run, cairn, cairn_with_input};
 use serde_json::Value;
 
 /// Two samples: a large file, a small one made of it, and a report that reads both small ones.
@@ -100,7 +101,9 @@ fn people_read_it_in_units_with_what_is_assumed() {
         "{run:?}"
     );
     assert!(
-        text.contains("final results stand outside the cap"),
+        text.contains(
+            "taken as temporary: 4 files that tasks read ('1.bam', '2.bam', '1.vcf' and 1 more)"
+        ) && text.contains("final results stand outside the cap"),
         "{run:?}"
     );
     let marked = plan(SAMPLES, &["--disk", "200B", "--temp", "*.bam"]);
@@ -110,7 +113,7 @@ fn people_read_it_in_units_with_what_is_assumed() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        text.contains("only files marked temporary are freed"),
+        text.contains("only files marked temporary are freed, 2 files ('1.bam', '2.bam')"),
         "{marked:?}"
     );
 }
@@ -177,6 +180,9 @@ fn bad_sizes_are_refused_before_a_file_is_opened() {
         ("--disk=-5GB", "--disk -5GB is no size"),
         ("--disk=5", "--disk 5 is no size"),
         ("--disk=99999999999TB", "is no size"),
+        ("--disk=0%free", "--disk 0%free is no size"),
+        ("--disk=101%free", "--disk 101%free is no size"),
+        ("--disk=90%", "--disk 90% is no size"),
     ] {
         let run = cairn_with_input(&["plan", "/nowhere/at.all", more], b"");
         assert!(run.code == 2 && run.stderr.contains(words), "{run:?}");
@@ -186,4 +192,154 @@ fn bad_sizes_are_refused_before_a_file_is_opened() {
         let run = cairn_with_input(&more, b"");
         assert!(run.code == 2 && run.stderr.contains(flag[1]), "{run:?}");
     }
+}
+
+#[test]
+fn a_share_of_the_free_space_is_a_cap_too() {
+    let run = plan(SAMPLES, &["--disk", "90%free"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.contains("the cap is 90 % of the"), "{run:?}");
+    let value = storage(SAMPLES, &["--disk", "90%free"]);
+    let of = &value["storage"]["cap_of_free"];
+    let (free, cap) = (
+        of["free"].as_f64().unwrap(),
+        value["storage"]["cap"].as_f64().unwrap(),
+    );
+    assert_eq!(of["share"], 0.9);
+    assert!((cap - 0.9 * free).abs() <= 1.0, "{value}");
+}
+
+/// What the samples' plan certifies under a cap, in files of their own.
+fn certified(folder: &std::path::Path, cap: &str) -> (String, String) {
+    let [flow, proof] = ["flow.jsonl", "proof.json"].map(|name| folder.join(name));
+    std::fs::write(&flow, SAMPLES).unwrap();
+    let [flow, proof] = [flow, proof].map(|path| path.to_str().unwrap().to_owned());
+    let run = cairn(&["plan", &flow, "--disk", cap, "--certificate", &proof]);
+    assert_eq!(run.code, 0, "{run:?}");
+    (flow, proof)
+}
+
+#[test]
+fn a_certificate_proves_peak_cap_and_lower_bound_and_lies_are_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let (flow, proof) = certified(folder.path(), "150B");
+    let run = cairn(&["verify", &flow, &proof]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "storage: an order needs 120 bytes at the most",
+        "storage: the order under the cap of 150 bytes needs 120",
+        "storage: no order needs less than 120 bytes, so that none is better",
+    ] {
+        assert!(text.contains(words), "{words}: {run:?}");
+    }
+    let honest: Value = serde_json::from_str(&std::fs::read_to_string(&proof).unwrap()).unwrap();
+    let lies: [(&str, Value, &str); 6] = [
+        (
+            "/storage/peak",
+            119.into(),
+            "needs 120 bytes at the most, not 119",
+        ),
+        ("/storage/lower_bound", 121.into(), "and one needs 120"),
+        (
+            "/storage/under_cap/cap",
+            119.into(),
+            "more than the cap of 119",
+        ),
+        ("/storage/under_cap/peak", 100.into(), "not 100"),
+        ("/storage/assumed/default_size", Value::from(7), ""),
+        (
+            "/storage/assumed/size_of",
+            serde_json::json!([["*.bam", 50]]),
+            "not 120",
+        ),
+    ];
+    for (place, lie, words) in lies {
+        let mut other = honest.clone();
+        *other.pointer_mut(place).unwrap() = lie;
+        std::fs::write(&proof, other.to_string()).unwrap();
+        let run = cairn(&["verify", &flow, &proof]);
+        let expected = if words.is_empty() { 0 } else { 1 };
+        assert_eq!(run.code, expected, "{place}: {run:?}");
+        let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(words), "{place}: {run:?}");
+    }
+    // A reason that does not carry the bound.
+    let mut other = honest.clone();
+    other["storage"]["reason"] = serde_json::json!({ "kind": "task", "task": "map-1" });
+    std::fs::write(&proof, other.to_string()).unwrap();
+    let run = cairn(&["verify", &flow, &proof]);
+    assert!(
+        run.code == 1 && run.stdout.contains("does not follow"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn simulations_keep_the_cap_and_count_what_starting_whatever_fits_would_do() {
+    // Twenty samples of two large steps each, joined in the end.
+    let mut flow = String::new();
+    for i in 0..20 {
+        flow += &format!(
+            "{{\"name\":\"map-{i}\",\"seconds\":10,\"outputs\":[{{\"path\":\"{i}.sam\",\"bytes\":100}}]}}\n"
+        );
+        flow += &format!(
+            "{{\"name\":\"sort-{i}\",\"seconds\":20,\"after\":[\"map-{i}\"],\"inputs\":[\"{i}.sam\"],\"outputs\":[{{\"path\":\"{i}.bam\",\"bytes\":90}}]}}\n"
+        );
+        flow += &format!(
+            "{{\"name\":\"call-{i}\",\"seconds\":5,\"after\":[\"sort-{i}\"],\"inputs\":[\"{i}.bam\"],\"outputs\":[{{\"path\":\"{i}.vcf\",\"bytes\":1}}]}}\n"
+        );
+    }
+    let names: Vec<String> = (0..20).map(|i| format!("\"call-{i}\"")).collect();
+    let files: Vec<String> = (0..20).map(|i| format!("\"{i}.vcf\"")).collect();
+    flow += &format!(
+        "{{\"name\":\"all\",\"after\":[{}],\"inputs\":[{}]}}\n",
+        names.join(","),
+        files.join(",")
+    );
+    let simulate = |cap: &str, more: &[&str]| {
+        let flags = [
+            "simulate", "-", "--slots", "8", "--runs", "20", "--disk", cap,
+        ];
+        cairn_with_input(&[&flags[..], more].concat(), flow.as_bytes())
+    };
+    let value = |cap: &str| -> Value {
+        let run = simulate(cap, &["--json", "--policies", "auto,fifo"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        serde_json::from_str(&run.stdout).unwrap()
+    };
+    let tight = value("220B");
+    let storage = &tight["storage"];
+    assert_eq!(storage["lower_bound"], 209);
+    for policy in ["auto", "fifo"] {
+        let peak = tight["policies"][policy]["peak_disk"]["mean"]
+            .as_f64()
+            .unwrap();
+        assert!(peak > 0.0 && peak <= 220.0, "{tight}");
+    }
+    assert_eq!(
+        storage["fits_now"]["fifo"]["stuck"], 20,
+        "two maps, and no room for a sort"
+    );
+    assert!(storage["knee"].as_u64().unwrap() > 220);
+    let curve: Vec<f64> = (storage["curve"].as_array().unwrap().iter())
+        .map(|p| p[1].as_f64().unwrap())
+        .collect();
+    assert!(
+        curve.len() > 3 && curve[0] > 1.5 * curve[curve.len() - 1],
+        "{curve:?}"
+    );
+    let wide = value("100kB");
+    assert_eq!(wide["storage"]["fits_now"]["fifo"]["stuck"], 0);
+    let time = |v: &Value| v["policies"]["auto"]["makespan"]["mean"].as_f64().unwrap();
+    assert!(time(&wide) < time(&tight));
+    let run = simulate("220B", &[]);
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("would have stopped for good in"), "{run:?}");
+    assert!(text.contains("taken as temporary: 60 files"), "{run:?}");
+    let run = simulate("200B", &[]);
+    assert!(
+        run.code == 2 && run.stderr.contains("no order stays within 200B"),
+        "{run:?}"
+    );
 }

@@ -10,6 +10,7 @@ mod of_flow;
 mod of_flow_tests;
 mod piece;
 mod planner;
+mod priority;
 mod starts;
 #[cfg(test)]
 mod tests;
@@ -19,3 +20,4 @@ pub use bounds::{LowerBound, Reason};
 pub use cairn_theory::storage::{FileId, MOST_BYTES, Storage, StorageError, Stored};
 pub use of_flow::{Assumed, Keeping, ModelError, Modelled, storage_of};
 pub use planner::{Lean, lean_order};
+pub use priority::shrink_first;

@@ -41,9 +41,9 @@ pub(crate) struct Executed {
 /// Bytes on the disk, and what is known of files.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Disk {
-    /// Most bytes on the disk while tasks run one at a time, as in 500GB or 2TiB: files from the start of the task that writes
-    /// them until the last that reads them has ended, and scratch space
-    #[arg(long, value_name = "BYTES")]
+    /// Most bytes on the disk, as in 500GB, 2TiB or 90%free: files from the start of the task that writes them until the last
+    /// that reads them has ended, and scratch space
+    #[arg(long, value_name = "CAP")]
     pub(crate) disk: Option<String>,
     /// The size of files whose paths match, with * and ?, whatever the input says; may be given again
     #[arg(long, value_name = "PATTERN=BYTES", requires = "disk")]

@@ -1,6 +1,6 @@
 //! `--disk`: bytes on disk while tasks run, an order under a cap, what no order can do without. Knows no verdict.
 
-use crate::cli;
+use super::caps::{Disk, DiskCap};
 use crate::failure::Failure;
 use crate::input::Read;
 use crate::output::Output;
@@ -10,121 +10,17 @@ use cairn_engine::Keeper;
 use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{
-    Assumed, FileId, Keeping, Lean, ModelError, Modelled, Reason, lean_order, storage_of,
+    FileId, Keeping, Lean, ModelError, Modelled, Reason, Storage, lean_order, storage_of,
 };
 use cairn_theory::profile::{area, profile};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// How many caps the curve has, from the smallest peak to that of the order without a cap.
-const POINTS: u32 = 12;
+const POINTS: usize = 12;
 
 /// The knee is the smallest cap at which so much of the area is left.
 const KNEE: f64 = 0.95;
-
-/// A cap, and what is to be assumed of files, checked.
-pub(crate) struct Settings {
-    cap: u64,
-    /// Size of files whose paths match, the last that matches first.
-    size_of: Vec<(String, u64)>,
-    size: Option<u64>,
-    temp: Vec<String>,
-}
-
-impl Settings {
-    /// Nothing without a cap.
-    pub(crate) fn new(flags: &cli::Disk) -> Result<Option<Settings>, Failure> {
-        let Some(cap) = &flags.disk else {
-            return Ok(None);
-        };
-        let bad = |flag: &str, text: &str| {
-            Failure::usage(
-                format!("{flag} {text} is no size"),
-                format!("give a size with its unit, such as {flag} 500GB or 20GiB"),
-            )
-        };
-        let mut size_of = Vec::new();
-        for text in &flags.size_of {
-            let pair = text.rsplit_once('=');
-            let pair = pair.and_then(|(pattern, s)| Some((pattern.to_owned(), size::parse(s)?)));
-            size_of.push(pair.ok_or_else(|| {
-                Failure::usage(
-                    format!("--size-of {text} is no pattern with a size"),
-                    "give a pattern and a size, such as --size-of '*.bam=2GB'",
-                )
-            })?);
-        }
-        let size = flags.default_size.as_deref();
-        let size = size.map(|text| size::parse(text).ok_or_else(|| bad("--default-size", text)));
-        Ok(Some(Settings {
-            cap: size::parse(cap).ok_or_else(|| bad("--disk", cap))?,
-            size_of,
-            size: size.transpose()?,
-            temp: flags.temp.clone(),
-        }))
-    }
-
-    /// The files of a flow, with a word on what is not known of them.
-    fn model<'f>(&self, read: &'f Read, out: &Output) -> Result<Model<'f>, Failure> {
-        let flow = &read.flow;
-        let is_marked =
-            !self.temp.is_empty() || (flow.dag().tasks()).any(|t| flow.outputs(t).any(|f| f.temp));
-        let keeping = match is_marked {
-            true => Keeping::Marked,
-            false => Keeping::FinalsOutside,
-        };
-        let assumed = Assumed {
-            size_of: &|path| {
-                let hit = self.size_of.iter().rev().find(|(p, _)| matches(p, path));
-                hit.map(|&(_, bytes)| bytes)
-            },
-            size: self.size,
-            is_temporary: &|path| self.temp.iter().any(|p| matches(p, path)),
-            keeping,
-            is_rest: read.done.whole() > flow.dag().len(),
-        };
-        let files = storage_of(flow, &assumed).map_err(|error| refused(flow, &error))?;
-        if files.storage.total() == 0 {
-            return Err(Failure::usage(
-                "the input gives no file sizes to hold against a cap on the disk",
-                "give sizes, such as --size-of '*.bam=2GB' or --default-size 1GB",
-            ));
-        }
-        let model = Model { keeping, files };
-        if let Some(doubt) = model.doubt(flow) {
-            out.remark(&format!("warning: {doubt}"));
-        }
-        Ok(model)
-    }
-}
-
-/// Whether a path matches a pattern: `*` stands for any text, `?` for one character.
-fn matches(pattern: &str, path: &str) -> bool {
-    let (pattern, path): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), path.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut star = None;
-    while t < path.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == path[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    p = at + 1;
-                    t = from + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
-}
 
 fn refused(flow: &Flow, error: &ModelError) -> Failure {
     let shown = |task: TaskId| format!("'{}'", flow.shown(task));
@@ -155,12 +51,47 @@ fn refused(flow: &Flow, error: &ModelError) -> Failure {
 }
 
 /// The files of a flow and what is assumed of them.
-struct Model<'f> {
-    keeping: Keeping,
-    files: Modelled<'f>,
+pub(crate) struct Model<'f> {
+    pub(crate) keeping: Keeping,
+    pub(crate) files: Modelled<'f>,
+    is_rest: bool,
 }
 
-impl Model<'_> {
+impl<'f> Model<'f> {
+    /// The files of a flow, with a word on what is not known of them.
+    pub(crate) fn new(caps: &Disk, read: &'f Read, out: &Output) -> Result<Model<'f>, Failure> {
+        let flow = &read.flow;
+        let is_marked =
+            !caps.temp.is_empty() || (flow.dag().tasks()).any(|t| flow.outputs(t).any(|f| f.temp));
+        let keeping = match is_marked {
+            true => Keeping::Marked,
+            false => Keeping::FinalsOutside,
+        };
+        let is_rest = read.done.whole() > flow.dag().len();
+        let files = caps.assume(keeping, is_rest, |assumed| storage_of(flow, assumed));
+        let files = files.map_err(|error| refused(flow, &error))?;
+        if files.storage.total() == 0 {
+            return Err(Failure::usage(
+                "the input gives no file sizes to hold against a cap in bytes",
+                match caps.is_memory_cap {
+                    true => {
+                        "give a number of results instead, such as --memory-cap 40, or sizes: --disk with --default-size 1GB"
+                    }
+                    false => "give sizes, such as --size-of '*.bam=2GB' or --default-size 1GB",
+                },
+            ));
+        }
+        let model = Model {
+            keeping,
+            files,
+            is_rest,
+        };
+        if let Some(doubt) = model.doubt(flow) {
+            out.remark(&format!("warning: {doubt}"));
+        }
+        Ok(model)
+    }
+
     fn shown(&self, flow: &Flow, file: FileId) -> String {
         match self.files.paths[file.index()] {
             Some(path) => format!("'{}'", cairn_dag::plain(path)),
@@ -183,22 +114,52 @@ impl Model<'_> {
         })
     }
 
-    fn assumed(&self) -> &'static str {
+    /// The files that are freed, by number.
+    fn temporary(&self) -> impl Iterator<Item = FileId> + '_ {
+        let storage = &self.files.storage;
+        storage.files().filter(|&f| !storage.is_kept(f))
+    }
+
+    /// What is freed, and what was assumed to say so.
+    fn assumed(&self, flow: &Flow) -> String {
+        let count = self.temporary().count();
+        let named = match count {
+            0 => String::new(),
+            _ => {
+                let names = self.temporary().map(|f| self.shown(flow, f));
+                format!(" ({})", list(names, count))
+            }
+        };
+        let files = counted(count, "file");
         match self.keeping {
-            Keeping::Marked => "only files marked temporary are freed",
-            Keeping::FinalsOutside => {
-                "files are freed after their last reader; final results stand outside the cap"
-            }
-            Keeping::FinalsCounted => {
-                "files are freed after their last reader; final results count for ever"
-            }
+            Keeping::Marked => format!(
+                "only files marked temporary are freed, {files}{named}; all others count for ever"
+            ),
+            Keeping::FinalsOutside => format!(
+                "taken as temporary: {files} that tasks read{named}, freed after their last reader; final results stand \
+                 outside the cap"
+            ),
+            Keeping::FinalsCounted => format!(
+                "taken as temporary: {files} that tasks read{named}, freed after their last reader; final results count for \
+                 ever"
+            ),
         }
+    }
+
+    fn temporary_json(&self) -> Value {
+        let storage = &self.files.storage;
+        let bytes: u64 = self.temporary().map(|f| storage.bytes(f)).sum();
+        json!({
+            "files": self.temporary().count(), "bytes": bytes, "marked": self.keeping == Keeping::Marked,
+        })
     }
 
     /// Why no order needs less than the lower bound.
     fn proof(&self, flow: &Flow, lean: &Lean) -> String {
         let bytes = size::exact(lean.bound.bytes.into());
         let cut = |task: TaskId, cut: &[FileId]| {
+            let counts = |f: &FileId| self.files.storage.bytes(*f) > 0;
+            let cut: Vec<FileId> = cut.iter().copied().filter(counts).collect();
             let files = cut.iter().map(|&f| {
                 let bytes = size::words(self.files.storage.bytes(f).into());
                 format!("{} ({bytes})", self.shown(flow, f))
@@ -256,68 +217,199 @@ fn list(items: impl Iterator<Item = String>, count: usize) -> String {
     }
 }
 
-/// What was found out about storage.
-pub(crate) struct Disk {
-    cap: u64,
-    assumed: &'static str,
-    unknown: usize,
-    lean: Lean,
-    /// The order under the cap, and the largest need along it.
-    pub(crate) order: Vec<TaskId>,
-    peak: u64,
-    /// Caps with the area of the order found under each.
-    curve: Vec<(u64, u64)>,
-    knee: u64,
-    proof: String,
+/// A cap that can be kept, with an order that keeps it and what no order can do without.
+pub(crate) struct Ground<'f> {
+    pub(crate) model: Model<'f>,
+    pub(crate) cap: DiskCap,
+    pub(crate) lean: Lean,
+    pub(crate) proof: String,
+    is_memory_cap: bool,
 }
 
-/// The order under the cap that follows `wanted` as far as it can; or why there is none.
-pub(crate) fn plan(
-    settings: &Settings,
-    read: &Read,
+/// Plans for a small peak, and refuses a cap that no order keeps, or none that was found.
+pub(crate) fn prepare<'f>(
+    caps: &Disk,
+    read: &'f Read,
+    folder: &Path,
     wanted: &[TaskId],
     stop: &(dyn Fn() -> bool + Sync),
     out: &Output,
-) -> Result<Disk, Failure> {
+) -> Result<Ground<'f>, Failure> {
     let flow = &read.flow;
-    let dag = flow.dag();
-    let model = settings.model(read, out)?;
-    let storage = &model.files.storage;
+    let model = Model::new(caps, read, out)?;
+    let cap = caps.cap.in_folder(folder)?;
+    if let Some((share, free)) = cap.of_free {
+        out.remark(&format!(
+            "the cap is {} % of the {} that are free now: {}",
+            (share * 1000.0).round() / 10.0,
+            size::words(free.into()),
+            size::words(cap.bytes.into())
+        ));
+    }
     let progress = out.progress("planning for the disk");
-    let lean = lean_order(dag, storage, wanted, &mut Work::until(stop));
+    let storage = &model.files.storage;
+    let lean = lean_order(flow.dag(), storage, wanted, &mut Work::until(stop));
     drop(progress);
-    let cap = settings.cap;
     let exact = |bytes: u64| size::exact(bytes.into());
     let proof = model.proof(flow, &lean);
-    if cap < lean.bound.bytes {
+    let (most, flag) = (cap.bytes, caps.flag());
+    if most < lean.bound.bytes {
         return Err(Failure::usage(
-            format!("no order stays within {} on the disk: {proof}", exact(cap)),
+            format!("no order stays within {} on the disk: {proof}", exact(most)),
             match lean.is_least() {
-                true => format!("give at least --disk {}", exact(lean.peak)),
-                false => format!("the smallest found needs --disk {}", exact(lean.peak)),
+                true => format!("give at least {flag} {}", exact(lean.peak)),
+                false => format!("the smallest found needs {flag} {}", exact(lean.peak)),
             },
         ));
     }
-    if cap < lean.peak {
+    if most < lean.peak {
         return Err(Failure::usage(
             format!(
                 "found no order within {} on the disk (not a proof that there is none: no order needs less than {})",
-                exact(cap),
+                exact(most),
                 exact(lean.bound.bytes)
             ),
-            format!("the smallest found needs --disk {}", exact(lean.peak)),
+            format!("the smallest found needs {flag} {}", exact(lean.peak)),
         ));
     }
-    let follow = |cap: u64| -> Vec<TaskId> {
-        let keeper = Keeper::new(storage.clone(), &lean.order, cap);
-        keeper
-            .expect("the cap is no less than the peak")
-            .follow(dag, wanted)
-    };
-    let order = follow(cap);
-    let free = storage.peak(wanted).max(lean.peak);
+    Ok(Ground {
+        model,
+        cap,
+        lean,
+        proof,
+        is_memory_cap: caps.is_memory_cap,
+    })
+}
+
+impl Ground<'_> {
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.model.files.storage
+    }
+
+    /// A keeper under a cap no smaller than the smallest peak found.
+    pub(crate) fn keeper(&self, cap: u64) -> Keeper {
+        let keeper = Keeper::new(self.storage().clone(), &self.lean.order, cap);
+        keeper.expect("the cap is no less than the peak")
+    }
+
+    /// What every answer tells of the cap.
+    pub(crate) fn json(&self, flow: &Flow) -> Value {
+        let mut value = json!({
+            "peak": self.lean.peak, "lower_bound": self.lean.bound.bytes, "cap": self.cap.bytes,
+            "proved_least": self.lean.is_least(), "reason": self.proof,
+            "assumed": self.model.assumed(flow), "temporary": self.model.temporary_json(),
+            "unknown_sizes": self.model.files.unknown.len(),
+        });
+        if let Some((share, free)) = self.cap.of_free {
+            value["cap_of_free"] = json!({ "share": share, "free": free });
+        }
+        value
+    }
+
+    /// The cap, what no order can do without, and what was assumed, in words.
+    pub(crate) fn about(&self, flow: &Flow) -> String {
+        format!(
+            "a cap of {}; {} ({})",
+            size::words(self.cap.bytes.into()),
+            self.least_words(),
+            self.model.assumed(flow)
+        )
+    }
+
+    /// Peak and lower bound, in words.
+    pub(crate) fn least_words(&self) -> String {
+        match self.lean.is_least() {
+            true => format!(
+                "no order needs less than {}, which was proved",
+                size::words(self.lean.peak.into())
+            ),
+            false => format!(
+                "the smallest peak found is {}, and no order needs less than {}",
+                size::words(self.lean.peak.into()),
+                size::words(self.lean.bound.bytes.into())
+            ),
+        }
+    }
+
+    /// The section of a certificate, with the order under the cap.
+    fn claim(
+        &self,
+        caps: &Disk,
+        flow: &Flow,
+        order: &[TaskId],
+        peak: u64,
+    ) -> cairn_verify::Storage {
+        use cairn_verify as written;
+        let names = |tasks: &[TaskId]| -> Vec<String> {
+            tasks.iter().map(|&t| flow.name(t).to_owned()).collect()
+        };
+        written::Storage {
+            assumed: written::Assumed {
+                keeping: match self.model.keeping {
+                    Keeping::Marked => written::Keeping::Marked,
+                    Keeping::FinalsOutside => written::Keeping::FinalsOutside,
+                    Keeping::FinalsCounted => written::Keeping::FinalsCounted,
+                },
+                size_of: caps.size_of.clone(),
+                default_size: caps.size,
+                temp: caps.temp.clone(),
+                rest: self.model.is_rest,
+            },
+            order: names(&self.lean.order),
+            peak: self.lean.peak,
+            lower_bound: self.lean.bound.bytes,
+            reason: match &self.lean.bound.reason {
+                Reason::Nothing => written::Reason::Nothing,
+                Reason::Kept => written::Reason::Kept,
+                Reason::Task { task, .. } => written::Reason::Task {
+                    task: flow.name(*task).to_owned(),
+                },
+                Reason::First { tasks, .. } => written::Reason::First {
+                    tasks: names(tasks),
+                },
+                Reason::Last { tasks, .. } => written::Reason::Last {
+                    tasks: names(tasks),
+                },
+            },
+            under_cap: Some(written::UnderCap {
+                cap: self.cap.bytes,
+                order: names(order),
+                peak,
+            }),
+        }
+    }
+}
+
+/// What `plan` found out about storage.
+pub(crate) struct Planned<'f> {
+    pub(crate) ground: Ground<'f>,
+    /// The order under the cap, and the largest need along it.
+    pub(crate) order: Vec<TaskId>,
+    pub(crate) peak: u64,
+    /// Caps with the area of the order found under each.
+    pub(crate) curve: Vec<(u64, u64)>,
+    pub(crate) knee: u64,
+    assumed: String,
+    value: Value,
+}
+
+/// The order under the cap that follows `wanted` as far as it can; or why there is none.
+pub(crate) fn plan<'f>(
+    caps: &Disk,
+    read: &'f Read,
+    folder: &Path,
+    wanted: &[TaskId],
+    stop: &(dyn Fn() -> bool + Sync),
+    out: &Output,
+) -> Result<Planned<'f>, Failure> {
+    let dag = read.flow.dag();
+    let ground = prepare(caps, read, folder, wanted, stop, out)?;
+    let follow = |cap: u64| ground.keeper(cap).follow(dag, wanted);
+    let order = follow(ground.cap.bytes);
+    let peak = ground.storage().peak(&order);
+    let free = ground.storage().peak(wanted).max(ground.lean.peak);
     let mut curve: Vec<(u64, u64)> = Vec::new();
-    for cap in caps(lean.peak, free) {
+    for cap in caps_between(ground.lean.peak, free, POINTS) {
         if stop() && !curve.is_empty() {
             break;
         }
@@ -328,24 +420,22 @@ pub(crate) fn plan(
     }
     let most = curve.last().map_or(0, |&(_, area)| area) as f64;
     let knee = curve.iter().find(|&&(_, area)| area as f64 >= KNEE * most);
-    Ok(Disk {
-        cap,
-        assumed: model.assumed(),
-        unknown: model.files.unknown.len(),
-        peak: storage.peak(&order),
-        order,
+    Ok(Planned {
+        assumed: ground.model.assumed(&read.flow),
+        value: ground.json(&read.flow),
         knee: knee.map_or(free, |&(cap, _)| cap),
+        peak,
+        order,
         curve,
-        lean,
-        proof,
+        ground,
     })
 }
 
-/// Some caps between two, each larger than the one before by the same factor.
-fn caps(from: u64, to: u64) -> Vec<u64> {
+/// So many caps between two at the most, each larger than the one before by the same factor.
+pub(crate) fn caps_between(from: u64, to: u64, count: usize) -> Vec<u64> {
     let factor = to.max(1) as f64 / from.max(1) as f64;
-    let step = |i: u32| from as f64 * factor.powf(f64::from(i) / f64::from(POINTS - 1));
-    let mut caps: Vec<u64> = (1..POINTS - 1).map(|i| step(i) as u64).collect();
+    let step = |i: usize| from as f64 * factor.powf(i as f64 / (count - 1) as f64);
+    let mut caps: Vec<u64> = (1..count - 1).map(|i| step(i) as u64).collect();
     caps.retain(|cap| (from..to).contains(cap));
     caps.extend([from, to]);
     caps.sort_unstable();
@@ -357,38 +447,45 @@ fn area_of(dag: &Dag, order: &[TaskId]) -> u64 {
     area(&profile(dag, order).expect("a topological order"))
 }
 
-impl Disk {
+impl Planned<'_> {
     pub(crate) fn json(&self) -> Value {
-        let curve: Vec<Value> = self
-            .curve
-            .iter()
-            .map(|&(cap, area)| json!([cap, area]))
-            .collect();
-        json!({
-            "peak": self.lean.peak, "lower_bound": self.lean.bound.bytes, "cap": self.cap,
-            "proved_least": self.lean.is_least(), "knee": self.knee, "curve": curve,
-            "order_peak": self.peak, "reason": self.proof, "assumed": self.assumed,
-            "unknown_sizes": self.unknown,
+        let mut value = self.value.clone();
+        let curve = self.curve.iter().map(|&(cap, area)| json!([cap, area]));
+        value["knee"] = json!(self.knee);
+        value["curve"] = curve.collect();
+        value["order_peak"] = json!(self.peak);
+        value
+    }
+
+    /// What `memory` is in the JSON where the cap was given as `--memory-cap`: the same numbers under its names.
+    pub(crate) fn as_memory(&self) -> Option<Value> {
+        let point = |&(peak, area): &(u64, u64)| json!({ "peak": peak, "area": area });
+        let curve: Vec<Value> = self.curve.iter().map(point).collect();
+        self.ground.is_memory_cap.then(|| {
+            json!({
+                "peak": self.peak, "unit": "bytes", "cap": self.ground.cap.bytes, "trade_off": curve,
+                "unknown_sizes": self.ground.model.files.unknown.len(),
+            })
         })
+    }
+
+    /// The most bytes in use along another order.
+    pub(crate) fn peak_of(&self, order: &[TaskId]) -> u64 {
+        self.ground.storage().peak(order)
+    }
+
+    /// The section of a certificate.
+    pub(crate) fn claim(&self, caps: &Disk, flow: &Flow) -> cairn_verify::Storage {
+        self.ground.claim(caps, flow, &self.order, self.peak)
     }
 
     pub(crate) fn text(&self) -> String {
         let words = |bytes: u64| size::words(bytes.into());
-        let least = match self.lean.is_least() {
-            true => format!(
-                "no order needs less than {}, which was proved",
-                words(self.lean.peak)
-            ),
-            false => format!(
-                "the smallest peak found is {}, and no order needs less than {}",
-                words(self.lean.peak),
-                words(self.lean.bound.bytes)
-            ),
-        };
         format!(
-            "{} at the most, under a cap of {}; {least}; from {} on a cap costs hardly anything ({})",
+            "{} at the most, under a cap of {}; {}; from {} on a cap costs hardly anything ({})",
             words(self.peak),
-            words(self.cap),
+            words(self.ground.cap.bytes),
+            self.ground.least_words(),
             words(self.knee),
             self.assumed
         )
@@ -400,27 +497,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_of_any_text_or_one_character() {
-        for (pattern, path, hit) in [
-            ("*.bam", "out/a.bam", true),
-            ("*.bam", "a.bam.bai", false),
-            ("a?c*", "abcd", true),
-            ("a?c", "ac", false),
-            ("**x*", "x", true),
-            ("", "", true),
-            ("", "a", false),
-            ("a*b*c", "a-b-b-c", true),
-        ] {
-            assert_eq!(matches(pattern, path), hit, "{pattern} {path}");
-        }
-    }
-
-    #[test]
     fn caps_rise_from_the_peak_to_where_there_is_no_cap() {
-        let all = caps(100, 1_000);
+        let all = caps_between(100, 1_000, POINTS);
         assert_eq!((all[0], all[all.len() - 1], all.len()), (100, 1_000, 12));
         assert!(all.windows(2).all(|w| w[0] < w[1]));
-        assert_eq!(caps(7, 7), [7]);
-        assert_eq!(caps(0, 0), [0]);
+        assert_eq!(caps_between(7, 7, POINTS), [7]);
+        assert_eq!(caps_between(0, 0, POINTS), [0]);
     }
 }

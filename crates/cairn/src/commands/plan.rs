@@ -4,10 +4,11 @@ mod report;
 
 use self::report::{Found, Reached, Report};
 use super::auto::{self, Contest};
+use super::caps::{self, MemoryCap};
 use super::contender::name;
-use super::disk::{self, Disk};
+use super::disk::{self, Planned};
 use super::durations::Weighted;
-use super::memory::{Cap, Sizes};
+use super::memory;
 use super::orders;
 use super::worth::Beside;
 use crate::called;
@@ -32,8 +33,9 @@ use std::time::Instant;
 pub(crate) struct Settings {
     flags: cli::Plan,
     contest: Option<Contest>,
-    cap: Option<Cap>,
-    disk: Option<disk::Settings>,
+    /// Most results that may be open.
+    cap: Option<u64>,
+    disk: Option<caps::Disk>,
     pub(crate) limits: Limits,
 }
 
@@ -62,13 +64,33 @@ impl Settings {
                 "leave out --policy, or --durations; for simulated durations use --world-durations",
             ));
         }
+        let (cap, disk) = caps_of(&flags)?;
         Ok(Settings {
             limits: Limits::new(&flags.limits)?,
             contest: Contest::new(flags.policy, &flags.contest)?,
-            cap: flags.memory_cap.as_deref().map(Cap::parse).transpose()?,
-            disk: disk::Settings::new(&flags.disk)?,
+            cap,
+            disk,
             flags,
         })
+    }
+}
+
+/// A number of results, or a cap on the disk, however it was given.
+fn caps_of(flags: &cli::Plan) -> Result<(Option<u64>, Option<caps::Disk>), Failure> {
+    let disk = caps::Disk::new(&flags.disk)?;
+    let memory = flags
+        .memory_cap
+        .as_deref()
+        .map(MemoryCap::parse)
+        .transpose()?;
+    match (memory, disk) {
+        (Some(MemoryCap::Results(most)), disk) => Ok((Some(most), disk)),
+        (Some(MemoryCap::Bytes(_)), Some(_)) => Err(Failure::usage(
+            "--memory-cap in bytes is the same as --disk, and both are given",
+            "leave out --memory-cap",
+        )),
+        (Some(MemoryCap::Bytes(bytes)), None) => Ok((None, Some(caps::Disk::of_memory(bytes)))),
+        (None, disk) => Ok((None, disk)),
     }
 }
 
@@ -80,8 +102,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let read = logs::apply(read, &flags.times, out)?;
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
-    let sizes = sizes(&read, settings.cap, out)?;
-    let (mut found, proof) = find(settings, &read, &sizes, &clock, out)?;
+    check_cap(&read, settings.cap, out)?;
+    let (mut found, proof) = find(settings, &read, &clock, out)?;
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if flags.order {
         print_order(&read.flow, &found.reached.order)?;
@@ -98,10 +120,10 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         read: &read,
         found: &found,
         would,
-        sizes: &sizes,
+        cap: settings.cap,
         baselines: match clock.stop()() {
             true => Vec::new(),
-            false => baselines(&read.flow, &sizes),
+            false => baselines(&read.flow, found.disk.as_ref()),
         },
         is_file: flags.input.file != Path::new("-"),
     };
@@ -133,27 +155,24 @@ fn would_choose(settings: &Settings, out: &Output) -> bool {
     is_plain && is_free && !out.quiet && !limits::is_interrupted()
 }
 
-/// What open results take. Says what is doubtful about it, and refuses a cap that no order can keep to.
-fn sizes(read: &Read, cap: Option<Cap>, out: &Output) -> Result<Sizes, Failure> {
-    let sizes = Sizes::new(&read.flow, cap)?;
-    if let Some(doubt) = sizes.doubt(&read.flow) {
-        out.remark(&format!("warning: {doubt}"));
-    }
-    if let (Some(_), needed @ 1..) = (sizes.cap, read.done.needed()) {
+/// Refuses a number of results that no order can keep to, and says what it does not count.
+fn check_cap(read: &Read, cap: Option<u64>, out: &Output) -> Result<(), Failure> {
+    let Some(cap) = cap else {
+        return Ok(());
+    };
+    if let needed @ 1.. = read.done.needed() {
         out.remark(&format!(
             "warning: the cap is on results made from now on; those of {} are still needed and come on top",
             counted(needed, "executed task")
         ));
     }
-    sizes.check_cap(read.flow.dag())?;
-    Ok(sizes)
+    memory::check(read.flow.dag(), cap)
 }
 
 /// The plan, its certificate where one is asked for, and the order that is wanted.
 fn find<'a>(
     settings: &'a Settings,
     read: &'a Read,
-    sizes: &Sizes,
     clock: &Clock,
     out: &Output,
 ) -> Result<(Found<'a>, Option<Proof<'a>>), Failure> {
@@ -171,10 +190,6 @@ fn find<'a>(
     let planning = auto::planning_time(settings.contest.as_ref(), clock);
     let plan = orders::make(flow, flags.choices, limits, &planning);
     drop(progress);
-    let proof = match &flags.certificate {
-        Some(path) => Some(write_certificate(path, flow, &plan, limits, out)?),
-        None => None,
-    };
     let contest = settings
         .contest
         .as_ref()
@@ -189,23 +204,29 @@ fn find<'a>(
         None => reach(dag, wish.order),
     };
     let mut curve = Vec::new();
-    let free = sizes.peak(dag, &reached.order);
-    if let Some(most) = sizes.cap {
-        curve = cap::trade_off(dag, &reached.order, &sizes.by_task);
-        reached = reach(dag, sizes.under_cap(dag, &reached.order, most)?.order);
+    let free = memory::peak(dag, &reached.order);
+    if let Some(most) = settings.cap {
+        curve = cap::trade_off(dag, &reached.order);
+        reached = reach(dag, memory::under_cap(dag, &reached.order, most)?.order);
     }
-    let mut disk: Option<Disk> = None;
-    if let Some(settings) = &settings.disk {
-        let found = disk::plan(settings, read, &reached.order, &clock.stop(), out)?;
+    let mut disk: Option<Planned<'_>> = None;
+    if let Some(caps) = &settings.disk {
+        let folder = input::folder(&flags.input);
+        let found = disk::plan(caps, read, folder, &reached.order, &clock.stop(), out)?;
         reached = reach(dag, found.order.clone());
         disk = Some(found);
     }
+    let storage = (settings.disk.as_ref().zip(disk.as_ref())).map(|(c, d)| d.claim(c, flow));
+    let proof = match &flags.certificate {
+        Some(path) => Some(write_certificate(path, flow, &plan, storage, limits, out)?),
+        None => None,
+    };
     let found = Found {
         disk,
         policy: wish.policy,
         choice: wish.choice,
         over_time: weighted.map(|w| w.judge(dag, &reached.order)),
-        peak: sizes.peak(dag, &reached.order),
+        peak: memory::peak(dag, &reached.order),
         plan,
         reached,
         free,
@@ -250,12 +271,13 @@ fn write_certificate<'a>(
     path: &'a Path,
     flow: &Flow,
     plan: &Plan,
+    storage: Option<cairn_verify::Storage>,
     limits: &Limits,
     out: &Output,
 ) -> Result<Proof<'a>, Failure> {
     let stop = limits.clock().stop();
     let progress = out.progress("writing the certificate");
-    let certificate = match cairn_plan::certificate(flow, plan, &stop) {
+    let mut certificate = match cairn_plan::certificate(flow, plan, &stop) {
         Ok(certificate) => certificate,
         Err(CertificateError::Stopped) => {
             let is_written = false;
@@ -263,6 +285,7 @@ fn write_certificate<'a>(
         }
         Err(error) => return Err(Failure::usage(format!("no certificate: {error}"), "")),
     };
+    certificate.storage = storage;
     drop(progress);
     write_file(path, |file| {
         serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
@@ -299,7 +322,7 @@ fn reach(dag: &Dag, order: Vec<TaskId>) -> Reached {
 }
 
 /// What each of the other policies reaches.
-fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
+fn baselines(flow: &Flow, disk: Option<&Planned<'_>>) -> Vec<Beside> {
     let all = [
         Policy::Fifo,
         Policy::CriticalPath,
@@ -314,7 +337,8 @@ fn baselines(flow: &Flow, sizes: &Sizes) -> Vec<Beside> {
         Beside {
             name: name(&p),
             area: area(&reached.profile),
-            peak: sizes.peak(flow.dag(), &reached.order),
+            peak: memory::peak(flow.dag(), &reached.order),
+            disk: disk.map(|d| d.peak_of(&reached.order)),
         }
     };
     all.into_par_iter().map(of).collect()

@@ -308,10 +308,10 @@ impl<'a> Gallery<'a> {
 
     fn tradeoff(&self) -> Result<Figure, ShowError> {
         let dag = self.read.flow.dag();
-        let curve = cap::trade_off(dag, &self.plan.order, &vec![1; dag.len()]);
-        let mut plans: Vec<(u128, u64, String)> = Vec::new();
+        let curve = cap::trade_off(dag, &self.plan.order);
+        let mut plans: Vec<(u64, u64, String)> = Vec::new();
         let named = self.shown.iter();
-        let named = named.map(|s| (s.peak.into(), area(&s.profile), s.name.as_str()));
+        let named = named.map(|s| (s.peak, area(&s.profile), s.name.as_str()));
         for (memory, area, name) in named.chain(curve.iter().map(|c| (c.peak, c.area, ""))) {
             match plans.iter_mut().find(|p| (p.0, p.1) == (memory, area)) {
                 Some(plan) if !name.is_empty() => plan.2 += &format!(" = {name}"),

@@ -1,12 +1,16 @@
 //! `cairn simulate`: what the order is worth on workers that come and go.
 
+mod tight;
+
+use self::tight::{Tight, Told};
 use super::auto::{self, Arena};
+use super::caps;
 use super::contender::{name, needs_plan, simulated};
 use super::estimates::{estimate, estimate_json, interval_text, less_or_more, ratio_json};
 use super::orders::{self, Orders};
 use super::pictures::{self, Kind};
 use super::world::{self, Scene};
-use crate::cli::{self, Contender, Policy, Wanted};
+use crate::cli::{self, Contender, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
 use crate::layout;
@@ -16,7 +20,11 @@ use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use cairn_dag::TaskId;
-use cairn_show::{Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table};
+use cairn_formats::size;
+use cairn_show::{
+    Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table, Tradeoff,
+    TradeoffPoint,
+};
 use cairn_sim::{Interval, Measure, Options, Ratio, Study};
 use serde_json::{Map, Value, json};
 
@@ -28,6 +36,7 @@ pub(crate) struct Settings {
     world: world::Settings,
     options: Options<'static>,
     kinds: Vec<Kind>,
+    disk: Option<caps::Disk>,
     pub(crate) limits: Limits,
 }
 
@@ -42,6 +51,7 @@ impl Settings {
             limits: Limits::new(&flags.limits)?,
             options: world::options(&flags.runs)?,
             kinds: pictures::kinds(&flags.out, &KINDS)?,
+            disk: caps::Disk::new(&flags.disk)?,
             world: world::Settings::new(world)?,
             flags,
         })
@@ -100,8 +110,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         ));
         world::go_on()?;
     }
+    let is_auto = flags.policies.contains(&Contender::Listed(Wanted::Auto));
     let chosen = match &plan {
-        Some(plan) if flags.policies.contains(&Contender::Listed(Wanted::Auto)) => {
+        Some(plan) if is_auto && settings.disk.is_none() => {
             let _progress = out.progress("choosing a policy");
             let arena = Arena::of(&scene);
             // Not the runs that are shown: they would flatter the choice.
@@ -117,11 +128,34 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         _ => None,
     };
     let orders = Orders::new(read.flow.dag(), scene.seconds.as_deref(), plan.as_ref());
-    let auto: &[TaskId] = chosen.as_ref().map_or(&[], |c| &c.order);
-    let policies: Vec<_> = (flags.policies.iter())
+    let tight = match &settings.disk {
+        Some(caps) => {
+            let place = (&read, input::folder(&flags.input));
+            let effort = (options, &clock);
+            let has_plan = plan.is_some();
+            Some(Tight::new(
+                caps, place, &orders, has_plan, &scene, effort, out,
+            )?)
+        }
+        None => None,
+    };
+    let auto: &[TaskId] = match (&tight, &chosen) {
+        (Some(tight), _) => tight.chosen().1,
+        (None, Some(chosen)) => &chosen.order,
+        (None, None) => &[],
+    };
+    let free: Vec<_> = (flags.policies.iter())
         .map(|&c| simulated(c, &orders, auto))
         .collect();
+    let policies: Vec<_> = match &tight {
+        Some(tight) => free.iter().map(|p| tight.within(p.clone())).collect(),
+        None => free.clone(),
+    };
     let study = world::simulate(&scene, &read.flow, &policies, options, &clock, out)?;
+    let told = match &tight {
+        Some(tight) => Some(tight.tell(&free, &read, &scene, (options, &clock), out)?),
+        None => None,
+    };
     let steady = match (flags.steady_price, settings.world.steady()) {
         (None, _) => None,
         (Some(price), Some(world)) => {
@@ -145,7 +179,11 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         study: &study,
         asked: options.runs,
         policies: flags.policies.iter().map(name).collect(),
-        chosen: chosen.map(|c| c.policy),
+        chosen: match &tight {
+            Some(tight) => is_auto.then(|| tight.chosen().0.to_owned()),
+            None => chosen.map(|c| name(&c.policy)),
+        },
+        told,
     };
     let value = report.json();
     for (path, &kind) in flags.out.iter().zip(&settings.kinds) {
@@ -175,7 +213,9 @@ struct Report<'a> {
     asked: usize,
     policies: Vec<String>,
     /// What `auto` stands for, if it is among them.
-    chosen: Option<Policy>,
+    chosen: Option<String>,
+    /// What there is to tell of a cap on the disk.
+    told: Option<Told>,
 }
 
 impl Report<'_> {
@@ -183,7 +223,7 @@ impl Report<'_> {
         let study = self.study;
         let policies: Map<String, Value> = (self.policies.iter().enumerate())
             .map(|(p, name)| {
-                let measures = Measure::ALL.into_iter().map(|m| {
+                let measures = self.measures().map(|m| {
                     let summary = study.summary(p, m);
                     let mut value = estimate_json(summary.mean, summary.ends(), summary.all_equal);
                     value["median"] = json!(summary.median);
@@ -194,7 +234,7 @@ impl Report<'_> {
             .collect();
         let ratios: Map<String, Value> = (1..self.policies.len())
             .map(|p| {
-                let measures = Measure::ALL.into_iter().filter_map(|m| {
+                let measures = self.measures().filter_map(|m| {
                     let ratio = study.ratio(0, p, m)?;
                     let mut value = ratio_json(&ratio);
                     value["median"] = json!(ratio.median);
@@ -233,7 +273,10 @@ impl Report<'_> {
             }
         }
         if let Some(chosen) = &self.chosen {
-            value["chosen"] = json!(name(chosen));
+            value["chosen"] = json!(chosen);
+        }
+        if let Some(told) = &self.told {
+            value["storage"] = told.json();
         }
         if let Some(unknown) = self.scene.unknown_sizes {
             value["unknown_sizes"] = json!(unknown);
@@ -244,6 +287,12 @@ impl Report<'_> {
             value["world_from"] = json!(flags);
         }
         value
+    }
+
+    /// What is measured: bytes only where they are counted.
+    fn measures(&self) -> impl Iterator<Item = Measure> + '_ {
+        let counts = |m: &Measure| *m != Measure::PeakDisk || self.told.is_some();
+        Measure::ALL.into_iter().filter(counts)
     }
 
     /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
@@ -284,7 +333,7 @@ impl Report<'_> {
     /// What was asked, in a sentence or two.
     fn answer(&self) -> String {
         let first = match &self.chosen {
-            Some(chosen) if self.policies[0] == "auto" => format!("auto ({})", name(chosen)),
+            Some(chosen) if self.policies[0] == "auto" => format!("auto ({chosen})"),
             _ => self.policies[0].clone(),
         };
         let time = self.study.summary(0, Measure::Makespan);
@@ -363,6 +412,9 @@ impl Report<'_> {
                     decimal(mean(p, Measure::PeakOpen)),
                     decimal(mean(p, Measure::Wasted)),
                 ];
+                if self.told.is_some() {
+                    row.push(size::words(mean(p, Measure::PeakDisk) as u128));
+                }
                 if let Some(deadline) = self.flags.deadline {
                     row.push(format!("{:.2}", self.within(p, deadline).0));
                 }
@@ -377,6 +429,7 @@ impl Report<'_> {
     /// What the columns are called.
     fn header(&self) -> Vec<&'static str> {
         let asked = [
+            (self.told.is_some(), "disk"),
             (self.flags.deadline.is_some(), "in time"),
             (self.flags.price.is_some(), "cost"),
         ];
@@ -415,7 +468,12 @@ impl Report<'_> {
         if self.policies.len() > 1 {
             text.push('\n');
         }
-        text + &layout::columns(&rows, width)
+        text += &layout::columns(&rows, width);
+        if let Some(told) = &self.told {
+            text.push('\n');
+            text += &told.text(&|mean| self.time(mean, None), width);
+        }
+        text
     }
 
     fn verdict(&self, other: usize, ratio: &Ratio) -> String {
@@ -450,6 +508,13 @@ impl Report<'_> {
                 "All policies met the same workers and durations in each run. Left of 1 the first policy is faster.",
             ));
         }
+        let curve = self.curve().map_err(|e| pictures::not_drawn(&e))?;
+        if let Some(curve) = &curve {
+            figures.push(captioned(
+                curve,
+                "Time under ever tighter caps on the disk; the knee is where a cap begins to cost.",
+            ));
+        }
         let page = Page {
             title: &format!(
                 "{}: policies compared",
@@ -461,6 +526,36 @@ impl Report<'_> {
             footer: "Made by cairn simulate.",
         };
         pictures::write(path, kind, &times, &page, value)
+    }
+
+    /// Time against the cap on the disk; none without one.
+    fn curve(&self) -> Result<Option<Figure>, ShowError> {
+        let Some(points) = self.told.as_ref().map(Told::points) else {
+            return Ok(None);
+        };
+        if points.is_empty() {
+            return Ok(None);
+        }
+        let gigabyte = 1e9;
+        let points: Vec<TradeoffPoint<'_>> = (points.iter())
+            .map(|(cap, time, name)| TradeoffPoint {
+                memory: cap / gigabyte,
+                area: *time,
+                name,
+            })
+            .collect();
+        let figure = Tradeoff {
+            title: &format!(
+                "Time against disk: {}",
+                pictures::short_name(&self.read.name)
+            ),
+            subtitle: &self.setting(),
+            memory_name: "cap on the disk (GB)",
+            area_name: "time",
+            points: &points,
+            bound: None,
+        };
+        figure.draw().map(Some)
     }
 
     /// Mean times of all policies.

@@ -1,7 +1,6 @@
 //! What a plan is worth, in words a scientist knows: ready tasks, open results, other orders beside it. The theory's own
 //! words are those of `plan.rs`, under `-v` and in `explain`.
 
-use super::memory::Sizes;
 use crate::layout;
 use cairn_formats::size;
 use cairn_plan::Verdict;
@@ -45,39 +44,43 @@ pub(crate) struct Beside {
     pub(crate) name: String,
     /// Sum of ready tasks over all steps.
     pub(crate) area: u64,
-    /// The most that is open at any step.
+    /// The most results that are open at any step.
     pub(crate) peak: u64,
+    /// The most bytes in use, where they are counted.
+    pub(crate) disk: Option<u64>,
 }
 
 /// Orders beside each other: tasks ready on average, the share of what no order exceeds, open results.
-pub(crate) fn table(
-    rows: &[Beside],
-    (tasks, most): (usize, u64),
-    sizes: &Sizes,
-    width: usize,
-) -> String {
-    let open = |peak: u64| match sizes.unit {
-        "bytes" => size::words(peak.into()),
-        _ => peak.to_string(),
-    };
-    let header = ["", "tasks ready", "of the limit", "results open"].map(str::to_owned);
+pub(crate) fn table(rows: &[Beside], (tasks, most): (usize, u64), width: usize) -> String {
+    let mut header = vec!["", "tasks ready", "of the limit", "results open"];
+    let is_counted = rows.iter().any(|r| r.disk.is_some());
+    if is_counted {
+        header.push("disk");
+    }
+    let header: Vec<String> = header.into_iter().map(str::to_owned).collect();
     let row = |row: &Beside| {
         let share = match most {
             0 => 1.0,
             most => row.area as f64 / most as f64,
         };
-        vec![
+        let mut cells = vec![
             row.name.clone(),
             mean_ready(row.area, tasks),
             percent(share),
-            open(row.peak),
-        ]
+            row.peak.to_string(),
+        ];
+        cells.extend(row.disk.map(|bytes| size::words(bytes.into())));
+        cells
     };
-    let mut lines = vec![header.to_vec()];
+    let mut lines = vec![header];
     lines.extend(rows.iter().map(row));
-    let about = "Tasks ready: on average over all steps. Limit: what no order can exceed. Results open: made and still needed, \
-                 at the most.";
-    layout::columns(&lines, width) + &layout::hanging("  ", about, width)
+    let mut about = "Tasks ready: on average over all steps. Limit: what no order can exceed. Results open: made and still \
+                     needed, at the most."
+        .to_owned();
+    if is_counted {
+        about += " Disk: in use at the most, one task at a time.";
+    }
+    layout::columns(&lines, width) + &layout::hanging("  ", &about, width)
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use crate::cli::Policy;
 use crate::commands::auto::Choice;
 use crate::commands::contender::name;
-use crate::commands::disk::Disk;
+use crate::commands::disk::Planned;
 use crate::commands::durations::OverTime;
-use crate::commands::memory::Sizes;
+use crate::commands::memory;
 use crate::commands::reasons::{how, proof_json, steps_proved, verdict_words};
 use crate::commands::worth::{self, Beside};
 use crate::input::Read;
@@ -37,14 +37,15 @@ pub(super) struct Found<'a> {
     pub(super) free: u64,
     pub(super) curve: Vec<Capped>,
     /// What `--disk` found.
-    pub(super) disk: Option<Disk>,
+    pub(super) disk: Option<Planned<'a>>,
 }
 
 /// Everything that is printed about a plan.
 pub(super) struct Report<'a> {
     pub(super) read: &'a Read,
     pub(super) found: &'a Found<'a>,
-    pub(super) sizes: &'a Sizes,
+    /// Most results that may be open.
+    pub(super) cap: Option<u64>,
     /// What `auto` would choose, where that is known.
     pub(super) would: Option<Choice>,
     /// Other policies; empty when there was no time for them.
@@ -61,7 +62,7 @@ impl Report<'_> {
 
     /// Whether the cap changed the order.
     fn is_narrowed(&self) -> bool {
-        self.sizes.cap.is_some_and(|cap| cap < self.found.free) || self.found.disk.is_some()
+        self.cap.is_some_and(|cap| cap < self.found.free) || self.found.disk.is_some()
     }
 
     fn ratio(&self, reached: u64) -> f64 {
@@ -71,6 +72,11 @@ impl Report<'_> {
         } else {
             reached as f64 / most as f64
         }
+    }
+
+    /// The most bytes in use along an order, where they are counted.
+    fn disk_peak(&self, order: &[TaskId]) -> Option<u64> {
+        self.found.disk.as_ref().map(|disk| disk.peak_of(order))
     }
 
     fn largest_gap(&self) -> (usize, u32) {
@@ -94,9 +100,18 @@ impl Report<'_> {
         let (step, gap) = self.largest_gap();
         let baselines: Map<String, Value> = (self.baselines.iter())
             .map(|b| {
-                let value = json!({
-                    "area": b.area, "area_ratio": self.ratio(b.area), "memory_peak": b.peak,
+                let is_bytes = self
+                    .found
+                    .disk
+                    .as_ref()
+                    .is_some_and(|d| d.as_memory().is_some());
+                let peak = b.disk.filter(|_| is_bytes).unwrap_or(b.peak);
+                let mut value = json!({
+                    "area": b.area, "area_ratio": self.ratio(b.area), "memory_peak": peak,
                 });
+                if let Some(disk) = b.disk {
+                    value["disk_peak"] = json!(disk);
+                }
                 (b.name.clone(), value)
             })
             .collect();
@@ -108,11 +123,14 @@ impl Report<'_> {
             "verdict": self.verdict().name(), "proof": proof_json(plan, flow),
             "bound_checked": { "proved": steps_proved(plan), "steps": plan.bound.len() },
             "largest_gap": { "step": step, "gap": gap },
-            "memory": { "peak": self.found.peak, "unit": self.sizes.unit },
+            "memory": { "peak": self.found.peak, "unit": "results" },
             "composite": plan.survey().blocks().is_composite(), "blocks": plan.survey().blocks().len(),
             "skeleton_removed": plan.survey().removed(),
             "baselines": baselines, "policy": name(&self.found.policy),
         });
+        if let Some(memory) = self.found.disk.as_ref().and_then(Planned::as_memory) {
+            value["memory"] = memory;
+        }
         self.read.done.tell(&mut value);
         self.read.tell_times(&mut value);
         value["memory"]["executed_needed"] = json!(self.read.done.needed());
@@ -125,10 +143,10 @@ impl Report<'_> {
         if let Some(over_time) = &self.found.over_time {
             value["durations"] = over_time.json(arrays);
         }
-        if let Some(most) = self.sizes.cap {
+        if let Some(most) = self.cap {
             let point = |c: &Capped| json!({ "peak": c.peak, "area": c.area });
             value["memory"]["cap"] = json!(most);
-            value["memory"]["unknown_sizes"] = json!(self.sizes.unknown.len());
+            value["memory"]["unknown_sizes"] = json!(0);
             value["memory"]["trade_off"] = self.found.curve.iter().map(point).collect();
         }
         if let Some(disk) = &self.found.disk {
@@ -167,8 +185,8 @@ impl Report<'_> {
                 "as good as found under the cap: it has {} of the ready tasks of an order without {}",
                 worth::percent(share),
                 match &self.found.disk {
-                    Some(_) => "--disk",
-                    None => "--memory-cap",
+                    Some(disk) if disk.as_memory().is_none() => "--disk",
+                    _ => "--memory-cap",
                 }
             ),
             Verdict::Suboptimal if self.found.over_time.is_some() => {
@@ -200,7 +218,7 @@ impl Report<'_> {
             "memory",
             &format!(
                 "{} at the most{}",
-                self.sizes.words(self.found.peak.into()),
+                memory::words(self.found.peak),
                 match self.read.done.needed() {
                     0 => String::new(),
                     needed => format!(", besides those of {}", counted(needed, "executed task")),
@@ -271,12 +289,14 @@ impl Report<'_> {
             },
             area: area(&self.found.reached.profile),
             peak: self.found.peak,
+            disk: self.disk_peak(&self.found.reached.order),
         }];
         if self.found.reached.order != self.found.plan.order {
             rows.push(Beside {
                 name: "ic".to_owned(),
                 area: area(&self.found.plan.profile),
-                peak: self.sizes.peak(dag, &self.found.plan.order),
+                peak: memory::peak(dag, &self.found.plan.order),
+                disk: self.disk_peak(&self.found.plan.order),
             });
         }
         let shown = if out.verbose { usize::MAX } else { 2 };
@@ -287,12 +307,7 @@ impl Report<'_> {
             ..*b
         });
         rows.extend(others);
-        let mut text = worth::table(
-            &rows,
-            (dag.len(), area(&self.found.plan.bound)),
-            self.sizes,
-            width,
-        );
+        let mut text = worth::table(&rows, (dag.len(), area(&self.found.plan.bound)), width);
         if self.baselines.is_empty() {
             text += "  No other order beside it: the time is up.\n";
         }
@@ -308,7 +323,7 @@ impl Report<'_> {
         let mut next = Vec::new();
         let mut add = |command: String, about: &str| next.push((command, about.to_owned()));
         let is_free =
-            self.sizes.cap.is_none() && self.found.disk.is_none() && self.found.over_time.is_none();
+            self.cap.is_none() && self.found.disk.is_none() && self.found.over_time.is_none();
         if is_free && self.read.format.holds_priorities() {
             let policy = match self.found.policy {
                 Policy::Ic => String::new(),

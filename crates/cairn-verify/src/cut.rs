@@ -1,0 +1,181 @@
+//! At least so many bytes lie there before a task, whatever was executed: shown by a flow as large. Knows no order.
+//!
+//! A set X of executed tasks that is closed under parents is a cut of a network: X on the source's side. Whoever is in X
+//! draws its parents along, by arcs that carry anything; a file hangs between its writer and its readers by an arc as wide
+//! as the file, which X cuts where the file is written and still wanted. What flows from the source to the sink is no more
+//! than any cut, and so no more than the bytes of any X that fits.
+
+use crate::files::Files;
+use cairn_dag::Dag;
+
+/// Anything at all.
+const ENDLESS: u64 = u64::MAX / 4;
+
+/// What came of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// There is such a flow.
+    Yes,
+    /// There is none: some set has fewer bytes.
+    No,
+    /// What must be in and what must be out contradict each other.
+    Impossible,
+    /// The steps were too few to tell.
+    Unknown,
+}
+
+/// A network for one question.
+struct Network {
+    to: Vec<usize>,
+    room: Vec<u64>,
+    /// By node: its arcs. That back has the number of the other with its last bit turned.
+    arcs: Vec<Vec<usize>>,
+}
+
+impl Network {
+    fn join(&mut self, from: usize, to: usize, there: u64, back: u64) {
+        self.arcs[from].push(self.to.len());
+        self.arcs[to].push(self.to.len() + 1);
+        self.to.extend([to, from]);
+        self.room.extend([there, back]);
+    }
+}
+
+/// Whether at least `goal` bytes lie there whenever the tasks `within` and all before them are executed, and those `out` and
+/// all after them are not.
+pub(crate) fn at_least(
+    dag: &Dag,
+    files: &Files,
+    within: &[usize],
+    out: &[usize],
+    goal: u64,
+    steps: &mut u64,
+) -> Shown {
+    let side = match sides(dag, within, out) {
+        Some(side) => side,
+        None => return Shown::Impossible,
+    };
+    let tasks = dag.len();
+    let (source, sink) = (tasks + files.all.len(), tasks + files.all.len() + 1);
+    let mut network = Network {
+        to: Vec::new(),
+        room: Vec::new(),
+        arcs: vec![Vec::new(); sink + 1],
+    };
+    for (parent, child) in dag.arcs() {
+        network.join(child.index(), parent.index(), ENDLESS, 0);
+    }
+    for (number, file) in files.all.iter().enumerate() {
+        let writer = file.writer.unwrap_or(source);
+        if file.is_kept {
+            network.join(writer, sink, file.bytes, 0);
+            continue;
+        }
+        network.join(writer, tasks + number, file.bytes, 0);
+        for &reader in &file.readers {
+            network.join(tasks + number, reader, ENDLESS, 0);
+        }
+    }
+    for (task, side) in side.into_iter().enumerate() {
+        match side {
+            Some(true) => network.join(source, task, ENDLESS, 0),
+            Some(false) => network.join(task, sink, ENDLESS, 0),
+            None => (),
+        }
+    }
+    flow(&mut network, source, sink, goal, steps)
+}
+
+/// By task: whether it must be in, or out; nothing where the two meet.
+fn sides(dag: &Dag, within: &[usize], out: &[usize]) -> Option<Vec<Option<bool>>> {
+    let mut side = vec![None; dag.len()];
+    for (ends, is_in) in [(within, true), (out, false)] {
+        let mut todo = ends.to_vec();
+        while let Some(task) = todo.pop() {
+            match side[task] {
+                Some(known) if known == is_in => continue,
+                Some(_) => return None,
+                None => side[task] = Some(is_in),
+            }
+            let id = cairn_dag::TaskId::new(task);
+            let next = if is_in {
+                dag.parents(id)
+            } else {
+                dag.children(id)
+            };
+            todo.extend(next.iter().map(|t| t.index()));
+        }
+    }
+    Some(side)
+}
+
+/// Pushes flow from source to sink, level by level (Dinic 1970), until it is as large as the goal.
+fn flow(network: &mut Network, source: usize, sink: usize, goal: u64, steps: &mut u64) -> Shown {
+    let mut total = 0u64;
+    while total < goal {
+        let mut level = vec![usize::MAX; network.arcs.len()];
+        level[source] = 0;
+        let mut queue = std::collections::VecDeque::from([source]);
+        while let Some(node) = queue.pop_front() {
+            for &arc in &network.arcs[node] {
+                let next = network.to[arc];
+                if network.room[arc] > 0 && level[next] == usize::MAX {
+                    level[next] = level[node] + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+        if level[sink] == usize::MAX {
+            return Shown::No;
+        }
+        let Some(left) = steps.checked_sub(network.to.len() as u64) else {
+            return Shown::Unknown;
+        };
+        *steps = left;
+        let mut cursor = vec![0; network.arcs.len()];
+        let mut path: Vec<usize> = Vec::new();
+        let mut node = source;
+        // One path after the other, each as wide as its narrowest arc.
+        loop {
+            if *steps == 0 {
+                return Shown::Unknown;
+            }
+            *steps -= 1;
+            if node == sink {
+                let width = path.iter().map(|&a| network.room[a]).min().unwrap_or(0);
+                for &arc in &path {
+                    network.room[arc] -= width;
+                    network.room[arc ^ 1] += width;
+                }
+                *steps = steps.saturating_sub(path.len() as u64);
+                total = total.saturating_add(width);
+                let full = path.iter().position(|&a| network.room[a] == 0).unwrap_or(0);
+                node = network.to[path[full] ^ 1];
+                path.truncate(full);
+                if total >= goal {
+                    break;
+                }
+                continue;
+            }
+            let arcs = &network.arcs[node];
+            let goes =
+                |&&arc: &&usize| network.room[arc] > 0 && level[network.to[arc]] == level[node] + 1;
+            let found = arcs[cursor[node]..].iter().position(|arc| goes(&arc));
+            match (found, path.pop()) {
+                (Some(skip), last) => {
+                    path.extend(last);
+                    cursor[node] += skip;
+                    let arc = arcs[cursor[node]];
+                    path.push(arc);
+                    node = network.to[arc];
+                }
+                (None, Some(arc)) => {
+                    node = network.to[arc ^ 1];
+                    cursor[node] += 1;
+                }
+                (None, None) => break,
+            }
+        }
+    }
+    Shown::Yes
+}

@@ -1,0 +1,226 @@
+//! The files of a flow, counted anew: who writes them, who reads them, how many bytes, which are never freed. Knows no order
+//! and no bound.
+//!
+//! A file is known by its path. One that no task writes stands outside, unless tasks were executed before and it is
+//! temporary. A child that names no inputs reads all that its parents write; a parent that names no outputs writes one
+//! file without a name for such children.
+
+use crate::format::{Assumed, Keeping};
+use crate::rejected::Rejected;
+use cairn_dag::{File, Flow, TaskId};
+use hashbrown::HashMap;
+
+/// Sums of all bytes must stay below this.
+const MOST: u64 = 1 << 60;
+
+/// One file.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    /// Who writes it; nobody, where it lies there from the beginning.
+    pub(crate) writer: Option<usize>,
+    pub(crate) bytes: u64,
+    pub(crate) is_kept: bool,
+    /// Others who read it, each once.
+    pub(crate) readers: Vec<usize>,
+}
+
+impl Counted {
+    /// Whether it stays when its task has ended.
+    pub(crate) fn stays(&self) -> bool {
+        self.is_kept || !self.readers.is_empty()
+    }
+}
+
+/// All files that count.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) all: Vec<Counted>,
+    /// By task: what it writes.
+    pub(crate) written: Vec<Vec<usize>>,
+    /// By task: what it reads.
+    pub(crate) read: Vec<Vec<usize>>,
+    /// By task: space it needs besides.
+    pub(crate) scratch: Vec<u64>,
+}
+
+/// Whether a path matches a pattern: `*` is any text, `?` any one character.
+pub(crate) fn matches(pattern: &[char], path: &[char]) -> bool {
+    // reach[i]: whether the pattern so far matches the first i characters.
+    let mut reach = vec![false; path.len() + 1];
+    reach[0] = true;
+    for &sign in pattern {
+        let mut next = vec![false; path.len() + 1];
+        let mut any = false;
+        for i in 0..=path.len() {
+            any |= reach[i];
+            next[i] = match sign {
+                '*' => any,
+                '?' => i > 0 && reach[i - 1],
+                letter => i > 0 && reach[i - 1] && path[i - 1] == letter,
+            };
+        }
+        reach = next;
+    }
+    reach[path.len()]
+}
+
+fn fits(pattern: &str, path: &str) -> bool {
+    let letters = |text: &str| text.chars().collect::<Vec<char>>();
+    matches(&letters(pattern), &letters(path))
+}
+
+/// What is assumed of one file.
+fn size(assumed: &Assumed, file: &File<'_>) -> u64 {
+    let given = assumed
+        .size_of
+        .iter()
+        .rev()
+        .find(|(p, _)| fits(p, file.path));
+    let said = given.map(|(_, bytes)| *bytes).or(file.bytes);
+    said.or(assumed.default_size).unwrap_or(0)
+}
+
+fn is_temporary(assumed: &Assumed, file: &File<'_>) -> bool {
+    file.temp || assumed.temp.iter().any(|p| fits(p, file.path))
+}
+
+impl Files {
+    pub(crate) fn new(flow: &Flow, assumed: &Assumed) -> Result<Files, Rejected> {
+        let tasks = flow.dag().len();
+        let mut all: Vec<Counted> = Vec::new();
+        let mut by_path: HashMap<&str, usize> = HashMap::new();
+        let marked = assumed.keeping == Keeping::Marked;
+        for task in flow.dag().tasks() {
+            for file in flow.outputs(task) {
+                if let Some(&number) = by_path.get(file.path) {
+                    if all[number].writer != Some(task.index()) {
+                        return Err(Rejected::TwoWriters(file.path.to_owned()));
+                    }
+                    continue;
+                }
+                by_path.insert(file.path, all.len());
+                all.push(Counted {
+                    writer: Some(task.index()),
+                    bytes: size(assumed, &file),
+                    is_kept: marked && !is_temporary(assumed, &file),
+                    readers: Vec::new(),
+                });
+            }
+        }
+        for task in flow.dag().tasks() {
+            for file in flow.inputs(task) {
+                let number = match by_path.get(file.path) {
+                    Some(&number) => number,
+                    None if !is_temporary(assumed, &file) => continue,
+                    None if !assumed.rest => {
+                        return Err(Rejected::TemporaryInput(file.path.to_owned()));
+                    }
+                    None => {
+                        by_path.insert(file.path, all.len());
+                        all.push(Counted {
+                            writer: None,
+                            bytes: size(assumed, &file),
+                            is_kept: false,
+                            readers: Vec::new(),
+                        });
+                        all.len() - 1
+                    }
+                };
+                all[number].readers.push(task.index());
+            }
+            silent(flow, task, assumed, &by_path, &mut all);
+        }
+        for file in &mut all {
+            file.readers.sort_unstable();
+            file.readers.dedup();
+            file.readers.retain(|&r| Some(r) != file.writer);
+            file.is_kept |= assumed.keeping == Keeping::FinalsCounted && file.readers.is_empty();
+        }
+        if assumed.keeping == Keeping::FinalsOutside {
+            all.retain(|f| !f.readers.is_empty());
+        }
+        let scratch: Vec<u64> = (flow.dag().tasks())
+            .map(|t| flow.scratch(t).unwrap_or(0))
+            .collect();
+        let sizes = all.iter().map(|f| f.bytes).chain(scratch.iter().copied());
+        let total = sizes.map(u128::from).sum::<u128>();
+        if total >= u128::from(MOST) {
+            return Err(Rejected::SizesTooLarge);
+        }
+        let (mut written, mut read) = (vec![Vec::new(); tasks], vec![Vec::new(); tasks]);
+        for (number, file) in all.iter().enumerate() {
+            file.writer
+                .into_iter()
+                .for_each(|w| written[w].push(number));
+            file.readers.iter().for_each(|&r| read[r].push(number));
+        }
+        Ok(Files {
+            all,
+            written,
+            read,
+            scratch,
+        })
+    }
+
+    /// What a task needs while it runs, besides what lies there.
+    pub(crate) fn own(&self, task: usize) -> u64 {
+        let written: u64 = self.written[task].iter().map(|&f| self.all[f].bytes).sum();
+        written + self.scratch[task]
+    }
+
+    /// The most that is in use when tasks go one by one in this order: asked after every step which files are there.
+    pub(crate) fn peak(&self, order: &[TaskId]) -> u64 {
+        let mut left: Vec<usize> = self.all.iter().map(|f| f.readers.len()).collect();
+        let there = self.all.iter().filter(|f| f.writer.is_none() && f.stays());
+        let mut live: u64 = there.map(|f| f.bytes).sum();
+        let mut peak = 0;
+        for task in order {
+            let task = task.index();
+            peak = peak.max(live + self.own(task));
+            let stays = self.written[task].iter().filter(|&&f| self.all[f].stays());
+            live += stays.map(|&f| self.all[f].bytes).sum::<u64>();
+            for &file in &self.read[task] {
+                left[file] -= 1;
+                if left[file] == 0 && !self.all[file].is_kept {
+                    live -= self.all[file].bytes;
+                }
+            }
+        }
+        peak
+    }
+
+    /// What is never freed.
+    pub(crate) fn kept(&self) -> u64 {
+        let kept = self.all.iter().filter(|f| f.is_kept);
+        kept.map(|f| f.bytes).sum()
+    }
+}
+
+/// Children of a task that name no inputs read what it writes.
+fn silent<'f>(
+    flow: &'f Flow,
+    task: TaskId,
+    assumed: &Assumed,
+    by_path: &HashMap<&'f str, usize>,
+    all: &mut Vec<Counted>,
+) {
+    let names_none = |t: &&TaskId| flow.inputs(**t).next().is_none();
+    let children = flow.dag().children(task).iter().filter(names_none);
+    let children: Vec<usize> = children.map(|c| c.index()).collect();
+    if children.is_empty() {
+        return;
+    }
+    let mut names_any = false;
+    for file in flow.outputs(task) {
+        names_any = true;
+        all[by_path[file.path]].readers.extend(&children);
+    }
+    if !names_any {
+        all.push(Counted {
+            writer: Some(task.index()),
+            bytes: assumed.default_size.unwrap_or(0),
+            is_kept: false,
+            readers: children,
+        });
+    }
+}

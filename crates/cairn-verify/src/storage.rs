@@ -1,0 +1,185 @@
+//! The section on storage: the peak of an order, an order within a cap, and what no order can do without. Everything is
+//! counted anew. Knows no planner.
+//!
+//! - *One task*: at least so many bytes lie there before it, whatever was executed, and it needs its own on top.
+//! - *First*, *last*: of several tasks one goes before all others, or after all: whichever it is needs so much then.
+
+use crate::accepted::{Accepted, Outcome};
+use crate::cut::{Shown, at_least};
+use crate::files::Files;
+use crate::format::{Keeping, Reason, Storage};
+use crate::order;
+use crate::rejected::Rejected;
+use cairn_dag::{Flow, TaskId};
+
+/// Steps for all flows together: some seconds.
+const STEPS: u64 = 2_000_000_000;
+
+/// Checks the section, and says what is proved of it.
+pub(crate) fn check(flow: &Flow, storage: &Storage, said: &mut Accepted) -> Result<(), Rejected> {
+    check_within(flow, storage, STEPS, said)
+}
+
+pub(crate) fn check_within(
+    flow: &Flow,
+    storage: &Storage,
+    mut steps: u64,
+    said: &mut Accepted,
+) -> Result<(), Rejected> {
+    let files = Files::new(flow, &storage.assumed)?;
+    check_readers(flow, &files)?;
+    let found = peak_of(flow, &files, &storage.order)?;
+    if found != storage.peak {
+        return Err(Rejected::OtherPeak(found, storage.peak));
+    }
+    if storage.lower_bound > storage.peak {
+        return Err(Rejected::LowerBoundAbovePeak(
+            storage.lower_bound,
+            storage.peak,
+        ));
+    }
+    said.add(Outcome::Proved(format!(
+        "storage: an order needs {} bytes at the most, where {}",
+        storage.peak,
+        words(storage)
+    )));
+    if let Some(under) = &storage.under_cap {
+        let found = peak_of(flow, &files, &under.order)?;
+        if found != under.peak {
+            return Err(Rejected::OtherPeak(found, under.peak));
+        }
+        if found > under.cap {
+            return Err(Rejected::OverCap(found, under.cap));
+        }
+        said.add(Outcome::Proved(format!(
+            "storage: the order under the cap of {} bytes needs {found} at the most",
+            under.cap
+        )));
+    }
+    let is_proved = bound_holds(flow, &files, storage, &mut steps)?;
+    let least = match storage.lower_bound == storage.peak {
+        true => ", so that none is better",
+        false => "",
+    };
+    said.add(Outcome::new(
+        is_proved,
+        format!(
+            "storage: no order needs less than {} bytes{least}",
+            storage.lower_bound
+        ),
+    ));
+    Ok(())
+}
+
+/// What is assumed of files, in words.
+fn words(storage: &Storage) -> String {
+    let assumed = &storage.assumed;
+    let mut words = match assumed.keeping {
+        Keeping::Marked => "only files marked temporary are freed",
+        Keeping::FinalsOutside => {
+            "files are freed after their last reader and final results do not count"
+        }
+        Keeping::FinalsCounted => "files are freed after their last reader and final results count",
+    }
+    .to_owned();
+    for pattern in &assumed.temp {
+        words += &format!(", '{pattern}' is temporary");
+    }
+    for (pattern, bytes) in &assumed.size_of {
+        words += &format!(", '{pattern}' has {bytes} bytes");
+    }
+    match assumed.default_size {
+        Some(bytes) => words += &format!(", files without a size have {bytes} bytes"),
+        None => words += ", files without a size have none",
+    }
+    words
+}
+
+fn peak_of(flow: &Flow, files: &Files, names: &[String]) -> Result<u64, Rejected> {
+    let order = order::tasks_of(flow, names)?;
+    order::profile_of(flow.dag(), &order)?; // no task before its parents
+    Ok(files.peak(&order))
+}
+
+/// Whoever reads a file comes after who writes it: else it is not there, and no cut means anything.
+fn check_readers(flow: &Flow, files: &Files) -> Result<(), Rejected> {
+    let dag = flow.dag();
+    for file in &files.all {
+        let Some(writer) = file.writer.map(TaskId::new) else {
+            continue;
+        };
+        let is_child = |r: &usize| dag.has_arc(writer, TaskId::new(*r));
+        if file.readers.iter().all(is_child) {
+            continue;
+        }
+        let mut is_after = vec![false; dag.len()];
+        let mut todo = vec![writer];
+        while let Some(task) = todo.pop() {
+            for &child in dag.children(task) {
+                if !std::mem::replace(&mut is_after[child.index()], true) {
+                    todo.push(child);
+                }
+            }
+        }
+        if let Some(&reader) = file.readers.iter().find(|&&r| !is_after[r]) {
+            let name = flow.name(TaskId::new(reader));
+            return Err(Rejected::ReaderBeforeWriter(name.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the lower bound follows from its reason; nothing if the steps are too few.
+fn bound_holds(
+    flow: &Flow,
+    files: &Files,
+    storage: &Storage,
+    steps: &mut u64,
+) -> Result<bool, Rejected> {
+    let bound = storage.lower_bound;
+    let too_high = || Rejected::LowerBoundTooHigh(bound);
+    let (tasks, others_in) = match &storage.reason {
+        Reason::Nothing => return (bound == 0).then_some(true).ok_or_else(too_high),
+        Reason::Kept => return (bound <= files.kept()).then_some(true).ok_or_else(too_high),
+        Reason::Task { task } => (std::slice::from_ref(task), false),
+        Reason::First { tasks } => (&tasks[..], false),
+        Reason::Last { tasks } => (&tasks[..], true),
+    };
+    let mut ids = Vec::new();
+    for name in tasks {
+        let task = flow.find(name);
+        let task = task.ok_or_else(|| Rejected::NoTask(name.clone()))?.index();
+        if ids.contains(&task) {
+            return Err(Rejected::NamedTwice(name.clone()));
+        }
+        ids.push(task);
+    }
+    if ids.is_empty() {
+        return Err(too_high());
+    }
+    let mut is_proved = true;
+    for &task in &ids {
+        let others: Vec<usize> = ids.iter().copied().filter(|&t| t != task).collect();
+        let parents = flow.dag().parents(TaskId::new(task)).iter();
+        let mut within: Vec<usize> = parents.map(|p| p.index()).collect();
+        let mut out = vec![task];
+        match others_in {
+            true => within.extend(&others),
+            false => out.extend(&others),
+        }
+        let goal = bound.saturating_sub(files.own(task));
+        match at_least(flow.dag(), files, &within, &out, goal, steps) {
+            Shown::Yes => (),
+            Shown::No => return Err(too_high()),
+            Shown::Impossible => {
+                let name = flow.name(TaskId::new(task)).to_owned();
+                return Err(Rejected::NotIndependent(name));
+            }
+            Shown::Unknown => is_proved = false,
+        }
+    }
+    Ok(is_proved)
+}
+
+#[cfg(test)]
+mod tests;

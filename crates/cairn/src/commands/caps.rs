@@ -1,0 +1,255 @@
+//! Caps as flags say them: a number of open results, bytes, a share of the free space; and what is to be taken of files.
+//! Knows no workflow.
+
+use crate::cli;
+use crate::failure::Failure;
+use crate::screen;
+use cairn_formats::size;
+use cairn_plan::storage::{Assumed, Keeping};
+use std::path::Path;
+
+/// Bytes on a disk, as `--disk` says them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bytes {
+    Given(u64),
+    /// A share of what is free where it is asked for.
+    OfFree(f64),
+}
+
+/// A cap that is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct DiskCap {
+    pub(crate) bytes: u64,
+    /// The share, and what was free, where it is one.
+    pub(crate) of_free: Option<(f64, u64)>,
+}
+
+impl Bytes {
+    /// `500GB`, `2TiB`, `90%free`.
+    pub(crate) fn parse(flag: &str, text: &str) -> Result<Bytes, Failure> {
+        let share = text.trim().strip_suffix("free");
+        let share = share.and_then(|t| t.trim_end().strip_suffix('%'));
+        let given = match share {
+            Some(percent) => {
+                let percent = percent.trim().parse().ok();
+                let percent = percent.filter(|p: &f64| *p > 0.0 && *p <= 100.0);
+                percent.map(|p| Bytes::OfFree(p / 100.0))
+            }
+            None => size::parse(text).map(Bytes::Given),
+        };
+        given.ok_or_else(|| {
+            Failure::usage(
+                format!("{flag} {text} is no size"),
+                format!(
+                    "give a size with its unit, such as {flag} 500GB or 20GiB, or a share of the free space, such as \
+                     {flag} 90%free"
+                ),
+            )
+        })
+    }
+
+    /// The bytes, with the free space of the disk that holds a folder.
+    pub(crate) fn in_folder(self, folder: &Path) -> Result<DiskCap, Failure> {
+        match self {
+            Bytes::Given(bytes) => Ok(DiskCap {
+                bytes,
+                of_free: None,
+            }),
+            Bytes::OfFree(share) => {
+                let free = cairn_serve::free_bytes(folder).map_err(|error| {
+                    Failure::usage(
+                        format!(
+                            "cannot tell the free space of {}: {error}",
+                            screen::path(folder)
+                        ),
+                        "give the cap in bytes, such as --disk 500GB",
+                    )
+                })?;
+                Ok(DiskCap {
+                    bytes: (free as f64 * share) as u64,
+                    of_free: Some((share, free)),
+                })
+            }
+        }
+    }
+}
+
+/// What `--memory-cap` says: a plain number counts results; with a unit it is a cap on the disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MemoryCap {
+    Results(u64),
+    Bytes(u64),
+}
+
+impl MemoryCap {
+    pub(crate) fn parse(text: &str) -> Result<MemoryCap, Failure> {
+        let results = text.trim().parse().ok().map(MemoryCap::Results);
+        let cap = results.or_else(|| size::parse(text).map(MemoryCap::Bytes));
+        cap.ok_or_else(|| {
+            Failure::usage(
+                format!("--memory-cap {text} is neither a number of results nor a size"),
+                "give a whole number such as 40, or a size such as 512MB or 2GiB",
+            )
+        })
+    }
+}
+
+/// A cap on the disk, and what is to be taken of files, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(crate) cap: Bytes,
+    /// Whether it was given as `--memory-cap`.
+    pub(crate) is_memory_cap: bool,
+    /// Size of files whose paths match, the last that matches first.
+    pub(crate) size_of: Vec<(String, u64)>,
+    pub(crate) size: Option<u64>,
+    pub(crate) temp: Vec<String>,
+}
+
+impl Disk {
+    /// Nothing without a cap.
+    pub(crate) fn new(flags: &cli::Disk) -> Result<Option<Disk>, Failure> {
+        let Some(cap) = &flags.disk else {
+            return Ok(None);
+        };
+        let mut size_of = Vec::new();
+        for text in &flags.size_of {
+            let pair = text.rsplit_once('=');
+            let pair = pair.and_then(|(pattern, s)| Some((pattern.to_owned(), size::parse(s)?)));
+            size_of.push(pair.ok_or_else(|| {
+                Failure::usage(
+                    format!("--size-of {text} is no pattern with a size"),
+                    "give a pattern and a size, such as --size-of '*.bam=2GB'",
+                )
+            })?);
+        }
+        let default = |text: &String| {
+            size::parse(text).ok_or_else(|| {
+                Failure::usage(
+                    format!("--default-size {text} is no size"),
+                    "give a size with its unit, such as --default-size 100MB",
+                )
+            })
+        };
+        Ok(Some(Disk {
+            cap: Bytes::parse("--disk", cap)?,
+            is_memory_cap: false,
+            size: flags.default_size.as_ref().map(default).transpose()?,
+            temp: flags.temp.clone(),
+            size_of,
+        }))
+    }
+
+    /// The same cap, given as `--memory-cap`.
+    pub(crate) fn of_memory(bytes: u64) -> Disk {
+        Disk {
+            cap: Bytes::Given(bytes),
+            is_memory_cap: true,
+            size_of: Vec::new(),
+            size: None,
+            temp: Vec::new(),
+        }
+    }
+
+    /// The flag that a cure is to name.
+    pub(crate) fn flag(&self) -> &'static str {
+        match self.is_memory_cap {
+            true => "--memory-cap",
+            false => "--disk",
+        }
+    }
+
+    /// The size of a file by its path, where a flag gives one.
+    pub(crate) fn size_of(&self, path: &str) -> Option<u64> {
+        let mut given = self.size_of.iter().rev();
+        let hit = given.find(|(pattern, _)| matches(pattern, path));
+        hit.map(|&(_, bytes)| bytes)
+    }
+
+    /// Whether a flag says that a file is temporary.
+    pub(crate) fn is_temporary(&self, path: &str) -> bool {
+        self.temp.iter().any(|pattern| matches(pattern, path))
+    }
+
+    /// What is assumed of files; `model` is called with it, since it borrows.
+    pub(crate) fn assume<T>(
+        &self,
+        keeping: Keeping,
+        is_rest: bool,
+        model: impl FnOnce(&Assumed<'_>) -> T,
+    ) -> T {
+        model(&Assumed {
+            size_of: &|path| self.size_of(path),
+            size: self.size,
+            is_temporary: &|path| self.is_temporary(path),
+            keeping,
+            is_rest,
+        })
+    }
+}
+
+/// Whether a path matches a pattern: `*` stands for any text, `?` for one character.
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
+    let (pattern, path): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), path.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star = None;
+    while t < path.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == path[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    p = at + 1;
+                    t = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_of_any_text_or_one_character() {
+        for (pattern, path, hit) in [
+            ("*.bam", "out/a.bam", true),
+            ("*.bam", "a.bam.bai", false),
+            ("a?c*", "abcd", true),
+            ("a?c", "ac", false),
+            ("**x*", "x", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a*b*c", "a-b-b-c", true),
+        ] {
+            assert_eq!(matches(pattern, path), hit, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn caps_are_bytes_or_a_share_of_the_free_space() {
+        let parse = |text| Bytes::parse("--disk", text).ok();
+        assert_eq!(parse("5kB"), Some(Bytes::Given(5_000)));
+        assert_eq!(parse("90%free"), Some(Bytes::OfFree(0.9)));
+        assert_eq!(parse(" 12.5 % free "), Some(Bytes::OfFree(0.125)));
+        for bad in [
+            "90%", "free", "%free", "0%free", "-1%free", "101%free", "NaN%free", "5", "",
+        ] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+        let here = Bytes::OfFree(0.5).in_folder(Path::new(".")).ok().unwrap();
+        let (share, free) = here.of_free.unwrap();
+        assert!(share == 0.5 && here.bytes <= free);
+    }
+}

@@ -1,0 +1,321 @@
+//! `simulate --disk`: policies under a cap on the disk, what starting "whatever fits" would do instead, and time against
+//! the cap. Knows no words of the other answers.
+
+use super::super::caps::Disk;
+use super::super::contender::name;
+use super::super::disk::{self, Ground, caps_between};
+use super::super::orders::Orders;
+use super::super::world::{self, Scene};
+use crate::cli::Policy;
+use crate::failure::Failure;
+use crate::input::Read;
+use crate::layout;
+use crate::limits::Clock;
+use crate::output::Output;
+use cairn_dag::TaskId;
+use cairn_formats::size;
+use cairn_plan::storage::shrink_first;
+use cairn_sim::{Admission, Measure, Options, SimulateError, Study, endings};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs in which priorities are compared, and those of a point of the curve.
+const CONTEST: usize = 12;
+const POINT: usize = 4;
+/// Most runs of each policy that starts whatever fits.
+const NAIVE: usize = 50;
+/// Caps of the curve.
+const POINTS: usize = 8;
+/// The knee is the smallest cap that takes no longer than this, compared with none.
+const KNEE: f64 = 1.05;
+
+/// A cap on the disk in a simulation.
+pub(super) struct Tight<'f> {
+    ground: Ground<'f>,
+    /// Lists of priorities by name, the fastest under the cap first.
+    priorities: Vec<(String, Vec<TaskId>)>,
+    admission: Arc<Admission>,
+}
+
+/// How policies fare that start whatever fits.
+struct FitsNow {
+    policy: String,
+    runs: usize,
+    stuck: usize,
+    /// Mean time of those that ended.
+    time: Option<f64>,
+}
+
+/// What is to be told of the cap beside the policies.
+pub(super) struct Told {
+    naive: Vec<FitsNow>,
+    /// Mean time and most bytes in use without a cap.
+    free: (f64, f64),
+    /// Caps, with mean time and the priorities that reached it.
+    curve: Vec<(u64, f64, String)>,
+    knee: Option<u64>,
+    about: String,
+    value: Value,
+}
+
+impl<'f> Tight<'f> {
+    /// A cap that can be kept, and the priorities that are fastest within it.
+    pub(super) fn new(
+        caps: &Disk,
+        (read, folder): (&'f Read, &Path),
+        orders: &Orders<'_>,
+        has_plan: bool,
+        scene: &Scene,
+        (options, clock): (&Options<'_>, &Clock),
+        out: &Output,
+    ) -> Result<Tight<'f>, Failure> {
+        let wanted = match has_plan {
+            true => orders.of(Policy::Ic),
+            false => read.flow.dag().topological_order().to_vec(),
+        };
+        let ground = disk::prepare(caps, read, folder, &wanted, &clock.half().stop(), out)?;
+        let lean = &ground.lean.order;
+        let storage = ground.storage();
+        let path = orders.of(Policy::CriticalPath);
+        let mut priorities = vec![
+            ("shrink-first".to_owned(), shrink_first(storage, lean)),
+            ("lean".to_owned(), lean.clone()),
+            ("critical-path".to_owned(), path.clone()),
+            (
+                "shrink-first-critical-path".to_owned(),
+                shrink_first(storage, &path),
+            ),
+        ];
+        if has_plan {
+            let more = [Policy::Ic, Policy::PathPlus];
+            priorities.extend(more.map(|p| (name(&p), orders.of(p))));
+            let first = shrink_first(storage, &orders.of(Policy::Ic));
+            priorities.push(("shrink-first-ic".to_owned(), first));
+        }
+        let admission = Arc::new(Admission::Kept(ground.keeper(ground.cap.bytes)));
+        let mut tight = Tight {
+            ground,
+            priorities,
+            admission,
+        };
+        let _progress = out.progress("choosing priorities under the cap");
+        let stop = clock.half().stop();
+        let options = Options {
+            runs: CONTEST.min(options.runs),
+            seed: options.seed.wrapping_add(1),
+            stop: Some(&stop),
+            ..Options::default()
+        };
+        let all = tight.priorities.len();
+        let played = tight.played(&tight.admission, all, read, scene, &options)?;
+        if let Some(study) = played {
+            let mut places: Vec<usize> = (0..all).collect();
+            let time = |p: usize| study.summary(p, Measure::Makespan).mean;
+            places.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
+            let sorted = places.iter().map(|&p| tight.priorities[p].clone());
+            tight.priorities = sorted.collect();
+        }
+        Ok(tight)
+    }
+
+    /// The first few priorities under an admission; nothing if there was no time.
+    fn played(
+        &self,
+        admission: &Arc<Admission>,
+        count: usize,
+        read: &Read,
+        scene: &Scene,
+        options: &Options<'_>,
+    ) -> Result<Option<Study>, Failure> {
+        let policy = |(name, order): &(String, Vec<TaskId>)| {
+            cairn_sim::Policy::order(name, order).within(admission.clone())
+        };
+        let policies: Vec<_> = self.priorities.iter().take(count).map(policy).collect();
+        let dag = read.flow.dag();
+        match cairn_sim::simulate(dag, &scene.work, &scene.world, &policies, options) {
+            Ok(study) => Ok(Some(study)),
+            Err(SimulateError::OutOfTime { .. }) => Ok(None),
+            Err(error) => Err(world::failed(&error, &read.flow)),
+        }
+    }
+
+    /// The priorities that were fastest: what `auto` stands for under the cap.
+    pub(super) fn chosen(&self) -> (&str, &[TaskId]) {
+        let (name, order) = &self.priorities[0];
+        (name, order)
+    }
+
+    /// A policy under the cap.
+    pub(super) fn within(&self, policy: cairn_sim::Policy) -> cairn_sim::Policy {
+        policy.within(self.admission.clone())
+    }
+
+    /// What is to be told beside the policies: without a cap, without the rule, and under other caps.
+    pub(super) fn tell(
+        &self,
+        policies: &[cairn_sim::Policy],
+        read: &Read,
+        scene: &Scene,
+        (options, clock): (&Options<'_>, &Clock),
+        out: &Output,
+    ) -> Result<Told, Failure> {
+        let _progress = out.progress("looking at other caps");
+        let stop = clock.stop();
+        let options = |runs: usize| Options {
+            runs: runs.min(options.runs),
+            seed: options.seed,
+            stop: Some(&stop),
+            ..Options::default()
+        };
+        let endless = Arc::new(Admission::FitsNow {
+            storage: self.ground.storage().clone(),
+            cap: u64::MAX / 4,
+        });
+        let all = self.priorities.len();
+        let free = self.played(&endless, all, read, scene, &options(POINT))?;
+        let best = |study: &Study| {
+            let time = |p: usize| study.summary(p, Measure::Makespan).mean;
+            let least = (0..study.outcomes.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
+            let least = least.unwrap_or(0);
+            (time(least), least)
+        };
+        let free = free.map(|study| {
+            let (time, policy) = best(&study);
+            (time, study.summary(policy, Measure::PeakDisk).mean)
+        });
+        let free = free.unwrap_or((f64::NAN, self.ground.storage().total() as f64));
+        let naive = self.naive(policies, read, scene, &options(NAIVE))?;
+        let mut curve = Vec::new();
+        let least = self.ground.lean.peak;
+        let caps = caps_between(least, (free.1 as u64).max(least), POINTS);
+        for cap in caps {
+            if stop() {
+                break;
+            }
+            let admission = Arc::new(Admission::Kept(self.ground.keeper(cap)));
+            if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
+                let (time, policy) = best(&study);
+                curve.push((cap, time, self.priorities[policy].0.clone()));
+            }
+        }
+        world::go_on()?;
+        let knee = curve.iter().find(|(_, time, _)| *time <= KNEE * free.0);
+        Ok(Told {
+            knee: knee.map(|&(cap, _, _)| cap),
+            about: self.ground.about(&read.flow),
+            value: self.ground.json(&read.flow),
+            naive,
+            free,
+            curve,
+        })
+    }
+
+    fn naive(
+        &self,
+        policies: &[cairn_sim::Policy],
+        read: &Read,
+        scene: &Scene,
+        options: &Options<'_>,
+    ) -> Result<Vec<FitsNow>, Failure> {
+        let fits = Arc::new(Admission::FitsNow {
+            storage: self.ground.storage().clone(),
+            cap: self.ground.cap.bytes,
+        });
+        let mut told = Vec::new();
+        for policy in policies {
+            let name = policy.name().to_owned();
+            let policy = policy.clone().within(fits.clone());
+            let dag = read.flow.dag();
+            let ends = endings(dag, &scene.work, &scene.world, &policy, options)
+                .map_err(|error| world::failed(&error, &read.flow))?;
+            let count = ends.ended.len();
+            let sum: f64 = ends.ended.iter().map(|m| m.makespan).sum();
+            told.push(FitsNow {
+                policy: name,
+                runs: count + ends.stuck,
+                stuck: ends.stuck,
+                time: (count > 0).then(|| sum / count as f64),
+            });
+        }
+        Ok(told)
+    }
+}
+
+impl Told {
+    pub(super) fn json(&self) -> Value {
+        let mut value = self.value.clone();
+        let naive = |n: &FitsNow| {
+            let told = json!({ "runs": n.runs, "stuck": n.stuck, "makespan": n.time });
+            (n.policy.clone(), told)
+        };
+        let naive: Map<String, Value> = self.naive.iter().map(naive).collect();
+        let curve = self.curve.iter().map(|(cap, time, _)| json!([cap, time]));
+        value["curve"] = curve.collect();
+        value["knee"] = json!(self.knee);
+        value["fits_now"] = json!(naive);
+        value["no_cap"] = json!({ "makespan": finite(self.free.0), "peak": self.free.1 });
+        value
+    }
+
+    /// The cap, the rule's worth and the curve, as lines below the table.
+    pub(super) fn text(&self, time: &dyn Fn(f64) -> String, width: usize) -> String {
+        let mut text = layout::hanging("  disk      ", &self.about, width);
+        let stuck = self.naive.iter().filter(|n| n.stuck > 0);
+        let stuck: Vec<String> = stuck
+            .map(|n| format!("{} of {} runs ({})", n.stuck, n.runs, n.policy))
+            .collect();
+        let naive = match stuck.is_empty() {
+            true => "starting whatever fits would have come to an end in all runs here, without a promise".to_owned(),
+            false => format!(
+                "starting whatever fits, without the rule, would have stopped for good in {}",
+                stuck.join(", ")
+            ),
+        };
+        text += &layout::hanging("  fits now  ", &naive, width);
+        let knee = match self.knee {
+            Some(knee) => format!(
+                "from {} on a cap costs at the most 5 % of the time",
+                size::words(knee.into())
+            ),
+            None => "no cap looked at comes within 5 % of the time without one".to_owned(),
+        };
+        let without = format!(
+            "{knee}; without a cap {} and {} in use",
+            time(self.free.0),
+            size::words(self.free.1 as u128)
+        );
+        text += &layout::hanging("  knee      ", &without, width);
+        let mut rows = vec![vec![
+            "cap".to_owned(),
+            "time".to_owned(),
+            "of no cap".to_owned(),
+            "priorities".to_owned(),
+        ]];
+        for (cap, mean, by) in &self.curve {
+            rows.push(vec![
+                size::words((*cap).into()),
+                time(*mean),
+                format!("× {:.2}", mean / self.free.0),
+                by.clone(),
+            ]);
+        }
+        text + "\n" + &layout::columns(&rows, width)
+    }
+
+    /// The curve as points: cap in bytes, time, name at the knee.
+    pub(super) fn points(&self) -> Vec<(f64, f64, String)> {
+        let point = |(cap, time, _): &(u64, f64, String)| {
+            let name = match self.knee == Some(*cap) {
+                true => "knee".to_owned(),
+                false => String::new(),
+            };
+            (*cap as f64, *time, name)
+        };
+        self.curve.iter().map(point).collect()
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
