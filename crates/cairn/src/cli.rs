@@ -811,6 +811,8 @@ pub(crate) struct Show {
     )]
     pub(crate) policies: Vec<Policy>,
     #[command(flatten)]
+    pub(crate) disk: Disk,
+    #[command(flatten)]
     pub(crate) choices: Choices,
     #[command(flatten)]
     pub(crate) executed: Executed,
@@ -828,6 +830,10 @@ pub(crate) enum Drawing {
     Blocks,
     /// Area against peak memory
     Tradeoff,
+    /// Bytes in use along orders, against the cap of --disk
+    Disk,
+    /// Area against caps on the disk
+    DiskCurve,
     /// Everything; HTML only
     All,
 }

@@ -343,3 +343,43 @@ fn simulations_keep_the_cap_and_count_what_starting_whatever_fits_would_do() {
         "{run:?}"
     );
 }
+
+#[test]
+fn pictures_show_bytes_in_use_against_the_cap_and_the_curve() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let show =
+        |more: &[&str]| cairn_with_input(&[&["show", "-"], more].concat(), SAMPLES.as_bytes());
+    let page = place("page.html");
+    let run = show(&["--disk", "150B", "-o", &page]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let text = std::fs::read_to_string(&page).unwrap();
+    for words in [
+        "Disk in use",
+        "Disk against area",
+        "lower bound",
+        ">cap<",
+        ">knee<",
+        "in use (B)",
+    ] {
+        assert!(text.contains(words), "{words}");
+    }
+    let one = place("use.svg");
+    let run = show(&["--disk", "150B", "--what", "disk", "-o", &one]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        std::fs::read_to_string(&one)
+            .unwrap()
+            .contains("smallest peak found")
+    );
+    let run = show(&["--what", "disk", "-o", &one]);
+    assert!(
+        run.code == 2 && run.stderr.contains("--disk 500GB"),
+        "{run:?}"
+    );
+    let run = show(&["--disk", "100B", "-o", &one]);
+    assert!(
+        run.code == 2 && run.stderr.contains("no order stays within 100B"),
+        "{run:?}"
+    );
+}

@@ -122,13 +122,14 @@ impl<'p> Bounds<'p> {
         Ok(())
     }
 
-    /// LB2: antichains of tasks at one depth: of all, of those around a task, of those above or below a task with many
-    /// neighbours. Stops once `enough` is reached.
+    /// LB2: pairs of tasks that many files meet in; then antichains of tasks at one depth: of all, of those around a task, of
+    /// those above or below a task with many neighbours. Stops once `enough` is reached.
     ///
     /// # Errors
     /// If the work is over; what is known by then holds.
     pub(crate) fn antichains(&mut self, enough: i64, work: &mut Work<'_>) -> Result<(), Stopped> {
-        for tasks in antichains(self.piece, work)? {
+        let joins = joins(self.piece, work)?;
+        for tasks in joins.into_iter().chain(antichains(self.piece, work)?) {
             if self.best >= enough {
                 break;
             }
@@ -196,6 +197,47 @@ fn live_files(piece: &Piece, executed: &[bool]) -> Vec<FileId> {
     }
     live.extend(storage.initial().filter(|&f| is_wanted(f)));
     live
+}
+
+/// Pairs of independent tasks in which most bytes meet that nobody else reads, those with most first: before one of two
+/// such joins is done, what is made for both lies there.
+fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+    const JOINS: usize = 24;
+    let storage = &piece.storage;
+    let meets = |t: TaskId| -> u64 {
+        let share = |f: FileId| storage.bytes(f) / storage.consumer_slots(f).len().max(1) as u64;
+        storage.inputs(t).map(share).sum()
+    };
+    let mut tasks: Vec<(u64, TaskId)> = (piece.tasks())
+        .filter(|&t| piece.parents(t).len() > 1)
+        .map(|t| (meets(t), t))
+        .collect();
+    tasks.sort_unstable_by_key(|&(bytes, t)| (Reverse(bytes), t));
+    tasks.truncate(JOINS);
+    let mut before: Vec<Vec<bool>> = Vec::new();
+    for &(_, task) in &tasks {
+        work.pay(piece.steps())?;
+        let mut seen = vec![false; piece.len()];
+        let mut todo = vec![task];
+        while let Some(task) = todo.pop() {
+            for parent in piece.parents(task) {
+                if !std::mem::replace(&mut seen[parent.index()], true) {
+                    todo.push(parent);
+                }
+            }
+        }
+        before.push(seen);
+    }
+    let mut pairs = Vec::new();
+    for (j, &(second, b)) in tasks.iter().enumerate() {
+        for (i, &(first, a)) in tasks[..j].iter().enumerate() {
+            if !before[i][b.index()] && !before[j][a.index()] {
+                pairs.push((first + second, vec![a, b]));
+            }
+        }
+    }
+    pairs.sort_by_key(|&(bytes, _)| Reverse(bytes));
+    Ok(pairs.into_iter().map(|(_, pair)| pair).collect())
 }
 
 /// Tasks of one depth never come before each other. Small antichains first.

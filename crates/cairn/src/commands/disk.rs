@@ -431,6 +431,28 @@ pub(crate) fn plan<'f>(
     })
 }
 
+/// A unit in which the largest of some sizes is a handy number.
+pub(crate) struct DiskUnit {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: f64,
+}
+
+impl DiskUnit {
+    pub(crate) fn of(sizes: impl Iterator<Item = f64>) -> DiskUnit {
+        let most = sizes.fold(0.0, f64::max);
+        let units = [
+            ("TB", 1e12),
+            ("GB", 1e9),
+            ("MB", 1e6),
+            ("kB", 1e3),
+            ("B", 1.0),
+        ];
+        let fits = |u: &(&'static str, f64)| most >= u.1;
+        let (name, bytes) = units.into_iter().find(fits).unwrap_or(("B", 1.0));
+        DiskUnit { name, bytes }
+    }
+}
+
 /// So many caps between two at the most, each larger than the one before by the same factor.
 pub(crate) fn caps_between(from: u64, to: u64, count: usize) -> Vec<u64> {
     let factor = to.max(1) as f64 / from.max(1) as f64;

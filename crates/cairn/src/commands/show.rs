@@ -1,6 +1,8 @@
 //! `cairn show`: a plan as pictures.
 
+use super::caps;
 use super::contender::name;
+use super::disk::{self, DiskUnit, Planned};
 use super::orders;
 use super::pictures::{self, Kind};
 use super::reasons::how;
@@ -16,8 +18,8 @@ use crate::spare;
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::{Plan, cap};
 use cairn_show::{
-    Captioned, DagDrawing, EligibilityCurves, Figure, Page, Series, ShowError, Table, Tradeoff,
-    TradeoffPoint,
+    Captioned, DagDrawing, EligibilityCurves, Figure, Line, Lines, Page, Series, ShowError, Table,
+    Tradeoff, TradeoffPoint,
 };
 use cairn_theory::memory::memory_cost;
 use cairn_theory::profile::{area, profile};
@@ -29,6 +31,7 @@ const KINDS: [Kind; 3] = [Kind::Svg, Kind::Png, Kind::Html];
 pub(crate) struct Settings {
     flags: cli::Show,
     kinds: Vec<Kind>,
+    disk: Option<caps::Disk>,
     pub(crate) limits: Limits,
 }
 
@@ -46,8 +49,16 @@ impl Settings {
             let cure = "name another file for the picture";
             spare::none_of(&[&flags.input.file], path, cure)?;
         }
+        let disk = caps::Disk::new(&flags.disk)?;
+        if disk.is_none() && matches!(flags.what, Some(Drawing::Disk | Drawing::DiskCurve)) {
+            return Err(Failure::usage(
+                "bytes in use are drawn against a cap, and none is given",
+                "give one, such as --disk 500GB",
+            ));
+        }
         Ok(Settings {
             limits: Limits::new(&flags.limits)?,
+            disk,
             kinds,
             flags,
         })
@@ -59,14 +70,21 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         flags,
         kinds,
         limits,
+        disk,
     } = settings;
     let clock = limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let progress = out.progress("planning");
     let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
     plan.checked = cairn_plan::foresee(&read.flow, &plan);
-    let gallery = Gallery::new(&read, &plan, &flags.policies);
+    let mut gallery = Gallery::new(&read, &plan, &flags.policies);
     drop(progress);
+    if let Some(caps) = disk {
+        let wanted = gallery.shown.first().map_or(&plan.order, |s| &s.order);
+        let folder = input::folder(&flags.input);
+        let found = disk::plan(caps, &read, folder, wanted, &clock.stop(), out)?;
+        gallery.disk = Some(found);
+    }
     if is_interrupted() {
         return Err(Failure::Interrupted("nothing was drawn"));
     }
@@ -97,6 +115,8 @@ struct Gallery<'a> {
     read: &'a Read,
     plan: &'a Plan<'a>,
     shown: Vec<Shown>,
+    /// What a cap on the disk comes to, where there is one.
+    disk: Option<Planned<'a>>,
 }
 
 impl<'a> Gallery<'a> {
@@ -129,6 +149,7 @@ impl<'a> Gallery<'a> {
             read,
             plan,
             shown: shown.collect(),
+            disk: None,
         }
     }
 
@@ -183,7 +204,88 @@ impl<'a> Gallery<'a> {
             let caption = "What holding more results open buys: the plan under ever tighter caps, and the other orders.";
             figures.push((self.tradeoff()?, caption));
         }
+        if let Some(disk) = &self.disk {
+            if matches!(what, Drawing::Disk | Drawing::All) {
+                let caption = "Bytes in use while each task runs, one after the other: the order under the cap, that of the smallest \
+                               peak found, and others without a cap.";
+                figures.push((self.disk_use(disk)?, caption));
+            }
+            if matches!(what, Drawing::DiskCurve | Drawing::All) {
+                let caption = "Ready tasks under ever tighter caps on the disk; from the knee on a cap costs hardly anything.";
+                figures.push((self.disk_curve(disk)?, caption));
+            }
+        }
         Ok(figures)
+    }
+
+    /// Bytes in use along orders, against the cap.
+    fn disk_use(&self, disk: &Planned<'_>) -> Result<Figure, ShowError> {
+        let storage = disk.ground.storage();
+        let (cap, bound) = (disk.ground.cap.bytes, disk.ground.lean.bound.bytes);
+        let mut orders: Vec<(&str, Vec<u64>)> = vec![
+            ("under the cap", storage.needs(&disk.order)),
+            (
+                "smallest peak found",
+                storage.needs(&disk.ground.lean.order),
+            ),
+        ];
+        let others = self.shown.iter().take(3);
+        orders.extend(others.map(|s| (s.name.as_str(), storage.needs(&s.order))));
+        let most = orders.iter().flat_map(|(_, needs)| needs).max();
+        let most = most.copied().unwrap_or(0);
+        let unit = DiskUnit::of([most as f64].into_iter());
+        let scaled = |bytes: u64| bytes as f64 / unit.bytes;
+        let lines: Vec<Vec<(f64, f64)>> = (orders.iter())
+            .map(|(_, needs)| {
+                let points = needs.iter().enumerate();
+                points.map(|(i, &need)| (i as f64, scaled(need))).collect()
+            })
+            .collect();
+        let lines: Vec<Line<'_>> = (orders.iter().zip(&lines))
+            .map(|(&(name, _), points)| Line { name, points })
+            .collect();
+        let mut levels = vec![("lower bound", scaled(bound))];
+        // A cap far above everything would make the lines flat.
+        if cap <= 2 * most {
+            levels.push(("cap", scaled(cap)));
+        }
+        Lines {
+            title: &format!("Disk in use: {}", self.title()),
+            subtitle: &disk.ground.least_words(),
+            x_name: "tasks executed before",
+            y_name: &format!("in use ({})", unit.name),
+            lines: &lines,
+            levels: &levels,
+            marks: &[],
+        }
+        .draw()
+    }
+
+    /// Ready tasks against the cap.
+    fn disk_curve(&self, disk: &Planned<'_>) -> Result<Figure, ShowError> {
+        let unit = DiskUnit::of(disk.curve.iter().map(|p| p.0 as f64));
+        let points: Vec<(f64, f64)> = (disk.curve.iter())
+            .map(|&(cap, area)| (cap as f64 / unit.bytes, self.share(area)))
+            .collect();
+        let is_knee = |p: &&(u64, u64)| p.0 == disk.knee;
+        let knee = disk.curve.iter().find(is_knee);
+        let knee: Vec<(&str, f64, f64)> = knee
+            .map(|&(cap, area)| ("knee", cap as f64 / unit.bytes, self.share(area)))
+            .into_iter()
+            .collect();
+        Lines {
+            title: &format!("Disk against area: {}", self.title()),
+            subtitle: &disk.ground.least_words(),
+            x_name: &format!("cap on the disk ({})", unit.name),
+            y_name: "area (% of the bound)",
+            lines: &[Line {
+                name: "best order found under the cap",
+                points: &points,
+            }],
+            levels: &[],
+            marks: &knee,
+        }
+        .draw()
     }
 
     fn lead(&self) -> String {

@@ -6,6 +6,7 @@ use self::tight::{Tight, Told};
 use super::auto::{self, Arena};
 use super::caps;
 use super::contender::{name, needs_plan, simulated};
+use super::disk::DiskUnit;
 use super::estimates::{estimate, estimate_json, interval_text, less_or_more, ratio_json};
 use super::orders::{self, Orders};
 use super::pictures::{self, Kind};
@@ -22,8 +23,7 @@ use crate::screen;
 use cairn_dag::TaskId;
 use cairn_formats::size;
 use cairn_show::{
-    Captioned, Estimate, Figure, IntervalRow, Intervals, Page, ShowError, Table, Tradeoff,
-    TradeoffPoint,
+    Captioned, Estimate, Figure, IntervalRow, Intervals, Line, Lines, Page, ShowError, Table,
 };
 use cairn_sim::{Interval, Measure, Options, Ratio, Study};
 use serde_json::{Map, Value, json};
@@ -536,24 +536,29 @@ impl Report<'_> {
         if points.is_empty() {
             return Ok(None);
         }
-        let gigabyte = 1e9;
-        let points: Vec<TradeoffPoint<'_>> = (points.iter())
-            .map(|(cap, time, name)| TradeoffPoint {
-                memory: cap / gigabyte,
-                area: *time,
-                name,
-            })
+        let unit = DiskUnit::of(points.iter().map(|p| p.0));
+        let line: Vec<(f64, f64)> = points.iter().map(|p| (p.0 / unit.bytes, p.1)).collect();
+        let knee = points.iter().filter(|p| !p.2.is_empty());
+        let knee: Vec<(&str, f64, f64)> = knee
+            .map(|p| (p.2.as_str(), p.0 / unit.bytes, p.1))
             .collect();
-        let figure = Tradeoff {
+        let figure = Lines {
             title: &format!(
                 "Time against disk: {}",
                 pictures::short_name(&self.read.name)
             ),
             subtitle: &self.setting(),
-            memory_name: "cap on the disk (GB)",
-            area_name: "time",
-            points: &points,
-            bound: None,
+            x_name: &format!("cap on the disk ({})", unit.name),
+            y_name: match self.scene.seconds {
+                Some(_) => "mean time (seconds)",
+                None => "mean time (task times)",
+            },
+            lines: &[Line {
+                name: "best of the priorities tried",
+                points: &line,
+            }],
+            levels: &[],
+            marks: &knee,
         };
         figure.draw().map(Some)
     }

@@ -93,7 +93,7 @@ impl<'f> Tight<'f> {
             let first = shrink_first(storage, &orders.of(Policy::Ic));
             priorities.push(("shrink-first-ic".to_owned(), first));
         }
-        let admission = Arc::new(Admission::Kept(ground.keeper(ground.cap.bytes)));
+        let admission = Arc::new(Admission::Kept(Box::new(ground.keeper(ground.cap.bytes))));
         let mut tight = Tight {
             ground,
             priorities,
@@ -193,7 +193,7 @@ impl<'f> Tight<'f> {
             if stop() {
                 break;
             }
-            let admission = Arc::new(Admission::Kept(self.ground.keeper(cap)));
+            let admission = Arc::new(Admission::Kept(Box::new(self.ground.keeper(cap))));
             if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
                 let (time, policy) = best(&study);
                 curve.push((cap, time, self.priorities[policy].0.clone()));
