@@ -3,6 +3,8 @@
 mod batch;
 mod closure;
 mod dag;
+mod disk;
+mod keeper;
 mod measure;
 mod plan;
 mod read;
@@ -27,6 +29,16 @@ const TOPICS: &[(&str, &str, fn())] = &[
         closure::run,
     ),
     ("dag", "memory and skeleton of dags of 10⁶ tasks", dag::run),
+    (
+        "disk",
+        "time against caps on the disk, and runs that stop without the rule",
+        disk::run,
+    ),
+    (
+        "keeper",
+        "the keeper of storage at 10⁶ tasks: time a start, memory",
+        keeper::run,
+    ),
     (
         "plan",
         "large dags, dask.order beside us, the corpus",

@@ -31,7 +31,7 @@ pub fn run() {
 }
 
 /// The dags of the corpus by name; with `CAIRN_ONLY`, those whose names contain it.
-fn corpus() -> Option<Vec<(String, Flow)>> {
+pub(crate) fn corpus() -> Option<Vec<(String, Flow)>> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let folder = std::env::var_os("CAIRN_CORPUS").map_or_else(beside, PathBuf::from);
     let only = std::env::var("CAIRN_ONLY").unwrap_or_default();
