@@ -377,6 +377,15 @@ impl FlowBuilder {
         }
     }
 
+    /// Only a worker with this word among its labels may do the task.
+    pub fn add_tag(&mut self, task: Symbol, tag: &str) {
+        let tags = &mut self.attributes;
+        let pushed = (tags.tag_names.intern(tag)).map(|tag| tags.tags.push(wide(task.0), tag));
+        if pushed != Some(true) {
+            self.overflow = Some("tags");
+        }
+    }
+
     /// The task was executed before.
     pub fn set_done(&mut self, task: Symbol) {
         set(&mut self.attributes.done, task, true);
@@ -511,6 +520,8 @@ mod tests {
         build.set_temp("x");
         build.add_output(early, "y", None);
         build.add_pool(late, "licence", 2);
+        build.add_tag(late, "gpu");
+        build.add_tag(late, "big");
         build.set_memory(late, 9);
         build.set_time_limit(late, 0.5).unwrap();
         build.set_scratch(early, u64::MAX);
@@ -539,6 +550,8 @@ mod tests {
         let scratch = (flow.scratch(early), flow.scratch(late));
         assert_eq!(scratch, (Some(u64::MAX), None));
         assert_eq!(flow.pools(early).count(), 0);
+        assert_eq!(flow.tags(early).count(), 0);
+        assert_eq!(flow.tags(late).collect::<Vec<_>>(), ["gpu", "big"]);
         assert_eq!(flow.pools(late).collect::<Vec<_>>(), [("licence", 2)]);
         assert_eq!(flow.dag().children(early), [late]);
     }

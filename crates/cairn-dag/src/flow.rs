@@ -132,6 +132,13 @@ impl Flow {
         self.attributes.pools.limits()
     }
 
+    /// Words that the labels of whoever does the task must contain, in the input's order.
+    pub fn tags(&self, task: TaskId) -> impl Iterator<Item = &str> {
+        let attributes = &self.attributes;
+        let tags = attributes.tags.items(task.index()).iter();
+        tags.map(|&tag| attributes.tag_names.get(wide(tag)))
+    }
+
     /// By task, its duration where the input gives any; tasks without one count as the mean of the others.
     pub fn imputed_seconds(&self) -> Option<Vec<f64>> {
         let tasks = || self.dag.tasks();
@@ -224,6 +231,8 @@ pub(crate) struct Attributes {
     pub(crate) scratch: Vec<Option<u64>>,
     pub(crate) time_limit: Vec<Option<f64>>,
     pub(crate) pools: Pools,
+    pub(crate) tag_names: Names,
+    pub(crate) tags: Lists,
     pub(crate) done: Vec<bool>,
     pub(crate) apart: Vec<bool>,
     pub(crate) file_names: Names,
@@ -303,6 +312,7 @@ impl Attributes {
         self.scratch = permuted(&self.scratch, to);
         self.time_limit = permuted(&self.time_limit, to);
         self.pools.permute(to);
+        self.tags.permute(to);
         self.done = permuted(&self.done, to);
         self.apart = permuted(&self.apart, to);
         self.inputs.permute(to);
@@ -327,6 +337,8 @@ impl Attributes {
             + 16 * (self.memory.capacity() + self.scratch.capacity())
             + 16 * self.time_limit.capacity()
             + self.pools.heap_bytes()
+            + self.tag_names.heap_bytes()
+            + self.tags.heap_bytes()
             + self.done.capacity()
             + self.apart.capacity()
             + self.file_names.heap_bytes()

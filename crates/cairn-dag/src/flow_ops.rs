@@ -173,6 +173,10 @@ fn add(
             build.add_pool(to, pool, count);
         }
     }
+    let has_tags = |&(flow, task): &TaskOf<'_>| flow.tags(task).next().is_some();
+    if let Some((flow, task)) = [Some(from), partner].into_iter().flatten().find(has_tags) {
+        flow.tags(task).for_each(|tag| build.add_tag(to, tag));
+    }
     if flow.is_done(task) || partner.is_some_and(|(flow, task)| flow.is_done(task)) {
         build.set_done(to);
     }

@@ -97,11 +97,16 @@ fn pools(flow: &Flow, task: TaskId) -> Option<BTreeMap<&str, u32>> {
     Some(flow.pools(task).collect::<BTreeMap<_, _>>()).filter(|p| !p.is_empty())
 }
 
+/// The words that a worker's labels must contain, in whatever order; `None` when there is none.
+fn tags(flow: &Flow, task: TaskId) -> Option<BTreeSet<&str>> {
+    Some(flow.tags(task).collect::<BTreeSet<_>>()).filter(|t| !t.is_empty())
+}
+
 /// How one attribute of a task compares in two flows.
 type Compare = fn(&Flow, &Flow, TaskId) -> Option<LossKind>;
 
 /// Every attribute that a flow gives to its tasks, by the name used in messages.
-const ATTRIBUTES: [(&str, Compare); 15] = [
+const ATTRIBUTES: [(&str, Compare); 16] = [
     ("labels", |a, b, t| change(a.label(t), b.label(t))),
     ("kinds of job", |a, b, t| {
         change(a.given_kind(t), b.given_kind(t))
@@ -117,6 +122,7 @@ const ATTRIBUTES: [(&str, Compare); 15] = [
         change(a.time_limit(t), b.time_limit(t))
     }),
     ("pools", |a, b, t| change(pools(a, t), pools(b, t))),
+    ("tags", |a, b, t| change(tags(a, t), tags(b, t))),
     ("retries", |a, b, t| change(a.retries(t), b.retries(t))),
     ("priorities", |a, b, t| change(a.priority(t), b.priority(t))),
     ("marks of executed tasks", |a, b, t| {

@@ -88,6 +88,7 @@ struct AnyTask {
     scratch: Option<u64>,
     time_limit: Option<f64>,
     pools: Vec<(String, u32)>,
+    tags: Vec<&'static str>,
 }
 
 fn any_task() -> impl Strategy<Value = AnyTask> {
@@ -112,6 +113,7 @@ fn any_task() -> impl Strategy<Value = AnyTask> {
         bytes(),
         proptest::option::weighted(0.2, limit),
         proptest::collection::vec(pool, 0..3),
+        proptest::collection::vec(prop_oneof![Just("gpu"), Just("a \"b\""), Just("Ω")], 0..3),
     );
     (
         demands,
@@ -131,6 +133,7 @@ fn any_task() -> impl Strategy<Value = AnyTask> {
                     scratch: demands.1,
                     time_limit: demands.2,
                     pools: demands.3,
+                    tags: demands.4,
                     label,
                     kind,
                     command,
@@ -213,6 +216,7 @@ fn any_flow() -> impl Strategy<Value = Flow> {
                 for (pool, count) in &task.pools {
                     build.add_pool(symbol, pool, *count);
                 }
+                task.tags.iter().for_each(|tag| build.add_tag(symbol, tag));
                 for &(file, is_output) in &task.files {
                     if is_output && temporary[file] {
                         build.set_temp(&files[file]);
@@ -246,6 +250,8 @@ fn said(flow: &Flow, task: TaskId) -> Vec<(&'static str, String)> {
     say("time limits", limit.map(|s| format!("{s:?}")));
     let pools: BTreeSet<_> = flow.pools(task).collect();
     say("pools", (!pools.is_empty()).then(|| format!("{pools:?}")));
+    let tags: BTreeSet<_> = flow.tags(task).collect();
+    say("tags", (!tags.is_empty()).then(|| format!("{tags:?}")));
     say("retries", flow.retries(task).map(|n| n.to_string()));
     say("priorities", flow.priority(task).map(|n| n.to_string()));
     say(

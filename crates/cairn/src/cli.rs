@@ -288,7 +288,7 @@ pub(crate) struct Run {
     #[arg(
         long,
         value_name = "FAMILY",
-        conflicts_with_all = ["file", "format", "touch", "dry_run", "until", "only", "rerun_failed", "no_rescue", "pool", "memory"],
+        conflicts_with_all = ["file", "format", "touch", "dry_run", "until", "only", "rerun_failed", "no_rescue", "pool", "memory", "label"],
         requires = "run"
     )]
     pub(crate) family: Option<String>,
@@ -339,6 +339,9 @@ pub(crate) struct Run {
     /// How much there is of a named resource
     #[arg(long, value_name = "NAME=N", help_heading = "Resources")]
     pub(crate) pool: Vec<String>,
+    /// A word that tasks ask for among their tags, and that holds for this machine, such as gpu
+    #[arg(long, value_name = "WORD", help_heading = "Resources")]
+    pub(crate) label: Vec<String>,
     /// Memory that tasks may take at once, such as 16GB [default: all]
     #[arg(long, value_name = "BYTES", help_heading = "Resources")]
     pub(crate) memory: Option<String>,
@@ -471,7 +474,7 @@ pub(crate) struct Work {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Words by which tasks find it
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", help_heading = "Resources")]
     pub(crate) label: Vec<String>,
     /// Memory that tasks may take at once, such as 16GB [default: nobody counts]
     #[arg(long, value_name = "BYTES")]

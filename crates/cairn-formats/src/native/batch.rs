@@ -39,6 +39,7 @@ pub(super) struct Batch<'s> {
     pub(super) parents: Vec<(Text<'s>, Mark)>,
     pub(super) files: Vec<FileEntry<'s>>,
     pub(super) pools: Vec<(Text<'s>, u32)>,
+    pub(super) tags: Vec<Text<'s>>,
     /// What the names mean, or why a task of that name cannot be; filled by the sink.
     tasks: Vec<Result<Symbol, BuildError>>,
     /// What the parents' names mean; filled by the sink.
@@ -76,6 +77,7 @@ pub(super) struct Task<'s> {
     pub(super) scratch: Option<u64>,
     pub(super) time_limit: Option<f64>,
     pub(super) pools: Range<usize>,
+    pub(super) tags: Range<usize>,
     pub(super) priority: Option<i64>,
     pub(super) done: bool,
     pub(super) kind: Option<Text<'s>>,
@@ -93,6 +95,7 @@ impl<'s> Batch<'s> {
             parents: Vec::new(),
             files: Vec::new(),
             pools: Vec::new(),
+            tags: Vec::new(),
             tasks: Vec::new(),
             parent_tasks: Vec::new(),
             unknown: Vec::new(),
@@ -258,6 +261,7 @@ impl<'s, 'r> Sink<'s, 'r> {
         batch.parents.clear();
         batch.files.clear();
         batch.pools.clear();
+        batch.tags.clear();
     }
 }
 
@@ -313,6 +317,9 @@ fn give_task(
     }
     for (pool, count) in &batch.pools[task.pools.clone()] {
         build.add_pool(symbol, pool, *count);
+    }
+    for tag in &batch.tags[task.tags.clone()] {
+        build.add_tag(symbol, tag);
     }
     for file in &batch.files[task.inputs.clone()] {
         build.add_input(symbol, &file.path, file.bytes);

@@ -13,6 +13,7 @@
 //! memory = "4GB"                            # bytes, or a size: kB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024
 //! scratch = "2GB"                           # disk while it runs, beside its outputs
 //! pools = { licence = 1 }                   # named resources it holds while it runs
+//! tags = ["gpu"]                            # words that the labels of whoever does it must contain
 //! time_limit = "5m"                         # seconds, or a time; an attempt that takes longer has failed
 //! retries = 2
 //! priority = 10                             # larger goes first

@@ -425,6 +425,12 @@ done = true
             (r#""pools":{"":1}"#, "an empty name"),
             (r#""pools":{"gpu":1,"gpu":2}"#, "pool 'gpu' is given twice"),
             (
+                r#""tags":{"gpu":1}"#,
+                "a list of words that a worker's labels",
+            ),
+            (r#""tags":[7]"#, "a string"),
+            (r#""tags":["a",""]"#, "a tag is empty"),
+            (
                 r#""inputs":[{"path":"x","temp":true}]"#,
                 "belongs to the task that writes 'x'",
             ),
@@ -461,7 +467,7 @@ done = true
                 "1:14 unknown field 'afer' is ignored (did you mean 'after'?)",
                 "2:24 unknown field 'cmd' is ignored (did you mean 'run'?)",
                 "2:32 unknown field 'shape' is ignored (the fields of a task are: name, run, after, seconds, \
-                 inputs, outputs, cpus, memory, scratch, pools, time_limit, retries, priority, done, kind, label)",
+                 inputs, outputs, cpus, memory, scratch, pools, tags, time_limit, retries, priority, done, kind, label)",
             ]
         );
         let found = problems(read_toml, "title = 'x'\n[[task]]\nname = 'a'\nneeds = []\n");
@@ -500,17 +506,17 @@ done = true
     #[test]
     fn what_a_task_needs_while_it_runs() {
         let toml = "[pools]\nlicence = 4\n\"a b\" = 0\n[[task]]\nname = 'a'\nmemory = '1.5 GiB'\nscratch = 7\n\
-            time_limit = '1h30m'\npools = { licence = 2, gpu = 1 }\n\
+            time_limit = '1h30m'\npools = { licence = 2, gpu = 1 }\ntags = ['gpu', 'big', 'gpu']\n\
             outputs = [{ path = 'x', bytes = '2kB', temp = true }, 'y']\n[[task]]\nname = 'b'\ninputs = ['x']\n\
-            after = ['a']\ntime_limit = 0.5\n";
+            after = ['a']\ntime_limit = 0.5\ntags = 'Ω'\n";
         let json = r#"{"pools": {"licence": 4, "a b": 0}, "task": [{"name": "a", "memory": 1610612736, "scratch": "7B",
-            "time_limit": 5400, "pools": {"licence": 2, "gpu": 1},
+            "time_limit": 5400, "pools": {"licence": 2, "gpu": 1}, "tags": ["gpu", "big"],
             "outputs": [{"path": "x", "bytes": 2000, "temp": true}, {"path": "y", "temp": false}]},
-            {"name": "b", "inputs": "x", "after": "a", "time_limit": "500ms", "pools": null, "memory": null}]}"#;
+            {"name": "b", "inputs": "x", "after": "a", "time_limit": "500ms", "tags": "Ω", "pools": null, "memory": null}]}"#;
         let lines = "{\"name\":\"a\",\"memory\":1610612736,\"scratch\":7,\"time_limit\":5400,\"pools\":{\"licence\":2,\
-            \"gpu\":1},\"outputs\":[{\"path\":\"x\",\"bytes\":2000,\"temp\":true},\"y\"]}\n\
+            \"gpu\":1},\"tags\":[\"gpu\",\"big\"],\"outputs\":[{\"path\":\"x\",\"bytes\":2000,\"temp\":true},\"y\"]}\n\
             {\"pools\":{\"licence\":4,\"a b\":0}}\n\
-            {\"name\":\"b\",\"inputs\":\"x\",\"after\":\"a\",\"time_limit\":0.5}\n";
+            {\"name\":\"b\",\"inputs\":\"x\",\"after\":\"a\",\"tags\":[\"Ω\"],\"time_limit\":0.5}\n";
         let forms: [(Reader, &str); 3] = [
             (read_toml, toml),
             (read_json, json),
@@ -529,6 +535,8 @@ done = true
             let pools: BTreeMap<_, _> = flow.pools(a).collect();
             assert_eq!(pools, BTreeMap::from([("gpu", 1), ("licence", 2)]));
             assert_eq!(flow.pools(b).count(), 0);
+            assert_eq!(flow.tags(a).collect::<Vec<_>>(), ["gpu", "big"]);
+            assert_eq!(flow.tags(b).collect::<Vec<_>>(), ["Ω"]);
             let limits: BTreeMap<_, _> = flow.pool_limits().collect();
             assert_eq!(limits, BTreeMap::from([("a b", 0), ("licence", 4)]));
             let outputs = flow.outputs(a).map(|f| (f.path, f.bytes, f.temp));

@@ -9,7 +9,7 @@ use serde::de::{Unexpected, Visitor};
 use std::fmt;
 
 /// The fields of a task, in the order in which they are written.
-pub(crate) const FIELDS: [&str; 16] = [
+pub(crate) const FIELDS: [&str; 17] = [
     "name",
     "run",
     "after",
@@ -20,6 +20,7 @@ pub(crate) const FIELDS: [&str; 16] = [
     "memory",
     "scratch",
     "pools",
+    "tags",
     "time_limit",
     "retries",
     "priority",
@@ -54,7 +55,7 @@ pub(crate) const HELD: Held = Held::Of(&[
 ]);
 
 /// Words that other tools use for our fields.
-pub(super) const SYNONYMS: [(&str, &str); 21] = [
+pub(super) const SYNONYMS: [(&str, &str); 23] = [
     ("id", "name"),
     ("rule", "kind"),
     ("category", "kind"),
@@ -76,6 +77,8 @@ pub(super) const SYNONYMS: [(&str, &str); 21] = [
     ("timeout", "time_limit"),
     ("walltime", "time_limit"),
     ("resources", "pools"),
+    ("labels", "tags"),
+    ("constraints", "tags"),
 ];
 
 /// Reads one task object into a batch.
@@ -99,24 +102,25 @@ impl<'de> Visitor<'de> for TaskSeed<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         let batch = self.0;
         let (parents, files) = (batch.parents.len(), batch.files.len());
-        let pools = batch.pools.len();
+        let (pools, tags) = (batch.pools.len(), batch.tags.len());
         let result = read_task(batch, map);
         if result.is_err() {
             batch.parents.truncate(parents);
             batch.files.truncate(files);
             batch.pools.truncate(pools);
+            batch.tags.truncate(tags);
         }
         result
     }
 }
 
 /// Appends one task to the batch, or the limits of pools where an object has `pools` and nothing else. On failure,
-/// parents, files and pools of it may be left behind.
+/// parents, files, pools and tags of it may be left behind.
 fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Result<(), A::Error> {
     let mut task = Task::default();
     let mut name = None;
     let (parents, inputs) = (batch.parents.len(), batch.files.len());
-    let pools = batch.pools.len();
+    let (pools, tags) = (batch.pools.len(), batch.tags.len());
     let mut outputs = Vec::new();
     let (mut seen, mut foreign) = (0u32, 0);
     while let Some(key) = map.next_key::<Text<'de>>()? {
@@ -147,6 +151,7 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             }
             "outputs" => map.next_value_seed(FilesSeed(&mut outputs))?,
             "pools" => map.next_value_seed(PoolsSeed(&mut batch.pools))?,
+            "tags" => map.next_value_seed(TagsSeed(&mut batch.tags))?,
             "memory" => task.memory = map.next_value_seed(Size)?,
             "scratch" => task.scratch = map.next_value_seed(Size)?,
             "time_limit" => task.time_limit = map.next_value_seed(Seconds { texts: true })?,
@@ -171,6 +176,7 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
     batch.files.append(&mut outputs);
     task.outputs = task.inputs.end..batch.files.len();
     task.pools = pools..batch.pools.len();
+    task.tags = tags..batch.tags.len();
     let mark = batch.mark(&name);
     batch.task((name, mark), task);
     Ok(())
@@ -352,6 +358,60 @@ impl<'de> Visitor<'de> for PoolsSeed<'_, 'de> {
             self.0.extend(count.map(|count| (pool, count as u32)));
         }
         Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Reads words that the labels of a worker must contain: a list, or one.
+struct TagsSeed<'a, 's>(&'a mut Vec<Text<'s>>);
+
+impl<'s> TagsSeed<'_, 's> {
+    /// Notes a word, which `cairn work --label` must be able to say. One that comes twice counts once.
+    fn push<E: Error>(self, first: usize, tag: Text<'s>) -> Result<(), E> {
+        if tag.is_empty() || tag.contains(char::is_control) {
+            return Err(E::custom("a tag is empty or has control characters"));
+        }
+        if !self.0[first..].contains(&tag) {
+            self.0.push(tag);
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for TagsSeed<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TagsSeed<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of words that a worker's labels must contain, such as [\"gpu\"]")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let first = self.0.len();
+        while let Some(tag) = list.next_element::<Text<'de>>()? {
+            TagsSeed(self.0).push(first, tag)?;
+        }
+        Ok(())
+    }
+
+    fn visit_borrowed_str<E: Error>(self, tag: &'de str) -> Result<(), E> {
+        let first = self.0.len();
+        self.push(first, Text(tag.into()))
+    }
+
+    fn visit_str<E: Error>(self, tag: &str) -> Result<(), E> {
+        let first = self.0.len();
+        self.push(first, Text(tag.to_owned().into()))
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {

@@ -114,6 +114,11 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
         style.push_bytes(text, scratch);
     }
     push_pools(text, style, flow.pools(task));
+    let mut tags = flow.tags(task).peekable();
+    if tags.peek().is_some() {
+        style.push_key(text, "tags");
+        push_list(text, tags, |text, tag| style.push_string(text, tag));
+    }
     if let Some(seconds) = flow.time_limit(task) {
         style.push_key(text, "time_limit");
         push_plain(text, format_args!("{seconds:?}"));

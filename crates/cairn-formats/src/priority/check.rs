@@ -124,6 +124,7 @@ fn same(before: &Flow, after: &Flow) -> Result<(), PriorityError> {
         };
         let equal = attributes(before) == attributes(after)
             && before.pools(task).eq(after.pools(task))
+            && before.tags(task).eq(after.tags(task))
             && before.command(task) == after.command(task);
         if !equal {
             return differ("the attributes of tasks");

@@ -15,6 +15,8 @@ pub struct Wishes {
     pub memory: Option<u64>,
     /// After so many tasks are given up, nothing more is started; 0: go on to the end.
     pub failures: u64,
+    /// The labels of this machine, where all tasks run here; `None` where workers come with their own.
+    pub labels: Option<Vec<String>>,
 }
 
 /// A need that cannot be fulfilled.
@@ -55,6 +57,24 @@ pub enum RulesError {
         /// Bytes that there are.
         limit: u64,
     },
+    /// A task wants a label that this machine does not have.
+    #[error("task '{task}' runs only where there is '{tag}'")]
+    Tag {
+        /// The task.
+        task: String,
+        /// The label that is missing.
+        tag: String,
+    },
+}
+
+/// How much longer a worker must stay to be given a task that takes so long, in steps of half a power of two, so that tasks
+/// fall into few classes. Short ones go to anybody.
+fn life(seconds: f64) -> Span {
+    const SHORT: f64 = 60.0;
+    match seconds > SHORT {
+        true => Span((SHORT * ((2.0 * (seconds / SHORT).log2()).ceil() / 2.0).exp2() * 1e6) as u64),
+        false => Span(0),
+    }
 }
 
 /// The rules for a run of the flow.
@@ -116,10 +136,23 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
             pools.push((id, amount));
         }
         pools.sort_unstable();
+        let mut tags: Vec<String> = flow.tags(task).map(str::to_owned).collect();
+        tags.sort_unstable();
+        if let Some(labels) = &wishes.labels
+            && let Some(tag) = tags.iter().find(|tag| !labels.contains(tag))
+        {
+            let (task, tag) = (name(task), tag.clone());
+            return Err(RulesError::Tag { task, tag });
+        }
         let needs = Needs {
             cpus: flow.cpus(task).unwrap_or(1),
             memory,
             pools,
+            tags,
+            life: match wishes.labels {
+                Some(_) => Span(0),
+                None => life(flow.seconds(task).unwrap_or(0.0)),
+            },
             limit: (flow.time_limit(task)).map(|seconds| Span((seconds * 1e6) as u64)),
             ..Needs::default()
         };

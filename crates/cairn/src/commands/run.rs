@@ -315,6 +315,7 @@ fn make_rules(
         pools: settings.pools.clone(),
         memory,
         failures: flags.keep_going.unwrap_or(1),
+        labels: Some(flags.label.clone()),
     };
     rules_for(flow, &wishes, programs.jobs(), format)
 }
@@ -335,6 +336,9 @@ pub(super) fn rules_for(
                 format!("give more, such as --pool {pool}={amount}")
             }
             RulesError::UnusedPool(_) => "leave it out, or mend its name".to_owned(),
+            RulesError::Tag { tag, .. } => {
+                format!("if this machine has it, say so: --label '{tag}'; else serve the workflow to workers that do")
+            }
             RulesError::Memory { .. } => "correct what the workflow says, or --memory".to_owned(),
         };
         Failure::usage(

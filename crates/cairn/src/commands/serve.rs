@@ -112,6 +112,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         failures: flags.max_failures,
         pools: settings.pools.clone(),
         memory: None,
+        labels: None,
     };
     let mut rules = rules_for(&flow, &wishes, &jobs, whole.format)?;
     rules.silence = Span(settings.silence.as_micros() as u64);
