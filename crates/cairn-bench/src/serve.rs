@@ -1,42 +1,51 @@
-//! The server: lease + return cycles a second, commits beside bare fsyncs, idle polls, a million tasks and their resume.
+//! The server: lease + return cycles a second, commits beside bare fsyncs, idle polls, a million tasks and their resume; batches;
+//! a family of which ten million tasks are executed.
 //!
 //! The server is a process of its own (this program again, told so by its environment); clients are threads here, on the
 //! same processors. Everything is durable, and tokens are checked.
 
 use crate::measure::timed;
 use cairn_dag::{Dag, Flow};
-use cairn_engine::{Rules, Task};
+use cairn_engine::{Position, Rules, Task};
 use cairn_serve::http::types::Command as Line;
-use cairn_serve::http::{Job, Settings, Tasks, begin, serve};
+use cairn_serve::http::{Begun, Job, Settings, Setup, Tasks, begin, begin_family, serve};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::{Certificate, Trust};
 use cairn_serve::tokens::Tokens;
+use cairn_theory::families::EvolvingMesh;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Tells this program to be the server: the folder of its state.
 const SERVER: &str = "CAIRN_BENCH_SERVER";
 const TLS: &str = "CAIRN_BENCH_TLS";
+/// How many tasks there are; 0: a mesh that is never written down.
+const COUNT: &str = "CAIRN_BENCH_TASKS";
 
-const TASKS: u32 = 1_000_000;
-/// How long each measurement lasts.
+/// More than any server does within the time of a measurement.
+const TASKS: u32 = 2_000_000;
+/// How long each measurement lasts, unless all tasks are executed before.
 const SECONDS: u64 = 5;
+/// Levels of the mesh, and how many of its tasks are executed.
+const LEVELS: u64 = 5_000;
+const CELLS: u64 = 10_000_000;
 
-/// A band: task n waits for three tasks about ten thousand before it.
-fn dag() -> Dag {
+/// A band: task n waits for three tasks about ten thousand before it, or a tenth of all where that is less.
+fn dag(tasks: u32) -> Dag {
+    let width = (tasks / 10).clamp(10, 10_000);
     let back = |n: u32| {
-        [10_000, 9_999, 9_998]
+        [width, width - 1, width - 2]
             .into_iter()
             .filter(move |&b| b <= n)
             .map(move |b| (n - b, n))
     };
-    Dag::from_arcs(TASKS as usize, (0..TASKS).flat_map(back).collect()).expect("arcs go forward")
+    Dag::from_arcs(tasks as usize, (0..tasks).flat_map(back).collect()).expect("arcs go forward")
 }
 
 struct Band(Arc<Flow>);
@@ -71,15 +80,75 @@ impl Tasks for Band {
     }
 }
 
+/// A mesh that is never written down.
+struct Cells;
+
+impl Tasks for Cells {
+    fn count(&self) -> Option<u64> {
+        Some(LEVELS * (LEVELS + 1) / 2)
+    }
+
+    fn name(&self, task: Task) -> Option<String> {
+        Some(task.0.to_string())
+    }
+
+    fn find(&self, name: &str) -> Option<Task> {
+        name.parse().ok().map(Task)
+    }
+
+    fn job(&self, task: Task, _: u32) -> Option<Job> {
+        let words = vec!["cell".to_owned(), task.0.to_string()];
+        let command = Line {
+            words,
+            ..Line::default()
+        };
+        Some(Job {
+            command,
+            ..Job::default()
+        })
+    }
+
+    fn programs(&self) -> Option<Vec<String>> {
+        Some(vec!["cell".to_owned()])
+    }
+}
+
 /// The life of the server's process.
 fn be_server(state: &Path) {
-    let flow = Arc::new(Flow::numbered(&dag()));
+    let tasks: u32 = (std::env::var(COUNT).ok()).map_or(TASKS, |n| n.parse().expect("a number"));
+    if tasks == 0 {
+        let ((store, begun), seconds) = timed(|| {
+            let mut store = Store::create_or_open(state, Sync::Full).expect("a store");
+            let mesh = EvolvingMesh::with_levels(LEVELS).expect("a mesh");
+            let begun = begin_family(&mut store, "mesh", Box::new(mesh), Rules::default());
+            (store, begun.expect("a run"))
+        });
+        return listen(state, store, begun, Arc::new(Cells), seconds);
+    }
+    let flow = Arc::new(Flow::numbered(&dag(tasks)));
     let quick = || flow.dag().tasks().collect();
-    let ((mut store, begun), seconds) = timed(|| {
+    let ((store, begun), seconds) = timed(|| {
         let mut store = Store::create_or_open(state, Sync::Full).expect("a store");
-        let begun = begin(&mut store, &flow, &[], Rules::default(), quick).expect("a run");
+        let setup = Setup {
+            flow: &flow,
+            done: &[],
+            fingerprints: Vec::new(),
+            files: None,
+            rules: Rules::default(),
+        };
+        let begun = begin(&mut store, setup, quick).expect("a run");
         (store, begun)
     });
+    listen(state, store, begun, Arc::new(Band(flow.clone())), seconds);
+}
+
+fn listen<P: Position + Send>(
+    state: &Path,
+    mut store: Store,
+    begun: Begun<'_, P>,
+    tasks: Arc<dyn Tasks>,
+    seconds: f64,
+) {
     let kept = store.meta("tokens").expect("readable");
     let kept = kept.and_then(|text| serde_json::from_str(&text).ok());
     let tokens = Tokens::open(&state.join("tokens"), kept, false, None, 0).expect("tokens");
@@ -95,8 +164,7 @@ fn be_server(state: &Path) {
         .certificate
         .as_ref()
         .map(|c| c.fingerprint().to_string());
-    let tasks = Arc::new(Band(flow.clone()));
-    let ended = serve(begun.engine, store, tasks, settings, |handle| {
+    let ended = serve(begun, store, tasks, settings, |handle| {
         println!(
             "{} {seconds:.3} {}",
             handle.url(),
@@ -123,11 +191,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(state: &Path, tls: bool) -> Server {
+    fn start(state: &Path, tasks: u32, tls: bool) -> Server {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command
             .arg("serve")
             .env(SERVER, state)
+            .env(COUNT, tasks.to_string())
             .stdout(Stdio::piped());
         if tls {
             command.env(TLS, "1");
@@ -260,29 +329,45 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Cycles a second, and the 99th percentile of an exchange in milliseconds.
-fn cycles(server: &Server, connections: usize, batch: usize, run: usize) -> (f64, f64) {
+/// Cycles a second, and the 99th percentile of an exchange in milliseconds: until all is executed, `most` cycles are done, or
+/// the time is up.
+fn cycles(
+    server: &Server,
+    (connections, batch): (usize, usize),
+    (most, time): (u64, Duration),
+) -> (f64, f64) {
     let stop = AtomicBool::new(false);
+    let all = AtomicU64::new(0);
     let totals = Mutex::new((0usize, Vec::new()));
     let go = std::sync::Barrier::new(connections + 1);
-    let mut seconds = 0.0;
+    let last = Mutex::new(Instant::now());
+    let mut begin = Instant::now();
     std::thread::scope(|scope| {
         for n in 0..connections {
-            let (stop, totals, go) = (&stop, &totals, &go);
+            let (stop, totals, go, all, end) = (&stop, &totals, &go, &all, &last);
             let one = move || {
                 let mut connection = server.connect();
-                let worker = connection.join(run * 100_000 + n, batch);
+                let worker = connection.join(n, batch);
                 let path = format!("/api/v1/workers/{worker}/exchange");
                 let (mut done, mut times, mut last) = (0, Vec::new(), String::new());
                 go.wait();
                 while !stop.load(Ordering::Relaxed) {
                     let (back, count) = returns(&last);
-                    let body = format!("{{\"returns\":[{back}],\"want\":{batch}}}");
+                    let body =
+                        format!("{{\"returns\":[{back}],\"want\":{batch},\"wait_seconds\":1}}");
                     let begin = Instant::now();
                     last = connection.ask("POST", &path, &body);
                     times.push(begin.elapsed().as_secs_f64() * 1e3);
                     done += count;
+                    let count = count as u64;
+                    let is_enough = all.fetch_add(count, Ordering::Relaxed) + count >= most;
+                    if is_enough || last.contains("\"finished\":true") {
+                        stop.store(true, Ordering::Relaxed);
+                    }
                 }
+                let mut end = end.lock().expect("unharmed");
+                *end = Instant::now().max(*end);
+                drop(end);
                 let (back, count) = returns(&last);
                 connection.ask("POST", &path, &format!("{{\"returns\":[{back}]}}"));
                 connection.ask("DELETE", &format!("/api/v1/workers/{worker}"), "");
@@ -296,11 +381,14 @@ fn cycles(server: &Server, connections: usize, batch: usize, run: usize) -> (f64
                 .expect("a thread");
         }
         go.wait();
-        let begin = Instant::now();
-        std::thread::sleep(Duration::from_secs(SECONDS));
+        begin = Instant::now();
+        while begin.elapsed() < time && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         stop.store(true, Ordering::Relaxed);
-        seconds = begin.elapsed().as_secs_f64();
     });
+    let end = last.into_inner().expect("unharmed");
+    let seconds = end.saturating_duration_since(begin).as_secs_f64();
     let (done, mut times) = totals.into_inner().expect("unharmed");
     times.sort_by(f64::total_cmp);
     (done as f64 / seconds, quantile(&times, 0.99))
@@ -330,15 +418,28 @@ pub fn run() {
     println!(
         "connections x batch: lease + return cycles/s, p99 of an exchange; without and with TLS"
     );
-    for (connections, batch) in [(64, 100), (64, 16), (64, 1), (2000, 1)] {
-        let mut line = format!("  {connections:5} x {batch:3}");
+    let rows = [
+        (64, 100, TASKS),
+        (64, 16, TASKS),
+        (64, 1, TASKS),
+        (2000, 1, TASKS),
+        // So few that requests that come together are answered as one batch.
+        (64, 100, 50_000),
+        (64, 16, 50_000),
+        (64, 1, 50_000),
+    ];
+    for (connections, batch, tasks) in rows {
+        let mut line = format!("  {connections:5} x {batch:3}, {tasks:7} tasks");
         for tls in [false, true] {
-            let state = folder.path().join(format!("{connections}-{batch}-{tls}"));
-            let server = Server::start(&state, tls);
+            let state = folder
+                .path()
+                .join(format!("{connections}-{batch}-{tasks}-{tls}"));
+            let server = Server::start(&state, tasks, tls);
             let stop = AtomicBool::new(false);
             let ((rate, p99), bare) = std::thread::scope(|scope| {
                 let bare = scope.spawn(|| bare_fsyncs(folder.path(), &stop));
-                let measured = cycles(&server, connections, batch, 0);
+                let time = Duration::from_secs(SECONDS);
+                let measured = cycles(&server, (connections, batch), (u64::MAX, time));
                 stop.store(true, Ordering::Relaxed);
                 (measured, bare.join().expect("unharmed"))
             });
@@ -363,8 +464,17 @@ pub fn run() {
         }
         println!("{line}");
     }
-    let state = folder.path().join("64-100-false");
-    let server = Server::start(&state, false);
+    large(folder.path());
+    family(folder.path());
+}
+
+/// A million tasks, half of them executed: resumed, and with two thousand who wait.
+fn large(folder: &Path) {
+    let state = folder.join("million");
+    let server = Server::start(&state, 1_000_000, false);
+    cycles(&server, (64, 100), (500_000, Duration::from_secs(60)));
+    drop(server);
+    let server = Server::start(&state, 1_000_000, false);
     let status = server.connect().ask("GET", "/api/v1/status", "");
     let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
     let before = server.resident();
@@ -393,4 +503,25 @@ pub fn run() {
         "  2,000 idle long polls: {:.1} MB more",
         server.resident() - before
     );
+}
+
+/// Ten million tasks of a mesh that is never written down: what is left of them in memory and on the disk.
+fn family(folder: &Path) {
+    let state = folder.join("mesh");
+    let server = Server::start(&state, 0, false);
+    let (rate, _) = cycles(&server, (64, 100), (CELLS, Duration::from_secs(600)));
+    let status = server.connect().ask("GET", "/api/v1/status", "");
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    let bytes: u64 = (std::fs::read_dir(&state).expect("a folder"))
+        .filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()))
+        .sum();
+    println!(
+        "  mesh:{LEVELS}, {} tasks executed at {rate:.0}/s: {:.0} MB of memory, {:.1} MB of store",
+        status["executed"],
+        server.resident(),
+        bytes as f64 / 1e6
+    );
+    drop(server);
+    let again = Server::start(&state, 0, false);
+    println!("  resumed in {:.2} s after a kill", again.begin);
 }

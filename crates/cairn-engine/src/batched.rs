@@ -1,31 +1,39 @@
 //! The game on a frozen dag, with batches: several tasks asked for at once are chosen for what they open together. Knows no
 //! leases.
 
-use crate::{Frozen, Illegal, Position, Task};
+use crate::{Frozen, Illegal, Order, Position, Task};
 use cairn_dag::TaskId;
 use cairn_plan::batch::{BatchState, Batcher, Effort};
 use cairn_theory::game::Standing;
 
 /// A frozen dag whose requests for several tasks are answered by the planner's [`Batcher`].
 ///
-/// Once a task is given up or reopened the batcher is let go and tasks go by the order alone: its books know nothing of
-/// such tasks.
+/// While a task is given up, tasks go by the order alone: the batcher's books know nothing of such tasks.
 #[derive(Clone, Debug)]
 pub struct Batched<'d> {
     game: Frozen<'d>,
-    batcher: Option<Batcher<'d>>,
-    effort: Effort,
+    books: Books<'d>,
+    /// `None`: by the order alone.
+    effort: Option<Effort>,
+}
+
+/// What is kept beside the game to choose batches.
+#[derive(Clone, Debug)]
+enum Books<'d> {
+    /// Nothing yet: they are made when the first batch is asked for.
+    None,
+    /// They follow the game.
+    Kept(Box<Batcher<'d>>),
+    /// They could not follow it.
+    Useless,
 }
 
 impl<'d> Batched<'d> {
-    /// The first position. Among batches that are as good, tasks that come first in `order` go first.
-    ///
-    /// # Panics
-    /// If the order does not name every task once.
-    pub fn new(dag: &'d cairn_dag::Dag, order: &[TaskId], effort: Effort) -> Batched<'d> {
+    /// The first position. A batch may cost so much; without an effort there are none.
+    pub fn new(dag: &'d cairn_dag::Dag, effort: Option<Effort>) -> Batched<'d> {
         Batched {
             game: Frozen::new(dag),
-            batcher: Some(Batcher::new(BatchState::new(dag), order)),
+            books: Books::None,
             effort,
         }
     }
@@ -37,13 +45,33 @@ impl<'d> Batched<'d> {
 
     /// What the batcher is told; it is let go where it does not follow.
     fn tell<T, E>(&mut self, told: impl FnOnce(&mut Batcher<'d>) -> Result<T, E>) {
-        if self
-            .batcher
-            .as_mut()
-            .is_some_and(|batcher| told(batcher).is_err())
+        if let Books::Kept(batcher) = &mut self.books
+            && told(batcher).is_err()
         {
-            self.batcher = None;
+            self.books = Books::Useless;
         }
+    }
+
+    /// Books as the game stands. O(tasks + arcs).
+    fn made(&self, order: &Order) -> Books<'d> {
+        let dag = self.game().dag();
+        let mut tasks: Vec<TaskId> = dag.tasks().collect();
+        tasks.sort_by_key(|&task| order.rank(task.into()));
+        let mut state = BatchState::new(dag);
+        for &task in dag.topological_order() {
+            let done = match self.game().standing(task) {
+                Standing::Executed => state.execute(task),
+                Standing::Leased => state.lease(task),
+                Standing::Waiting | Standing::Eligible => Ok(()),
+                Standing::Failed | Standing::Aborted | Standing::Cancelled => {
+                    return Books::Useless;
+                }
+            };
+            if done.is_err() {
+                return Books::Useless;
+            }
+        }
+        Books::Kept(Box::new(Batcher::new(state, &tasks)))
     }
 }
 
@@ -83,21 +111,22 @@ impl Position for Batched<'_> {
     }
 
     fn fail(&mut self, task: Task, aborted: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.batcher = None;
+        self.books = Books::Useless;
         self.game.fail(task, aborted)
     }
 
     fn cancel(&mut self, task: Task, aborted: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.batcher = None;
+        self.books = Books::Useless;
         self.game.cancel(task, aborted)
     }
 
     fn revive(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
+        self.books = Books::None;
         self.game.revive(task, opened)
     }
 
     fn reopen(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
-        self.batcher = None;
+        self.books = Books::None;
         self.game.reopen(task, opened)
     }
 
@@ -105,9 +134,22 @@ impl Position for Batched<'_> {
         self.game.eligible(each);
     }
 
-    fn batch(&mut self, count: usize) -> Option<Vec<Task>> {
-        let batch = self.batcher.as_mut()?.choose(count, &self.effort);
+    fn batch(&mut self, count: usize, order: &Order) -> Option<Vec<Task>> {
+        let effort = self.effort?;
+        if matches!(self.books, Books::None) {
+            self.books = self.made(order);
+        }
+        let Books::Kept(batcher) = &mut self.books else {
+            return None;
+        };
+        let batch = batcher.choose(count, &effort);
         Some(batch.chosen.into_iter().map(Task::from).collect())
+    }
+
+    fn reordered(&mut self) {
+        if let Books::Kept(_) = self.books {
+            self.books = Books::None;
+        }
     }
 
     fn packed(&self) -> Vec<u8> {
@@ -115,18 +157,7 @@ impl Position for Batched<'_> {
     }
 
     fn unpack(&mut self, packed: &[u8]) -> Result<(), Illegal> {
-        self.game.unpack(packed)?;
-        let mut tasks = self.game.game().dag().tasks();
-        if tasks.any(|t| self.game.game().standing(t).is_given_up()) {
-            self.batcher = None;
-        }
-        for &task in self.game.game().dag().topological_order() {
-            match self.game.game().standing(task) {
-                Standing::Executed => self.tell(|batcher| batcher.state_mut().execute(task)),
-                Standing::Leased => self.tell(|batcher| batcher.state_mut().lease(task)),
-                _ => (),
-            }
-        }
-        Ok(())
+        self.books = Books::None;
+        self.game.unpack(packed)
     }
 }

@@ -4,6 +4,7 @@ mod apply;
 mod choose;
 mod storage;
 mod timers;
+mod together;
 
 use crate::queue::{ClassId, Queue};
 use crate::snapshot::{Lease, Tries};
@@ -47,6 +48,8 @@ pub struct Engine<P> {
     pub(crate) is_paused: bool,
     pub(crate) halted: Option<i32>,
     pub(crate) failures: u64,
+    /// In which epoch tasks were last reopened: what was begun before may have read what is no longer so.
+    pub(crate) reopened: u32,
     reservation: Option<Reservation>,
     overtaken: HashMap<Task, u32>,
     opened: Vec<Task>,
@@ -76,6 +79,7 @@ impl<P: Position> Engine<P> {
             is_paused: false,
             halted: None,
             failures: 0,
+            reopened: 0,
             reservation: None,
             overtaken: HashMap::new(),
             opened: Vec::new(),
@@ -100,6 +104,7 @@ impl<P: Position> Engine<P> {
     /// Tasks go by this order. Before [`Engine::open`], where what was replayed says which order is in force.
     pub fn set_order(&mut self, order: Order) {
         self.queue.reorder(order);
+        self.position.reordered();
     }
 
     /// Begins, or goes on after what was replayed. Leases hold: whoever has one is heard of within the silence, or lost.
@@ -128,6 +133,7 @@ impl<P: Position> Engine<P> {
     /// Tasks go by this order from now on; the store knows it as `plan`.
     pub fn reorder(&mut self, now: Moment, plan: u32, order: Order, out: &mut Outbox) {
         self.queue.reorder(order);
+        self.position.reordered();
         self.withheld.clear();
         self.refill();
         self.commit(now, Event::Ordered { plan }, out);
@@ -189,16 +195,8 @@ impl<P: Position> Engine<P> {
         want: usize,
         out: &mut Outbox,
     ) -> Result<Vec<Granted>, Refusal> {
-        self.hear(now, worker)?;
-        let mut granted = self.batch(now, worker, want, out);
-        while granted.len() < want {
-            match self.choose(now, worker) {
-                Ok((class, task)) => granted.push(self.grant(now, worker, class, task, out)),
-                Err(refusal) if granted.is_empty() => return Err(refusal),
-                Err(_) => break,
-            }
-        }
-        Ok(granted)
+        let alone = self.ask_together(now, &[(worker, want)], out).pop();
+        alone.expect("one answer a request")
     }
 
     /// The one request that workers live by: returns come first, then what the worker was given and does not know of
@@ -302,7 +300,7 @@ impl<P: Position> Engine<P> {
         let is_known = tries.attempts >= token.attempt.max(1) && token.epoch <= self.epoch;
         match (standing, outcome) {
             (Standing::Executed, _) => Receipt::Already,
-            (Standing::Eligible, Outcome::Executed) if is_known => {
+            (Standing::Eligible, Outcome::Executed) if is_known && token.epoch >= self.reopened => {
                 // Who had it was given up for lost, and nobody has begun anew: the work is not thrown away.
                 let worker = tries.last;
                 let event = Event::Executed {
@@ -380,6 +378,14 @@ impl<P: Position> Engine<P> {
         }
         self.commit(now, Event::Cancelled { task }, out);
         Ok(())
+    }
+
+    /// A leased task is taken back, since what it reads changes. Who has it is to end it.
+    pub fn recall(&mut self, now: Moment, task: Task, out: &mut Outbox) {
+        if let Some(lease) = self.leases.get(&task) {
+            out.kills.push((lease.worker, task, lease.token));
+            self.release(now, task, Release::GivenBack, out);
+        }
     }
 
     /// A failed or cancelled task shall be tried again, with budgets as at the beginning.

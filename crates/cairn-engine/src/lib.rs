@@ -31,6 +31,7 @@ mod workers;
 
 pub use answers::{Exchanged, Granted, Outbox, Receipt, Refusal};
 pub use batched::Batched;
+pub use cairn_plan::batch::Effort;
 pub use client::{Client, Request};
 pub use engine::Engine;
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};

@@ -1,6 +1,6 @@
 //! The game that a run plays, on a frozen dag or on a family that is never written down. Knows no leases and no order.
 
-use crate::Task;
+use crate::{Order, Task};
 use cairn_theory::game::{Game, IllegalMove, Standing};
 
 /// A move that the rules forbid.
@@ -83,10 +83,14 @@ pub trait Position {
     fn take_source(&mut self) {}
 
     /// The so many eligible tasks, or all where there are fewer, that make most others eligible together (\[MR05\]: a batched
-    /// schedule), best first; `None` where the position does not tell.
-    fn batch(&mut self, _count: usize) -> Option<Vec<Task>> {
+    /// schedule), best first and, among batches that
+    /// are as good, by the order; `None` where the position does not tell.
+    fn batch(&mut self, _count: usize, _order: &Order) -> Option<Vec<Task>> {
         None
     }
+
+    /// Notes that tasks go by another order than the last batch was told.
+    fn reordered(&mut self) {}
 
     /// Where every task stands, packed.
     fn packed(&self) -> Vec<u8>;

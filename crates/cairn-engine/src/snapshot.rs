@@ -74,6 +74,8 @@ pub struct Snapshot {
     is_paused: bool,
     halted: Option<i32>,
     failures: u64,
+    #[serde(default)]
+    reopened: u32,
     workers: Vec<Worker>,
     /// Task, attempt, worker, since when; by task.
     leases: Vec<(Task, Token, WorkerId, Moment)>,
@@ -123,6 +125,7 @@ impl<P: Position> Engine<P> {
             is_paused: self.is_paused,
             halted: self.halted,
             failures: self.failures,
+            reopened: self.reopened,
             workers: self.workers.iter().map(bare).collect(),
             leases,
             tries,
@@ -147,6 +150,7 @@ impl<P: Position> Engine<P> {
         engine.is_paused = snapshot.is_paused;
         engine.halted = snapshot.halted;
         engine.failures = snapshot.failures;
+        engine.reopened = snapshot.reopened;
         engine.workers = snapshot.workers;
         engine.tries = snapshot.tries.into_iter().collect();
         for (task, token, worker, since) in snapshot.leases {

@@ -60,6 +60,11 @@ impl Worker {
         self.offer.could(needs) && self.offer.until.is_none_or(lives)
     }
 
+    /// How many more tasks of one processor it has room for.
+    pub(crate) fn free_cpus(&self) -> usize {
+        self.offer.cpus.saturating_sub(self.busy_cpus) as usize
+    }
+
     /// Whether it has room for one now.
     pub(crate) fn has_room(&self, needs: &Needs) -> bool {
         let cpus = self.offer.cpus_for(needs);

@@ -518,7 +518,7 @@ fn a_task_can_end_the_whole_run() {
     assert!(engine.is_over());
 }
 
-/// Several tasks asked for at once are those that make most others eligible together, by brute force.
+/// Tasks asked for at once, by one worker or by two, are those that make most others eligible together, by brute force.
 #[test]
 fn requests_for_several_tasks_get_the_best_batch() {
     use cairn_plan::batch::Effort;
@@ -531,11 +531,12 @@ fn requests_for_several_tasks_get_the_best_batch() {
             seed,
         )));
         let order = dag.topological_order();
-        let position = Batched::new(dag, order, Effort::default());
+        let position = Batched::new(dag, Some(Effort::default()));
         let mut engine = Engine::new(position, Rules::default(), Order::of(order));
         let (mut out, now) = (Outbox::default(), Moment(0));
         engine.open(now, &mut out);
         let worker = engine.join(now, "w", Offer::cpus(3), &mut out);
+        let other = engine.join(now, "v", Offer::cpus(2), &mut out);
         while !engine.is_over() {
             let open = eligible(&engine);
             let settled: u32 = (dag.tasks())
@@ -545,15 +546,21 @@ fn requests_for_several_tasks_get_the_best_batch() {
                 })
                 .map(|t| 1 << t.0)
                 .sum();
-            let want = 2 + random.below(2);
-            let before = engine.workers()[0].holds.len();
-            let granted = engine.ask(now, worker, want, &mut out).unwrap_or_default();
+            let wants = [1 + random.below(3), random.below(3)];
+            let held = |n: usize| engine.workers()[n].holds.len();
+            let room = wants[0].min(3 - held(0)) + wants[1].min(2 - held(1));
+            let asked = [(worker, wants[0]), (other, wants[1])];
+            let answers = engine.ask_together(now, &asked, &mut out);
+            for (answer, want) in answers.iter().zip(wants) {
+                assert!(answer.as_ref().is_ok_and(|g| g.len() <= want) || answer.is_err());
+            }
+            let granted: Vec<Granted> = answers.into_iter().flatten().flatten().collect();
             let gain = |batch: u32| {
                 cairn_oracle::eligible(dag, settled | batch).len() + batch.count_ones() as usize
             };
             let bit = |task: &Task| 1u32 << task.0;
             if granted.len() > 1 {
-                assert_eq!(granted.len(), want.min(3 - before).min(open.len()));
+                assert_eq!(granted.len(), room.min(open.len()));
                 let got: u32 = granted.iter().map(|g| bit(&g.task)).sum();
                 let subsets =
                     (0u32..1 << open.len()).filter(|s| s.count_ones() as usize == granted.len());
@@ -570,7 +577,9 @@ fn requests_for_several_tasks_get_the_best_batch() {
                 let ranked: u32 = by_rank[..granted.len()].iter().map(bit).sum();
                 better += usize::from(gain(ranked) < best);
             }
-            let held = engine.workers()[0].holds.clone();
+            let held: Vec<_> = (engine.workers().iter())
+                .flat_map(|w| w.holds.clone())
+                .collect();
             let Some(&(task, token)) = held.get(random.below(held.len().max(1))) else {
                 continue;
             };

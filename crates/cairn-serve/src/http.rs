@@ -13,18 +13,20 @@ mod openapi;
 mod picture;
 mod pieces;
 mod routes;
+mod stamps;
 mod tasks;
 pub mod types;
 
-pub use begin::{BeginError, Begun, begin};
+pub use begin::{BeginError, Begun, Setup, begin, begin_family};
 pub use desk::End;
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
 
-use self::desk::{Ask, Desk};
+use self::desk::{Ask, Desk, Manner};
 use self::fault::Fault;
 use self::files::Files;
 use self::logs::Logs;
+use self::routes::{carry, look, steer, workers};
 use crate::clock::Clock;
 use crate::store::{Store, StoreError};
 use crate::tls::Certificate;
@@ -35,7 +37,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
-use cairn_engine::{Engine, Position};
+use cairn_engine::Position;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
@@ -157,18 +159,16 @@ impl Handle {
     }
 }
 
-/// Serves until all is done, or until it is stopped. `begun` is called once it listens.
-///
-/// The engine must be replayed from the store, and not yet open.
+/// Serves what has begun until all is done, or until it is stopped. `listening` is called once it listens.
 ///
 /// # Errors
 /// If it cannot begin, or the store can no longer be written. Nothing that was answered is lost.
 pub fn serve<P: Position + Send>(
-    engine: Engine<P>,
+    begun: Begun<'_, P>,
     store: Store,
     tasks: Arc<dyn Tasks>,
     settings: Settings,
-    begun: impl FnOnce(&Handle),
+    listening: impl FnOnce(&Handle),
 ) -> Result<End, ServeError> {
     let address = settings.listen;
     if !address.ip().is_loopback() && settings.certificate.is_none() {
@@ -183,7 +183,7 @@ pub fn serve<P: Position + Send>(
     let files = Files::open(&state.join("files"), &settings.flow)
         .map_err(unusable(settings.flow.clone()))?;
     let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
-    let silence = Duration::from_micros(engine.rules().silence.0);
+    let silence = Duration::from_micros(begun.engine.rules().silence.0);
     let grace = Duration::from_secs(5).min(silence);
     let (sender, inbox) = mpsc::channel();
     let shared = Arc::new(Shared {
@@ -207,7 +207,11 @@ pub fn serve<P: Position + Send>(
         .enable_all()
         .build()
         .map_err(ServeError::Threads)?;
-    let desk = Desk::new(engine, store, settings.stays, grace)?;
+    let manner = Manner {
+        stays: settings.stays,
+        grace,
+    };
+    let desk = Desk::new(begun, store, manner);
     let scheme = settings.certificate.as_ref().map_or("http", |_| "https");
     let handle = Handle {
         desk: sender,
@@ -228,7 +232,7 @@ pub fn serve<P: Position + Send>(
         let listener = TcpListener::from_std(listener).map_err(listen)?;
         runtime.spawn(accept(listener, limit.clone(), Arc::new(door), stopped))
     };
-    begun(&handle);
+    listening(&handle);
     let end = desk.run(&inbox);
     // What was answered is still on its way out.
     drop(stop);
@@ -326,41 +330,38 @@ fn router(shared: Arc<Shared>) -> Router {
             .route_layer(guard)
     };
     let worker = Router::new()
-        .route("/api/v1/workers", post(routes::join))
-        .route("/api/v1/workers/{worker}/exchange", post(routes::exchange))
-        .route("/api/v1/workers/{worker}/lease", post(routes::lease))
-        .route("/api/v1/workers/{worker}/return", post(routes::give_back))
+        .route("/api/v1/workers", post(workers::join))
+        .route("/api/v1/workers/{worker}/exchange", post(workers::exchange))
+        .route("/api/v1/workers/{worker}/lease", post(workers::lease))
+        .route("/api/v1/workers/{worker}/return", post(workers::give_back))
         .route(
             "/api/v1/workers/{worker}/heartbeat",
-            post(routes::heartbeat),
+            post(workers::heartbeat),
         )
-        .route("/api/v1/workers/{worker}", delete(routes::leave))
-        .route("/api/v1/inputs/{id}", get(routes::inputs))
+        .route("/api/v1/workers/{worker}", delete(workers::leave))
+        .route("/api/v1/inputs/{id}", get(carry::inputs))
         .route(
             "/api/v1/files/{digest}",
-            get(routes::download).put(routes::upload),
+            get(carry::download).put(carry::upload),
         )
-        .route("/api/v1/files/{digest}/stored", get(routes::stored))
-        .route(
-            "/api/v1/logs/{id}/{epoch}/{attempt}",
-            put(routes::write_log),
-        );
+        .route("/api/v1/files/{digest}/stored", get(carry::stored))
+        .route("/api/v1/logs/{id}/{epoch}/{attempt}", put(carry::write_log));
     let observer = Router::new()
-        .route("/api/v1/status", get(routes::status))
-        .route("/api/v1/tasks/{name}", get(routes::task))
-        .route("/api/v1/tasks/{name}/log", get(routes::read_log))
-        .route("/api/v1/export", get(routes::export))
-        .route("/api/v1/openapi.json", get(routes::document))
-        .route("/metrics", get(routes::metrics));
+        .route("/api/v1/status", get(look::status))
+        .route("/api/v1/tasks/{name}", get(look::task))
+        .route("/api/v1/tasks/{name}/log", get(carry::read_log))
+        .route("/api/v1/export", get(look::export))
+        .route("/api/v1/openapi.json", get(look::document))
+        .route("/metrics", get(look::metrics));
     let admin = Router::new()
-        .route("/api/v1/cancel", post(routes::cancel))
-        .route("/api/v1/retry", post(routes::retry))
-        .route("/api/v1/pause", post(routes::pause))
-        .route("/api/v1/resume", post(routes::resume));
+        .route("/api/v1/cancel", post(steer::cancel))
+        .route("/api/v1/retry", post(steer::retry))
+        .route("/api/v1/pause", post(steer::pause))
+        .route("/api/v1/resume", post(steer::resume));
     guarded(worker, Scope::Worker)
         .merge(guarded(observer, Scope::Observer))
         .merge(guarded(admin, Scope::Admin))
-        .route("/", get(routes::page).fallback(wrong_method))
+        .route("/", get(look::page).fallback(wrong_method))
         .fallback(nothing_here)
         .with_state(shared)
 }

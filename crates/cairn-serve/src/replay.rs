@@ -3,7 +3,7 @@
 use crate::store::{Store, StoreError};
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Engine, Entry, Event, Frozen, Gone, Moment, Offer, Order, Position, Rules, Token, WorkerId,
+    Engine, Entry, Event, Gone, Moment, Offer, Order, Position, Rules, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 
@@ -34,16 +34,17 @@ pub(crate) fn replayed<P: Position>(
 ///
 /// # Errors
 /// As [`replayed`], or if the order does not name every task once.
-pub(crate) fn replayed_in_order<'d>(
+pub(crate) fn replayed_in_order<P: Position>(
     store: &Store,
-    dag: &'d Dag,
+    position: P,
+    tasks: usize,
     rules: Rules,
-) -> Result<(Engine<Frozen<'d>>, Option<Vec<TaskId>>), StoreError> {
-    let mut engine = replayed(store, Frozen::new(dag), rules)?;
+) -> Result<(Engine<P>, Option<Vec<TaskId>>), StoreError> {
+    let mut engine = replayed(store, position, rules)?;
     let stored = store.order(engine.plan())?;
     let order = stored.map(|tasks| tasks.into_iter().map(TaskId).collect::<Vec<_>>());
     if let Some(order) = &order {
-        if !is_order(order, dag.len()) {
+        if !is_order(order, tasks) {
             return Err(store.damaged("an order does not name every task once"));
         }
         engine.set_order(Order::of(order));
@@ -62,14 +63,14 @@ fn is_order(order: &[TaskId], tasks: usize) -> bool {
 
 /// Notes that tasks were executed elsewhere: those whose parents are executed, in topological order. Before the engine is
 /// opened.
-pub(crate) fn mark_executed(
-    engine: &mut Engine<Frozen<'_>>,
+pub(crate) fn mark_executed<P: Position>(
+    engine: &mut Engine<P>,
     tasks: impl IntoIterator<Item = (TaskId, Token)>,
     now: Moment,
     entries: &mut Vec<Entry>,
 ) {
     let worker = WorkerId(engine.workers().len() as u32);
-    let mut happened = |engine: &mut Engine<Frozen<'_>>, event: Event| {
+    let mut happened = |engine: &mut Engine<P>, event: Event| {
         let entry = Entry { at: now, event };
         if engine.replay(&entry).is_ok() {
             entries.push(entry);
@@ -77,7 +78,7 @@ pub(crate) fn mark_executed(
     };
     let mut is_there = false;
     for (task, token) in tasks {
-        if engine.position().game().standing(task) != Standing::Eligible {
+        if engine.position().standing(task.into()) != Ok(Standing::Eligible) {
             continue;
         }
         if !is_there {

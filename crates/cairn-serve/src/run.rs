@@ -4,6 +4,7 @@
 //! Children are released as soon as their last parent has ended; what happened is committed behind, in causal order, within
 //! [`WINDOW`]. When the runner is killed, at most what was in flight and what ended within one window runs again.
 
+mod again;
 mod course;
 mod drive;
 mod family;
@@ -12,10 +13,13 @@ mod flow;
 mod resume;
 mod rules;
 
+pub(crate) use again::{Known, Now, again};
+pub(crate) use files::Files;
+
+pub use again::Why;
 pub use family::{FamilySetup, run_family};
 pub use files::HalfMade;
 pub use flow::{FlowWork, Orders, Setup, run};
-pub use resume::Why;
 pub use rules::{RulesError, Wishes, rules};
 
 use crate::spawn::{Program, end_survivors};
@@ -39,7 +43,7 @@ const HERE: &str = "here";
 
 /// Keys of values in the store.
 const ID: &str = "id";
-const BOOT: &str = "boot";
+pub(crate) const BOOT: &str = "boot";
 const POLICY: &str = "policy";
 
 /// What tasks run.
@@ -192,7 +196,7 @@ pub enum RunError {
 pub type Watch<'a> = &'a mut dyn FnMut(Moment, &News<'_>, &Counts);
 
 /// What this start of the machine is called.
-fn boot() -> String {
+pub(crate) fn boot() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     boot.map_or_else(|_| "unknown".to_owned(), |boot| boot.trim().to_owned())
 }

@@ -3,22 +3,22 @@
 
 mod carry;
 mod confine;
+mod finish;
 mod place;
+mod start;
 mod talk;
 
 pub use confine::{Limits, Sandbox, confine, probe};
 
-use self::carry::Trouble;
 use self::place::{Place, Spooled};
-use self::talk::{Mouth, Talk, Word, held, key_of, to_return};
-use crate::beneath::steps;
+use self::talk::{Mouth, Talk, Word};
 use crate::client::{CallError, Caller};
-use crate::http::types::{Attempt, Command, Join, Joined, Lease, Made};
-use crate::spawn::{Ended, Exit, Line, Processes, Program, end_survivors};
-use cairn_engine::{Cause, Outcome};
+use crate::http::types::{Attempt, Join, Joined, Lease};
+use crate::spawn::{Processes, end_survivors};
+use cairn_engine::Outcome;
 use std::collections::HashMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -158,6 +158,8 @@ struct Worker<'s> {
     programs: Option<Vec<String>>,
     results: HashMap<Attempt, (Outcome, Spooled)>,
     summary: Summary,
+    /// Why it cannot go on.
+    trouble: Option<WorkError>,
     is_away: bool,
     is_finished: bool,
     name: String,
@@ -231,6 +233,7 @@ pub fn work(
         programs: None,
         results: HashMap::new(),
         summary: Summary::default(),
+        trouble: None,
         is_away: false,
         is_finished: false,
         name,
@@ -243,7 +246,10 @@ pub fn work(
         // Who cannot be told finds out by silence.
         let _ = talk.caller.leave(known.0);
     }
-    ended.map(|()| worker.summary)
+    match worker.trouble {
+        Some(trouble) => ended.and(Err(trouble)),
+        None => ended.map(|()| worker.summary),
+    }
 }
 
 impl Worker<'_> {
@@ -291,7 +297,8 @@ impl Worker<'_> {
                 self.processes.kill_all();
                 return Ok(());
             }
-            if (interrupts > 0 || is_up || is_bored) && told.is_none() {
+            let is_broken = self.trouble.is_some();
+            if (interrupts > 0 || is_up || is_bored || is_broken) && told.is_none() {
                 told = Some(Instant::now());
                 self.summary.was_interrupted = interrupts > 0;
                 self.talk.drain();
@@ -356,382 +363,4 @@ impl Worker<'_> {
     fn note(&self, lease: &Lease, what: impl Into<String>) {
         (self.said)(Note::Task(lease.task.clone(), what.into()));
     }
-
-    // ---- Beginning -----------------------------------------------------------------------------------------------------
-
-    fn begin(&mut self, lease: Lease) {
-        self.is_away = false;
-        let attempt = key_of(&lease);
-        let program = lease.command.program();
-        if let (Some(program), Some(allowed)) = (program, &self.programs)
-            && !allowed.iter().any(|a| a == program)
-        {
-            let what = format!("'{program}' is not among the programs that this worker runs");
-            return self.refuse(lease, &what);
-        }
-        let (folder, is_own) = match &self.shared {
-            Some(folder) => (folder.clone(), false),
-            None => match self.talk.place.task(attempt) {
-                Ok(folder) => (folder, true),
-                Err(e) => return self.refuse(lease, &format!("no folder for it: {e}")),
-            },
-        };
-        let has_inputs = is_own && !lease.inputs.is_empty();
-        let log = self.talk.place.log(attempt);
-        let key = self.next_key;
-        self.next_key += 1;
-        if has_inputs {
-            talk::fetch_beside(&self.talk, &lease, folder.clone());
-        }
-        let job = Job {
-            lease,
-            folder,
-            is_own,
-            log,
-            deadline: None,
-            fate: Fate::Own,
-        };
-        self.jobs.insert(key, job);
-        self.keys.insert(attempt, key);
-        if !has_inputs {
-            self.start(key);
-        }
-    }
-
-    fn refuse(&mut self, lease: Lease, what: &str) {
-        self.note(&lease, what);
-        self.summary.failed += 1;
-        let outcome = Outcome::Failed {
-            exit: 126,
-            cause: Cause::Start,
-        };
-        self.talk.finished(key_of(&lease), outcome, Vec::new());
-    }
-
-    fn fetched(&mut self, attempt: Attempt, fetched: Result<(), Trouble>) {
-        let Some(&key) = self.keys.get(&attempt) else {
-            return;
-        };
-        if self.jobs[&key].fate != Fate::Own {
-            return self.drop_job(key);
-        }
-        match fetched {
-            Ok(()) => self.start(key),
-            Err(trouble) => self.fail_to_start(key, &format!("its inputs did not come: {trouble}")),
-        }
-    }
-
-    fn fail_to_start(&mut self, key: u64, what: &str) {
-        if let Some(job) = self.jobs.remove(&key) {
-            self.keys.remove(&key_of(&job.lease));
-            self.talk.place.forget(key_of(&job.lease));
-            self.refuse(job.lease, what);
-        }
-    }
-
-    fn start(&mut self, key: u64) {
-        let job = &self.jobs[&key];
-        let is_strict = job.is_own || self.settings.sandbox;
-        let Some(program) = self.program(job, is_strict) else {
-            return self.fail_to_start(key, "it names a path outside of its folder");
-        };
-        let Some(program) = program else {
-            return self.settle(key, Outcome::Executed);
-        };
-        let job = self.jobs.get_mut(&key).expect("it was there");
-        if let Some(directory) = &program.directory
-            && is_strict
-            && let Err(e) = std::fs::create_dir_all(directory)
-        {
-            return self.fail_to_start(key, &format!("no folder for it: {e}"));
-        }
-        let limit = job
-            .lease
-            .limit_seconds
-            .map(|limit| Duration::from_secs_f64(limit.clamp(0.0, 1e9)));
-        job.deadline = limit.map(|limit| Instant::now() + limit);
-        match self.processes.start(key, &program) {
-            Ok(()) => self.talk.watch_log(key_of(&job.lease), job.log.clone()),
-            Err(e) => {
-                let what = format!("it cannot be started: {e}");
-                self.fail_to_start(key, &what);
-            }
-        }
-    }
-
-    /// What to start: nothing at all is a task, too. `None` for one that reaches where it must not.
-    fn program(&self, job: &Job, is_strict: bool) -> Option<Option<Program>> {
-        let Command {
-            words,
-            shell,
-            environment,
-            directory,
-            stdin,
-            stdout,
-            stderr,
-        } = &job.lease.command;
-        let inside = |path: &Option<String>| match path {
-            Some(path) if is_strict && steps(path).is_none() => Err(()),
-            path => Ok(path.as_ref().map(PathBuf::from)),
-        };
-        let line = match (shell, words.is_empty()) {
-            (Some(line), _) => Line::Shell(line.clone()),
-            (None, false) => Line::Words(words.clone()),
-            (None, true) => return Some(None),
-        };
-        let line = self.confined(line, job);
-        let directory = inside(directory).ok()?;
-        let (stdin, stdout, stderr) = (
-            inside(stdin).ok()?,
-            inside(stdout).ok()?,
-            inside(stderr).ok()?,
-        );
-        let lease = &job.lease;
-        let mut variables: Vec<(String, Option<String>)> = (KEPT.iter())
-            .filter_map(|&name| Some((name.to_owned(), Some(std::env::var(name).ok()?))))
-            .collect();
-        if job.is_own {
-            let folder = job.folder.to_str()?.to_owned();
-            variables.push(("HOME".to_owned(), Some(folder.clone())));
-            variables.push(("TMPDIR".to_owned(), Some(folder)));
-        }
-        variables.push(("CAIRN_TASK".to_owned(), Some(lease.task.clone())));
-        let number = format!("{}.{}", lease.epoch, lease.attempt);
-        variables.push(("CAIRN_ATTEMPT".to_owned(), Some(number)));
-        variables.extend(
-            environment
-                .iter()
-                .map(|(name, value)| (name.clone(), Some(value.clone()))),
-        );
-        variables.push((MARK.to_owned(), Some(self.talk.place.id().to_owned())));
-        Some(Some(Program {
-            line,
-            environment: variables,
-            is_bare: true,
-            directory: Some(directory.map_or(job.folder.clone(), |d| job.folder.join(d))),
-            stdin,
-            stdout: Some(stdout.unwrap_or_else(|| job.log.clone())),
-            stderr: Some(stderr.unwrap_or_else(|| job.log.clone())),
-            log: job.log.clone(),
-        }))
-    }
-
-    /// The same through the program that sets limits, where there are some.
-    fn confined(&self, line: Line, job: &Job) -> Line {
-        if !self.settings.sandbox && job.lease.memory.is_none() {
-            return line;
-        }
-        let mut words = self.settings.confiner.clone();
-        if let Some(bytes) = job.lease.memory {
-            words.extend(["--memory".to_owned(), bytes.to_string()]);
-        }
-        if self.settings.sandbox {
-            words.extend(["--sandbox".to_owned(), job.folder.display().to_string()]);
-        }
-        words.push("--".to_owned());
-        match line {
-            Line::Words(rest) => words.extend(rest),
-            Line::Shell(line) => words.extend(["/bin/sh".to_owned(), "-c".to_owned(), line]),
-        }
-        Line::Words(words)
-    }
-
-    // ---- Ending --------------------------------------------------------------------------------------------------------
-
-    fn end_late(&mut self) {
-        let now = Instant::now();
-        for (&key, job) in &mut self.jobs {
-            if job.fate == Fate::Own && job.deadline.is_some_and(|at| at <= now) {
-                job.fate = Fate::Late;
-                job.deadline = None;
-                self.processes.end(key);
-            }
-        }
-    }
-
-    fn stop(&mut self, attempts: &[Attempt]) {
-        let stale: Vec<_> = attempts.iter().map(|&a| held(a)).collect();
-        let late = |job: &Job| {
-            job.lease.limit_seconds.is_some() && job.deadline.is_some_and(|at| at <= Instant::now())
-        };
-        for attempt in attempts {
-            if let Some(&key) = self.keys.get(attempt)
-                && let Some(job) = self.jobs.get_mut(&key)
-            {
-                if late(job) {
-                    continue; // we end it ourselves, and say why
-                }
-                job.fate = Fate::Stopped;
-                self.processes.end(key);
-            }
-        }
-        self.talk.client().stop(&stale);
-    }
-
-    fn give_all_back(&mut self, at_once: bool) {
-        for (&key, job) in &mut self.jobs {
-            if job.fate == Fate::Own {
-                job.fate = Fate::Returned;
-                self.processes.end(key);
-            }
-            if at_once {
-                self.processes.kill(key);
-            }
-        }
-    }
-
-    fn drop_job(&mut self, key: u64) {
-        if let Some(job) = self.jobs.remove(&key) {
-            let attempt = key_of(&job.lease);
-            self.keys.remove(&attempt);
-            self.talk.unwatch_log(attempt);
-            match job.fate {
-                Fate::Returned => {
-                    self.summary.given_back += 1;
-                    self.talk.finished(attempt, Outcome::GivenBack, Vec::new());
-                }
-                _ => self.talk.place.forget(attempt),
-            }
-        }
-    }
-
-    fn ended(&mut self, end: Ended) {
-        let Some(job) = self.jobs.get(&end.key) else {
-            return;
-        };
-        let limited = job.lease.memory.is_some();
-        let outcome = match (job.fate, end.exit) {
-            (Fate::Stopped | Fate::Returned, _) => return self.drop_job(end.key),
-            (Fate::Late, exit) => Outcome::Failed {
-                exit: number(exit),
-                cause: Cause::Time,
-            },
-            (Fate::Own, Exit::Code(0)) => match missing_output(job) {
-                None => Outcome::Executed,
-                Some(path) => {
-                    self.note(
-                        &job.lease,
-                        format!("it ended well, but did not make '{path}'"),
-                    );
-                    Outcome::Failed {
-                        exit: 0,
-                        cause: Cause::Output,
-                    }
-                }
-            },
-            // The kernel ends what takes too much memory; a program that gets no more aborts, or says so as a shell does.
-            (Fate::Own, Exit::Signal(9)) => Outcome::Failed {
-                exit: 9,
-                cause: Cause::Memory,
-            },
-            (Fate::Own, Exit::Signal(6 | 7 | 11) | Exit::Code(134 | 137 | 139)) if limited => {
-                Outcome::Failed {
-                    exit: number(end.exit),
-                    cause: Cause::Memory,
-                }
-            }
-            (Fate::Own, Exit::Signal(signal)) => Outcome::Failed {
-                exit: signal,
-                cause: Cause::Signal,
-            },
-            (Fate::Own, Exit::Code(exit)) => Outcome::Failed {
-                exit,
-                cause: Cause::Exit,
-            },
-        };
-        self.settle(end.key, outcome);
-    }
-
-    /// A task has its outcome: it is kept here until the server has it.
-    fn settle(&mut self, key: u64, outcome: Outcome) {
-        let Some(job) = self.jobs.remove(&key) else {
-            return;
-        };
-        let attempt = key_of(&job.lease);
-        self.keys.remove(&attempt);
-        match outcome {
-            Outcome::Executed => self.summary.executed += 1,
-            Outcome::Failed { exit, cause } => {
-                self.summary.failed += 1;
-                self.note(&job.lease, format!("failed ({} {exit})", cause.name()));
-            }
-            Outcome::GivenBack => (),
-        }
-        let (log, sent) = self.talk.unwatch_log(attempt).unwrap_or((job.log, 0));
-        let has_log = std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0);
-        let is_carried =
-            job.is_own && outcome == Outcome::Executed && !job.lease.outputs.is_empty();
-        if job.is_own
-            && outcome == Outcome::Executed
-            && job.lease.outputs.is_empty()
-            && leaves_files(&job.folder)
-        {
-            self.note(
-                &job.lease,
-                "it made files that it does not declare as outputs: they go with its folder",
-            );
-        }
-        let spooled = Spooled {
-            back: to_return(attempt, outcome, Vec::new()),
-            folder: is_carried.then_some(job.folder),
-            outputs: if is_carried {
-                job.lease.outputs
-            } else {
-                Vec::new()
-            },
-            log: has_log.then_some(log),
-        };
-        if let Err(e) = self.talk.place.keep(&spooled) {
-            // The result still goes to the server; only a crash right now would lose it.
-            (self.said)(Note::Remark(format!(
-                "cannot keep results in the worker's folder: {e}"
-            )));
-        }
-        match is_carried || has_log {
-            true => {
-                self.results.insert(attempt, (outcome, spooled.clone()));
-                talk::deliver_beside(&self.talk, spooled, sent);
-            }
-            false => self.talk.finished(attempt, outcome, Vec::new()),
-        }
-    }
-
-    fn delivered(&mut self, attempt: Attempt, delivered: Result<Vec<Made>, Trouble>) {
-        let Some((outcome, spooled)) = self.results.remove(&attempt) else {
-            return;
-        };
-        match delivered {
-            Ok(made) => self.talk.finished(attempt, outcome, made),
-            // Its log is lost, its result is not.
-            Err(trouble) if spooled.folder.is_none() => {
-                (self.said)(Note::Remark(format!("a log was not sent: {trouble}")));
-                self.talk.finished(attempt, outcome, Vec::new());
-            }
-            Err(Trouble::Call(error)) if error.is_passing() => (), // it stays in the folder
-            Err(trouble) => {
-                (self.said)(Note::Remark(format!("outputs were not taken: {trouble}")));
-                let outcome = Outcome::Failed {
-                    exit: 0,
-                    cause: Cause::Output,
-                };
-                self.talk.finished(attempt, outcome, Vec::new());
-            }
-        }
-    }
-}
-
-fn number(exit: Exit) -> i32 {
-    match exit {
-        Exit::Code(number) | Exit::Signal(number) => number,
-    }
-}
-
-/// A declared output that is not there.
-fn missing_output(job: &Job) -> Option<&String> {
-    let is_there = |path: &String| job.folder.join(path).symlink_metadata().is_ok();
-    job.lease.outputs.iter().find(|path| !is_there(path))
-}
-
-fn leaves_files(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some())
 }

@@ -73,7 +73,8 @@ Exit codes: 0 all executed, 1 a task failed, 2 bad input or a state that cannot 
 Examples:
   cairn serve flow.toml --state state
   cairn serve flow.toml --state state --listen 0.0.0.0:4100 --tls
-  cairn serve tree.jsonl --state state --run './simulate --seed {name}'";
+  cairn serve tree.jsonl --state state --run './simulate --seed {name}'
+  cairn serve --family mesh:100000 --state state --run './cell {level} {index}'";
 
 const WORK_EXAMPLES: &str = "\
 Where tasks run: on the server's machine in the server's folder; with --shared DIR in that folder, which both must see; else,
@@ -360,8 +361,19 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    #[command(flatten)]
-    pub(crate) input: Input,
+    /// The workflow to read; '-' is standard input
+    #[arg(value_name = "FILE", required_unless_present = "family")]
+    pub(crate) file: Option<PathBuf>,
+    /// Its format, when detection by content and extension fails
+    #[arg(long, value_name = "FORMAT", value_parser = parts::format_names())]
+    pub(crate) format: Option<String>,
+    /// A family that is never written down instead of a FILE: mesh:LEVELS, mesh (without end), rmesh:LEVELS, tree:HEIGHT,
+    /// outtree:HEIGHT (with an arity: tree:HEIGHT:3), fft:DIMENSION; needs --run 'COMMAND {level} {index}'
+    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool"], requires = "run")]
+    pub(crate) family: Option<String>,
+    /// Where a mesh without end ends: tasks of fewer levels than this are executed
+    #[arg(long, value_name = "LEVEL", requires = "family")]
+    pub(crate) until_level: Option<u64>,
     /// Where to listen; port 0 is any that is free
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
@@ -377,6 +389,9 @@ pub(crate) struct Serve {
     /// How to order the tasks
     #[arg(long, value_name = "POLICY", default_value = "ic")]
     pub(crate) policy: Policy,
+    /// Do not look at declared inputs and outputs
+    #[arg(long)]
+    pub(crate) ignore_files: bool,
     /// How often to try a task again after a failure, where the workflow does not say
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
@@ -474,7 +489,7 @@ pub(crate) struct Work {
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Words by which tasks find it
-    #[arg(long, value_name = "WORD", help_heading = "Resources")]
+    #[arg(long, value_name = "WORD")]
     pub(crate) label: Vec<String>,
     /// Memory that tasks may take at once, such as 16GB [default: nobody counts]
     #[arg(long, value_name = "BYTES")]

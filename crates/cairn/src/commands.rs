@@ -14,6 +14,7 @@ mod disk;
 mod durations;
 mod estimates;
 mod explain;
+mod family;
 mod generate;
 mod info;
 mod memory;

@@ -51,6 +51,20 @@ impl Output {
             .map_err(|e| Failure::writing("standard output", &e))
     }
 
+    /// Prints a text in the place of the last one of so many lines, on a standard output that is a terminal.
+    pub(crate) fn redraw(lines: usize, text: &str) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        // Up to where the last one began, and away with it.
+        let back = match lines {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        };
+        (out.write_all(back.as_bytes()))
+            .and_then(|()| out.write_all(screen::text(text).as_bytes()))
+            .and_then(|()| out.flush())
+            .map_err(|e| Failure::writing("standard output", &e))
+    }
+
     /// An answer for machines on standard error, where standard output holds what was made.
     pub(crate) fn aside(&self, value: &Value) -> Result<(), Failure> {
         let mut out = std::io::stderr().lock();

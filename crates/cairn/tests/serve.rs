@@ -1,114 +1,12 @@
-//! A server and its workers as real processes: they compute, vanish, come back.
+//! A server and its workers as real processes: they compute, come and go.
 
 mod common;
 
-use common::{Run, root};
-use std::io::{BufRead, BufReader, Write};
+use common::root;
+use common::served::{Process, ask, binary, journal, serve, served, status, until, worker};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A process that ends with the test.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Gone already, perhaps.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Process {
-    fn signal(&self, name: &str) {
-        let done = Command::new("kill")
-            .args([name, &self.0.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(done.success());
-    }
-
-    /// Its exit code, which must come in time.
-    fn end(&mut self, seconds: u64) -> i32 {
-        let begin = Instant::now();
-        loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status.code().unwrap_or(-1);
-            }
-            assert!(
-                begin.elapsed() < Duration::from_secs(seconds),
-                "it goes on for ever"
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-fn binary(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cairn"));
-    command
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null());
-    command
-}
-
-/// Starts a server; its address.
-fn serve(folder: &Path, file: &str, more: &[&str]) -> (Process, String, Vec<String>) {
-    let mut command = binary(folder);
-    command
-        .args(["serve", file, "--state", "state"])
-        .args(more)
-        .stderr(Stdio::piped())
-        .stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
-    let url = first
-        .strip_prefix("listening on ")
-        .and_then(|rest| rest.split_once(", tokens in state/tokens"));
-    let (url, _) = url.unwrap_or_else(|| panic!("{first}"));
-    let more_lines = match url.starts_with("https") {
-        true => vec![lines.next().unwrap().unwrap()],
-        false => Vec::new(),
-    };
-    // It may go on to write there.
-    std::thread::spawn(move || lines.for_each(drop));
-    (Process(child), url.to_owned(), more_lines)
-}
-
-fn worker(folder: &Path, url: &str, more: &[&str]) -> Process {
-    let mut command = binary(folder);
-    command
-        .args(["work", url, "--token-file", "state/tokens/worker"])
-        .args(more);
-    Process(
-        command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    )
-}
-
-fn ask(folder: &Path, args: &[&str]) -> Run {
-    binary(folder).args(args).output().unwrap().into()
-}
-
-fn status(folder: &Path, url: &str) -> serde_json::Value {
-    let run = ask(
-        folder,
-        &[
-            "status",
-            url,
-            "--token-file",
-            "state/tokens/observer",
-            "--json",
-        ],
-    );
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    serde_json::from_str(&run.stdout).unwrap()
-}
 
 /// A flow that computes: numbers are made, sorted in parts, merged, counted.
 fn flow(folder: &Path, parts: usize) {
@@ -449,122 +347,211 @@ fn a_worker_runs_no_program_that_its_owner_does_not_allow() {
     );
 }
 
-/// Server and workers are killed at random, again and again: every task is committed as executed once, every output is
-/// right, no process is left, and the run ends. `CAIRN_KILLS` kills instead of 20.
+/// A mesh that is never written down, handed out to two workers; the server is killed and begins again in between.
 #[test]
-fn kills_lose_nothing_and_execute_nothing_twice() {
-    let kills: usize = std::env::var("CAIRN_KILLS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(20);
+fn a_family_is_served_without_being_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let tasks = 40 + 6 * kills;
-    let mut text = String::new();
-    for n in 0..tasks {
-        let after: Vec<String> = [n / 2, n / 3]
-            .iter()
-            .filter(|&&p| p < n)
-            .map(|p| format!("\"t{p}\""))
-            .collect();
-        let parents: Vec<String> = [n / 2, n / 3]
-            .iter()
-            .filter(|&&p| p < n)
-            .map(|p| format!("test -s o/t{p} && "))
-            .collect();
-        text += &format!(
-            "[[task]]\nname = \"t{n}\"\nafter = [{}]\nrun = \"mkdir -p o && {}sleep 0.0{} && echo $CAIRN_ATTEMPT >> o/t{n}\"\n",
-            after.join(", "),
-            parents.concat(),
-            n % 10
-        );
-    }
-    std::fs::write(folder.join("flow.toml"), text).unwrap();
-    let more = ["--silence", "2s", "--listen", "127.0.0.1:0"];
-    let (mut server, mut url, _) = serve(folder, "flow.toml", &more);
-    let port = url.rsplit_once(':').unwrap().1.to_owned();
-    let listen = format!("127.0.0.1:{port}");
-    let places = [["--dir", "w0"], ["--dir", "w1"]];
-    let start = |n: usize, url: &str| {
-        worker(
-            folder,
-            url,
-            &[&["-j", "2", "--shared", "."], &places[n][..]].concat(),
-        )
-    };
-    let mut workers = [start(0, &url), start(1, &url)];
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut random = |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
-    for _ in 0..kills {
-        std::thread::sleep(Duration::from_millis(30 + random(170)));
-        if server.0.try_wait().unwrap().is_some() {
-            break;
-        }
-        match random(3) {
-            0 => {
-                drop(server);
-                let again = serve(
-                    folder,
-                    "flow.toml",
-                    &["--silence", "2s", "--listen", &listen],
-                );
-                (server, url) = (again.0, again.1);
-            }
-            n => {
-                let n = n as usize - 1;
-                workers[n].0.kill().unwrap();
-                workers[n].0.wait().unwrap();
-                workers[n] = start(n, &url);
-            }
-        }
-    }
-    assert_eq!(server.end(300), 0);
+    let args = [
+        "--family",
+        "mesh",
+        "--until-level",
+        "14",
+        "--run",
+        "echo {level}-{index} >> done-{level}; [ {name} != 5-2 ] || [ -e mended ]",
+        "--retries",
+        "0",
+        "--stay",
+    ];
+    let first = served(folder, &args);
+    let listen = first.url.strip_prefix("http://").unwrap().to_owned();
+    let mut workers = ["a", "b"].map(|dir| {
+        let place = ["-j", "2", "--dir", dir, "--shared", "."];
+        worker(folder, &first.url, &place)
+    });
+    let done = |url: &str| status(folder, url)["executed"].as_u64().unwrap();
+    until("some are done", || done(&first.url) > 10);
+    drop(first);
+    let again = served(folder, &[&args[..], &["--listen", &listen]].concat());
+    let url = &again.url;
+    // What waits for the one that fails is not executed, 44 tasks; all else is.
     for worker in &mut workers {
         assert_eq!(worker.end(60), 0);
     }
-    let (_again, url, _) = serve(folder, "flow.toml", &["--stay"]);
-    let journal = ask(
-        folder,
-        &["export", &url, "--token-file", "state/tokens/observer"],
-    )
-    .stdout;
-    let mut executed = vec![0; tasks];
-    let mut tokens = std::collections::HashSet::new();
-    for line in journal.lines() {
-        let event: serde_json::Value = serde_json::from_str(line).unwrap();
-        let task = |event: &serde_json::Value| event["id"].as_u64().unwrap() as usize;
-        match event["event"].as_str().unwrap() {
-            "executed" => {
-                let n = task(&event);
+    assert_eq!(done(url), 105 - 45);
+    let now = status(folder, url);
+    assert_eq!(
+        (&now["tasks"], &now["failed"]),
+        (&105.into(), &1.into()),
+        "{now}"
+    );
+    std::fs::write(folder.join("mended"), "").unwrap();
+    let admin = ["--token-file", "state/tokens/admin"];
+    let retried = ask(folder, &[&["retry", url, "5-2"], &admin[..]].concat());
+    assert_eq!(retried.code, 0, "{}", retried.stderr);
+    for wrong in ["5-02", "14-0", "x", "5-6"] {
+        let no = ask(folder, &[&["retry", url, wrong], &admin[..]].concat());
+        assert_eq!(no.code, 2, "{wrong}: {}", no.stdout);
+    }
+    let mut more = worker(folder, url, &["-j", "2", "--dir", "a", "--shared", "."]);
+    assert_eq!(more.end(60), 0);
+    assert_eq!(done(url), 105);
+    let mut executed = std::collections::HashSet::new();
+    for event in journal(folder, url) {
+        if event["event"] == "executed" {
+            let task = event["task"].as_str().unwrap().to_owned();
+            let (level, index) = task.split_once('-').unwrap();
+            let (level, index): (u64, u64) = (level.parse().unwrap(), index.parse().unwrap());
+            for parent in [index.checked_sub(1), Some(index).filter(|&i| i < level)] {
+                let parent = parent.map(|p| format!("{}-{p}", level.wrapping_sub(1)));
                 assert!(
-                    [n / 2, n / 3].iter().all(|&p| p >= n || executed[p] == 1),
-                    "t{n} before its parents"
+                    parent.is_none_or(|p| executed.contains(&p)),
+                    "{task} before its parents"
                 );
-                executed[n] += 1;
             }
-            "leased" => {
-                let token = (
-                    task(&event),
-                    event["epoch"].as_u64(),
-                    event["attempt"].as_u64(),
-                );
-                assert!(tokens.insert(token), "{token:?} twice");
-            }
-            _ => (),
+            assert!(executed.insert(task), "twice");
         }
     }
-    assert!(executed.iter().all(|&times| times == 1), "{executed:?}");
-    assert!((0..tasks).all(|n| folder.join(format!("o/t{n}")).exists()));
-    let left = Command::new("sh").arg("-c").arg(format!("grep -lz 'CAIRN_WORKER=' /proc/[0-9]*/environ 2>/dev/null | while read f; do p=$(dirname $f); case $(readlink $p/cwd) in {}*) echo $p;; esac; done", folder.display())).output().unwrap();
-    assert_eq!(
-        String::from_utf8_lossy(&left.stdout),
-        "",
-        "processes are left"
+    assert_eq!(executed.len(), 105);
+}
+
+/// A task goes only to workers that have all labels that it asks for.
+#[test]
+fn tags_are_matched_to_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let flow = "[[task]]\nname = \"plain\"\nrun = \"touch plain\"\n[[task]]\nname = \"special\"\nrun = \"touch special\"\ntags = [\"gpu\", \"site=home\"]\n";
+    std::fs::write(folder.join("flow.toml"), flow).unwrap();
+    let refused = ask(folder, &["run", "flow.toml", "--label", "gpu"]);
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("'special'") && refused.stderr.contains("'site=home'"),
+        "{}",
+        refused.stderr
     );
-    assert!(root().exists());
+    let (mut server, url, _) = serve(folder, "flow.toml", &[]);
+    let place = ["--dir", "w", "--shared", ".", "--label", "gpu"];
+    let short = worker(folder, &url, &place);
+    until("the plain one is done", || {
+        status(folder, &url)["executed"] == 1
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(status(folder, &url)["eligible"], 1);
+    let place = [
+        "--dir",
+        "v",
+        "--shared",
+        ".",
+        "--label",
+        "site=home",
+        "--label",
+        "gpu",
+    ];
+    let mut whole = worker(folder, &url, &place);
+    assert_eq!(server.end(60), 0);
+    assert_eq!(whole.end(30), 0);
+    drop(short);
+    assert!(folder.join("special").exists());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("flow.toml"), flow).unwrap();
+    let labels = ["run", "flow.toml", "--label", "gpu", "--label", "site=home"];
+    let ran = ask(folder.path(), &labels);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+/// A task that takes long goes only to a worker that stays that long.
+#[test]
+fn long_tasks_go_to_workers_that_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let flow = "[[task]]\nname = \"long\"\nrun = \"true\"\nseconds = 3000\n[[task]]\nname = \"short\"\nrun = \"true\"\nseconds = 30\n";
+    std::fs::write(folder.join("flow.toml"), flow).unwrap();
+    let (mut server, url, _) = serve(folder, "flow.toml", &[]);
+    let leaves = worker(folder, &url, &["--dir", "w", "--lifetime", "20m"]);
+    until("the short one is done", || {
+        status(folder, &url)["executed"] == 1
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(status(folder, &url)["eligible"], 1);
+    let mut stays = worker(folder, &url, &["--dir", "v", "--lifetime", "2h"]);
+    assert_eq!(server.end(60), 0);
+    assert_eq!(stays.end(30), 0);
+    drop(leaves);
+}
+
+/// Pause, cancel, resume, and what a live status is made of.
+#[test]
+fn a_run_is_steered() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut flow = String::new();
+    for name in ["a", "b", "c"] {
+        flow += &format!("[[task]]\nname = \"{name}\"\nrun = \"true\"\n");
+    }
+    flow += "[[task]]\nname = \"after\"\nrun = \"true\"\nafter = [\"a\"]\n";
+    std::fs::write(folder.join("flow.toml"), flow).unwrap();
+    let (mut server, url, _) = serve(folder, "flow.toml", &[]);
+    let admin = |verb: &str, tasks: &[&str]| {
+        let token = ["--token-file", "state/tokens/admin"];
+        ask(folder, &[&[verb, &url], tasks, &token[..]].concat())
+    };
+    assert_eq!(admin("pause", &[]).code, 0);
+    let mut worker = worker(folder, &url, &["--dir", "w", "--shared", "."]);
+    until("it is there", || {
+        status(folder, &url)["workers"][0]["state"] == "here"
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let now = status(folder, &url);
+    assert_eq!(
+        (&now["paused"], &now["leased"]),
+        (&true.into(), &0.into()),
+        "{now}"
+    );
+    assert_eq!(admin("cancel", &["a"]).code, 0);
+    let twice = admin("cancel", &["a"]);
+    assert_eq!(twice.code, 1, "{}", twice.stderr);
+    assert!(
+        twice.stdout.contains("cancelled already"),
+        "{}",
+        twice.stdout
+    );
+    let now = status(folder, &url);
+    assert_eq!(
+        (&now["cancelled"], &now["aborted"]),
+        (&1.into(), &1.into()),
+        "{now}"
+    );
+    let seen = ask(
+        folder,
+        &[
+            "status",
+            &url,
+            "--token-file",
+            "state/tokens/observer",
+            "--once",
+        ],
+    );
+    assert!(
+        seen.stdout.contains("paused: nothing is handed out"),
+        "{}",
+        seen.stdout
+    );
+    // In a terminal it is drawn anew every second, in the same place.
+    let live = folder.join("live.txt");
+    let line = format!(
+        "{} status {url} --token-file state/tokens/observer",
+        env!("CARGO_BIN_EXE_cairn")
+    );
+    let mut script = std::process::Command::new("script");
+    script.args(["-qefc", &line]).arg(&live).current_dir(folder);
+    script.stdin(std::process::Stdio::null());
+    let looks = Process(script.stdout(std::process::Stdio::null()).spawn().unwrap());
+    until("it is drawn twice", || {
+        let text = std::fs::read_to_string(&live).unwrap_or_default();
+        text.matches("executed").count() > 2 && text.contains("\u{1b}[J")
+    });
+    drop(looks);
+    assert_eq!(admin("resume", &[]).code, 0);
+    assert_eq!(server.end(60), 1, "one was cancelled");
+    assert_eq!(worker.end(30), 0);
 }

@@ -155,6 +155,7 @@ impl<P: Position> Engine<P> {
             }
             Event::Reopened { task } => {
                 self.position.reopen(*task, &mut self.opened)?;
+                self.reopened = self.epoch;
                 let tries = self.tries.entry(*task).or_default();
                 tries.attempts = tries.attempts.max(1);
                 self.unsettle_keeper();

@@ -2,7 +2,7 @@
 
 use super::{Engine, Reservation};
 use crate::queue::ClassId;
-use crate::{Granted, Keeper, Moment, Needs, Outbox, Position, Refusal, Task, WorkerId};
+use crate::{Keeper, Moment, Needs, Position, Refusal, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 impl<P: Position> Engine<P> {
@@ -12,12 +12,8 @@ impl<P: Position> Engine<P> {
         now: Moment,
         worker: WorkerId,
     ) -> Result<(ClassId, Task), Refusal> {
-        match () {
-            () if self.halted.is_some() => return Err(Refusal::Halted),
-            () if self.position.is_settled() => return Err(Refusal::Finished),
-            () if self.has_too_many_failures() => return Err(Refusal::TooManyFailures),
-            () if self.is_paused => return Err(Refusal::Paused),
-            () => (),
+        if let Some(refusal) = self.refuses_all() {
+            return Err(refusal);
         }
         self.tell_sources();
         self.drop_idle_reservation();
@@ -61,33 +57,15 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// The best tasks for a worker that asks for several, where the position knows batches and all tasks need the same; else
-    /// none.
-    pub(super) fn batch(
-        &mut self,
-        now: Moment,
-        worker: WorkerId,
-        want: usize,
-        out: &mut Outbox,
-    ) -> Vec<Granted> {
-        let class = 0;
-        let asking = &self.workers[worker.index()];
-        let room = asking.offer.cpus.saturating_sub(asking.busy_cpus) as usize;
-        let count = want.min(room);
-        let are_alike =
-            self.queue.classes().len() == 1 && *self.queue.needs(class) == Needs::default();
-        if count < 2 || !are_alike || self.keeper.is_some() || self.choose(now, worker).is_err() {
-            return Vec::new();
+    /// Why nobody gets anything, whatever there is.
+    pub(super) fn refuses_all(&self) -> Option<Refusal> {
+        match () {
+            () if self.halted.is_some() => Some(Refusal::Halted),
+            () if self.position.is_settled() => Some(Refusal::Finished),
+            () if self.has_too_many_failures() => Some(Refusal::TooManyFailures),
+            () if self.is_paused => Some(Refusal::Paused),
+            () => None,
         }
-        let Some(chosen) = self.position.batch(count) else {
-            return Vec::new();
-        };
-        let eligible = |task: &Task| self.position.standing(*task) == Ok(Standing::Eligible);
-        let chosen: Vec<Task> = chosen.into_iter().filter(eligible).collect();
-        chosen
-            .into_iter()
-            .map(|task| self.grant(now, worker, class, task, out))
-            .collect()
     }
 
     /// Smaller tasks may overtake one that lacks room, but not for ever: then its room is kept.

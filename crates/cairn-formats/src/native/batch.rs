@@ -8,7 +8,7 @@ use crate::Source;
 use crate::draft::Draft;
 use crate::suggest::closest;
 use crate::text::Text;
-use cairn_dag::{BuildError, FlowBuilder, Mark, NOWHERE, Symbol};
+use cairn_dag::{BuildError, FlowBuilder, Mark, NOWHERE, Symbol, wide};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -76,8 +76,8 @@ pub(super) struct Task<'s> {
     pub(super) memory: Option<u64>,
     pub(super) scratch: Option<u64>,
     pub(super) time_limit: Option<f64>,
-    pub(super) pools: Range<usize>,
-    pub(super) tags: Range<usize>,
+    pub(super) pools: Range<u32>,
+    pub(super) tags: Range<u32>,
     pub(super) priority: Option<i64>,
     pub(super) done: bool,
     pub(super) kind: Option<Text<'s>>,
@@ -315,10 +315,11 @@ fn give_task(
     if let Some(scratch) = task.scratch {
         build.set_scratch(symbol, scratch);
     }
-    for (pool, count) in &batch.pools[task.pools.clone()] {
+    let within = |range: &Range<u32>| wide(range.start)..wide(range.end);
+    for (pool, count) in &batch.pools[within(&task.pools)] {
         build.add_pool(symbol, pool, *count);
     }
-    for tag in &batch.tags[task.tags.clone()] {
+    for tag in &batch.tags[within(&task.tags)] {
         build.add_tag(symbol, tag);
     }
     for file in &batch.files[task.inputs.clone()] {

@@ -4,6 +4,7 @@ use super::batch::{Batch, FileEntry, Task};
 use crate::fields::Held;
 use crate::text::Text;
 use crate::{size, span};
+use cairn_dag::narrow;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess};
 use serde::de::{Unexpected, Visitor};
 use std::fmt;
@@ -175,8 +176,8 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
     task.inputs = inputs..batch.files.len();
     batch.files.append(&mut outputs);
     task.outputs = task.inputs.end..batch.files.len();
-    task.pools = pools..batch.pools.len();
-    task.tags = tags..batch.tags.len();
+    task.pools = narrow(pools)..narrow(batch.pools.len());
+    task.tags = narrow(tags)..narrow(batch.tags.len());
     let mark = batch.mark(&name);
     batch.task((name, mark), task);
     Ok(())

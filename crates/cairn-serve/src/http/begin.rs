@@ -1,12 +1,19 @@
 //! From a store to the engine of a run that is served: the same flow goes on, with all its leases; another one is refused.
 //! Serves nothing.
 
+use super::stamps::Stamps;
 use crate::clock::Clock;
-use crate::digest::flow_digest;
-use crate::replay::{mark_executed, replayed_in_order, said_executed};
+use crate::digest::{Digest, flow_digest};
+use crate::replay::{mark_executed, replayed, replayed_in_order, said_executed};
+use crate::run::{BOOT, Files, Known, Now, Why, again, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
-use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Engine, Frozen, Order, Rules};
+use cairn_dag::{Dag, Flow, TaskId};
+use cairn_engine::{
+    Batched, Effort, Engine, Illegal, Implicit, Moment, Order, Outbox, Position, Rules, Shape,
+};
+use cairn_theory::game::Standing;
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 /// Why a state cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -16,60 +23,213 @@ pub enum BeginError {
     Store(#[from] StoreError),
     /// It is of another flow.
     #[error("the state in {} is of another workflow: its tasks or their arcs are not those of this one", .0.display())]
-    OtherFlow(std::path::PathBuf),
+    OtherFlow(PathBuf),
+}
+
+/// A flow to be served.
+pub struct Setup<'f> {
+    /// The flow.
+    pub flow: &'f Flow,
+    /// By task whether it is executed already, as the flow says.
+    pub done: &'f [bool],
+    /// By task a fingerprint of what is run, to see later that it changed; empty where nobody asks.
+    pub fingerprints: Vec<u64>,
+    /// Where the files of a task are, if not here; `None`: declared files are not looked at.
+    pub files: Option<&'f dyn Fn(TaskId) -> Option<PathBuf>>,
+    /// Needs and budgets.
+    pub rules: Rules,
 }
 
 /// The state of a run, ready to be served.
-#[derive(Debug)]
-pub struct Begun<'f> {
-    /// Replayed, and not yet open.
-    pub engine: Engine<Frozen<'f>>,
+pub struct Begun<'f, P> {
+    /// Replayed, and open.
+    pub(crate) engine: Engine<P>,
+    /// What is to be told to workers because of what changed.
+    pub(crate) out: Outbox,
+    pub(crate) stamps: Option<Stamps<'f>>,
     /// Whether an order of the planner is in force already.
     pub is_planned: bool,
+    /// Executed tasks that are executed again, each with why.
+    pub again: Vec<(TaskId, Why)>,
+    /// After so many events there is a snapshot, so that a resume need not replay more.
+    pub(crate) snapshot_every: u64,
+    /// Whether events go once a snapshot has them: the store stays small, and the journal begins with the snapshot.
+    pub(crate) forgets: bool,
 }
 
-/// Goes on with the run of the store, or begins one.
+/// Replaying so many events takes about as long as a snapshot of a large flow.
+const SELDOM: u64 = 1_000_000;
+/// A family has no end that matters: its log is kept as short as this.
+const OFTEN: u64 = 100_000;
+
+/// Up to so many tasks, requests that come together are answered with the best batch; larger dags go by the order alone.
+const BATCHED: usize = 50_000;
+/// What a batch may cost.
+const EFFORT: Effort = Effort {
+    steps: 20_000,
+    table: 2_000,
+};
+
+/// Goes on with the run of the store, or begins one. `quick` makes an order at once, for as long as there is no other.
 ///
-/// `done` says which tasks are executed already, by task; `quick` makes an order at once, for as long as there is no other.
+/// Executed tasks whose command or inputs changed, or whose outputs are gone, are executed again, with all that came after
+/// them; what of that is leased is taken back. After a power cut outputs must have the sizes that they had.
 ///
 /// # Errors
 /// If the store is of another flow, damaged, or cannot be written.
 pub fn begin<'f>(
     store: &mut Store,
-    flow: &'f Flow,
-    done: &[bool],
-    rules: Rules,
+    setup: Setup<'f>,
     quick: impl FnOnce() -> Vec<TaskId>,
-) -> Result<Begun<'f>, BeginError> {
+) -> Result<Begun<'f, Batched<'f>>, BeginError> {
+    let Setup { flow, done, .. } = setup;
+    let dag = flow.dag();
     let digest = flow_digest(flow);
-    match store.flow()? {
+    let effort = (dag.len() <= BATCHED).then_some(EFFORT);
+    let position = Batched::new(dag, effort);
+    let mut files = setup.files.map(|directory| Files::new(flow, directory));
+    let now = Clock::new().now();
+    let mut out = Outbox::default();
+    let mut again = Vec::new();
+    let engine = match store.flow()? {
         Some(before) if before.digest == digest => {
-            let (engine, _) = replayed_in_order(store, flow.dag(), rules)?;
-            let is_planned = engine.plan() > 0;
-            Ok(Begun { engine, is_planned })
+            let (mut engine, _) = replayed_in_order(store, position, dag.len(), setup.rules)?;
+            engine.open(now, &mut out);
+            let seen = Now {
+                flow,
+                fingerprints: &setup.fingerprints,
+                done,
+                is_other_boot: store.meta(BOOT)?.is_some_and(|before| before != boot()),
+                minds_files: files.is_some(),
+            };
+            again = changed(store, &before, &engine, &seen, files.as_mut())?;
+            reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
+            let group = Group {
+                entries: std::mem::take(&mut out.entries),
+                ..Group::default()
+            };
+            match before.fingerprints == setup.fingerprints {
+                true => store.append_group(&group)?,
+                false => store.set_fingerprints(&setup.fingerprints, &group)?,
+            }
+            engine
         }
-        Some(_) => Err(BeginError::OtherFlow(store.folder().to_owned())),
+        Some(_) => return Err(BeginError::OtherFlow(store.folder().to_owned())),
         None => {
             let order = quick();
-            let mut engine = Engine::new(Frozen::new(flow.dag()), rules, Order::of(&order));
-            let mut entries = Vec::new();
-            let done = said_executed(flow.dag(), done);
-            mark_executed(&mut engine, done, Clock::new().now(), &mut entries);
+            let mut engine = Engine::new(position, setup.rules, Order::of(&order));
+            let done = said_executed(dag, done);
+            mark_executed(&mut engine, done, now, &mut out.entries);
+            engine.open(now, &mut out);
             let group = Group {
-                entries,
+                entries: std::mem::take(&mut out.entries),
                 orders: vec![(0, order.iter().map(|t| t.0).collect())],
                 ..Group::default()
             };
             let record = FlowRecord {
                 digest,
-                fingerprints: Vec::new(),
+                fingerprints: setup.fingerprints,
             };
-            let names = flow.dag().tasks().map(|t| flow.name(t));
+            let names = dag.tasks().map(|t| flow.name(t));
             store.begin_flow(&record, names.collect::<Vec<_>>().into_iter(), &group)?;
-            Ok(Begun {
-                engine,
-                is_planned: false,
-            })
+            engine
         }
+    };
+    store.set_meta(BOOT, &boot())?;
+    let mut stamps = files.map(Stamps::new);
+    if let Some(stamps) = &mut stamps {
+        engine.held().for_each(|(_, task, _)| stamps.started(task));
     }
+    Ok(Begun {
+        is_planned: engine.plan() > 0,
+        engine,
+        out,
+        stamps,
+        again,
+        snapshot_every: SELDOM.max(4 * dag.len() as u64),
+        // The journal of a flow stays whole: it is as long as the flow is large.
+        forgets: false,
+    })
+}
+
+/// Executed tasks that must be executed again.
+fn changed<P: Position>(
+    store: &Store,
+    before: &FlowRecord,
+    engine: &Engine<P>,
+    seen: &Now<'_>,
+    files: Option<&mut Files<'_>>,
+) -> Result<Vec<(TaskId, Why)>, StoreError> {
+    let is_executed =
+        |t: &TaskId| engine.position().standing((*t).into()) == Ok(Standing::Executed);
+    let executed: Vec<TaskId> = seen.flow.dag().tasks().filter(is_executed).collect();
+    let nowhere = |_| None;
+    let mut none = Files::new(seen.flow, &nowhere);
+    let known = Known::of(store, before)?;
+    Ok(match files {
+        Some(files) => again(seen, &known, &executed, files),
+        None => again(seen, &known, &executed, &mut none),
+    })
+}
+
+/// Tasks are executed again, children first; what stands on them is taken back or tried anew.
+fn reopen<P: Position>(
+    engine: &mut Engine<P>,
+    dag: &Dag,
+    again: &[(TaskId, Why)],
+    now: Moment,
+    out: &mut Outbox,
+) -> Result<(), Illegal> {
+    let mut due: HashSet<TaskId> = again.iter().map(|&(task, _)| task).collect();
+    for &task in dag.topological_order().iter().rev() {
+        if !due.remove(&task) {
+            continue;
+        }
+        for &child in dag.children(task) {
+            match engine.position().standing(child.into())? {
+                Standing::Leased => engine.recall(now, child.into(), out),
+                Standing::Failed => engine.revive(now, child.into(), out)?,
+                _ => (),
+            }
+        }
+        engine.reopen(now, task.into(), out)?;
+    }
+    Ok(())
+}
+
+/// Goes on with a family that is never written down, or begins one. `name` is what the state is of.
+///
+/// # Errors
+/// If the store is of something else, damaged, or cannot be written.
+pub fn begin_family(
+    store: &mut Store,
+    name: &str,
+    shape: Box<dyn Shape>,
+    rules: Rules,
+) -> Result<Begun<'static, Implicit>, BeginError> {
+    let mut digest = Digest::new();
+    digest.text(name);
+    let record = FlowRecord {
+        digest: digest.done(),
+        fingerprints: Vec::new(),
+    };
+    match store.flow()? {
+        Some(known) if known.digest == record.digest => (),
+        Some(_) => return Err(BeginError::OtherFlow(store.folder().to_owned())),
+        None => store.begin_flow(&record, std::iter::empty(), &Group::default())?,
+    }
+    let mut engine = replayed(store, Implicit::new(shape), rules)?;
+    let mut out = Outbox::default();
+    engine.open(Clock::new().now(), &mut out);
+    store.append(&std::mem::take(&mut out.entries))?;
+    store.set_meta(BOOT, &boot())?;
+    Ok(Begun {
+        engine,
+        out,
+        stamps: None,
+        is_planned: true,
+        again: Vec::new(),
+        snapshot_every: OFTEN,
+        forgets: true,
+    })
 }

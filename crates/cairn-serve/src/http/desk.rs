@@ -1,155 +1,32 @@
 //! The one thread that owns engine and store: takes what was asked meanwhile, lets it happen, commits all of it as one group,
-//! and only then answers. Knows no sockets.
+//! and only then answers. Requests for tasks that came in one group are one batch. Knows no sockets.
 
-use super::files::Staged;
+mod asks;
+mod looks;
+mod tally;
+mod waiters;
+
+pub(crate) use asks::{Answer, Ask, Handed, Held};
+pub(crate) use looks::{Picture, STANDINGS};
+pub(crate) use tally::Tally;
+
+use self::waiters::{Waiter, Waiters};
+use super::begin::Begun;
+use super::stamps::Stamps;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
-use crate::store::{Group, Store, StoreError};
+use crate::store::{Group, Stamp, Store, StoreError};
 use cairn_engine::{
-    Engine, Event, Granted, Moment, Offer, Outbox, Outcome, Position, Receipt, Refusal, Task,
-    Token, Worker, WorkerId,
+    Engine, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal, WorkerId,
 };
 use cairn_theory::game::Standing;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How many requests are taken into one commit at the most.
 const GROUP: usize = 4096;
-
-/// An attempt, as the engine knows it.
-pub(crate) type Held = (Task, Token);
-
-/// A return with the files that came with it.
-#[derive(Debug)]
-pub(crate) struct Handed {
-    pub(crate) task: Task,
-    pub(crate) token: Token,
-    pub(crate) outcome: Outcome,
-    /// Files that take their places if it counts.
-    pub(crate) staged: Vec<Staged>,
-    /// Whether a file that came with it was never uploaded.
-    pub(crate) lacks_output: bool,
-}
-
-/// What is asked of the desk, each with the way back.
-#[derive(Debug)]
-pub(crate) enum Ask {
-    Join {
-        name: String,
-        offer: Offer,
-        reply: oneshot::Sender<(WorkerId, u32)>,
-    },
-    Exchange {
-        worker: WorkerId,
-        returns: Vec<Handed>,
-        holding: Option<Vec<Held>>,
-        want: usize,
-        wait: Duration,
-        reply: oneshot::Sender<Answer>,
-    },
-    Heartbeat {
-        worker: WorkerId,
-        holding: Vec<Held>,
-        reply: oneshot::Sender<Result<(Vec<Held>, bool), Refusal>>,
-    },
-    Leave {
-        worker: WorkerId,
-        reply: oneshot::Sender<Result<(), Refusal>>,
-    },
-    Status(oneshot::Sender<Picture>),
-    Task(Task, oneshot::Sender<Option<TaskPicture>>),
-    /// Whether this attempt is under way, or could still count.
-    Counts(Held, oneshot::Sender<bool>),
-    Cancel(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
-    Retry(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
-    Pause(bool, oneshot::Sender<()>),
-    Reorder(Vec<u32>),
-    Stop,
-}
-
-/// What comes of an exchange.
-#[derive(Debug, Default)]
-pub(crate) struct Answer {
-    pub(crate) receipts: Vec<Worth>,
-    pub(crate) granted: Vec<Granted>,
-    pub(crate) stop: Vec<Held>,
-    pub(crate) reason: Option<Reason>,
-    /// Whether the worker is not known: it must join again.
-    pub(crate) is_unknown: bool,
-    pub(crate) finished: bool,
-}
-
-/// Where the run stands.
-#[derive(Debug)]
-pub(crate) struct Picture {
-    pub(crate) counts: [Option<u64>; 7],
-    pub(crate) is_paused: bool,
-    pub(crate) is_over: bool,
-    pub(crate) halted: Option<i32>,
-    pub(crate) epoch: u32,
-    pub(crate) plan: u32,
-    pub(crate) uptime: Duration,
-    pub(crate) workers: Vec<(WorkerId, Worker)>,
-    pub(crate) tally: Tally,
-}
-
-/// The order of [`Picture::counts`].
-pub(crate) const STANDINGS: [Standing; 7] = [
-    Standing::Waiting,
-    Standing::Eligible,
-    Standing::Leased,
-    Standing::Executed,
-    Standing::Failed,
-    Standing::Aborted,
-    Standing::Cancelled,
-];
-
-/// How many gone workers a picture shows.
-const GONE_SHOWN: usize = 100;
-
-/// Counted since the start.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) commits: u64,
-    pub(crate) events: u64,
-    pub(crate) commit_micros: u64,
-    pub(crate) polls: u64,
-    /// How many commits took how long: four steps from each power of two of microseconds to the next.
-    steps: Vec<u64>,
-}
-
-impl Tally {
-    fn count_commit(&mut self, micros: u64, events: usize) {
-        self.commits += 1;
-        self.events += events as u64;
-        self.commit_micros += micros;
-        let step = (4.0 * (micros.max(1) as f64).log2()) as usize;
-        if self.steps.len() <= step {
-            self.steps.resize(step + 1, 0);
-        }
-        self.steps[step] += 1;
-    }
-
-    /// So many seconds, or a little less than a fifth more, that part of the commits did not exceed.
-    pub(crate) fn commit_quantile(&self, part: f64) -> f64 {
-        let wanted = (self.commits as f64 * part).ceil() as u64;
-        let mut sum = 0;
-        let found = self.steps.iter().position(|count| {
-            sum += count;
-            sum >= wanted
-        });
-        found.map_or(0.0, |step| ((step + 1) as f64 / 4.0).exp2() / 1e6)
-    }
-}
-
-/// Where a task stands.
-#[derive(Debug)]
-pub(crate) struct TaskPicture {
-    pub(crate) standing: Standing,
-    pub(crate) lease: Option<(String, Token, Moment)>,
-}
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,89 +39,76 @@ pub enum End {
     Stopped,
 }
 
-/// Somebody who waits for a task.
-struct Waiter {
+/// A request for tasks, to be answered with the group that it came in. What it returned was taken.
+struct Request {
     worker: WorkerId,
     want: usize,
-    until: Instant,
+    /// How long it waits when nothing is there.
+    wait: Duration,
+    receipts: Vec<Worth>,
+    /// What it was given before and does not know of.
+    granted: Vec<Granted>,
     reply: oneshot::Sender<Answer>,
 }
 
-/// Long polls, by the order in which they came.
-#[derive(Default)]
-struct Waiters {
-    next: u64,
-    by_number: BTreeMap<u64, Waiter>,
-    of_worker: HashMap<WorkerId, u64>,
-    ends: BTreeSet<(Instant, u64)>,
-}
-
-impl Waiters {
-    fn push(&mut self, waiter: Waiter) {
-        self.next += 1;
-        self.of_worker.insert(waiter.worker, self.next);
-        self.ends.insert((waiter.until, self.next));
-        self.by_number.insert(self.next, waiter);
-    }
-
-    fn remove(&mut self, number: u64) -> Option<Waiter> {
-        let waiter = self.by_number.remove(&number)?;
-        self.ends.remove(&(waiter.until, number));
-        if self.of_worker.get(&waiter.worker) == Some(&number) {
-            self.of_worker.remove(&waiter.worker);
-        }
-        Some(waiter)
-    }
-
-    fn take_of(&mut self, worker: WorkerId) -> Option<Waiter> {
-        let number = self.of_worker.get(&worker).copied()?;
-        self.remove(number)
-    }
+/// How a desk is set up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Whether to go on when all is done.
+    pub(crate) stays: bool,
+    /// How long workers have to hear that all is done.
+    pub(crate) grace: Duration,
 }
 
 /// Engine and store, and who waits for what.
-pub(crate) struct Desk<P> {
+pub(crate) struct Desk<'f, P> {
     engine: Engine<P>,
     store: Store,
     clock: Clock,
-    stays: bool,
-    grace: Duration,
+    manner: Manner,
     out: Outbox,
     orders: Vec<(u32, Vec<u32>)>,
+    /// Where declared files are looked at.
+    stamps: Option<Stamps<'f>>,
+    /// What was noted of them in the group at hand.
+    stamped: Vec<Stamp>,
+    /// Of the group at hand.
+    requests: Vec<Request>,
     waiters: Waiters,
     kills: HashMap<WorkerId, Vec<Held>>,
     replies: Vec<Box<dyn FnOnce() + Send>>,
     tally: Tally,
+    /// Events since the newest snapshot, and after how many there is another.
+    since_snapshot: u64,
+    snapshot_every: u64,
+    /// Whether events go once a snapshot has them.
+    forgets: bool,
     is_stopping: bool,
     over_since: Option<Instant>,
 }
 
-impl<P: Position> Desk<P> {
-    /// The engine must be replayed, and not yet open.
-    pub(crate) fn new(
-        engine: Engine<P>,
-        store: Store,
-        stays: bool,
-        grace: Duration,
-    ) -> Result<Desk<P>, StoreError> {
-        let mut desk = Desk {
-            engine,
+impl<'f, P: Position> Desk<'f, P> {
+    pub(crate) fn new(begun: Begun<'f, P>, store: Store, manner: Manner) -> Desk<'f, P> {
+        Desk {
+            engine: begun.engine,
             store,
             clock: Clock::new(),
-            stays,
-            grace,
-            out: Outbox::default(),
+            manner,
+            out: begun.out,
             orders: Vec::new(),
+            stamps: begun.stamps,
+            stamped: Vec::new(),
+            requests: Vec::new(),
             waiters: Waiters::default(),
             kills: HashMap::new(),
             replies: Vec::new(),
             tally: Tally::default(),
+            since_snapshot: 0,
+            snapshot_every: begun.snapshot_every,
+            forgets: begun.forgets,
             is_stopping: false,
             over_since: None,
-        };
-        desk.engine.open(desk.clock.now(), &mut desk.out);
-        desk.commit()?;
-        Ok(desk)
+        }
     }
 
     /// Answers until all is done or somebody says stop.
@@ -255,6 +119,9 @@ impl<P: Position> Desk<P> {
         loop {
             match inbox.recv_timeout(self.patience()) {
                 Ok(ask) => {
+                    if let Some(stamps) = &mut self.stamps {
+                        stamps.forget();
+                    }
                     self.handle(ask);
                     for ask in inbox.try_iter().take(GROUP) {
                         self.handle(ask);
@@ -266,7 +133,7 @@ impl<P: Position> Desk<P> {
             let now = self.clock.now();
             self.engine.wake(now, &mut self.out);
             self.pass_on_kills();
-            self.serve_waiters(now);
+            self.serve_requests(now);
             self.commit()?;
             if let Some(end) = self.end() {
                 self.dismiss_waiters();
@@ -280,9 +147,9 @@ impl<P: Position> Desk<P> {
     fn patience(&self) -> Duration {
         let now = Instant::now();
         let wake = self.engine.next_wake().map(|at| self.clock.instant(at));
-        let end = self.waiters.ends.first().map(|&(at, _)| at);
+        let end = self.waiters.next_end();
         let over = (self.over_since)
-            .map(|since| (since + self.grace).min(now + Duration::from_millis(20)));
+            .map(|since| (since + self.manner.grace).min(now + Duration::from_millis(20)));
         let next = [wake, end, over].into_iter().flatten().min();
         next.map_or(Duration::from_secs(3600), |at| {
             at.saturating_duration_since(now)
@@ -294,14 +161,14 @@ impl<P: Position> Desk<P> {
         if self.is_stopping {
             return Some(End::Stopped);
         }
-        if self.stays || !self.engine.is_over() {
+        if self.manner.stays || !self.engine.is_over() {
             self.over_since = None;
             return None;
         }
         // Workers hear that all is done before the server goes.
         let since = *self.over_since.get_or_insert_with(Instant::now);
         let somebody = self.engine.workers().iter().any(|w| w.is_here);
-        if somebody && since.elapsed() < self.grace {
+        if somebody && since.elapsed() < self.manner.grace {
             return None;
         }
         let count = |standing| self.engine.position().count(standing);
@@ -352,10 +219,14 @@ impl<P: Position> Desk<P> {
                 });
                 if let Some(kills) = self.kills.get_mut(&worker) {
                     kills.retain(|held| holding.contains(held));
+                    if kills.is_empty() {
+                        self.kills.remove(&worker);
+                    }
                 }
                 self.reply(reply, answer);
             }
             Ask::Leave { worker, reply } => {
+                // What it asked for in this group it is refused, since it is gone.
                 let left = engine.leave(now, worker, out);
                 self.kills.remove(&worker);
                 if let Some(waiter) = self.waiters.take_of(worker) {
@@ -432,39 +303,36 @@ impl<P: Position> Desk<P> {
                     let (task, token) = held;
                     let receipt: Receipt =
                         (self.engine).give_back(now, task, token, handed.outcome, &mut self.out);
+                    if receipt.counts()
+                        && handed.outcome == Outcome::Executed
+                        && let Some(stamps) = &mut self.stamps
+                    {
+                        self.stamped.extend(stamps.executed(task));
+                    }
                     receipt.into()
                 }
                 false => Worth::OutputMissing,
             });
         }
         let holding = holding.as_deref();
-        let given = (self.engine).exchange(now, worker, &[], holding, want, &mut self.out);
-        let finished = self.engine.is_over();
-        let waits = given.granted.is_empty()
-            && receipts.is_empty()
-            && want > 0
-            && !wait.is_zero()
-            && !finished
-            && given.refused != Some(Refusal::Unknown)
-            && !self.kills.contains_key(&worker);
-        if waits {
-            let until = Instant::now() + wait;
-            return self.waiters.push(Waiter {
-                worker,
-                want,
-                until,
-                reply,
-            });
+        let heard = (self.engine).exchange(now, worker, &[], holding, 0, &mut self.out);
+        if heard.refused == Some(Refusal::Unknown) {
+            let answer = Answer {
+                receipts,
+                is_unknown: true,
+                finished: self.engine.is_over(),
+                ..Answer::default()
+            };
+            return self.reply(reply, answer);
         }
-        let answer = Answer {
+        self.requests.push(Request {
+            worker,
+            want: want.saturating_sub(heard.granted.len()),
+            wait,
             receipts,
-            granted: given.granted,
-            stop: self.stop_of(worker),
-            reason: given.refused.and_then(Reason::of),
-            is_unknown: given.refused == Some(Refusal::Unknown),
-            finished,
-        };
-        self.reply(reply, answer);
+            granted: heard.granted,
+            reply,
+        });
     }
 
     /// Whether a return of this attempt would count: then its files may take their places.
@@ -506,50 +374,57 @@ impl<P: Position> Desk<P> {
         self.out.entries.iter().any(|entry| opens(&entry.event))
     }
 
-    /// Long polls that can be answered now, and those whose time is up.
-    fn serve_waiters(&mut self, now: Moment) {
+    /// All requests of the group, and the long polls where something may have become eligible, as one batch: first come,
+    /// first served.
+    fn serve_requests(&mut self, now: Moment) {
         let finished = self.engine.is_over();
-        if self.has_opened() || finished {
-            let waiting: Vec<u64> = self.waiters.by_number.keys().copied().collect();
-            for number in waiting {
-                let Some(waiter) = self.waiters.by_number.get(&number) else {
-                    continue;
-                };
-                if waiter.reply.is_closed() {
-                    self.waiters.remove(number);
-                    continue;
+        let waiting = match self.has_opened() || finished {
+            true => self.waiters.listening(),
+            false => Vec::new(),
+        };
+        let mut requests = std::mem::take(&mut self.requests);
+        if requests.len() > 1 {
+            // A worker has one request at a time: of two in one group the later one counts.
+            let mut seen = HashSet::new();
+            for request in requests.iter_mut().rev() {
+                if !seen.insert(request.worker) {
+                    request.want = 0;
                 }
-                let (worker, want) = (waiter.worker, waiter.want);
-                let asked = self.engine.ask(now, worker, want, &mut self.out);
-                let (granted, refused) = match asked {
-                    Ok(granted) => (granted, None),
-                    // Nobody else gets anything either.
-                    Err(Refusal::NothingEligible | Refusal::Paused) if !finished => break,
-                    Err(refusal @ Refusal::Unknown) => (Vec::new(), Some(refusal)),
-                    Err(refusal) if finished => (Vec::new(), Some(refusal)),
-                    Err(_) => continue,
-                };
-                let answer = Answer {
-                    granted,
-                    reason: refused.and_then(Reason::of),
-                    is_unknown: refused == Some(Refusal::Unknown),
-                    finished,
-                    ..Answer::default()
-                };
-                let waiter = self.waiters.remove(number).expect("it was there");
-                self.reply(waiter.reply, answer);
             }
         }
-        let moment = Instant::now();
-        while let Some(&(at, number)) = self.waiters.ends.first() {
-            if at > moment {
-                break;
-            }
-            let waiter = self.waiters.remove(number).expect("it has an end");
+        let polls = waiting.iter().map(|&n| self.waiters.get(n));
+        let mut asked: Vec<(WorkerId, usize)> = polls.map(|w| (w.worker, w.want)).collect();
+        asked.extend(requests.iter().map(|r| (r.worker, r.want)));
+        let given = self.engine.ask_together(now, &asked, &mut self.out);
+        if let Some(stamps) = &mut self.stamps {
+            let granted = given.iter().flatten().flatten();
+            granted.for_each(|granted| stamps.started(granted.task));
+        }
+        let mut given = given.into_iter();
+        for (number, given) in waiting.into_iter().zip(given.by_ref()) {
+            let (granted, refused) = match given {
+                Ok(granted) => (granted, None),
+                Err(refusal) if finished || refusal == Refusal::Unknown => {
+                    (Vec::new(), Some(refusal))
+                }
+                Err(_) => continue,
+            };
+            let waiter = self.waiters.remove(number).expect("it was there");
+            let answer = Answer {
+                granted,
+                reason: refused.and_then(Reason::of),
+                is_unknown: refused == Some(Refusal::Unknown),
+                finished,
+                ..Answer::default()
+            };
+            self.reply(waiter.reply, answer);
+        }
+        for (request, given) in requests.into_iter().zip(given) {
+            self.answer(request, given, finished);
+        }
+        while let Some(waiter) = self.waiters.take_late(Instant::now()) {
             // Who waited for it is heard of: it was there until now.
-            let heard = self
-                .engine
-                .exchange(now, waiter.worker, &[], None, 0, &mut self.out);
+            let heard = (self.engine).exchange(now, waiter.worker, &[], None, 0, &mut self.out);
             let answer = Answer {
                 reason: Some(Reason::NothingEligible),
                 is_unknown: heard.refused == Some(Refusal::Unknown),
@@ -560,9 +435,47 @@ impl<P: Position> Desk<P> {
         }
     }
 
+    /// Answers a request, or lets it wait.
+    fn answer(&mut self, request: Request, given: Result<Vec<Granted>, Refusal>, finished: bool) {
+        let Request {
+            worker,
+            want,
+            wait,
+            receipts,
+            mut granted,
+            reply,
+        } = request;
+        let refused = given.map(|more| granted.extend(more)).err();
+        let waits = granted.is_empty()
+            && receipts.is_empty()
+            && want > 0
+            && !wait.is_zero()
+            && !finished
+            && refused != Some(Refusal::Unknown)
+            && !self.kills.contains_key(&worker);
+        if waits {
+            let until = Instant::now() + wait;
+            return self.waiters.push(Waiter {
+                worker,
+                want,
+                until,
+                reply,
+            });
+        }
+        let answer = Answer {
+            receipts,
+            granted,
+            stop: self.stop_of(worker),
+            reason: refused.and_then(Reason::of),
+            is_unknown: refused == Some(Refusal::Unknown),
+            finished,
+        };
+        self.reply(reply, answer);
+    }
+
     fn dismiss_waiters(&mut self) {
         let finished = self.engine.is_over();
-        let numbers: Vec<u64> = self.waiters.by_number.keys().copied().collect();
+        let numbers = self.waiters.listening();
         for number in numbers {
             let waiter = self.waiters.remove(number).expect("it was there");
             let answer = Answer {
@@ -579,50 +492,24 @@ impl<P: Position> Desk<P> {
             let group = Group {
                 entries: std::mem::take(&mut self.out.entries),
                 orders: std::mem::take(&mut self.orders),
+                stamps: std::mem::take(&mut self.stamped),
                 ..Group::default()
             };
             let begin = Instant::now();
             self.store.append_group(&group)?;
             let micros = begin.elapsed().as_micros() as u64;
             self.tally.count_commit(micros, group.entries.len());
+            self.since_snapshot += group.entries.len() as u64;
             let Group { mut entries, .. } = group;
             entries.clear();
             self.out.entries = entries;
         }
         self.replies.drain(..).for_each(|reply| reply());
-        Ok(())
-    }
-
-    fn picture(&self) -> Picture {
-        let engine = &self.engine;
-        let all = || (engine.workers().iter().enumerate()).map(|(id, w)| (WorkerId(id as u32), w));
-        let here = all().filter(|(_, w)| w.is_here);
-        let gone: Vec<_> = all().filter(|(_, w)| !w.is_here).collect();
-        let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
-            .iter()
-            .copied();
-        Picture {
-            counts: STANDINGS.map(|standing| engine.position().count(standing)),
-            is_paused: engine.is_paused(),
-            is_over: engine.is_over(),
-            halted: engine.halted(),
-            epoch: engine.epoch(),
-            plan: engine.plan(),
-            uptime: self.clock.elapsed(),
-            workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
-            tally: Tally {
-                polls: self.waiters.by_number.len() as u64,
-                ..self.tally.clone()
-            },
+        if self.since_snapshot >= self.snapshot_every {
+            self.since_snapshot = 0;
+            let (now, snapshot) = (self.clock.now(), self.engine.snapshot());
+            self.store.save_snapshot(now, &snapshot, self.forgets)?;
         }
-    }
-
-    fn task_picture(&self, task: Task) -> Option<TaskPicture> {
-        let standing = self.engine.position().standing(task).ok()?;
-        let lease = self.engine.lease(task).map(|(worker, token, since)| {
-            let name = &self.engine.workers()[worker.0 as usize].name;
-            (name.clone(), token, since)
-        });
-        Some(TaskPicture { standing, lease })
+        Ok(())
     }
 }

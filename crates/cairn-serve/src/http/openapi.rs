@@ -1,6 +1,6 @@
 //! The document of the interface, made from the types. Knows no server.
 
-use super::routes;
+use super::routes::{carry, look, steer, workers};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 
@@ -15,27 +15,27 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     paths(
-        routes::join,
-        routes::exchange,
-        routes::lease,
-        routes::give_back,
-        routes::heartbeat,
-        routes::leave,
-        routes::inputs,
-        routes::stored,
-        routes::upload,
-        routes::download,
-        routes::write_log,
-        routes::read_log,
-        routes::status,
-        routes::metrics,
-        routes::task,
-        routes::export,
-        routes::document,
-        routes::cancel,
-        routes::retry,
-        routes::pause,
-        routes::resume,
+        workers::join,
+        workers::exchange,
+        workers::lease,
+        workers::give_back,
+        workers::heartbeat,
+        workers::leave,
+        carry::inputs,
+        carry::stored,
+        carry::upload,
+        carry::download,
+        carry::write_log,
+        carry::read_log,
+        look::status,
+        look::metrics,
+        look::task,
+        look::export,
+        look::document,
+        steer::cancel,
+        steer::retry,
+        steer::pause,
+        steer::resume,
     )
 )]
 struct Document;

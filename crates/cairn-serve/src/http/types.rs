@@ -178,6 +178,37 @@ pub struct ReturnRequest {
     pub returns: Vec<Return>,
 }
 
+impl TryFrom<LeaseRequest> for Exchange {
+    type Error = &'static str;
+
+    fn try_from(
+        LeaseRequest { want, wait_seconds }: LeaseRequest,
+    ) -> Result<Exchange, &'static str> {
+        match want {
+            0 => Err("no task is wanted"),
+            _ => Ok(Exchange {
+                want,
+                wait_seconds,
+                ..Exchange::default()
+            }),
+        }
+    }
+}
+
+impl TryFrom<ReturnRequest> for Exchange {
+    type Error = &'static str;
+
+    fn try_from(ReturnRequest { returns }: ReturnRequest) -> Result<Exchange, &'static str> {
+        match returns.is_empty() {
+            true => Err("nothing is returned"),
+            false => Ok(Exchange {
+                returns,
+                ..Exchange::default()
+            }),
+        }
+    }
+}
+
 /// What a return was worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -18,7 +18,7 @@ const TICK: u64 = 50_000;
 const ASIDE: &str = ".half-made";
 
 /// The declared files of a flow.
-pub(super) struct Files<'f> {
+pub(crate) struct Files<'f> {
     flow: &'f Flow,
     /// Files that may be deleted once they were read: whether they are there says nothing.
     temp: HashSet<&'f str>,
@@ -62,7 +62,7 @@ pub enum HalfMade {
 }
 
 impl<'f> Files<'f> {
-    pub(super) fn new(
+    pub(crate) fn new(
         flow: &'f Flow,
         directory: &'f dyn Fn(TaskId) -> Option<PathBuf>,
     ) -> Files<'f> {
@@ -96,13 +96,13 @@ impl<'f> Files<'f> {
     }
 
     /// From now on files may have changed.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.seen = HashMap::new();
     }
 
     /// A digest of the inputs as they are: paths, sizes, times. 0 where nothing is to be compared. Files that the task itself
     /// writes, and temporary ones, do not count.
-    pub(super) fn inputs(&mut self, task: TaskId) -> u64 {
+    pub(crate) fn inputs(&mut self, task: TaskId) -> u64 {
         let flow = self.flow;
         let mut digest = Digest::new();
         let mut any = false;
@@ -148,7 +148,7 @@ impl<'f> Files<'f> {
     }
 
     /// What is to be compared when the run is resumed; `None` where there is nothing.
-    pub(super) fn stamp(&mut self, task: TaskId, inputs: u64) -> Option<Stamp> {
+    pub(crate) fn stamp(&mut self, task: TaskId, inputs: u64) -> Option<Stamp> {
         let outputs = self.outputs(task);
         let stamp = Stamp {
             task: task.into(),

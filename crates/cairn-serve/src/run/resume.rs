@@ -1,6 +1,7 @@
 //! From a store to the state of a run, on the same flow or on another one with tasks of the same names: what stays executed,
 //! and what must be executed again. Starts nothing.
 
+use super::again::{Known, Now, Why, again};
 use super::files::{Files, HalfMade};
 use crate::replay::{mark_executed, replayed_in_order, said_executed};
 use crate::store::{FlowRecord, Group, Stamp, Store, StoreError};
@@ -29,6 +30,18 @@ pub(super) struct Given<'a> {
     pub(super) is_dry: bool,
 }
 
+impl Given<'_> {
+    fn now(&self) -> Now<'_> {
+        Now {
+            flow: self.flow,
+            fingerprints: self.fingerprints,
+            done: self.done,
+            is_other_boot: self.is_other_boot,
+            minds_files: self.minds_files,
+        }
+    }
+}
+
 /// The state of a run, and what has yet to be written of how it came about.
 pub(super) struct Resumed<'a> {
     pub(super) engine: Engine<Frozen<'a>>,
@@ -46,39 +59,6 @@ pub(super) struct Resumed<'a> {
     pub(super) failed: Vec<TaskId>,
     /// What attempts of an earlier runner left.
     pub(super) half_made: Vec<HalfMade>,
-}
-
-/// Why an executed task must be executed again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// What it runs changed.
-    Command,
-    /// A file that it reads changed.
-    Inputs,
-    /// A file that it made is gone.
-    Outputs,
-    /// A task before it is executed again.
-    Parent,
-}
-
-impl Why {
-    /// In words that follow the name of the task and a colon.
-    pub fn words(self) -> &'static str {
-        match self {
-            Why::Command => "its command changed",
-            Why::Inputs => "a file that it reads changed",
-            Why::Outputs => "a file that it made is gone or was cut short",
-            Why::Parent => "a task before it is executed again",
-        }
-    }
-}
-
-/// What was known of the tasks, by their numbers in the flow at hand.
-#[derive(Default)]
-struct Known {
-    /// By task; shorter, or `None`, where nothing is known.
-    fingerprints: Vec<Option<u64>>,
-    stamps: HashMap<TaskId, Stamp>,
 }
 
 pub(super) fn resume<'a>(
@@ -104,7 +84,8 @@ fn go_on<'a>(
 ) -> Result<Resumed<'a>, StoreError> {
     let dag = given.flow.dag();
     let damaged = |e: cairn_engine::Illegal| store.damaged(&e.0);
-    let (mut engine, order) = replayed_in_order(store, dag, given.rules.clone())?;
+    let (mut engine, order) =
+        replayed_in_order(store, Frozen::new(dag), dag.len(), given.rules.clone())?;
     let mut out = Outbox::default();
     let done = said_executed(dag, given.done);
     mark_executed(&mut engine, done, now, &mut out.entries);
@@ -130,14 +111,9 @@ fn go_on<'a>(
     for task in (failed.iter().copied()).chain(standing(&engine, Standing::Cancelled)) {
         engine.revive(now, task.into(), &mut out).map_err(damaged)?;
     }
-    let known = Known {
-        fingerprints: before.fingerprints.iter().copied().map(Some).collect(),
-        stamps: (store.stamps()?.into_iter())
-            .filter_map(|stamp| Some((stamp.task.frozen()?, stamp)))
-            .collect(),
-    };
+    let known = Known::of(store, before)?;
     let executed = standing(&engine, Standing::Executed);
-    let again = again(&given, &known, &executed, files);
+    let again = again(&given.now(), &known, &executed, files);
     let mut reopened: HashSet<TaskId> = again.iter().map(|&(task, _)| task).collect();
     // Children first.
     for &task in dag.topological_order().iter().rev() {
@@ -207,7 +183,7 @@ fn carry<'a>(
     };
     let mut carried: Vec<TaskId> = executed.keys().copied().collect();
     carried.sort_unstable();
-    let again = again(&given, &known, &carried, files);
+    let again = again(&given.now(), &known, &carried, files);
     for (task, _) in &again {
         executed.remove(task);
     }
@@ -263,64 +239,4 @@ fn begin<'a>(
         failed: Vec::new(),
         half_made: Vec::new(),
     }
-}
-
-/// Which executed tasks must be executed again, and why.
-fn again(
-    given: &Given<'_>,
-    known: &Known,
-    executed: &[TaskId],
-    files: &mut Files<'_>,
-) -> Vec<(TaskId, Why)> {
-    let flow = given.flow;
-    let dag = flow.dag();
-    let mut is_executed = vec![false; dag.len()];
-    executed.iter().for_each(|t| is_executed[t.index()] = true);
-    let said = |task: TaskId| given.done.get(task.index()) == Some(&true);
-    let mut why: Vec<Option<Why>> = vec![None; dag.len()];
-    // Whether a temporary file of the task is gone: no harm, unless somebody needs it.
-    let mut lacks_temp = Vec::new();
-    for &task in executed {
-        let print = given.fingerprints.get(task.index());
-        let before = known.fingerprints.get(task.index()).copied().flatten();
-        if before.is_some_and(|before| Some(&before) != print) {
-            why[task.index()] = Some(Why::Command);
-            continue;
-        }
-        if !given.minds_files || (said(task) && !known.stamps.contains_key(&task)) {
-            continue;
-        }
-        let stamp = known.stamps.get(&task);
-        let is_cut = |files: &mut Files<'_>, s: &Stamp| s.outputs != files.outputs(task);
-        if files.missing(task, false).is_some()
-            || (given.is_other_boot && stamp.is_some_and(|s| is_cut(files, s)))
-        {
-            why[task.index()] = Some(Why::Outputs);
-        } else if stamp.is_some_and(|s| s.inputs != files.inputs(task)) {
-            why[task.index()] = Some(Why::Inputs);
-        } else if files.missing(task, true).is_some() {
-            lacks_temp.push(task);
-        }
-    }
-    // What comes after one that is executed again is executed again; so is what made a temporary file that one of these needs.
-    loop {
-        for &task in dag.topological_order() {
-            let mut parents = dag.parents(task).iter();
-            let is_due = is_executed[task.index()] && why[task.index()].is_none();
-            if is_due && parents.any(|p| why[p.index()].is_some()) {
-                why[task.index()] = Some(Why::Parent);
-            }
-        }
-        let runs = |t: &TaskId| !is_executed[t.index()] || why[t.index()].is_some();
-        let needed = |t: &TaskId| why[t.index()].is_none() && dag.children(*t).iter().any(runs);
-        let more: Vec<TaskId> = lacks_temp.iter().copied().filter(needed).collect();
-        if more.is_empty() {
-            break;
-        }
-        more.iter()
-            .for_each(|t| why[t.index()] = Some(Why::Outputs));
-    }
-    (dag.tasks().zip(why))
-        .filter_map(|(task, why)| Some((task, why?)))
-        .collect()
 }

@@ -154,7 +154,6 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
                 None => life(flow.seconds(task).unwrap_or(0.0)),
             },
             limit: (flow.time_limit(task)).map(|seconds| Span((seconds * 1e6) as u64)),
-            ..Needs::default()
         };
         let next = rules.classes.len() as u32;
         let class = *classes.entry(needs).or_insert_with_key(|needs| {

@@ -18,8 +18,10 @@ const PIECE: usize = 256 << 10;
 pub(super) enum Trouble {
     /// The server: perhaps later.
     Call(CallError),
-    /// This worker's disk, or a file that is not as it should be.
-    Here(String),
+    /// A file that is not there, or not as it should be.
+    File(String),
+    /// This worker's disk.
+    Here(std::io::Error),
 }
 
 impl From<CallError> for Trouble {
@@ -32,13 +34,19 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Trouble::Call(error) => error.fmt(f),
-            Trouble::Here(what) => f.write_str(what),
+            Trouble::File(what) => f.write_str(what),
+            Trouble::Here(error) => error.fmt(f),
         }
     }
 }
 
 fn here(what: impl std::fmt::Display) -> impl Fn(std::io::Error) -> Trouble {
-    move |error| Trouble::Here(format!("{what}: {error}"))
+    move |error| {
+        Trouble::Here(std::io::Error::new(
+            error.kind(),
+            format!("{what}: {error}"),
+        ))
+    }
 }
 
 /// Asks until the server answers, or says no, or nobody waits any more.
@@ -75,27 +83,33 @@ pub(super) fn fetch(
         }) => Ok(Err(format!("{what} ({cure})"))),
         answer => answer.map(Ok),
     })?;
-    for needed in listed.map_err(Trouble::Here)? {
+    for needed in listed.map_err(Trouble::File)? {
         let (mut file, pending) =
             (place.create(&needed.path, needed.executable)).map_err(here(&needed.path))?;
         let mut hasher = blake3::Hasher::new();
         let mut bytes = 0;
-        patiently(is_over, || {
+        let fetched = patiently(is_over, || {
             let offset = bytes;
             let mut into = Counting {
                 file: &mut file,
                 hasher: &mut hasher,
                 bytes: &mut bytes,
+                failure: None,
             };
-            caller.download(&needed.digest, offset, &mut into)?;
+            let came = caller.download(&needed.digest, offset, &mut into);
+            if let Some(failure) = into.failure {
+                return Ok(Err(failure));
+            }
+            came?;
             match bytes >= needed.bytes {
-                true => Ok(()),
+                true => Ok(Ok(())),
                 false => Err(CallError::Away("the file broke off".to_owned())),
             }
         })?;
+        fetched.map_err(here(&needed.path))?;
         if hasher.finalize().to_hex().as_str() != needed.digest {
             let what = format!("{} came with another content than announced", needed.path);
-            return Err(Trouble::Here(what));
+            return Err(Trouble::File(what));
         }
         pending.place().map_err(here(&needed.path))?;
     }
@@ -107,11 +121,21 @@ struct Counting<'f> {
     file: &'f mut File,
     hasher: &'f mut blake3::Hasher,
     bytes: &'f mut u64,
+    /// Why it could not be written here: asking again does not help.
+    failure: Option<std::io::Error>,
 }
 
 impl Write for Counting<'_> {
     fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
-        let written = self.file.write(piece)?;
+        let written = match self.file.write(piece) {
+            Ok(written) => written,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => return Err(e),
+            Err(e) => {
+                let kind = e.kind();
+                self.failure = Some(e);
+                return Err(kind.into());
+            }
+        };
         self.hasher.update(&piece[..written]);
         *self.bytes += written as u64;
         Ok(written)

@@ -4,7 +4,7 @@
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{Rules, Span, Task};
 use cairn_serve::http::types::Command;
-use cairn_serve::http::{End, Handle, Job, ServeError, Settings, Tasks, begin, serve};
+use cairn_serve::http::{End, Handle, Job, ServeError, Settings, Setup, Tasks, begin, serve};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tokens::Tokens;
 use serde_json::Value;
@@ -104,7 +104,14 @@ impl Wish {
                 ..Rules::default()
             };
             let quick = || flow.dag().tasks().collect();
-            let run = begin(&mut store, &flow, &[], rules, quick).unwrap();
+            let setup = Setup {
+                flow: &flow,
+                done: &[],
+                fingerprints: Vec::new(),
+                files: None,
+                rules,
+            };
+            let run = begin(&mut store, setup, quick).unwrap();
             let kept = store.meta("tokens").unwrap();
             let kept = kept.map(|text| serde_json::from_str(&text).unwrap());
             let now = std::time::SystemTime::now()
@@ -129,7 +136,7 @@ impl Wish {
             settings.stays = self.stays;
             (self.change)(&mut settings);
             let tasks = Arc::new(Numbered(flow.clone()));
-            serve(run.engine, store, tasks, settings, |handle| {
+            serve(run, store, tasks, settings, |handle| {
                 sender.send(handle.clone()).unwrap()
             })
         });

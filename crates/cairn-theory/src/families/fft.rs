@@ -121,6 +121,12 @@ impl Family for Fft {
         self.place(task).1
     }
 
+    /// Here numbers begin with the highest level.
+    fn find(&self, level: u64, index: u64) -> Option<u64> {
+        let is_there = level <= self.dimension && index < self.width();
+        is_there.then(|| self.number(level, index))
+    }
+
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
         let (level, x) = self.place(task);
         let rows = (level < self.dimension).then(|| {

@@ -54,6 +54,20 @@ pub trait Family {
     /// The `k`-th of them, from 0, in the order.
     fn source(&self, k: u64) -> u64;
 
+    /// The task at this place, if there is one. Found in O(log tasks) where numbers grow with the level, and along it.
+    fn find(&self, level: u64, index: u64) -> Option<u64> {
+        let (mut low, mut high) = (0, self.task_count().unwrap_or(u64::MAX));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match (self.level(middle), self.index(middle)).cmp(&(level, index)) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
     /// Every task once, parents first, with as many tasks eligible as possible after every step: IC-optimal. Holds a
     /// few numbers, whatever the size.
     fn order(&self) -> impl Iterator<Item = u64> {

@@ -11,10 +11,13 @@ use cairn_serve::http::types::{Changed, Presence, Status};
 use cairn_serve::tls::Trust;
 use serde_json::json;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A status is asked for so often while somebody looks at it.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// So many workers fit on a terminal.
+const FEW: usize = 10;
 
 pub(super) fn caller(flags: &cli::Server) -> Result<Caller, Failure> {
     let trust = match (&flags.fingerprint, &flags.ca) {
@@ -43,14 +46,18 @@ fn failed(error: &CallError) -> Failure {
 
 pub(crate) fn status(caller: &Caller, once: bool, out: &Output) -> Result<(), Failure> {
     let is_live = !once && !out.json && std::io::stdout().is_terminal();
+    let mut pace = Pace::default();
+    let mut drawn = 0;
     loop {
         let status = caller.status().map_err(|e| failed(&e))?;
         let value = serde_json::to_value(&status).expect("a status is JSON");
-        let text = shown(&status);
-        match is_live {
-            true => out.answer(&value, &format!("\n{text}"))?,
-            false => return out.answer(&value, &text),
+        let pace = pace.of(&status);
+        if !is_live {
+            return out.answer(&value, &shown(&status, &pace, usize::MAX));
         }
+        let text = shown(&status, &pace, FEW);
+        Output::redraw(drawn, &text)?;
+        drawn = text.lines().count();
         if status.finished || limits::is_interrupted() {
             return Ok(());
         }
@@ -58,7 +65,46 @@ pub(crate) fn status(caller: &Caller, once: bool, out: &Output) -> Result<(), Fa
     }
 }
 
-fn shown(status: &Status) -> String {
+/// How fast tasks are executed, as far as was seen.
+#[derive(Default)]
+struct Pace {
+    first: Option<(Instant, u64)>,
+}
+
+impl Pace {
+    /// In words: how many a second, and how long the rest takes at that pace. Nothing before anything was seen to happen.
+    fn of(&mut self, status: &Status) -> String {
+        let executed = status.executed.unwrap_or(0);
+        let (since, before) = *self.first.get_or_insert((Instant::now(), executed));
+        let seconds = since.elapsed().as_secs_f64();
+        let done = executed.saturating_sub(before);
+        if done == 0 || seconds <= 0.0 || status.finished {
+            return String::new();
+        }
+        let rate = done as f64 / seconds;
+        let given_up = [status.failed, status.aborted, status.cancelled];
+        let settled = executed + given_up.into_iter().flatten().sum::<u64>();
+        match status.tasks {
+            Some(tasks) => {
+                let left = tasks.saturating_sub(settled) as f64 / rate;
+                format!("{rate:.1} a second, {} left at this pace", span(left))
+            }
+            None => format!("{rate:.1} a second"),
+        }
+    }
+}
+
+/// A time that people read at a glance.
+fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.1} days", s / 86_400.0),
+    }
+}
+
+fn shown(status: &Status, pace: &str, most: usize) -> String {
     let count = |n: Option<u64>| n.map_or("∞".to_owned(), |n| n.to_string());
     let rows = [
         ("tasks", status.tasks),
@@ -73,13 +119,16 @@ fn shown(status: &Status) -> String {
     let mut text: String = (rows.iter())
         .map(|(name, n)| format!("  {name:<10}{}\n", count(*n)))
         .collect();
+    if !pace.is_empty() {
+        text += &format!("  {pace}\n");
+    }
     if status.paused {
         text += "  paused: nothing is handed out\n";
     }
     if status.finished {
         text += "  nothing more will happen\n";
     }
-    for worker in &status.workers {
+    for worker in status.workers.iter().take(most) {
         let state = match worker.state {
             Presence::Here => "here",
             Presence::Left => "left",
@@ -93,6 +142,9 @@ fn shown(status: &Status) -> String {
             worker.failed,
             worker.lost
         );
+    }
+    if status.workers.len() > most {
+        text += &format!("  and {} more workers\n", status.workers.len() - most);
     }
     text
 }

@@ -5,8 +5,10 @@ mod programs;
 mod report;
 
 use self::programs::Programs;
+pub(super) use self::programs::fingerprint;
 use self::report::Reporter;
 use super::contender::name;
+use super::family::Wanted;
 use super::orders::{self, needs_plan};
 use crate::called;
 use crate::cli::{self, Policy};
@@ -44,7 +46,7 @@ pub(crate) struct Settings {
     template: Option<Template>,
     state: PathBuf,
     input: cli::Input,
-    family: Option<family::Wanted>,
+    family: Option<Wanted>,
 }
 
 impl Settings {
@@ -72,12 +74,14 @@ impl Settings {
             file: flags.file.clone().unwrap_or_default(),
             format: flags.format.clone(),
         };
+        let template = template(flags.run.as_deref())?;
+        let family = flags.family.as_deref();
         Ok(Settings {
             cpus,
             pools: pools?,
             memory,
-            template: template(flags.run.as_deref())?,
-            family: family::Wanted::new(&flags)?,
+            family: Wanted::new(family, flags.until_level, template.as_ref())?,
+            template,
             state: match (&flags.state, &flags.family) {
                 (Some(state), _) => state.clone(),
                 (None, Some(family)) => Path::new(STATES).join(family.replace(':', "-")),
@@ -138,8 +142,8 @@ fn state_of(file: &Path) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
-    if let (Some(family), Some(template)) = (&settings.family, &settings.template) {
-        return family::run(settings, family, template, out);
+    if let Some(family) = &settings.family {
+        return family::run(settings, family, out);
     }
     let flags = &settings.flags;
     let executed = cli::Executed {
@@ -182,6 +186,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         rules,
         offer: Offer {
             memory,
+            tags: flags.label.clone(),
             ..Offer::cpus(settings.cpus)
         },
         minds_files: !flags.ignore_files && names_real_files(whole.format),
@@ -364,7 +369,7 @@ pub(super) fn rules_for(
 
 /// Whether files that tasks declare are meant to be here. Those of records of runs and of Pegasus are names of things that
 /// were, or are, elsewhere.
-fn names_real_files(format: Format) -> bool {
+pub(super) fn names_real_files(format: Format) -> bool {
     matches!(
         format,
         Format::FlowToml | Format::FlowJson | Format::FlowJsonLines | Format::Makeflow

@@ -1,19 +1,22 @@
 //! `cairn serve`: hands out the tasks of a workflow to workers that come and go.
 
+mod family;
 mod jobs;
 
+use self::family::Told;
 use self::jobs::Served;
-use super::run::{look_for_order, pool, quick_order, rules_for, template};
+use super::family::Wanted;
+use super::run::{look_for_order, names_real_files, pool, quick_order, rules_for, template};
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::input;
 use crate::limits;
 use crate::output::Output;
-use cairn_dag::{TaskId, plain};
-use cairn_engine::Span;
+use cairn_dag::{Flow, TaskId, plain};
+use cairn_engine::{Position, Rules, Span};
 use cairn_formats::{Jobs, Template, size};
-use cairn_serve::http::{self, BeginError, End, Handle, ServeError};
-use cairn_serve::run::Wishes;
+use cairn_serve::http::{self, BeginError, Begun, End, Handle, ServeError, Tasks};
+use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::Certificate;
 use cairn_serve::tokens::Tokens;
@@ -32,6 +35,8 @@ pub(crate) struct Settings {
     flags: cli::Serve,
     pools: Vec<(String, u32)>,
     template: Option<Template>,
+    input: cli::Input,
+    family: Option<Wanted>,
     largest_file: u64,
     silence: Duration,
     token_lifetime: Option<Duration>,
@@ -66,9 +71,16 @@ impl Settings {
         }
         let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
         let lifetime = flags.token_lifetime.map(|s| time("--token-lifetime", s));
+        let template = template(flags.run.as_deref())?;
+        let family = flags.family.as_deref();
         Ok(Settings {
             pools: pools?,
-            template: template(flags.run.as_deref())?,
+            family: Wanted::new(family, flags.until_level, template.as_ref())?,
+            template,
+            input: cli::Input {
+                file: flags.file.clone().unwrap_or_default(),
+                format: flags.format.clone(),
+            },
             largest_file: bytes("--largest-file", &flags.largest_file)?,
             silence: time("--silence", flags.silence)?,
             token_lifetime: lifetime.transpose()?,
@@ -85,6 +97,43 @@ fn in_clear(error: &ServeError) -> Failure {
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    match &settings.family {
+        Some(wanted) => serve_family(settings, wanted, out),
+        None => serve_flow(settings, out),
+    }
+}
+
+fn unusable(error: &dyn std::fmt::Display) -> Failure {
+    Failure::usage(plain(&error.to_string()).into_owned(), "")
+}
+
+fn refused(error: &BeginError) -> Failure {
+    match error {
+        BeginError::Store(_) => unusable(error),
+        BeginError::OtherFlow(_) => Failure::usage(
+            plain(&error.to_string()).into_owned(),
+            "give the workflow a state of its own with --state",
+        ),
+    }
+}
+
+/// A family that is never written down: its own order is the best there is.
+fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let rules = Rules {
+        retries: flags.retries,
+        failures: flags.max_failures,
+        silence: Span(settings.silence.as_micros() as u64),
+        ..Rules::default()
+    };
+    let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
+    let begun = http::begin_family(&mut store, &wanted.name, wanted.shape(), rules);
+    let begun = begun.map_err(|e| refused(&e))?;
+    let told = Arc::new(Told(wanted.clone()));
+    serve(settings, begun, store, told, out, |_| ())
+}
+
+fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
     let executed = cli::Executed {
         executed: String::new(),
@@ -93,7 +142,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     // The first line is where it listens: warnings come after.
     let mut silent = *out;
     silent.quiet = true;
-    let whole = input::open_whole(&flags.input, &executed, &silent)?;
+    let whole = input::open_whole(&settings.input, &executed, &silent)?;
     let mut report = whole.report.clone();
     let flow = Arc::new(whole.flow);
     let template = settings.template.clone();
@@ -116,18 +165,58 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let mut rules = rules_for(&flow, &wishes, &jobs, whole.format)?;
     rules.silence = Span(settings.silence.as_micros() as u64);
-    let unusable =
-        |e: &dyn std::fmt::Display| Failure::usage(plain(&e.to_string()).into_owned(), "");
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let quick = || quick_order(&flow, flags.policy);
-    let begun = http::begin(&mut store, &flow, &whole.is_executed, rules, quick);
-    let begun = begun.map_err(|error| match &error {
-        BeginError::Store(_) => unusable(&error),
-        BeginError::OtherFlow(_) => Failure::usage(
-            plain(&error.to_string()).into_owned(),
-            "give the workflow a state of its own with --state",
-        ),
-    })?;
+    let served = Arc::new(Served::new(jobs));
+    let directory = |task| served.directory(task);
+    let minds_files = !flags.ignore_files && names_real_files(whole.format);
+    let setup = http::Setup {
+        flow: &flow,
+        done: &whole.is_executed,
+        fingerprints: served.fingerprints(),
+        files: minds_files.then_some(&directory),
+        rules,
+    };
+    let begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
+    let again = told_again(&flow, &begun.again);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let is_planned = begun.is_planned;
+    let ended = serve(settings, begun, store, served.clone(), out, |handle| {
+        out.warnings(&whole.report);
+        again.iter().for_each(|line| out.remark(line));
+        if !is_planned {
+            let found = look_for_order(&flow, flags.policy, &is_over);
+            bring(found, handle.clone());
+        }
+    });
+    is_over.store(true, Ordering::Relaxed);
+    ended
+}
+
+/// What is executed again, by name and with the reason, where there are not too many.
+fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
+    const SHOWN: usize = 10;
+    let line = |&(task, why): &(TaskId, Why)| {
+        let name = flow.shown(task);
+        format!("{} is executed again: {}", plain(&name), why.words())
+    };
+    let mut lines: Vec<String> = again.iter().take(SHOWN).map(line).collect();
+    if again.len() > SHOWN {
+        lines.push(format!("and {} more", again.len() - SHOWN));
+    }
+    lines
+}
+
+/// Serves what has begun until its end. `listening` is called when everybody was told where.
+fn serve<P: Position + Send>(
+    settings: &Settings,
+    begun: Begun<'_, P>,
+    mut store: Store,
+    tasks: Arc<dyn Tasks>,
+    out: &Output,
+    listening: impl FnOnce(&Handle),
+) -> Result<(), Failure> {
+    let flags = &settings.flags;
     let tokens = tokens(settings, &mut store)?;
     let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let mut server = http::Settings::new(flags.listen, tokens, flags.state.clone(), folder);
@@ -135,10 +224,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     server.stays = flags.stay;
     server.largest_file = settings.largest_file;
     let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);
-    let served = Arc::new(Served::new(jobs));
-    let is_over = Arc::new(AtomicBool::new(false));
-    let is_planned = begun.is_planned;
-    let ended = http::serve(begun.engine, store, served, server, |handle| {
+    let ended = http::serve(begun, store, tasks, server, |handle| {
         let place = flags.state.join("tokens");
         let line = format!(
             "listening on {}, tokens in {}\n",
@@ -149,14 +235,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         if let Some(fingerprint) = fingerprint {
             Output::say(&format!("fingerprint {fingerprint}\n"));
         }
-        out.warnings(&whole.report);
         watch_interrupts(handle.clone());
-        if !is_planned {
-            let found = look_for_order(&flow, flags.policy, &is_over);
-            bring(found, handle.clone());
-        }
+        listening(handle);
     });
-    is_over.store(true, Ordering::Relaxed);
     match ended.map_err(|error| match error {
         ServeError::Clear(_) => in_clear(&error),
         error => unusable(&error),

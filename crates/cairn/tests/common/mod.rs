@@ -1,6 +1,8 @@
 //! Runs the real binary as a person would.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+pub(crate) mod served;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

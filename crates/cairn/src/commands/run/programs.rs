@@ -98,7 +98,12 @@ impl FlowWork for Programs {
     }
 
     fn fingerprint(&self, task: TaskId) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.jobs.fingerprint(task);
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        fingerprint(&self.jobs, task)
     }
+}
+
+/// A number of what a task runs: equal as long as that is the same.
+pub(in crate::commands) fn fingerprint(jobs: &Jobs, task: TaskId) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = jobs.fingerprint(task);
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

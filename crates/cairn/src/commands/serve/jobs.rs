@@ -1,5 +1,6 @@
 //! Jobs of a workflow as a server hands them out. Runs nothing.
 
+use crate::commands::run::fingerprint;
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::Task;
 use cairn_formats::{Jobs, Run};
@@ -7,7 +8,7 @@ use cairn_serve::http::types::Command;
 use cairn_serve::http::{Job, Tasks};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// A workflow whose tasks are served.
@@ -24,6 +25,17 @@ impl Served {
     pub(super) fn new(jobs: Jobs) -> Served {
         let programs = OnceLock::new();
         Served { jobs, programs }
+    }
+
+    /// By task: equal as long as the same is run.
+    pub(super) fn fingerprints(&self) -> Vec<u64> {
+        let tasks = self.flow().dag().tasks();
+        tasks.map(|task| fingerprint(&self.jobs, task)).collect()
+    }
+
+    /// Where the files of a task are, if not where the server is.
+    pub(super) fn directory(&self, task: TaskId) -> Option<PathBuf> {
+        self.jobs.job(task).directory.map(Cow::into_owned)
     }
 
     fn find_programs(&self) -> Option<Vec<String>> {
@@ -47,14 +59,19 @@ impl Served {
     }
 }
 
-fn command(jobs: &Jobs, task: TaskId, attempt: u32) -> Command {
-    let job = jobs.attempt(task, attempt.saturating_sub(1));
-    let path = |path: Option<Cow<'_, Path>>| path.map(|p| p.to_string_lossy().into_owned());
-    let (words, shell) = match job.run {
+/// Words, or a line for the shell, or neither.
+pub(super) fn line(run: Run<'_>) -> (Vec<String>, Option<String>) {
+    match run {
         Run::Words(words) => (words.into_iter().map(Cow::into_owned).collect(), None),
         Run::Shell(line) => (Vec::new(), Some(line.into_owned())),
         Run::Nothing => (Vec::new(), None),
-    };
+    }
+}
+
+fn command(jobs: &Jobs, task: TaskId, attempt: u32) -> Command {
+    let job = jobs.attempt(task, attempt.saturating_sub(1));
+    let path = |path: Option<Cow<'_, Path>>| path.map(|p| p.to_string_lossy().into_owned());
+    let (words, shell) = line(job.run);
     let own = |(name, value): (Cow<'_, str>, Cow<'_, str>)| (name.into_owned(), value.into_owned());
     Command {
         words,

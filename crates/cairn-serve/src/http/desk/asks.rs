@@ -1,0 +1,71 @@
+//! What is asked of the desk, and what it answers. Decides nothing.
+
+use super::looks::{Picture, TaskPicture};
+use crate::http::files::Staged;
+use crate::http::types::{Reason, Worth};
+use cairn_engine::{Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// An attempt, as the engine knows it.
+pub(crate) type Held = (Task, Token);
+
+/// A return with the files that came with it.
+#[derive(Debug)]
+pub(crate) struct Handed {
+    pub(crate) task: Task,
+    pub(crate) token: Token,
+    pub(crate) outcome: Outcome,
+    /// Files that take their places if it counts.
+    pub(crate) staged: Vec<Staged>,
+    /// Whether a file that came with it was never uploaded.
+    pub(crate) lacks_output: bool,
+}
+
+/// What is asked of the desk, each with the way back.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Join {
+        name: String,
+        offer: Offer,
+        reply: oneshot::Sender<(WorkerId, u32)>,
+    },
+    Exchange {
+        worker: WorkerId,
+        returns: Vec<Handed>,
+        holding: Option<Vec<Held>>,
+        want: usize,
+        wait: Duration,
+        reply: oneshot::Sender<Answer>,
+    },
+    Heartbeat {
+        worker: WorkerId,
+        holding: Vec<Held>,
+        reply: oneshot::Sender<Result<(Vec<Held>, bool), Refusal>>,
+    },
+    Leave {
+        worker: WorkerId,
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
+    Status(oneshot::Sender<Picture>),
+    Task(Task, oneshot::Sender<Option<TaskPicture>>),
+    /// Whether this attempt is under way, or could still count.
+    Counts(Held, oneshot::Sender<bool>),
+    Cancel(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
+    Retry(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
+    Pause(bool, oneshot::Sender<()>),
+    Reorder(Vec<u32>),
+    Stop,
+}
+
+/// What comes of an exchange.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) receipts: Vec<Worth>,
+    pub(crate) granted: Vec<Granted>,
+    pub(crate) stop: Vec<Held>,
+    pub(crate) reason: Option<Reason>,
+    /// Whether the worker is not known: it must join again.
+    pub(crate) is_unknown: bool,
+    pub(crate) finished: bool,
+}

@@ -1,0 +1,76 @@
+//! The state of a run as those see it who look at it. Changes nothing.
+
+use super::{Desk, Tally};
+use cairn_engine::{Moment, Position, Task, Token, Worker, WorkerId};
+use cairn_theory::game::Standing;
+use std::time::Duration;
+
+/// Where the run stands.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    pub(crate) counts: [Option<u64>; 7],
+    pub(crate) is_paused: bool,
+    pub(crate) is_over: bool,
+    pub(crate) halted: Option<i32>,
+    pub(crate) epoch: u32,
+    pub(crate) plan: u32,
+    pub(crate) uptime: Duration,
+    pub(crate) workers: Vec<(WorkerId, Worker)>,
+    pub(crate) tally: Tally,
+}
+
+/// The order of [`Picture::counts`].
+pub(crate) const STANDINGS: [Standing; 7] = [
+    Standing::Waiting,
+    Standing::Eligible,
+    Standing::Leased,
+    Standing::Executed,
+    Standing::Failed,
+    Standing::Aborted,
+    Standing::Cancelled,
+];
+
+/// How many gone workers a picture shows.
+const GONE_SHOWN: usize = 100;
+
+/// Where a task stands.
+#[derive(Debug)]
+pub(crate) struct TaskPicture {
+    pub(crate) standing: Standing,
+    pub(crate) lease: Option<(String, Token, Moment)>,
+}
+
+impl<P: Position> Desk<'_, P> {
+    pub(super) fn picture(&self) -> Picture {
+        let engine = &self.engine;
+        let all = || (engine.workers().iter().enumerate()).map(|(id, w)| (WorkerId(id as u32), w));
+        let here = all().filter(|(_, w)| w.is_here);
+        let gone: Vec<_> = all().filter(|(_, w)| !w.is_here).collect();
+        let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
+            .iter()
+            .copied();
+        Picture {
+            counts: STANDINGS.map(|standing| engine.position().count(standing)),
+            is_paused: engine.is_paused(),
+            is_over: engine.is_over(),
+            halted: engine.halted(),
+            epoch: engine.epoch(),
+            plan: engine.plan(),
+            uptime: self.clock.elapsed(),
+            workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
+            tally: Tally {
+                polls: self.waiters.len() as u64,
+                ..self.tally.clone()
+            },
+        }
+    }
+
+    pub(super) fn task_picture(&self, task: Task) -> Option<TaskPicture> {
+        let standing = self.engine.position().standing(task).ok()?;
+        let lease = self.engine.lease(task).map(|(worker, token, since)| {
+            let name = &self.engine.workers()[worker.0 as usize].name;
+            (name.clone(), token, since)
+        });
+        Some(TaskPicture { standing, lease })
+    }
+}

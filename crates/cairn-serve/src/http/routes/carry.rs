@@ -1,0 +1,299 @@
+//! Routes that carry bytes: files that tasks read and make, and what they print.
+
+use super::{At, Query, Server, beside};
+use crate::http::desk::Ask;
+use crate::http::fault::{Fault, Reply};
+use crate::http::files::{self, is_digest};
+use crate::http::logs;
+use crate::http::pieces::{Pieces, far_end_is_slow, feed, whole};
+use crate::http::types::{Needed, Problem, Stored};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use cairn_engine::{Task, Token};
+use std::io::{Read, Seek, SeekFrom};
+
+/// A piece of a log is no longer than this.
+const LONGEST_PIECE: usize = 1 << 20;
+/// Files go out in pieces of this size.
+const PIECE: usize = 256 << 10;
+
+/// The files that a task reads, with the digests by which they are had.
+#[utoipa::path(get, path = "/api/v1/inputs/{id}", tag = "worker",
+    params(("id" = u64, Path, description = "the task's number")),
+    responses((status = 200, body = Vec<Needed>), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn inputs(State(server): Server, At(id): At<u64>) -> Reply<Json<Vec<Needed>>> {
+    let job = server.job(id)?;
+    let found = beside(move || {
+        let each = |path: &String| server.files.needed(path).map_err(|e| (path.clone(), e));
+        job.inputs.iter().map(each).collect::<Result<Vec<_>, _>>()
+    });
+    found.await?.map(Json).map_err(|(path, error)| {
+        Fault::new(
+            StatusCode::CONFLICT,
+            format!(
+                "input '{}' of task {id}: {}",
+                cairn_dag::plain(&path),
+                error.kind()
+            ),
+            "put it into the folder of the workflow, or let the worker share the server's disk",
+        )
+    })
+}
+
+#[derive(serde::Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct UploadQuery {
+    /// How many bytes of it the server has: they are left out.
+    #[serde(default)]
+    offset: u64,
+    /// How many bytes the whole file has.
+    bytes: u64,
+}
+
+fn digest_in(path: String) -> Reply<String> {
+    match is_digest(&path) {
+        true => Ok(path),
+        false => Err(Fault::missing(
+            "this is no digest",
+            "give the BLAKE3 digest of the content: 64 hexadecimal digits in small letters",
+        )),
+    }
+}
+
+/// How much of a file was uploaded.
+#[utoipa::path(get, path = "/api/v1/files/{digest}/stored", tag = "worker",
+    params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits")),
+    responses((status = 200, body = Stored), (status = 404, body = Problem)))]
+pub(crate) async fn stored(State(server): Server, At(digest): At<String>) -> Reply<Json<Stored>> {
+    let digest = digest_in(digest)?;
+    beside(move || server.files.stored(&digest)).await.map(Json)
+}
+
+/// Uploads a file, or the rest of one. Go on at what `stored` says after a break.
+#[utoipa::path(put, path = "/api/v1/files/{digest}", tag = "worker",
+    params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits"), UploadQuery),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 200, body = Stored), (status = 400, body = Problem), (status = 409, body = Problem),
+        (status = 413, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn upload(
+    State(server): Server,
+    At(digest): At<String>,
+    Query(UploadQuery { offset, bytes }): Query<UploadQuery>,
+    body: Body,
+) -> Reply<Json<Stored>> {
+    let digest = digest_in(digest)?;
+    if bytes > server.largest_file || offset > bytes {
+        return Err(Fault::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("{bytes} bytes from {offset} on"),
+            format!(
+                "a file may have up to {} bytes here, and offset none beyond them",
+                server.largest_file
+            ),
+        ));
+    }
+    let refused = |refusal: files::Refusal| match refusal {
+        files::Refusal::Offset(there) => Fault::new(
+            StatusCode::CONFLICT,
+            format!("{there} bytes of it are here"),
+            format!("go on with offset={there}"),
+        ),
+        files::Refusal::Busy => Fault::new(
+            StatusCode::CONFLICT,
+            "somebody else uploads the same content",
+            "ask in a moment how much of it is stored",
+        ),
+        files::Refusal::Digest => Fault::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "the content does not have this digest",
+            "upload it again from the beginning",
+        ),
+        files::Refusal::Long => Fault::bad(
+            "more bytes came than were announced",
+            "say how many the whole file has",
+        ),
+        files::Refusal::Disk(error) => Fault::disk(&error),
+    };
+    let (pieces, mut taken) = tokio::sync::mpsc::channel::<hyper::body::Bytes>(4);
+    let writing = tokio::task::spawn_blocking(move || {
+        let mut upload = server.files.upload(&digest, offset, bytes)?;
+        while let Some(piece) = taken.blocking_recv() {
+            upload.write(&piece)?;
+        }
+        upload.finish()
+    });
+    // What arrived before a break is kept: the upload goes on there.
+    let fed = feed(body, pieces).await;
+    let stored = writing
+        .await
+        .map_err(|_| Fault::ending())?
+        .map_err(refused)?;
+    fed.map(|()| Json(stored))
+}
+
+/// A file, or what a `Range: bytes=K-` header asks for.
+#[utoipa::path(get, path = "/api/v1/files/{digest}", tag = "worker",
+    params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits")),
+    responses((status = 200, content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 206, content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, body = Problem), (status = 416, body = Problem)))]
+pub(crate) async fn download(
+    State(server): Server,
+    At(digest): At<String>,
+    headers: HeaderMap,
+) -> Reply {
+    let digest = digest_in(digest)?;
+    let range = headers.get(header::RANGE).and_then(|v| v.to_str().ok());
+    let offset = range.and_then(|r| {
+        r.strip_prefix("bytes=")?
+            .strip_suffix('-')?
+            .parse::<u64>()
+            .ok()
+    });
+    let opened = beside(move || {
+        let (mut file, bytes) = server.files.read(&digest)?;
+        file.seek(SeekFrom::Start(offset.unwrap_or(0)))?;
+        std::io::Result::Ok((file, bytes))
+    });
+    let (file, bytes) = opened.await?.map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Fault::missing(
+            "there is no file of this digest",
+            "ask GET /api/v1/inputs/{id} anew: the file may have changed",
+        ),
+        _ => Fault::disk(&e),
+    })?;
+    let begin = offset.unwrap_or(0);
+    if begin > bytes {
+        return Err(Fault::new(
+            StatusCode::RANGE_NOT_SATISFIABLE,
+            format!("the file has {bytes} bytes"),
+            "ask for fewer",
+        ));
+    }
+    let (sender, pieces) = Pieces::channel();
+    tokio::spawn(async move {
+        let mut file = file.take(bytes - begin);
+        loop {
+            let read = tokio::task::spawn_blocking(move || {
+                let mut piece = vec![0; PIECE];
+                let read = file.read(&mut piece);
+                (
+                    file,
+                    read.map(|n| {
+                        piece.truncate(n);
+                        piece
+                    }),
+                )
+            });
+            let Ok((back, piece)) = read.await else {
+                return;
+            };
+            file = back;
+            let is_last = !matches!(&piece, Ok(piece) if !piece.is_empty());
+            if is_last && piece.is_ok() {
+                return;
+            }
+            if far_end_is_slow(&sender, piece).await || is_last {
+                return;
+            }
+        }
+    });
+    let mut response = Response::new(Body::new(pieces));
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/octet-stream"),
+    );
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes - begin));
+    if offset.is_some() && bytes > 0 {
+        let range = format!("bytes {begin}-{}/{bytes}", bytes - 1);
+        if let Ok(range) = HeaderValue::from_str(&range) {
+            headers.insert(header::CONTENT_RANGE, range);
+        }
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    Ok(response)
+}
+
+#[derive(serde::Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LogQuery {
+    /// How many bytes of the log came before this piece.
+    #[serde(default)]
+    offset: u64,
+}
+
+/// A piece of what an attempt printed, up to 1 MiB. Pieces may come twice.
+#[utoipa::path(put, path = "/api/v1/logs/{id}/{epoch}/{attempt}", tag = "worker",
+    params(("id" = u64, Path, description = "the task's number"), ("epoch" = u32, Path, description = "of the lease"),
+        ("attempt" = u32, Path, description = "of the lease"), LogQuery),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 200, body = Stored), (status = 404, body = Problem), (status = 409, body = Problem),
+        (status = 413, body = Problem)))]
+pub(crate) async fn write_log(
+    State(server): Server,
+    At((id, epoch, attempt)): At<(u64, u32, u32)>,
+    Query(LogQuery { offset }): Query<LogQuery>,
+    body: Body,
+) -> Reply<Json<Stored>> {
+    server.job(id)?;
+    let (task, token) = (Task(id), Token { epoch, attempt });
+    let piece = whole(body, LONGEST_PIECE).await?;
+    if !server
+        .ask(|reply| Ask::Counts((task, token), reply))
+        .await?
+    {
+        return Err(Fault::new(
+            StatusCode::CONFLICT,
+            "this attempt is not under way",
+            "stop it: what it makes does not count",
+        ));
+    }
+    let written = beside(move || server.logs.write(task, token, offset, &piece)).await?;
+    let bytes = written.map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidInput => {
+            Fault::new(StatusCode::CONFLICT, e, "send what comes before it first")
+        }
+        _ => Fault::disk(&e),
+    })?;
+    let complete = bytes < logs::LONGEST;
+    Ok(Json(Stored { bytes, complete }))
+}
+
+#[derive(serde::Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TailQuery {
+    /// No more than so many bytes from its end.
+    #[serde(default)]
+    tail: Option<u64>,
+}
+
+/// What the latest attempt at a task printed.
+#[utoipa::path(get, path = "/api/v1/tasks/{name}/log", tag = "observer",
+    params(("name" = String, Path, description = "the task's name"), TailQuery),
+    responses((status = 200, content_type = "text/plain", body = String), (status = 404, body = Problem)))]
+pub(crate) async fn read_log(
+    State(server): Server,
+    At(name): At<String>,
+    Query(TailQuery { tail }): Query<TailQuery>,
+) -> Reply {
+    let task = server.task(&name)?;
+    let most = tail.unwrap_or(logs::LONGEST).min(logs::LONGEST);
+    let text = beside(move || server.logs.read(task, None, most)).await?;
+    let text = text.map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Fault::missing(e, "ask again when it has begun"),
+        _ => Fault::disk(&e),
+    })?;
+    // Raw bytes of somebody's program: no page may take them for anything but text.
+    let kind = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((kind, text).into_response())
+}

@@ -1,0 +1,314 @@
+//! Routes of workers: they come, take and return tasks, live, and go.
+
+use super::{At, Server, attempt, beside, held, json, not_too_many};
+use crate::http::Shared;
+use crate::http::desk::{Ask, Handed};
+use crate::http::fault::{Fault, Reply};
+use crate::http::files::is_digest;
+use crate::http::types::{
+    Attempt, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Lease, LeaseRequest, Made,
+    Problem, Return, ReturnRequest, Worth,
+};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use cairn_engine::{Granted, Offer, WorkerId};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Long polls are no longer than this.
+const LONGEST_WAIT: f64 = 60.0;
+
+fn wait(seconds: f64) -> Reply<Duration> {
+    match (0.0..=LONGEST_WAIT).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(Fault::bad(
+            format!("wait_seconds is {seconds}"),
+            format!("give a number of seconds from 0 to {LONGEST_WAIT}"),
+        )),
+    }
+}
+
+/// The worker of that number. There are never more than the document says.
+fn numbered(worker: u32) -> Reply<WorkerId> {
+    match i32::try_from(worker) {
+        Ok(_) => Ok(WorkerId(worker)),
+        Err(_) => Err(unknown_worker()),
+    }
+}
+
+fn unknown_worker() -> Fault {
+    Fault::missing(
+        "this worker is not known here, or was given up for lost",
+        "join again: POST /api/v1/workers",
+    )
+}
+
+impl Shared {
+    fn lease(&self, granted: Granted) -> Lease {
+        let Granted {
+            task,
+            token,
+            limit,
+            memory,
+        } = granted;
+        let job = self.tasks.job(task, token.attempt).unwrap_or_default();
+        Lease {
+            id: task.0,
+            task: self.tasks.name(task).unwrap_or_default(),
+            epoch: token.epoch,
+            attempt: token.attempt,
+            command: job.command,
+            limit_seconds: limit.map(|limit| limit.0 as f64 / 1e6),
+            memory: (memory > 0).then_some(memory),
+            inputs: job.inputs,
+            outputs: job.outputs,
+        }
+    }
+}
+
+/// A worker comes. One of the same name that is still here is lost, and its tasks are eligible again.
+#[utoipa::path(post, path = "/api/v1/workers", tag = "worker", request_body = Join,
+    responses((status = 200, body = Joined), (status = 400, body = Problem)))]
+pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined>> {
+    let join: Join = json(body).await?;
+    let is_fit =
+        |text: &str| !text.is_empty() && text.len() <= 200 && !text.contains(char::is_control);
+    if !is_fit(&join.name) || !join.tags.iter().all(|tag| is_fit(tag)) || join.tags.len() > 100 {
+        return Err(Fault::bad(
+            "a name or tag is empty, too long, or has control characters",
+            "give names and tags of 1 to 200 plain characters, and no more than 100 tags",
+        ));
+    }
+    if !(1..=100_000).contains(&join.cpus) {
+        return Err(Fault::bad(
+            format!("{} cpus", join.cpus),
+            "give a number from 1 to 100000",
+        ));
+    }
+    if join
+        .memory
+        .is_some_and(|bytes| i64::try_from(bytes).is_err())
+    {
+        return Err(Fault::bad(
+            "more memory than there is in the world",
+            "give it in bytes",
+        ));
+    }
+    let left = join.seconds_left.unwrap_or(0.0);
+    if !(0.0..=1e10).contains(&left) {
+        return Err(Fault::bad(
+            format!("seconds_left is {left}"),
+            "give a number of seconds from 0 on",
+        ));
+    }
+    let until = |left: f64| server.clock.now().0.saturating_add((left * 1e6) as u64);
+    let offer = Offer {
+        cpus: join.cpus,
+        memory: join.memory,
+        tags: join.tags,
+        until: join.seconds_left.map(until),
+    };
+    let name = join.name;
+    let (worker, epoch) = server.ask(|reply| Ask::Join { name, offer, reply }).await?;
+    let silence = server.silence.as_secs_f64();
+    Ok(Json(Joined {
+        worker: worker.0,
+        epoch,
+        heartbeat_seconds: silence / 3.0,
+        silence_seconds: silence,
+        programs: server.tasks.programs(),
+        folder: server.folder.clone(),
+    }))
+}
+
+/// Return these, lease me so many: the one request that workers live by. Answered when it is on the disk.
+#[utoipa::path(post, path = "/api/v1/workers/{worker}/exchange", tag = "worker",
+    params(("worker" = u32, Path, description = "the worker's number")), request_body = Exchange,
+    responses((status = 200, body = Exchanged), (status = 400, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn exchange(
+    server: Server,
+    worker: At<u32>,
+    body: Body,
+) -> Reply<Json<Exchanged>> {
+    exchanged::<Exchange>(server, worker, body).await
+}
+
+/// Lease me so many.
+#[utoipa::path(post, path = "/api/v1/workers/{worker}/lease", tag = "worker",
+    params(("worker" = u32, Path, description = "the worker's number")), request_body = LeaseRequest,
+    responses((status = 200, body = Exchanged), (status = 400, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn lease(server: Server, worker: At<u32>, body: Body) -> Reply<Json<Exchanged>> {
+    exchanged::<LeaseRequest>(server, worker, body).await
+}
+
+/// Return these. The same return may be sent again until it has a receipt.
+#[utoipa::path(post, path = "/api/v1/workers/{worker}/return", tag = "worker",
+    params(("worker" = u32, Path, description = "the worker's number")), request_body = ReturnRequest,
+    responses((status = 200, body = Exchanged), (status = 400, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn give_back(
+    server: Server,
+    worker: At<u32>,
+    body: Body,
+) -> Reply<Json<Exchanged>> {
+    exchanged::<ReturnRequest>(server, worker, body).await
+}
+
+async fn exchanged<R>(
+    State(server): Server,
+    At(worker): At<u32>,
+    body: Body,
+) -> Reply<Json<Exchanged>>
+where
+    R: DeserializeOwned + TryInto<Exchange>,
+    R::Error: std::fmt::Display,
+{
+    let request = json::<R>(body).await?.try_into();
+    let request: Exchange = request.map_err(|e| Fault::bad(e, "ask for 1 or more"))?;
+    let worker = numbered(worker)?;
+    not_too_many(request.returns.len(), "returns")?;
+    not_too_many(request.want as usize, "tasks wanted")?;
+    let wait = wait(request.wait_seconds)?;
+    let holding = request.holding;
+    not_too_many(holding.as_ref().map_or(0, Vec::len), "attempts held")?;
+    let holding = holding.map(|all| all.into_iter().map(held).collect());
+    let mut returns = Vec::with_capacity(request.returns.len());
+    let mut uploads = Vec::new();
+    for back in request.returns {
+        uploads.push(
+            back.outputs
+                .iter()
+                .map(|m| m.digest.clone())
+                .collect::<Vec<_>>(),
+        );
+        returns.push(handed(&server, back).await?);
+    }
+    let want = request.want as usize;
+    let answer = server.ask(|reply| Ask::Exchange {
+        worker,
+        returns,
+        holding,
+        want,
+        wait,
+        reply,
+    });
+    let answer = answer.await?;
+    for (receipt, digests) in answer.receipts.iter().zip(uploads) {
+        if *receipt != Worth::OutputMissing && *receipt != Worth::Unknown {
+            digests
+                .iter()
+                .for_each(|digest| server.files.forget(digest));
+        }
+    }
+    if answer.is_unknown && answer.receipts.is_empty() {
+        return Err(unknown_worker());
+    }
+    Ok(Json(Exchanged {
+        receipts: answer.receipts,
+        leases: (answer.granted.into_iter())
+            .map(|granted| server.lease(granted))
+            .collect(),
+        stop: answer.stop.into_iter().map(attempt).collect(),
+        reason: answer.reason,
+        finished: answer.finished,
+        known: !answer.is_unknown,
+    }))
+}
+
+/// A return with its files beside their places, where it may count.
+async fn handed(server: &Arc<Shared>, back: Return) -> Reply<Handed> {
+    let outcome = back.outcome();
+    let (task, token) = held(Attempt {
+        id: back.id,
+        epoch: back.epoch,
+        attempt: back.attempt,
+    });
+    let mut handed = Handed {
+        task,
+        token,
+        outcome,
+        staged: Vec::new(),
+        lacks_output: false,
+    };
+    if back.outputs.is_empty() {
+        return Ok(handed);
+    }
+    let declared = server
+        .tasks
+        .job(task, back.attempt)
+        .unwrap_or_default()
+        .outputs;
+    for Made { path, digest, .. } in &back.outputs {
+        if !declared.contains(path) || !is_digest(digest) {
+            return Err(Fault::bad(
+                format!(
+                    "task {} does not declare the output '{}'",
+                    task.0,
+                    cairn_dag::plain(path)
+                ),
+                "return the files that the lease lists under outputs, with BLAKE3 digests of 64 small hexadecimal digits",
+            ));
+        }
+    }
+    if server
+        .ask(|reply| Ask::Counts((task, token), reply))
+        .await?
+    {
+        let server = server.clone();
+        let stage = move || {
+            back.outputs
+                .iter()
+                .map(|made| server.files.stage(made))
+                .collect()
+        };
+        let staged: std::io::Result<Vec<_>> = beside(stage).await?;
+        match staged {
+            Ok(staged) => handed.staged = staged,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => handed.lacks_output = true,
+            Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
+                return Err(Fault::bad(
+                    e,
+                    "declare paths below the folder of the workflow",
+                ));
+            }
+            Err(e) => return Err(Fault::disk(&e)),
+        }
+    }
+    Ok(handed)
+}
+
+/// A worker lives, and says what it works on. The answer says what to stop.
+#[utoipa::path(post, path = "/api/v1/workers/{worker}/heartbeat", tag = "worker",
+    params(("worker" = u32, Path, description = "the worker's number")), request_body = Heartbeat,
+    responses((status = 200, body = Heard), (status = 400, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn heartbeat(
+    State(server): Server,
+    At(worker): At<u32>,
+    body: Body,
+) -> Reply<Json<Heard>> {
+    let Heartbeat { holding } = json(body).await?;
+    not_too_many(holding.len(), "attempts held")?;
+    let holding = holding.into_iter().map(held).collect();
+    let worker = numbered(worker)?;
+    let heard = server.ask(|reply| Ask::Heartbeat {
+        worker,
+        holding,
+        reply,
+    });
+    let (stop, finished) = heard.await?.map_err(|_| unknown_worker())?;
+    let stop = stop.into_iter().map(attempt).collect();
+    Ok(Json(Heard { stop, finished }))
+}
+
+/// A worker goes; what it has is eligible again.
+#[utoipa::path(delete, path = "/api/v1/workers/{worker}", tag = "worker",
+    params(("worker" = u32, Path, description = "the worker's number")),
+    responses((status = 204), (status = 404, body = Problem)))]
+pub(crate) async fn leave(State(server): Server, At(worker): At<u32>) -> Reply<StatusCode> {
+    let worker = numbered(worker)?;
+    let left = server.ask(|reply| Ask::Leave { worker, reply }).await?;
+    left.map(|()| StatusCode::NO_CONTENT)
+        .map_err(|_| unknown_worker())
+}

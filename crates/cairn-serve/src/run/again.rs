@@ -1,0 +1,131 @@
+//! Which executed tasks must be executed again: what they run changed, or what they read, or what they made is gone. Changes
+//! nothing.
+
+use super::files::Files;
+use crate::store::{FlowRecord, Stamp, Store, StoreError};
+use cairn_dag::{Flow, TaskId};
+use std::collections::HashMap;
+
+/// Why an executed task must be executed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// What it runs changed.
+    Command,
+    /// A file that it reads changed.
+    Inputs,
+    /// A file that it made is gone.
+    Outputs,
+    /// A task before it is executed again.
+    Parent,
+}
+
+impl Why {
+    /// In words that follow the name of the task and a colon.
+    pub fn words(self) -> &'static str {
+        match self {
+            Why::Command => "its command changed",
+            Why::Inputs => "a file that it reads changed",
+            Why::Outputs => "a file that it made is gone or was cut short",
+            Why::Parent => "a task before it is executed again",
+        }
+    }
+}
+
+/// What was known of the tasks, by their numbers in the flow at hand.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// By task; shorter, or `None`, where nothing is known.
+    pub(crate) fingerprints: Vec<Option<u64>>,
+    pub(crate) stamps: HashMap<TaskId, Stamp>,
+}
+
+impl Known {
+    /// What the store knows of the same flow.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn of(store: &Store, before: &FlowRecord) -> Result<Known, StoreError> {
+        Ok(Known {
+            fingerprints: before.fingerprints.iter().copied().map(Some).collect(),
+            stamps: (store.stamps()?.into_iter())
+                .filter_map(|stamp| Some((stamp.task.frozen()?, stamp)))
+                .collect(),
+        })
+    }
+}
+
+/// How the flow is now.
+pub(crate) struct Now<'a> {
+    pub(crate) flow: &'a Flow,
+    /// By task; empty where nobody asks.
+    pub(crate) fingerprints: &'a [u64],
+    /// By task: executed, as the flow itself says.
+    pub(crate) done: &'a [bool],
+    /// Whether the machine was started anew since.
+    pub(crate) is_other_boot: bool,
+    /// Whether declared files are looked at.
+    pub(crate) minds_files: bool,
+}
+
+/// Which executed tasks must be executed again, and why.
+pub(crate) fn again(
+    given: &Now<'_>,
+    known: &Known,
+    executed: &[TaskId],
+    files: &mut Files<'_>,
+) -> Vec<(TaskId, Why)> {
+    let flow = given.flow;
+    let dag = flow.dag();
+    let mut is_executed = vec![false; dag.len()];
+    executed.iter().for_each(|t| is_executed[t.index()] = true);
+    let said = |task: TaskId| given.done.get(task.index()) == Some(&true);
+    let mut why: Vec<Option<Why>> = vec![None; dag.len()];
+    // Whether a temporary file of the task is gone: no harm, unless somebody needs it.
+    let mut lacks_temp = Vec::new();
+    for &task in executed {
+        let print = given.fingerprints.get(task.index());
+        let before = known.fingerprints.get(task.index()).copied().flatten();
+        if before
+            .zip(print)
+            .is_some_and(|(before, now)| before != *now)
+        {
+            why[task.index()] = Some(Why::Command);
+            continue;
+        }
+        if !given.minds_files || (said(task) && !known.stamps.contains_key(&task)) {
+            continue;
+        }
+        let stamp = known.stamps.get(&task);
+        let is_cut = |files: &mut Files<'_>, s: &Stamp| s.outputs != files.outputs(task);
+        if files.missing(task, false).is_some()
+            || (given.is_other_boot && stamp.is_some_and(|s| is_cut(files, s)))
+        {
+            why[task.index()] = Some(Why::Outputs);
+        } else if stamp.is_some_and(|s| s.inputs != files.inputs(task)) {
+            why[task.index()] = Some(Why::Inputs);
+        } else if files.missing(task, true).is_some() {
+            lacks_temp.push(task);
+        }
+    }
+    // What comes after one that is executed again is executed again; so is what made a temporary file that one of these needs.
+    loop {
+        for &task in dag.topological_order() {
+            let mut parents = dag.parents(task).iter();
+            let is_due = is_executed[task.index()] && why[task.index()].is_none();
+            if is_due && parents.any(|p| why[p.index()].is_some()) {
+                why[task.index()] = Some(Why::Parent);
+            }
+        }
+        let runs = |t: &TaskId| !is_executed[t.index()] || why[t.index()].is_some();
+        let needed = |t: &TaskId| why[t.index()].is_none() && dag.children(*t).iter().any(runs);
+        let more: Vec<TaskId> = lacks_temp.iter().copied().filter(needed).collect();
+        if more.is_empty() {
+            break;
+        }
+        more.iter()
+            .for_each(|t| why[t.index()] = Some(Why::Outputs));
+    }
+    (dag.tasks().zip(why))
+        .filter_map(|(task, why)| Some((task, why?)))
+        .collect()
+}

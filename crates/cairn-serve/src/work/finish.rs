@@ -1,0 +1,228 @@
+//! How a worker ends with a task: what became of it, and its results on their way to the server.
+
+use super::carry::Trouble;
+use super::place::Spooled;
+use super::talk::{deliver_beside, held, key_of, to_return};
+use super::{Fate, Job, Note, Worker};
+use crate::http::types::{Attempt, Made};
+use crate::spawn::{Ended, Exit};
+use cairn_engine::{Cause, Outcome};
+use std::path::Path;
+use std::time::Instant;
+
+impl Worker<'_> {
+    pub(super) fn end_late(&mut self) {
+        let now = Instant::now();
+        for (&key, job) in &mut self.jobs {
+            if job.fate == Fate::Own && job.deadline.is_some_and(|at| at <= now) {
+                job.fate = Fate::Late;
+                job.deadline = None;
+                self.processes.end(key);
+            }
+        }
+    }
+
+    pub(super) fn stop(&mut self, attempts: &[Attempt]) {
+        let stale: Vec<_> = attempts.iter().map(|&a| held(a)).collect();
+        let late = |job: &Job| {
+            job.lease.limit_seconds.is_some() && job.deadline.is_some_and(|at| at <= Instant::now())
+        };
+        for attempt in attempts {
+            if let Some(&key) = self.keys.get(attempt)
+                && let Some(job) = self.jobs.get_mut(&key)
+            {
+                if late(job) {
+                    continue; // we end it ourselves, and say why
+                }
+                job.fate = Fate::Stopped;
+                self.processes.end(key);
+            }
+        }
+        self.talk.client().stop(&stale);
+    }
+
+    pub(super) fn give_all_back(&mut self, at_once: bool) {
+        for (&key, job) in &mut self.jobs {
+            if job.fate == Fate::Own {
+                job.fate = Fate::Returned;
+                self.processes.end(key);
+            }
+            if at_once {
+                self.processes.kill(key);
+            }
+        }
+    }
+
+    pub(super) fn drop_job(&mut self, key: u64) {
+        if let Some(job) = self.jobs.remove(&key) {
+            let attempt = key_of(&job.lease);
+            self.keys.remove(&attempt);
+            self.talk.unwatch_log(attempt);
+            match job.fate {
+                Fate::Returned => {
+                    self.summary.given_back += 1;
+                    self.talk.finished(attempt, Outcome::GivenBack, Vec::new());
+                }
+                _ => self.talk.place.forget(attempt),
+            }
+        }
+    }
+
+    pub(super) fn ended(&mut self, end: Ended) {
+        let Some(job) = self.jobs.get(&end.key) else {
+            return;
+        };
+        let limited = job.lease.memory.is_some();
+        let outcome = match (job.fate, end.exit) {
+            (Fate::Stopped | Fate::Returned, _) => return self.drop_job(end.key),
+            (Fate::Late, exit) => Outcome::Failed {
+                exit: number(exit),
+                cause: Cause::Time,
+            },
+            (Fate::Own, Exit::Code(0)) => match missing_output(job) {
+                None => Outcome::Executed,
+                Some(path) => {
+                    self.note(
+                        &job.lease,
+                        format!("it ended well, but did not make '{path}'"),
+                    );
+                    Outcome::Failed {
+                        exit: 0,
+                        cause: Cause::Output,
+                    }
+                }
+            },
+            // The kernel ends what takes too much memory; a program that gets no more aborts, or says so as a shell does.
+            (Fate::Own, Exit::Signal(9)) => Outcome::Failed {
+                exit: 9,
+                cause: Cause::Memory,
+            },
+            (Fate::Own, Exit::Signal(6 | 7 | 11) | Exit::Code(134 | 137 | 139)) if limited => {
+                Outcome::Failed {
+                    exit: number(end.exit),
+                    cause: Cause::Memory,
+                }
+            }
+            (Fate::Own, Exit::Signal(signal)) => Outcome::Failed {
+                exit: signal,
+                cause: Cause::Signal,
+            },
+            (Fate::Own, Exit::Code(exit)) => Outcome::Failed {
+                exit,
+                cause: Cause::Exit,
+            },
+        };
+        // What fails where there is no room is not to blame for it.
+        let is_failure = matches!(outcome, Outcome::Failed { .. });
+        if is_failure && job.is_own && is_full(&job.folder) {
+            let Some(job) = self.jobs.remove(&end.key) else {
+                return;
+            };
+            let attempt = key_of(&job.lease);
+            self.keys.remove(&attempt);
+            self.talk.unwatch_log(attempt);
+            self.talk.place.forget(attempt);
+            return self.cannot_go_on(job.lease, std::io::ErrorKind::StorageFull.into());
+        }
+        self.settle(end.key, outcome);
+    }
+
+    /// A task has its outcome: it is kept here until the server has it.
+    pub(super) fn settle(&mut self, key: u64, outcome: Outcome) {
+        let Some(job) = self.jobs.remove(&key) else {
+            return;
+        };
+        let attempt = key_of(&job.lease);
+        self.keys.remove(&attempt);
+        match outcome {
+            Outcome::Executed => self.summary.executed += 1,
+            Outcome::Failed { exit, cause } => {
+                self.summary.failed += 1;
+                self.note(&job.lease, format!("failed ({} {exit})", cause.name()));
+            }
+            Outcome::GivenBack => (),
+        }
+        let (log, sent) = self.talk.unwatch_log(attempt).unwrap_or((job.log, 0));
+        let has_log = std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0);
+        let is_carried =
+            job.is_own && outcome == Outcome::Executed && !job.lease.outputs.is_empty();
+        if job.is_own
+            && outcome == Outcome::Executed
+            && job.lease.outputs.is_empty()
+            && leaves_files(&job.folder)
+        {
+            self.note(
+                &job.lease,
+                "it made files that it does not declare as outputs: they go with its folder",
+            );
+        }
+        let spooled = Spooled {
+            back: to_return(attempt, outcome, Vec::new()),
+            folder: is_carried.then_some(job.folder),
+            outputs: if is_carried {
+                job.lease.outputs
+            } else {
+                Vec::new()
+            },
+            log: has_log.then_some(log),
+        };
+        if let Err(e) = self.talk.place.keep(&spooled) {
+            // The result still goes to the server; only a crash right now would lose it.
+            (self.said)(Note::Remark(format!(
+                "cannot keep results in the worker's folder: {e}"
+            )));
+        }
+        match is_carried || has_log {
+            true => {
+                self.results.insert(attempt, (outcome, spooled.clone()));
+                deliver_beside(&self.talk, spooled, sent);
+            }
+            false => self.talk.finished(attempt, outcome, Vec::new()),
+        }
+    }
+
+    pub(super) fn delivered(&mut self, attempt: Attempt, delivered: Result<Vec<Made>, Trouble>) {
+        let Some((outcome, spooled)) = self.results.remove(&attempt) else {
+            return;
+        };
+        match delivered {
+            Ok(made) => self.talk.finished(attempt, outcome, made),
+            // Its log is lost, its result is not.
+            Err(trouble) if spooled.folder.is_none() => {
+                (self.said)(Note::Remark(format!("a log was not sent: {trouble}")));
+                self.talk.finished(attempt, outcome, Vec::new());
+            }
+            Err(Trouble::Call(error)) if error.is_passing() => (), // it stays in the folder
+            Err(trouble) => {
+                (self.said)(Note::Remark(format!("outputs were not taken: {trouble}")));
+                let outcome = Outcome::Failed {
+                    exit: 0,
+                    cause: Cause::Output,
+                };
+                self.talk.finished(attempt, outcome, Vec::new());
+            }
+        }
+    }
+}
+
+fn number(exit: Exit) -> i32 {
+    match exit {
+        Exit::Code(number) | Exit::Signal(number) => number,
+    }
+}
+
+/// A declared output that is not there.
+fn missing_output(job: &Job) -> Option<&String> {
+    let is_there = |path: &String| job.folder.join(path).symlink_metadata().is_ok();
+    job.lease.outputs.iter().find(|path| !is_there(path))
+}
+
+fn leaves_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some())
+}
+
+/// Whether there is no room for anything on the disk of this folder.
+fn is_full(folder: &Path) -> bool {
+    const ANYTHING: u64 = 64 << 10;
+    rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < ANYTHING)
+}
