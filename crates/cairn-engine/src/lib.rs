@@ -42,6 +42,6 @@ pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
 pub use rules::Rules;
-pub use sizes::{SAFETY, Sizes};
+pub use sizes::{SAFETY, Sizes, numbered};
 pub use snapshot::Snapshot;
 pub use workers::Worker;

@@ -221,6 +221,20 @@ impl Sizes {
     }
 }
 
+/// Numbers for the kinds of tasks, from 0, the same for the same word: as [`Sizes::new`] takes them.
+///
+/// ```
+/// assert_eq!(cairn_engine::numbered(["map", "sort", "map"].into_iter()), [0, 1, 0]);
+/// ```
+pub fn numbered<'a>(kinds: impl Iterator<Item = &'a str>) -> Vec<u32> {
+    let mut seen = hashbrown::HashMap::new();
+    let mut number = |kind: &'a str| {
+        let next = u32::try_from(seen.len()).expect("no more kinds than tasks");
+        *seen.entry(kind).or_insert(next)
+    };
+    kinds.map(&mut number).collect()
+}
+
 /// The nearest number of 32 bits that is not smaller.
 fn rounded_up(bytes: u64) -> f32 {
     let near = bytes as f32;

@@ -167,6 +167,20 @@ fn files_that_cannot_be_counted_are_named() {
         &["--temp", "raw"],
         &["'raw' is marked temporary", "'a' reads it"],
     );
+    for size in ["-5", "1e30", "1.5", "\"-2GB\""] {
+        let odd = format!("{{\"name\":\"a\",\"outputs\":[{{\"path\":\"x\",\"bytes\":{size}}}]}}\n");
+        refused(
+            &odd,
+            &[],
+            &["whole number of bytes, not below zero", "-:1:"],
+        );
+    }
+    let marked = r#"{"name":"a","inputs":[{"path":"raw","temp":true}]}"#;
+    refused(
+        marked,
+        &[],
+        &["'temp' belongs to the task that writes 'raw'"],
+    );
     let huge = r#"{"name":"a","outputs":[{"path":"x","bytes":18446744073709551615},{"path":"y","bytes":9}]}
 {"name":"b","after":["a"],"inputs":["x","y"]}
 "#;

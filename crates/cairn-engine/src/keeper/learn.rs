@@ -1,6 +1,13 @@
 //! A keeper that learns: measured sizes, what they say of files to come, and another order when the one in force is not safe
 //! any more. Knows not how sizes are learnt ([`Sizes`]) nor how orders are found (`cairn_plan`).
 
+//!
+//! What a driver does: makes [`Sizes`] of storage and kinds, lets them [`Sizes::apply`] what to reserve, plans an order for that
+//! and makes the keeper, which [`Keeper::learn`]s. When a task has ended well it tells the size of each output by
+//! [`Keeper::measured`], before it says that the task has ended; and if [`Keeper::is_safe`] says no, it asks for
+//! [`Keeper::replan`]. If that says no as well, nothing new starts but what fits, and [`Keeper::missing`] names the bytes once
+//! nothing runs.
+
 use super::{Keeper, Phase};
 use crate::Sizes;
 use cairn_dag::{Dag, TaskId, narrow, wide};

@@ -306,13 +306,17 @@ impl Ground<'_> {
         value
     }
 
-    /// The cap, what no order can do without, and what was assumed, in words.
-    pub(crate) fn about(&self, flow: &Flow) -> String {
+    /// What was assumed of files, in words.
+    pub(crate) fn assumed(&self, flow: &Flow) -> String {
+        self.model.assumed(flow)
+    }
+
+    /// The cap, and what no order can do without, in words.
+    pub(crate) fn about(&self) -> String {
         format!(
-            "a cap of {}; {} ({})",
+            "a cap of {}; {}",
             size::words(self.cap.bytes.into()),
-            self.least_words(),
-            self.model.assumed(flow)
+            self.least_words()
         )
     }
 
@@ -389,7 +393,8 @@ pub(crate) struct Planned<'f> {
     /// Caps with the area of the order found under each.
     pub(crate) curve: Vec<(u64, u64)>,
     pub(crate) knee: u64,
-    assumed: String,
+    /// What was assumed of files.
+    pub(crate) assumed: String,
     value: Value,
 }
 
@@ -504,12 +509,11 @@ impl Planned<'_> {
     pub(crate) fn text(&self) -> String {
         let words = |bytes: u64| size::words(bytes.into());
         format!(
-            "{} at the most, under a cap of {}; {}; from {} on a cap costs hardly anything ({})",
+            "{} at the most, under a cap of {}; {}; from {} on a cap costs hardly anything",
             words(self.peak),
             words(self.ground.cap.bytes),
             self.ground.least_words(),
-            words(self.knee),
-            self.assumed
+            words(self.knee)
         )
     }
 }

@@ -227,6 +227,7 @@ impl Report<'_> {
         );
         if let Some(disk) = &self.found.disk {
             text += &line("disk", &disk.text());
+            text += &line("files", &disk.assumed);
         }
         if let Some(choice) = &self.found.choice {
             text += &line("policy", &choice.text());

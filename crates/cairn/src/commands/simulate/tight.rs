@@ -56,6 +56,7 @@ pub(super) struct Told {
     curve: Vec<(u64, f64, String)>,
     knee: Option<u64>,
     about: String,
+    assumed: String,
     value: Value,
 }
 
@@ -186,7 +187,7 @@ impl<'f> Tight<'f> {
         });
         let free = free.unwrap_or((f64::NAN, self.ground.storage().total() as f64));
         let naive = self.naive(policies, read, scene, &options(NAIVE))?;
-        let mut curve = Vec::new();
+        let mut curve: Vec<(u64, f64, String)> = Vec::new();
         let least = self.ground.lean.peak;
         let caps = caps_between(least, (free.1 as u64).max(least), POINTS);
         for cap in caps {
@@ -196,14 +197,20 @@ impl<'f> Tight<'f> {
             let admission = Arc::new(Admission::Kept(Box::new(self.ground.keeper(cap))));
             if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
                 let (time, policy) = best(&study);
-                curve.push((cap, time, self.priorities[policy].0.clone()));
+                let point = (cap, time, self.priorities[policy].0.clone());
+                // A larger cap allows whatever a smaller one does.
+                curve.push(match curve.last() {
+                    Some((_, less, by)) if *less < time => (cap, *less, String::clone(by)),
+                    _ => point,
+                });
             }
         }
         world::go_on()?;
         let knee = curve.iter().find(|(_, time, _)| *time <= KNEE * free.0);
         Ok(Told {
             knee: knee.map(|&(cap, _, _)| cap),
-            about: self.ground.about(&read.flow),
+            about: self.ground.about(),
+            assumed: self.ground.assumed(&read.flow),
             value: self.ground.json(&read.flow),
             naive,
             free,
@@ -261,6 +268,7 @@ impl Told {
     /// The cap, the rule's worth and the curve, as lines below the table.
     pub(super) fn text(&self, time: &dyn Fn(f64) -> String, width: usize) -> String {
         let mut text = layout::hanging("  disk      ", &self.about, width);
+        text += &layout::hanging("  files     ", &self.assumed, width);
         let stuck = self.naive.iter().filter(|n| n.stuck > 0);
         let stuck: Vec<String> = stuck
             .map(|n| format!("{} of {} runs ({})", n.stuck, n.runs, n.policy))
