@@ -44,6 +44,21 @@ def random_workflow(rng, folder, groups=False):
     return dag
 
 
+def with_checkpoint(rng, folder, dag):
+    """One of the jobs becomes a checkpoint, after which more jobs are known, which read what others made too."""
+    split = rng.choice(dag.jobs)
+    split.is_checkpoint = True
+    dag.later = []
+    for i in range(rng.randint(1, 4)):
+        size = rng.randint(0, 4)
+        job = Job(f"late{i}", [], [File(f"{folder}/late{i}", "temp")], resources={"temp_kb": size})
+        job.size = size * 1024
+        reader = Job(f"reader{i}", [File(str(job.output[0]))], [File(f"{folder}/reader{i}")])
+        reader.size = 0
+        dag.later += [(job, {split}), (reader, {job})]
+    return dag
+
+
 def inside(unit):
     return unit.jobs() if isinstance(unit, Group) else {unit}
 
@@ -58,6 +73,15 @@ def play(rng, dag, cap, cores=3, chance_to_fail=0.0, chance_of_retry=0.0):
     for job in dag.jobs:
         for file in job.input:
             readers.setdefault(str(file), set()).add(job)
+    def clean():
+        """Deletes what nobody needs any more; nothing while a checkpoint is pending."""
+        if any(getattr(job, "is_checkpoint", False) for job in dag.needrun_jobs()):
+            return
+        for job in dag.done:
+            needed = any(r not in dag.done for r in readers.get(str(job.output[0]), ()))
+            if "temp" in job.output[0].flags and not needed and os.path.exists(job.output[0]):
+                os.remove(job.output[0])
+
     most = {u: u.scheduler_resources["_cores"] for u in [*dag.jobs, *dag.group.values()]}
     assert max(most.values()) <= cores
     for _ in range(1000):
@@ -91,10 +115,13 @@ def play(rng, dag, cap, cores=3, chance_to_fail=0.0, chance_of_retry=0.0):
                 for job in inside(unit):
                     with open(job.output[0], "wb") as file:
                         file.write(b"x" * job.size)
-                for job in list(dag.done):
-                    needed = any(r not in dag.done for r in readers.get(str(job.output[0]), ()))
-                    if "temp" in job.output[0].flags and not needed and os.path.exists(job.output[0]):
-                        os.remove(job.output[0])
+                    if getattr(job, "is_checkpoint", False):
+                        for new, parents in dag.later:
+                            dag.jobs.append(new)
+                            dag.parents[new] = parents
+                            for file in new.input:
+                                readers.setdefault(str(file), set()).add(new)
+                clean()
     raise AssertionError("does not end")
 
 
@@ -134,6 +161,55 @@ def test_random_runs_with_failures_end_or_say_why(tmp_path):
         assert peak <= cap
         ended += 1
     assert stopped > 0 and ended > 80
+
+
+def test_random_runs_with_a_checkpoint_stay_under_the_cap_or_say_why(tmp_path):
+    rng = random.Random(8)
+    told = complete = 0
+    for round_ in range(250):
+        folder = tmp_path / str(round_)
+        folder.mkdir()
+        dag = with_checkpoint(rng, folder, random_workflow(rng, folder))
+        cap = 1024 * rng.randint(4, 20)
+        begun = len(dag.jobs)
+        try:
+            peak, is_complete = play(rng, dag, cap, chance_of_retry=rng.choice([0, 0.1]))
+        except WorkflowError as error:
+            assert "bytes) " in str(error), error
+            told += 1
+            continue
+        assert peak <= cap and is_complete and len(dag.jobs) > begun
+        complete += 1
+    assert told > 10 and complete > 100
+
+
+def test_random_runs_that_resume_count_what_is_there(tmp_path):
+    rng = random.Random(9)
+    told = complete = 0
+    for round_ in range(250):
+        folder = tmp_path / str(round_)
+        folder.mkdir()
+        dag = random_workflow(rng, folder)
+        for job in dag.jobs[: rng.randint(1, len(dag.jobs))]:  # Parents come first.
+            dag.done.add(job)
+        for job in dag.done:
+            readers = [j for j in dag.jobs if job in dag.parents[j] and j not in dag.done]
+            if readers or "temp" not in job.output[0].flags:
+                with open(job.output[0], "wb") as file:
+                    file.write(b"x" * job.size)
+        there = sum(job.size for job in dag.done if os.path.exists(job.output[0]))
+        cap = 1024 * rng.randint(1, 14)
+        before = set(dag.done)
+        try:
+            peak, is_complete = play(rng, dag, cap)
+        except WorkflowError as error:
+            assert "bytes) " in str(error) and dag.done == before, "refused before anything starts"
+            told += 1
+            continue
+        assert there <= peak <= cap or not any(j not in before for j in dag.jobs)
+        assert is_complete
+        complete += 1
+    assert told > 10 and complete > 100
 
 
 def test_without_a_cap_all_is_executed(tmp_path):
