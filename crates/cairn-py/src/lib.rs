@@ -1,7 +1,7 @@
 //! The native half of the Python package `cairn`: tasks are numbers here, names and arrays are made in Python. Knows no
 //! algorithm.
 //!
-//! Long work goes on in a thread of its own, without the interpreter's lock, and Ctrl-C stops it ([`work`]). Whatever is wrong
+//! Long work goes on in a thread of its own, without the interpreter's lock, and Ctrl-C stops it (`work.rs`). Whatever is wrong
 //! is an exception; a panic of ours is one too.
 
 mod dag;
