@@ -26,6 +26,18 @@ impl TaskId {
     }
 }
 
+impl cairn_kernel::Id for TaskId {
+    #[inline]
+    fn new(index: usize) -> TaskId {
+        TaskId::new(index)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        TaskId::index(self)
+    }
+}
+
 /// A 32-bit number as an index.
 #[inline]
 pub const fn wide(number: u32) -> usize {

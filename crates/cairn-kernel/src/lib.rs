@@ -1,20 +1,24 @@
 //! The tools that theory and planner share. Knows no dag, no task and no schedule.
 //!
 //! [`Work`] counts what an answer costs and can be stopped; [`Rows`] and [`DisjointSets`] hold graphs; [`convolve`] adds
-//! profiles up and [`corners`] finds their envelope; a [`Puzzle`] asks for the best so many tasks, and where it is a tree
-//! [`tree_program`] answers.
+//! profiles up and [`corners`] finds their envelope; a [`Puzzle`] asks for the best so many tasks, [`colours`] number it,
+//! and where it is nearly a tree [`tree_program`] answers.
 
+mod colours;
 mod convolution;
 mod disjoint_sets;
 mod envelope;
+mod id;
 mod puzzle;
 mod rows;
 pub mod tree_program;
 mod work;
 
+pub use colours::{Joins, colours};
 pub use convolution::{NEVER, Value, convolve, convolve_into, convolve_within, signed};
 pub use disjoint_sets::DisjointSets;
 pub use envelope::corners;
-pub use puzzle::{Puzzle, SCALE, part};
+pub use id::Id;
+pub use puzzle::{Puzzle, SCALE, largest_shares, part};
 pub use rows::Rows;
 pub use work::{Stopped, Work};

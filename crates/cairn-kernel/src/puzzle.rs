@@ -1,11 +1,12 @@
 //! A puzzle: choose so many tasks that the prizes they buy together are worth most. Knows not what they stand for.
 
-use crate::Rows;
+use crate::{Id, Rows};
 
-/// Tasks and the prizes that need some of them: a weighted bipartite graph.
+/// Tasks and the prizes that need some of them: a weighted bipartite graph, with or without gates.
 ///
-/// A prize is gained once all tasks that it needs are chosen. A prize that needs one task is counted in `own`; a *shared*
-/// prize needs at least two, and shared prizes with equal needs are one, with a weight.
+/// A prize is gained once all tasks that it needs are chosen. Prizes with equal needs are one, with a weight. In a puzzle
+/// without gates a prize that needs one task is counted in `own`, and a *shared* prize needs at least two. A *gate* is a
+/// prize that must be gained before a task may be chosen; where there are gates, every prize has a number of its own.
 ///
 /// ```
 /// use cairn_kernel::{Puzzle, Rows};
@@ -16,14 +17,16 @@ use crate::Rows;
 /// assert_eq!((puzzle.shared(), puzzle.total()), (1, 3));
 /// assert_eq!(puzzle.gains(&[1, 0]), [0, 0, 3]);
 /// ```
-#[derive(Clone, Debug)]
-pub struct Puzzle {
-    /// By task: the prizes that need this task alone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Puzzle<T = u32, P = u32> {
+    /// By task: the prizes that need this task alone and have no number.
     pub own: Vec<u32>,
     /// By shared prize: how many it stands for.
     pub weight: Vec<u32>,
-    needs: Rows,
-    prizes: Rows,
+    needs: Rows<T>,
+    prizes: Rows<P>,
+    /// By task; nothing at all without gates.
+    gate: Vec<Option<P>>,
 }
 
 impl Puzzle {
@@ -34,6 +37,7 @@ impl Puzzle {
             weight: Vec::new(),
             needs: Rows::default(),
             prizes: Rows::default(),
+            gate: Vec::new(),
         };
         if shared.is_empty() {
             return puzzle;
@@ -47,6 +51,25 @@ impl Puzzle {
         }
         puzzle.prizes = puzzle.needs.transposed(puzzle.len());
         puzzle
+    }
+}
+
+impl<T: Id, P: Id> Puzzle<T, P> {
+    /// From the needs of every prize (sorted), its weight, and the gate of each task, if any. Linear.
+    ///
+    /// # Panics
+    /// If lengths differ or a number is out of range.
+    pub fn gated(needs: Rows<T>, weight: Vec<u32>, gate: Vec<Option<P>>) -> Puzzle<T, P> {
+        assert_eq!(needs.len(), weight.len(), "a weight for each prize");
+        let exists = |p: &P| p.index() < weight.len();
+        assert!(gate.iter().flatten().all(exists), "gates exist");
+        Puzzle {
+            own: vec![0; gate.len()],
+            prizes: needs.transposed(gate.len()),
+            weight,
+            needs,
+            gate,
+        }
     }
 
     /// Number of tasks.
@@ -65,16 +88,39 @@ impl Puzzle {
     }
 
     /// The tasks that a shared prize needs, sorted.
-    pub fn needs(&self, prize: u32) -> &[u32] {
-        self.needs.row(prize as usize)
+    #[inline]
+    pub fn needs(&self, prize: P) -> &[T] {
+        self.needs.row(prize.index())
+    }
+
+    /// By shared prize: how many tasks it needs, to be counted down.
+    pub fn needs_left(&self) -> Vec<u32> {
+        self.needs.lengths().collect()
     }
 
     /// The shared prizes that need a task, sorted.
-    pub fn prizes(&self, task: u32) -> &[u32] {
+    #[inline]
+    pub fn prizes(&self, task: T) -> &[P] {
         if self.shared() == 0 {
             return &[];
         }
-        self.prizes.row(task as usize)
+        self.prizes.row(task.index())
+    }
+
+    /// The prize that must be gained before a task may be chosen.
+    #[inline]
+    pub fn gate(&self, task: T) -> Option<P> {
+        self.gate.get(task.index()).copied().flatten()
+    }
+
+    /// By shared prize: the tasks that wait for it; no row at all in a puzzle made without gates.
+    pub fn behind(&self) -> Rows<T> {
+        if self.gate.is_empty() {
+            return Rows::default();
+        }
+        let gates = self.gate.iter().enumerate();
+        let waiting = gates.filter_map(|(v, gate)| gate.map(|p| (p.index() as u32, T::new(v))));
+        Rows::by_row(self.shared(), waiting)
     }
 
     /// How many needs the shared prizes have together.
@@ -89,12 +135,11 @@ impl Puzzle {
 
     /// Whether every prize needs every task: nothing is gained before the last one.
     pub fn is_complete(&self) -> bool {
-        let all_shared = |p: u32| self.needs(p).len() == self.len();
-        self.len() == 1
-            || (self.own.iter().all(|&x| x == 0) && (0..self.shared() as u32).all(all_shared))
+        let all_shared = |row: &[T]| row.len() == self.len();
+        self.len() == 1 || (self.own.iter().all(|&x| x == 0) && self.needs.iter().all(all_shared))
     }
 
-    /// Whether tasks and shared prizes form a tree.
+    /// Whether tasks and shared prizes form a tree. Asked of connected puzzles without gates.
     pub fn is_tree(&self) -> bool {
         self.arcs() + 1 == self.len() + self.shared()
     }
@@ -102,48 +147,37 @@ impl Puzzle {
     /// Whether every task has at least two prizes of its own and no more shared ones than that: an expansive
     /// bipartite dag in the sense of \[MR05\].
     pub fn is_expansive(&self) -> bool {
-        (0..self.len() as u32).all(|v| {
-            let shared: u32 = (self.prizes(v).iter())
-                .map(|&p| self.weight[p as usize])
+        self.own.iter().enumerate().all(|(v, &own)| {
+            let shared: u32 = (self.prizes(T::new(v)).iter())
+                .map(|p| self.weight[p.index()])
                 .sum();
-            let own = self.own[v as usize];
             own >= 2 && shared <= own
         })
     }
 
     /// A bound on what any number of tasks gains: each prize's weight is shared equally among the tasks it needs, so
-    /// that t tasks gain at most the t largest sums of shares. O(arcs + tasks·log tasks).
+    /// that t tasks gain at most the t largest sums of shares. Gates only make it less. O(arcs + tasks·log tasks).
     pub fn equal_shares(&self) -> Vec<u32> {
-        let mut share: Vec<u64> = self.own.iter().map(|&x| u64::from(x) * SCALE).collect();
-        for p in 0..self.shared() as u32 {
-            let needs = self.needs(p);
-            let part = part(self.weight[p as usize], needs.len());
-            needs.iter().for_each(|&v| share[v as usize] += part);
+        let mut shares: Vec<u64> = self.own.iter().map(|&x| u64::from(x) * SCALE).collect();
+        for (needs, &weight) in self.needs.iter().zip(&self.weight) {
+            let part = part(weight, needs.len());
+            needs.iter().for_each(|v| shares[v.index()] += part);
         }
-        share.sort_unstable_by(|a, b| b.cmp(a));
-        let total = u64::from(self.total());
-        let mut sum = 0;
-        let sums = share.into_iter().map(|s| {
-            sum += s;
-            (sum / SCALE).min(total) as u32
-        });
-        [0].into_iter().chain(sums).collect()
+        largest_shares(shares, self.total())
     }
 
-    /// What each prefix of an order of tasks gains.
-    pub fn gains(&self, order: &[u32]) -> Vec<u32> {
-        let mut lacking: Vec<u32> = (0..self.shared() as u32)
-            .map(|p| self.needs(p).len() as u32)
-            .collect();
+    /// What each prefix of an order of tasks gains, gates aside.
+    pub fn gains(&self, order: &[T]) -> Vec<u32> {
+        let mut lacking = self.needs_left();
         let mut gained = 0;
         let mut out = Vec::with_capacity(order.len() + 1);
         out.push(0);
         for &v in order {
-            gained += self.own[v as usize];
+            gained += self.own[v.index()];
             for &p in self.prizes(v) {
-                lacking[p as usize] -= 1;
-                if lacking[p as usize] == 0 {
-                    gained += self.weight[p as usize];
+                lacking[p.index()] -= 1;
+                if lacking[p.index()] == 0 {
+                    gained += self.weight[p.index()];
                 }
             }
             out.push(gained);
@@ -152,10 +186,21 @@ impl Puzzle {
     }
 }
 
-/// Shares of prizes are counted in parts of this size: divisible by all small numbers.
-pub const SCALE: u64 = 5040;
+/// Shares of prizes are counted in so many parts: of 2³¹ prizes, the sum still fits in 64 bits.
+pub const SCALE: u64 = 1 << 28;
 
 /// What each of `needs` tasks gets of a prize, rounded up so that the sum is never less than the prize.
 pub fn part(weight: u32, needs: usize) -> u64 {
     (u64::from(weight) * SCALE).div_ceil(needs as u64)
+}
+
+/// What the t largest shares add up to in whole prizes, for every t, and never more than `total`.
+pub fn largest_shares(mut shares: Vec<u64>, total: u32) -> Vec<u32> {
+    shares.sort_unstable_by(|a, b| b.cmp(a));
+    let mut sum = 0;
+    let sums = shares.into_iter().map(|share| {
+        sum += share;
+        (sum / SCALE).min(u64::from(total)) as u32
+    });
+    [0].into_iter().chain(sums).collect()
 }

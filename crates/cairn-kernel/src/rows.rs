@@ -1,5 +1,6 @@
 //! Compressed sparse rows: lists one after the other in one array. Knows not what the rows stand for.
 
+use crate::Id;
 use std::ops::Range;
 
 /// Rows of items, numbered from 0.
@@ -139,11 +140,14 @@ impl<T: Copy + Default> Rows<T> {
     }
 }
 
-impl Rows<u32> {
+impl<T: Id> Rows<T> {
     /// For each of `count` items the rows that have it, in order.
-    pub(crate) fn transposed(&self, count: usize) -> Rows<u32> {
-        let pairs =
-            (self.iter().zip(0..)).flat_map(|(row, r)| row.iter().map(move |&item| (item, r)));
+    pub fn transposed<R: Id>(&self, count: usize) -> Rows<R> {
+        let rows = self.iter().enumerate();
+        let pairs = rows.flat_map(|(r, row)| {
+            row.iter()
+                .map(move |item| (item.index() as u32, R::new(r)))
+        });
         Rows::by_row(count, pairs)
     }
 }
@@ -166,7 +170,7 @@ mod tests {
             let mut pushed = Rows::default();
             lists.iter().for_each(|list| { pushed.push(list.iter().copied()); });
             prop_assert_eq!(&pushed, &rows);
-            let back = rows.transposed(9);
+            let back: Rows = rows.transposed(9);
             for item in 0..9 {
                 let holders = (0..7).flat_map(|r| lists[r as usize].iter().filter(|&&i| i == item).map(move |_| r));
                 prop_assert!(back.row(item as usize).iter().copied().eq(holders));

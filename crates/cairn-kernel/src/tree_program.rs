@@ -1,78 +1,22 @@
-//! The best r tasks of a tree-shaped puzzle: the program of Malewicz and Rosenberg, "On batch-scheduling dags for
-//! Internet-based computing", §5, without its inner loop over sink choices. Knows nothing of orders.
+//! The best so many tasks of a puzzle that is a tree or nearly one, by a (max,+) program. Knows nothing of orders.
 //!
-//! Below each task, two tables by number of *other* tasks chosen at the most: the best gain when it is left out, and
-//! when it is chosen. The prize above the task is not counted in them.
+//! Tasks and prizes, joined by needs and gates, are the vertices of a graph; a vertex is *on* when the task is chosen or the
+//! prize gained. Where the graph is a forest, a program over subtrees gives the best gain for every number of chosen
+//! tasks: that of Malewicz and Rosenberg, "On batch-scheduling dags for Internet-based computing", §5, without its inner
+//! loop over sink choices. Where a few vertices spoil that, both states of each of them are tried (cutset conditioning).
 
-use crate::{Puzzle, convolve_into};
+use crate::{Id, Puzzle, Rows, Work, convolve_into};
 use std::ops::Range;
 
-/// The tree hung from task 0, each task before all below it, and those below one task side by side.
-struct Rooted {
-    order: Vec<u32>,
-    /// By task: the prize above it.
-    above: Vec<u32>,
-}
+/// Steps for a table beside those for its entries: memory.
+const TABLE: u64 = 2;
 
-fn root(puzzle: &Puzzle) -> Rooted {
-    let mut order = Vec::with_capacity(puzzle.len());
-    let mut above = vec![u32::MAX; puzzle.len()];
-    let mut todo = vec![0u32];
-    while let Some(u) = todo.pop() {
-        order.push(u);
-        for &p in puzzle.prizes(u).iter().rev() {
-            if p == above[u as usize] {
-                continue;
-            }
-            for &v in puzzle.needs(p).iter().rev().filter(|&&v| v != u) {
-                above[v as usize] = p;
-                todo.push(v);
-            }
-        }
-    }
-    Rooted { order, above }
-}
-
-/// The prizes of `u` but for the one above it.
-fn below<'a>(puzzle: &'a Puzzle, rooted: &Rooted, u: u32) -> impl Iterator<Item = u32> + use<'a> {
-    let above = rooted.above[u as usize];
-    let prizes = puzzle.prizes(u).iter().copied();
-    prizes.filter(move |&p| p != above)
-}
-
-/// Tables of all tasks, one after the other.
-#[derive(Default)]
-struct Tables {
-    out: Vec<u32>,
-    chosen: Vec<u32>,
-    /// By task: where its tables are.
-    place: Vec<Range<usize>>,
-}
-
-impl Tables {
-    fn of(&self, task: u32) -> (&[u32], &[u32]) {
-        let place = self.place[task as usize].clone();
-        (&self.out[place.clone()], &self.chosen[place])
-    }
-}
-
-/// Arrays that are written over and over.
-#[derive(Default)]
-struct Scratch {
-    any: Vec<u32>,
-    all: Vec<u32>,
-    either: Vec<u32>,
-    spare: Vec<u32>,
-}
-
-/// The best gain for 0..=min(tasks, most) chosen tasks. O(tasks·most), by cutting tables at subtree sizes and at
-/// `most`.
-pub fn profile(puzzle: &Puzzle, most: usize) -> Vec<u32> {
-    let tables = fill(puzzle, &root(puzzle), most, false);
-    let (out, chosen) = tables.of(0);
-    let mut best = Vec::new();
-    either(out, chosen, 1, 0, most, &mut best);
-    best
+/// The best gain for 0..=min(tasks, most) chosen tasks of a puzzle that is a forest. O(tasks·most), by cutting tables
+/// at subtree sizes and at `most`.
+pub fn profile<T: Id, P: Id>(puzzle: &Puzzle<T, P>, most: usize) -> Vec<u32> {
+    let program = Program::new(puzzle, &[], most);
+    let best = program.best(&[], &mut Work::unlimited());
+    best.expect("nobody says stop").best
 }
 
 /// Work for [`profile`], as a number of steps; several entries of a table are filled at once.
@@ -80,166 +24,491 @@ pub fn cost(puzzle: &Puzzle, most: usize) -> u64 {
     puzzle.len() as u64 * (8 + puzzle.len().min(most) as u64 / 8)
 }
 
-/// Fills the tables from below; without `keep` only those of the root remain.
-fn fill(puzzle: &Puzzle, rooted: &Rooted, most: usize, keep: bool) -> Tables {
-    let mut tables = Tables {
-        place: vec![0..0; puzzle.len()],
-        ..Tables::default()
-    };
-    let mut scratch = Scratch::default();
-    let (mut out, mut chosen) = (Vec::new(), Vec::new());
-    for &u in rooted.order.iter().rev() {
-        out.clear();
-        out.push(0);
-        chosen.clear();
-        chosen.push(puzzle.own[u as usize]);
-        let mut lowest = tables.out.len();
-        for p in below(puzzle, rooted, u) {
-            for &v in puzzle.needs(p).iter().filter(|&&v| v != u) {
-                lowest = lowest.min(tables.place[v as usize].start);
+/// The best gain for every number of tasks, where at most `most_cut` vertices meet all cycles, and how many states of
+/// those were tried; `None` where it takes more vertices, or the work is over. O(2^cut·tasks²).
+pub fn profile_by_cutset<T: Id, P: Id>(
+    puzzle: &Puzzle<T, P>,
+    most_cut: usize,
+    work: &mut Work<'_>,
+) -> Option<(Vec<u32>, u64)> {
+    let cut = Graph::new(puzzle).cutset(most_cut)?;
+    let program = Program::new(puzzle, &cut, puzzle.len());
+    let mut best = vec![0; puzzle.len() + 1];
+    let mut tried = 0;
+    for mask in 0u64..1 << cut.len() {
+        if !work.spend(1) {
+            return None;
+        }
+        let is_on = |i: usize| mask >> i & 1 == 1;
+        let Some(forced) = program.graph.forced(&cut, is_on) else {
+            continue;
+        };
+        tried += 1;
+        let inside = program.best(&forced, work)?;
+        let (mut chosen, mut gained) = (0, 0);
+        for (_, &v) in cut.iter().enumerate().filter(|&(i, _)| is_on(i)) {
+            let (count, gain) = program.graph.worth(v);
+            chosen += count;
+            gained += gain;
+        }
+        for (t, slot) in best.iter_mut().enumerate().skip(chosen) {
+            if let Some(gain) = inside.view().at(t - chosen) {
+                *slot = (*slot).max(gain + gained);
             }
-            under_prize(puzzle, &tables, u, p, most, &mut scratch);
-            convolve(&mut out, &scratch.any, most, &mut scratch.spare);
-            convolve(&mut chosen, &scratch.either, most, &mut scratch.spare);
-        }
-        if !keep {
-            // What lies below one task was written last.
-            tables.out.truncate(lowest);
-            tables.chosen.truncate(lowest);
-        }
-        let start = tables.out.len();
-        tables.out.extend_from_slice(&out);
-        tables.chosen.extend_from_slice(&chosen);
-        tables.place[u as usize] = start..tables.out.len();
-    }
-    tables
-}
-
-/// What lies under prize `p` of task `u`: `any` when `u` is left out, `either` when it is chosen, with the prize where
-/// all under it are chosen (`all`, by number of tasks beyond those).
-fn under_prize(
-    puzzle: &Puzzle,
-    tables: &Tables,
-    u: u32,
-    p: u32,
-    most: usize,
-    scratch: &mut Scratch,
-) {
-    scratch.any.clear();
-    scratch.any.push(0);
-    scratch.all.clear();
-    scratch.all.push(0);
-    for &v in puzzle.needs(p).iter().filter(|&&v| v != u) {
-        let (out, chosen) = tables.of(v);
-        either(out, chosen, 1, 0, most, &mut scratch.either);
-        convolve(&mut scratch.any, &scratch.either, most, &mut scratch.spare);
-        convolve(&mut scratch.all, chosen, most, &mut scratch.spare);
-    }
-    let (offset, weight) = (puzzle.needs(p).len() - 1, puzzle.weight[p as usize]);
-    let Scratch {
-        any,
-        all,
-        either: best,
-        ..
-    } = scratch;
-    either(any, all, offset, weight, most, best);
-}
-
-/// The better of `a[t]` and `b[t − offset] + bonus` for t up to `most`. Tables say "at the most": they never fall, and
-/// past their end they stay level.
-fn either(a: &[u32], b: &[u32], offset: usize, bonus: u32, most: usize, out: &mut Vec<u32>) {
-    out.clear();
-    out.extend_from_slice(&a[..a.len().min(most + 1)]);
-    let level = out[out.len() - 1];
-    out.resize((b.len() + offset).max(a.len()).min(most + 1), level);
-    if let Some(tail) = out.get_mut(offset..) {
-        for (slot, &x) in tail.iter_mut().zip(b) {
-            *slot = (*slot).max(x + bonus);
         }
     }
+    Some((best, tried))
 }
 
-/// Convolves `a` with `b` in place, cut after `most`.
-fn convolve(a: &mut Vec<u32>, b: &[u32], most: usize, spare: &mut Vec<u32>) {
-    convolve_into(a, b, most, spare);
-    std::mem::swap(a, spare);
-}
-
-/// A set of exactly `count` tasks that gains what [`profile`] says for `count`. O(tasks·count).
-pub fn choose(puzzle: &Puzzle, count: usize) -> Vec<u32> {
-    let rooted = root(puzzle);
-    let tables = fill(puzzle, &rooted, count, true);
-    let mut scratch = Scratch::default();
+/// A set of exactly `count` tasks that gains what [`profile`] says for `count`, of a forest without gates.
+/// O(tasks·count).
+pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
+    let program = Program::new(puzzle, &[], count);
+    let tables = program.fill(&[], true, &mut Work::unlimited());
+    let tables = tables.expect("nobody says stop");
+    let mut place = vec![0; program.graph.len()];
+    for (i, &v) in program.order.iter().enumerate() {
+        place[v.index()] = i;
+    }
     let mut picked = Vec::with_capacity(count);
-    // (task, whether it is chosen, how many others at the most)
-    let mut todo = vec![decide(tables.of(0), 0, count)];
-    while let Some((u, is_chosen, left)) = todo.pop() {
-        if is_chosen {
-            picked.push(u);
+    let roots = program.roots.iter().map(|&root| (root, None)).collect();
+    // (vertex, whether it is on, how many may be chosen of it and all below)
+    let mut todo = tables.shared_among(roots, count);
+    while let Some((v, is_on, count)) = todo.pop() {
+        let mut left = count;
+        if is_on && v.index() < puzzle.len() {
+            picked.push(T::new(v.index()));
+            left -= 1;
         }
-        let prizes: Vec<u32> = below(puzzle, &rooted, u).collect();
-        let mut arrays = Vec::with_capacity(prizes.len());
-        for &p in &prizes {
-            under_prize(puzzle, &tables, u, p, left, &mut scratch);
-            let (any, best) = (&scratch.any, &scratch.either);
-            arrays.push(if is_chosen { best.clone() } else { any.clone() });
-        }
-        for (&p, share) in prizes.iter().zip(split(&arrays, left)) {
-            let under: Vec<u32> = (puzzle.needs(p).iter().copied())
-                .filter(|&v| v != u)
-                .collect();
-            under_prize(puzzle, &tables, u, p, share, &mut scratch);
-            let gained = is_chosen && at(&scratch.either, share) > at(&scratch.any, share);
-            // With the prize, those under it are chosen: what is shared is the rest.
-            let share = if gained { share - under.len() } else { share };
-            let table = |&v: &u32| {
-                let (out, chosen) = tables.of(v);
-                let mut best = chosen.to_vec();
-                if !gained {
-                    either(out, chosen, 1, 0, share, &mut best);
-                }
-                best
-            };
-            let arrays: Vec<Vec<u32>> = under.iter().map(table).collect();
-            for (&v, share) in under.iter().zip(split(&arrays, share)) {
-                todo.push(if gained {
-                    (v, true, share)
-                } else {
-                    decide(tables.of(v), v, share)
-                });
-            }
-        }
+        let below = program.below.row(place[v.index()]).iter();
+        // One join lets a vertex follow the one above when that is on, the other when it is off.
+        let below = below.map(|&(u, is_implied)| (u, (is_on == is_implied).then_some(is_on)));
+        todo.extend(tables.shared_among(below.collect(), left));
     }
     fill_up(picked, count, puzzle.len())
 }
 
-/// Whether a task is chosen when it and those below it may be `count`, and how many others may be.
-fn decide((out, chosen): (&[u32], &[u32]), task: u32, count: usize) -> (u32, bool, usize) {
-    match count.checked_sub(1) {
-        Some(others) if at(chosen, others) > at(out, count) => (task, true, others),
-        _ => (task, false, count),
+/// The set with the first other tasks, so that it has `count`.
+pub fn fill_up<T: Id>(mut set: Vec<T>, count: usize, tasks: usize) -> Vec<T> {
+    let mut has = vec![false; tasks];
+    set.iter().for_each(|v| has[v.index()] = true);
+    let others = (0..tasks).filter(|&v| !has[v]).map(T::new);
+    set.extend(others.take(count - set.len()));
+    set
+}
+
+/// Tasks are vertices `0..tasks`, prizes follow.
+struct Graph<'a, T, P> {
+    puzzle: &'a Puzzle<T, P>,
+    /// By prize: the tasks that wait for it; nothing at all without gates.
+    behind: Rows<T>,
+}
+
+impl<'a, T: Id, P: Id> Graph<'a, T, P> {
+    fn new(puzzle: &'a Puzzle<T, P>) -> Graph<'a, T, P> {
+        Graph {
+            puzzle,
+            behind: puzzle.behind(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.puzzle.len() + self.puzzle.shared()
+    }
+
+    /// Each neighbour of a vertex, and whether it is on whenever the vertex is: else the vertex is on whenever it is.
+    /// A prize implies the tasks that it needs, a task implies its gate.
+    #[inline]
+    fn each_neighbour(&self, vertex: u32, mut see: impl FnMut(u32, bool)) {
+        let tasks = self.puzzle.len();
+        let prize_vertex = |p: P| (tasks + p.index()) as u32;
+        match vertex.index().checked_sub(tasks) {
+            None => {
+                let task = T::new(vertex.index());
+                (self.puzzle.prizes(task).iter()).for_each(|&p| see(prize_vertex(p), false));
+                if let Some(gate) = self.puzzle.gate(task) {
+                    see(prize_vertex(gate), true);
+                }
+            }
+            Some(prize) => {
+                let needs = self.puzzle.needs(P::new(prize)).iter();
+                needs.for_each(|t| see(t.index() as u32, true));
+                if !self.behind.is_empty() {
+                    (self.behind.row(prize).iter()).for_each(|t| see(t.index() as u32, false));
+                }
+            }
+        }
+    }
+
+    /// How many tasks a vertex counts for when it is on, and what it gains.
+    fn worth(&self, vertex: u32) -> (usize, u32) {
+        let (tasks, vertex) = (self.puzzle.len(), vertex.index());
+        match vertex.checked_sub(tasks) {
+            None => (1, self.puzzle.own[vertex]),
+            Some(prize) => (0, self.puzzle.weight[prize]),
+        }
+    }
+
+    /// Vertices whose removal leaves a forest: repeatedly the one of highest degree in the 2-core.
+    fn cutset(&self, most: usize) -> Option<Vec<u32>> {
+        let mut is_cut = vec![false; self.len()];
+        let mut cut = Vec::new();
+        while let Some(vertex) = self.busiest_in_core(&is_cut) {
+            if cut.len() == most {
+                return None;
+            }
+            is_cut[vertex.index()] = true;
+            cut.push(vertex);
+        }
+        Some(cut)
+    }
+
+    /// The 2-core is what remains when leaves are taken away for as long as there are any.
+    fn busiest_in_core(&self, is_cut: &[bool]) -> Option<u32> {
+        let mut gone = is_cut.to_vec();
+        let vertices = 0..self.len() as u32;
+        let mut degree = vec![0u32; self.len()];
+        for v in vertices.clone() {
+            self.each_neighbour(v, |u, _| degree[v.index()] += u32::from(!is_cut[u.index()]));
+        }
+        let mut leaves: Vec<u32> = (vertices.clone())
+            .filter(|v| !gone[v.index()] && degree[v.index()] <= 1)
+            .collect();
+        while let Some(v) = leaves.pop() {
+            if std::mem::replace(&mut gone[v.index()], true) {
+                continue;
+            }
+            self.each_neighbour(v, |u, _| {
+                if !gone[u.index()] {
+                    degree[u.index()] -= 1;
+                    if degree[u.index()] <= 1 {
+                        leaves.push(u);
+                    }
+                }
+            });
+        }
+        let core = vertices.filter(|v| !gone[v.index()]);
+        core.max_by_key(|&v| (degree[v.index()], v))
+    }
+
+    /// By vertex: what the states of the cut force it to; `None` when they contradict each other.
+    fn forced(&self, cut: &[u32], is_on: impl Fn(usize) -> bool) -> Option<Vec<Option<bool>>> {
+        let mut forced = vec![None; self.len()];
+        for (i, v) in cut.iter().enumerate() {
+            forced[v.index()] = Some(is_on(i));
+        }
+        let mut is_possible = true;
+        for (i, &v) in cut.iter().enumerate() {
+            // What is on forces on what it implies; what is off forces off what implies it.
+            self.each_neighbour(v, |u, is_implied| {
+                if is_implied == is_on(i) {
+                    let state = forced[u.index()].get_or_insert(is_implied);
+                    is_possible &= *state == is_implied;
+                }
+            });
+        }
+        is_possible.then_some(forced)
     }
 }
 
-fn at(table: &[u32], count: usize) -> u32 {
-    table[count.min(table.len() - 1)]
+/// The graph without the vertices of a cut, each tree hung from its first vertex.
+struct Program<'a, T, P> {
+    graph: Graph<'a, T, P>,
+    /// Each vertex before all below it, those below one vertex side by side.
+    order: Vec<u32>,
+    /// By place in `order`: what hangs from the vertex, and whether it is on whenever the vertex is.
+    below: Rows<(u32, bool)>,
+    roots: Vec<u32>,
+    /// The largest number of tasks of interest.
+    most: usize,
 }
 
-/// Shares at most `count` among the arrays so that the sum is largest; no share is larger than it is worth.
-fn split(arrays: &[Vec<u32>], count: usize) -> Vec<usize> {
-    let mut spare = Vec::new();
+impl<'a, T: Id, P: Id> Program<'a, T, P> {
+    fn new(puzzle: &'a Puzzle<T, P>, cut: &[u32], most: usize) -> Program<'a, T, P> {
+        let graph = Graph::new(puzzle);
+        let vertices = graph.len();
+        let mut seen = vec![false; vertices];
+        cut.iter().for_each(|v| seen[v.index()] = true);
+        let mut order = Vec::with_capacity(vertices);
+        let mut below = Rows::default();
+        let mut roots = Vec::new();
+        let (mut todo, mut found) = (Vec::new(), Vec::new());
+        for root in 0..vertices as u32 {
+            if std::mem::replace(&mut seen[root.index()], true) {
+                continue;
+            }
+            roots.push(root);
+            todo.push(root);
+            while let Some(v) = todo.pop() {
+                order.push(v);
+                graph.each_neighbour(v, |u, is_implied| {
+                    if !std::mem::replace(&mut seen[u.index()], true) {
+                        found.push((u, is_implied));
+                    }
+                });
+                todo.extend(found.iter().rev().map(|&(u, _)| u));
+                below.push(found.drain(..));
+            }
+        }
+        Program {
+            graph,
+            order,
+            below,
+            roots,
+            most,
+        }
+    }
+
+    /// The best gain in the whole forest; `None` when the work is over.
+    fn best(&self, forced: &[Option<bool>], work: &mut Work<'_>) -> Option<Sum> {
+        let tables = self.fill(forced, false, work)?;
+        let (mut sum, mut either) = (Sum::nothing(), Sum::default());
+        let mut spare = Vec::new();
+        for &root in &self.roots {
+            let (off, on) = tables.of(root);
+            either.set_better(off, on, self.most);
+            sum.add(either.view(), self.most, &mut spare, work)?;
+        }
+        Some(sum)
+    }
+
+    /// Fills the tables from below; without `keep` only those of the roots remain. `None` when the work is over.
+    fn fill(&self, forced: &[Option<bool>], keep: bool, work: &mut Work<'_>) -> Option<Tables> {
+        let mut tables = Tables {
+            cells: Vec::new(),
+            place: vec![Place::default(); self.graph.len()],
+            most: self.most,
+        };
+        let (mut off, mut on, mut either) = (Sum::default(), Sum::default(), Sum::default());
+        let mut spare = Vec::new();
+        for (i, &v) in self.order.iter().enumerate().rev() {
+            off.reset();
+            on.reset();
+            let mut lowest = tables.cells.len();
+            for &(u, is_implied) in self.below.row(i) {
+                lowest = lowest.min(tables.place[u.index()].off.start);
+                let (u_off, u_on) = tables.of(u);
+                either.set_better(u_off, u_on, self.most);
+                let (when_off, when_on) = match is_implied {
+                    true => (either.view(), u_on),
+                    false => (u_off, either.view()),
+                };
+                off.add(when_off, self.most, &mut spare, work)?;
+                on.add(when_on, self.most, &mut spare, work)?;
+            }
+            let (count, gain) = self.graph.worth(v);
+            on.raise(count, gain, self.most);
+            match forced.get(v.index()).copied().flatten() {
+                Some(true) => off.best.clear(),
+                Some(false) => on.best.clear(),
+                None => {}
+            }
+            if !keep {
+                // What lies below one vertex was written last.
+                tables.cells.truncate(lowest);
+            }
+            tables.push(v, &off, &on);
+        }
+        Some(tables)
+    }
+}
+
+/// The best gain by number of tasks chosen at the most, from the least number possible on. It never falls, and past the
+/// end it stays level. Empty where nothing is possible.
+#[derive(Clone, Copy)]
+struct Table<'a> {
+    least: usize,
+    best: &'a [u32],
+}
+
+impl Table<'_> {
+    fn at(self, count: usize) -> Option<u32> {
+        let last = self.best.len().checked_sub(1)?;
+        let more = count.checked_sub(self.least)?;
+        Some(self.best[more.min(last)])
+    }
+
+    /// One more than the last number of tasks that has an entry.
+    fn end(self) -> usize {
+        self.least + self.best.len()
+    }
+}
+
+/// A table that is being added up.
+#[derive(Default)]
+struct Sum {
+    least: usize,
+    best: Vec<u32>,
+}
+
+impl Sum {
+    fn nothing() -> Sum {
+        let mut sum = Sum::default();
+        sum.reset();
+        sum
+    }
+
+    fn reset(&mut self) {
+        self.least = 0;
+        self.best.clear();
+        self.best.push(0);
+    }
+
+    fn view(&self) -> Table<'_> {
+        Table {
+            least: self.least,
+            best: &self.best,
+        }
+    }
+
+    /// With one more table, cut after `most` tasks; `None` when the work is over.
+    fn add(
+        &mut self,
+        more: Table<'_>,
+        most: usize,
+        spare: &mut Vec<u32>,
+        work: &mut Work<'_>,
+    ) -> Option<()> {
+        // As `convolve_within` is charged.
+        let cells = self.best.len() as u64 * more.best.len() as u64;
+        work.spend(TABLE + cells / 8).then_some(())?;
+        self.least += more.least;
+        if cells == 0 || self.least > most {
+            self.best.clear();
+            return Some(());
+        }
+        convolve_into(&self.best, more.best, most - self.least, spare);
+        std::mem::swap(&mut self.best, spare);
+        Some(())
+    }
+
+    /// So many tasks more, and so much gain.
+    fn raise(&mut self, count: usize, gain: u32, most: usize) {
+        self.least += count;
+        let room = (most + 1).saturating_sub(self.least);
+        self.best.truncate(room);
+        if gain > 0 {
+            self.best.iter_mut().for_each(|x| *x += gain);
+        }
+    }
+
+    /// Becomes the better of two tables, up to `most` tasks.
+    fn set_better(&mut self, a: Table<'_>, b: Table<'_>, most: usize) {
+        let (a, b) = match (a.best, b.best) {
+            ([], _) => (b, a),
+            (_, []) => (a, b),
+            _ if b.least < a.least => (b, a),
+            _ => (a, b),
+        };
+        self.least = a.least;
+        self.best.clear();
+        self.best.extend_from_slice(a.best);
+        let (Some(&level), Some(&b_level)) = (a.best.last(), b.best.last()) else {
+            return;
+        };
+        let end = a.end().max(b.end()).min(most + 1);
+        self.best.resize(end - a.least, level);
+        let from = (b.least - a.least).min(self.best.len());
+        let (both, past) = {
+            let tail = &mut self.best[from..];
+            let both = tail.len().min(b.best.len());
+            tail.split_at_mut(both)
+        };
+        for (slot, &x) in both.iter_mut().zip(b.best) {
+            *slot = (*slot).max(x);
+        }
+        past.iter_mut().for_each(|slot| *slot = (*slot).max(b_level));
+    }
+}
+
+/// Where the tables of a vertex are.
+#[derive(Clone, Default)]
+struct Place {
+    off: Range<usize>,
+    on_end: usize,
+    least: [usize; 2],
+}
+
+/// Tables of all vertices, one after the other.
+struct Tables {
+    cells: Vec<u32>,
+    place: Vec<Place>,
+    most: usize,
+}
+
+impl Tables {
+    fn push(&mut self, vertex: u32, off: &Sum, on: &Sum) {
+        let start = self.cells.len();
+        self.cells.extend_from_slice(&off.best);
+        let middle = self.cells.len();
+        self.cells.extend_from_slice(&on.best);
+        self.place[vertex.index()] = Place {
+            off: start..middle,
+            on_end: self.cells.len(),
+            least: [off.least, on.least],
+        };
+    }
+
+    /// Off, and on.
+    fn of(&self, vertex: u32) -> (Table<'_>, Table<'_>) {
+        let place = &self.place[vertex.index()];
+        let [off, on] = place.least;
+        let table = |least, cells: Range<usize>| Table {
+            least,
+            best: &self.cells[cells],
+        };
+        (
+            table(off, place.off.clone()),
+            table(on, place.off.end..place.on_end),
+        )
+    }
+
+    /// Shares at most `count` tasks among vertices side by side, whose states may be given, so that they gain most: the
+    /// state and the share of each.
+    fn shared_among(
+        &self,
+        vertices: Vec<(u32, Option<bool>)>,
+        count: usize,
+    ) -> Vec<(u32, bool, usize)> {
+        let mut arrays = Vec::with_capacity(vertices.len());
+        for &(v, state) in &vertices {
+            let (off, on) = self.of(v);
+            let mut sum = Sum::default();
+            match state {
+                None => sum.set_better(off, on, self.most),
+                Some(true) => sum.set_better(on, on, self.most),
+                Some(false) => sum.set_better(off, off, self.most),
+            }
+            arrays.push(sum);
+        }
+        let forced: usize = arrays.iter().map(|a| a.least).sum();
+        let shares = split(&arrays, count - forced);
+        let shared = vertices.into_iter().zip(arrays).zip(shares);
+        let decided = shared.map(|(((v, state), array), share)| {
+            let share = share + array.least;
+            let (off, on) = self.of(v);
+            (v, state.unwrap_or(on.at(share) > off.at(share)), share)
+        });
+        decided.collect()
+    }
+}
+
+/// Shares at most `count` among the tables, beside what each takes at the least, so that the sum is largest; no share is
+/// larger than it is worth.
+fn split(arrays: &[Sum], count: usize) -> Vec<usize> {
+    let level = |table: &[u32], count: usize| table[count.min(table.len() - 1)];
     let mut sums = vec![vec![0]];
     for array in arrays {
-        let mut sum = sums[sums.len() - 1].clone();
-        convolve(&mut sum, array, count, &mut spare);
+        let mut sum = Vec::new();
+        convolve_into(&sums[sums.len() - 1], &array.best, count, &mut sum);
         sums.push(sum);
     }
     let mut left = count;
     let mut shares = vec![0; arrays.len()];
-    for i in (0..arrays.len()).rev() {
-        let goal = at(&sums[i + 1], left);
-        let fits = |&take: &usize| arrays[i][take] + at(&sums[i], left - take) == goal;
-        shares[i] = (0..arrays[i].len().min(left + 1))
+    for (i, array) in arrays.iter().enumerate().rev() {
+        let goal = level(&sums[i + 1], left);
+        let fits = |&take: &usize| array.best[take] + level(&sums[i], left - take) == goal;
+        shares[i] = (0..array.best.len().min(left + 1))
             .find(fits)
             .expect("the sum has its parts");
         left -= shares[i];
@@ -247,61 +516,5 @@ fn split(arrays: &[Vec<u32>], count: usize) -> Vec<usize> {
     shares
 }
 
-/// The set with the first other tasks, so that it has `count`.
-pub fn fill_up(mut set: Vec<u32>, count: usize, tasks: usize) -> Vec<u32> {
-    let mut has = vec![false; tasks];
-    set.iter().for_each(|&v| has[v as usize] = true);
-    let others = (0..tasks as u32).filter(|&v| !has[v as usize]);
-    set.extend(others.take(count - set.len()));
-    set
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Rows;
-    use proptest::prelude::*;
-
-    /// Each task but the first hangs from an earlier one, or joins the prize by which another one does.
-    fn any_tree() -> impl Strategy<Value = Puzzle> {
-        prop::collection::vec((any::<u32>(), any::<bool>(), 0u32..4), 1..11).prop_map(|tasks| {
-            let own = tasks.iter().map(|t| t.2).collect();
-            let mut needs: Vec<Vec<u32>> = Vec::new();
-            for (&(above, is_joining, _), v) in tasks.iter().zip(0u32..).skip(1) {
-                match needs.len() as u32 {
-                    prizes @ 1.. if is_joining => needs[(above % prizes) as usize].push(v),
-                    _ => needs.push(vec![above % v, v]),
-                }
-            }
-            let mut shared = Rows::default();
-            for mut row in needs {
-                row.sort_unstable();
-                shared.push(row);
-            }
-            Puzzle::new(own, &shared)
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
-
-        /// Profile and sets against all sets of tasks.
-        #[test]
-        fn agrees_with_all_sets(puzzle in any_tree(), most in 0usize..12) {
-            prop_assert!(puzzle.is_tree());
-            let mut best = vec![0; puzzle.len() + 1];
-            for set in 0u32..1 << puzzle.len() {
-                let members: Vec<u32> = (0..puzzle.len() as u32).filter(|v| set >> v & 1 == 1).collect();
-                let gain = *puzzle.gains(&members).last().unwrap();
-                best[members.len()] = gain.max(best[members.len()]);
-            }
-            let most = most.min(puzzle.len());
-            prop_assert_eq!(profile(&puzzle, most), &best[..=most]);
-            let mut set = choose(&puzzle, most);
-            prop_assert_eq!(*puzzle.gains(&set).last().unwrap(), best[most]);
-            set.sort_unstable();
-            set.dedup();
-            prop_assert_eq!(set.len(), most);
-        }
-    }
-}
+mod tests;

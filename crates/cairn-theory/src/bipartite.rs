@@ -1,6 +1,6 @@
 //! Bipartite dags with their own dense numbering: what a block looks like when cut out. Knows no larger dag.
 
-use cairn_kernel::Rows;
+use cairn_kernel::{Joins, Rows};
 
 /// A bipartite dag: arcs go from sources `0..sources` to sinks `0..sinks`, both numbered from 0.
 ///
@@ -77,6 +77,15 @@ impl Bipartite {
     /// All arcs (source, sink), sorted.
     pub fn arcs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         (0..self.sources() as u32).flat_map(|u| self.children(u).iter().map(move |&v| (u, v)))
+    }
+
+    /// As a puzzle without gates: sources to choose, sinks as prizes.
+    pub(crate) fn joins(&self) -> Joins<'_, u32, u32> {
+        Joins {
+            needs: &self.parents,
+            prizes: &self.children,
+            gate: &[],
+        }
     }
 
     /// Every arc reversed: sinks become sources. \[CMR07\], §5.

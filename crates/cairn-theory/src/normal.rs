@@ -1,32 +1,18 @@
 //! A normal numbering for blocks, so that most equal ones are found equal. Knows nothing of kinds or profiles.
 
 use crate::Bipartite;
+use cairn_kernel::colours;
 
 /// Renumbers a block by what can be told of its sources and sinks without their numbers. Returns the renumbered
 /// block and, for each new number of a source, the old one.
 ///
-/// Colours start as degrees and are refined by the colours of neighbours, for as long as that tells more apart but
-/// at most [`ROUNDS`] times. Blocks with equal results are equal up to numbering. The converse does not always hold:
-/// sources that stay alike keep the order they came in. O(arcs·log arcs).
+/// Sources are sorted by the kernel's colours. Blocks with equal results are equal up to numbering. The converse does
+/// not always hold: sources that stay alike keep the order they came in. O(arcs·log arcs).
 pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
     let (s, k) = (block.sources() as u32, block.sinks() as u32);
-    let mut of_source: Vec<u64> = (0..s).map(|u| block.children(u).len() as u64).collect();
-    let mut of_sink: Vec<u64> = (0..k).map(|v| block.parents(v).len() as u64).collect();
-    let mut told_apart = 0;
-    for _ in 0..ROUNDS {
-        of_sink = (0..k)
-            .map(|v| blend(of_sink[v as usize], block.parents(v), &of_source))
-            .collect();
-        of_source = (0..s)
-            .map(|u| blend(of_source[u as usize], block.children(u), &of_sink))
-            .collect();
-        let distinct = distinct(&of_source);
-        if distinct == told_apart {
-            break;
-        }
-        told_apart = distinct;
-    }
-    let mut old: Vec<u32> = (0..s).collect();
+    let (sources, sinks): (Vec<u32>, Vec<u32>) = ((0..s).collect(), (0..k).collect());
+    let of_source = colours(&block.joins(), &sources, &sinks, ROUNDS);
+    let mut old = sources;
     old.sort_by_key(|&u| of_source[u as usize]);
     let mut new = vec![0; s as usize];
     for (number, &u) in old.iter().enumerate() {
@@ -50,30 +36,7 @@ pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
 }
 
 /// Enough to tell apart whatever differs within distance 12.
-const ROUNDS: usize = 6;
-
-/// A colour from one's own and the neighbours', in whatever order these come.
-fn blend(own: u64, neighbours: &[u32], colours: &[u64]) -> u64 {
-    let sum = neighbours.iter().fold(0u64, |sum, &n| {
-        sum.wrapping_add(scatter(colours[n as usize]))
-    });
-    scatter(own ^ scatter(sum))
-}
-
-/// SplitMix64's finaliser.
-fn scatter(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
-fn distinct(colours: &[u64]) -> usize {
-    let mut sorted = colours.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    sorted.len()
-}
+const ROUNDS: usize = 12;
 
 #[cfg(test)]
 mod tests {

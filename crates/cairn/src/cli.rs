@@ -884,7 +884,7 @@ fn families_help() -> String {
         let usage = format!("{} {}", entry.name, entry.arguments)
             .trim()
             .to_owned();
-        let options: String = entry.options.iter().map(|o| format!(" [{o}]")).collect();
+        let options: String = entry.options.iter().map(|o| format!(" [--{o}]")).collect();
         text += &format!("  {usage}  {}{options}\n", entry.about);
     }
     text + "\nExamples:\n  cairn gen mesh 100 -o mesh.dag\n  cairn gen layered 100 1000 3 --seed 7 -o random.jsonl\n  cairn gen fft 4 --to dot"

@@ -298,6 +298,8 @@ fn bad_flags_are_told_before_the_file_is_opened() {
         ("convert FILE -", "--to"),
         ("gen mesh x -o FILE", "'x'"),
         ("gen nonsense -o FILE", "nonsense"),
+        ("gen fft 5 --dim 3 -o FILE", "no option --dim"),
+        ("gen mesh 5 --dim 0 -o FILE", "--dim must be at least 1"),
         ("man FILE", "no folder"),
     ];
     for (line, word) in cases {

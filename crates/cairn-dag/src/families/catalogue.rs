@@ -1,23 +1,23 @@
-//! Families as words on a command line: names, arguments, options, help. Knows no shell and no flags library.
+//! Families as words: names, arguments, options, help. Knows no command line.
 
 use super::{Family, FamilyError};
 
 /// Options beside the arguments. What is `None` or `false` was not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FamilyOptions {
-    /// `--arity`: children (or parents) of each inner task of a tree; 2 unless given.
+    /// Children (or parents) of each inner task of a tree; 2 unless given.
     pub arity: Option<u32>,
-    /// `--dim`: dimension of a mesh; 2 unless given.
+    /// Dimension of a mesh; 2 unless given.
     pub dim: Option<u32>,
-    /// `--skip`: how many levels before a task its parents may lie; 1 unless given.
+    /// How many levels before a task its parents may lie; 1 unless given.
     pub skip: Option<u32>,
-    /// `--size`: the largest parameter of a random block; 4 unless given.
+    /// The largest parameter of a random block; 4 unless given.
     pub size: Option<u32>,
-    /// `--blocks`: how many random blocks to compose; 1 unless given.
+    /// How many random blocks to compose; 1 unless given.
     pub blocks: Option<u32>,
-    /// `--dual`: reverse every arc. For every family.
+    /// Reverse every arc. For every family.
     pub dual: bool,
-    /// `--shuffle`: shuffle the ids. For every family.
+    /// Shuffle the ids. For every family.
     pub shuffle: bool,
 }
 
@@ -25,11 +25,11 @@ impl FamilyOptions {
     /// Those given that not every family has.
     fn special(&self) -> impl Iterator<Item = &'static str> {
         let all = [
-            ("--arity", self.arity),
-            ("--dim", self.dim),
-            ("--skip", self.skip),
-            ("--size", self.size),
-            ("--blocks", self.blocks),
+            ("arity", self.arity),
+            ("dim", self.dim),
+            ("skip", self.skip),
+            ("size", self.size),
+            ("blocks", self.blocks),
         ];
         let given = all.into_iter().filter(|(_, value)| value.is_some());
         given.map(|(name, _)| name)
@@ -43,7 +43,7 @@ pub struct FamilyUsage {
     pub name: &'static str,
     /// Its arguments, such as `S D`.
     pub arguments: &'static str,
-    /// The options it has beside `--dual` and `--shuffle`.
+    /// The options it has beside `dual` and `shuffle`.
     pub options: &'static [&'static str],
     /// What it is, in a line.
     pub about: &'static str,
@@ -156,7 +156,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "expansive",
         arguments: "SOURCES PHI",
-        options: &["--blocks"],
+        options: &["blocks"],
         about: "random expansive dag: each source has 2 to PHI children of its own, at most as many shared",
         parse: |words| {
             Ok(Family::Expansive {
@@ -169,7 +169,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "mesh",
         arguments: "LEVELS",
-        options: &["--dim"],
+        options: &["dim"],
         about: "evolving mesh: from one source outward",
         parse: |words| {
             Ok(Family::Mesh {
@@ -181,7 +181,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "rmesh",
         arguments: "LEVELS",
-        options: &["--dim"],
+        options: &["dim"],
         about: "reduction-mesh (pyramid): inward to one sink",
         parse: |words| {
             Ok(Family::ReductionMesh {
@@ -193,7 +193,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "tree",
         arguments: "HEIGHT",
-        options: &["--arity"],
+        options: &["arity"],
         about: "complete reduction-tree: from the leaves to one sink",
         parse: |words| {
             Ok(Family::ReductionTree {
@@ -205,7 +205,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "outtree",
         arguments: "HEIGHT",
-        options: &["--arity"],
+        options: &["arity"],
         about: "complete out-tree: from one source to the leaves",
         parse: |words| {
             Ok(Family::OutTree {
@@ -217,7 +217,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "prefixtree",
         arguments: "WORD,WORD,...",
-        options: &["--arity"],
+        options: &["arity"],
         about: "reduction-tree of these words and all their prefixes, such as 00,01,1",
         parse: |words| {
             Ok(Family::PrefixTree {
@@ -262,7 +262,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "layered",
         arguments: "LEVELS WIDTH MAXPARENTS",
-        options: &["--skip"],
+        options: &["skip"],
         about: "random layers: each task has 1 to MAXPARENTS parents on the level before (or the SKIP levels before)",
         parse: |words| {
             Ok(Family::Layered {
@@ -276,7 +276,7 @@ const CATALOGUE: &[FamilyUsage] = &[
     FamilyUsage {
         name: "composite",
         arguments: "BLOCKS",
-        options: &["--size"],
+        options: &["size"],
         about: "random composite of W, M, N, C, Q and K blocks",
         parse: |words| {
             Ok(Family::Composite {
@@ -312,7 +312,7 @@ impl Family {
     /// let options = FamilyOptions { dim: Some(3), ..Default::default() };
     /// assert_eq!(Family::parse("mesh", &["5"], &options), Ok(Family::Mesh { levels: 5, dim: 3 }));
     /// let wrong = Family::parse("fft", &["5"], &options);
-    /// assert_eq!(wrong, Err(FamilyError::ForeignOption { family: "fft", option: "--dim" }));
+    /// assert_eq!(wrong, Err(FamilyError::ForeignOption { family: "fft", option: "dim" }));
     /// ```
     ///
     /// # Errors

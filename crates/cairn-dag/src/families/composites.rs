@@ -143,7 +143,7 @@ pub(super) fn expansive(
 ) -> Result<Dag, FamilyError> {
     at_least("SOURCES", 1, sources)?;
     at_least("PHI", 2, phi)?;
-    at_least("--blocks", 1, blocks)?;
+    at_least("blocks", 1, blocks)?;
     // Each source has two children of its own at least: refuse before drawing.
     check("tasks", 3 * u128::from(sources))?;
     compose(blocks, dice, |dice| expansive_block(sources, phi, dice))
@@ -152,7 +152,7 @@ pub(super) fn expansive(
 /// A random composite of `blocks` blocks of the catalogue, W, M, N, C, Q and K alike, parameters up to `size`.
 pub(super) fn composite(blocks: u32, size: u32, dice: &mut Dice) -> Result<Dag, FamilyError> {
     at_least("BLOCKS", 1, blocks)?;
-    at_least("--size", 2, size)?;
+    at_least("size", 2, size)?;
     compose(blocks, dice, |dice| match dice.below(6) {
         0 => blocks::w(dice.between(1, size), dice.between(2, size)),
         1 => blocks::m(dice.between(1, size), dice.between(2, size)),

@@ -17,7 +17,7 @@ pub(super) fn reduction_mesh(levels: u32, dim: u32) -> Result<Dag, FamilyError> 
 
 fn draft(levels: u32, dim: u32) -> Result<Draft, FamilyError> {
     at_least("LEVELS", 1, levels)?;
-    at_least("--dim", 1, dim)?;
+    at_least("dim", 1, dim)?;
     let inner = if levels == 1 {
         0
     } else {

@@ -20,7 +20,7 @@ pub(super) fn layered(
     at_least("LEVELS", 1, levels)?;
     at_least("WIDTH", 1, width)?;
     at_least("MAXPARENTS", 1, most)?;
-    at_least("--skip", 1, skip)?;
+    at_least("skip", 1, skip)?;
     if most > width {
         return Err(FamilyError::TooManyParents { most, width });
     }

@@ -16,7 +16,7 @@ pub(super) fn reduction_tree(height: u32, arity: u32) -> Result<Dag, FamilyError
 }
 
 fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
-    at_least("--arity", 1, arity)?;
+    at_least("arity", 1, arity)?;
     let tasks = if arity == 1 {
         u128::from(height) + 1
     } else {
@@ -42,7 +42,7 @@ fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
 /// # Errors
 /// The set must be full: a word that has one continuation by a letter has all.
 pub(super) fn prefix_tree(words: &[String], arity: u32) -> Result<Dag, FamilyError> {
-    at_least("--arity", 1, arity)?;
+    at_least("arity", 1, arity)?;
     if arity > 36 {
         return Err(FamilyError::TooManyLetters(arity));
     }

@@ -1,7 +1,6 @@
 //! Batches against every choice of r eligible tasks.
 
 use super::*;
-use crate::decide::forest_profile;
 use cairn_dag::Dag;
 use cairn_oracle::{any_composite, any_dag, any_sum, eligible};
 use cairn_theory::game::IllegalMove;
@@ -230,7 +229,7 @@ fn large_trees_against_the_program_for_components() {
         }
         let arcs = arcs.into_iter().map(|(u, s)| (u, sources + s)).collect();
         let dag = Dag::from_arcs((sources + sinks) as usize, arcs).unwrap();
-        let best = forest_profile(&crate::testing::whole(&dag)[0]);
+        let best = crate::decide::frontier_profile(&crate::testing::whole(&dag)[0]);
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for requests in 0..=sources as usize {
             let batch = batcher.choose(requests, &Effort::default());

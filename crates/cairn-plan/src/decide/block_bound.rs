@@ -10,7 +10,7 @@ use super::tree_program::TreeProgram;
 use crate::budgets::decide::BLOCK;
 use crate::counts::{gained, narrow, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{DisjointSets, Work, convolve, signed};
+use cairn_kernel::{DisjointSets, Rows, Work, convolve, largest_shares, part, signed};
 use hashbrown::HashMap;
 
 /// (max,+) convolution of the profiles of the component's blocks, exact where a block can be solved.
@@ -65,21 +65,21 @@ fn blocks(component: &Component) -> Vec<Component> {
         }
         sizes.push(group.len());
     }
-    let mut rewards: Vec<(Vec<Vec<NodeId>>, Vec<u32>)> = vec![Default::default(); sizes.len()];
+    let mut rewards: Vec<(Rows<NodeId>, Vec<u32>)> = vec![Default::default(); sizes.len()];
     for r in component.all_rewards() {
         let needs = component.needs(r);
         let (lists, weights) = &mut rewards[block_of[needs[0].index()]];
-        lists.push(needs.iter().map(|&v| local[v.index()]).collect());
+        lists.push(needs.iter().map(|&v| local[v.index()]));
         weights.push(component.weight(r));
     }
     (rewards.into_iter().zip(sizes))
-        .map(|((needs, weight), size)| Component::new(&needs, weight, vec![None; size]))
+        .map(|((needs, weight), size)| Component::new(needs, weight, vec![None; size]))
         .collect()
 }
 
 /// The exact profile of a block where one of the methods finds it, else a valid bound.
 fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
-    let mut known = Knowledge::new(block, shared_weights(block), gate_order(block));
+    let mut known = Knowledge::new(block, block.puzzle().equal_shares(), gate_order(block));
     let methods: [&dyn Method; 3] = [
         &TreeProgram { most: 6 },
         &MacroStates { beam: None },
@@ -94,46 +94,14 @@ fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
     known.upper
 }
 
-/// Each reward's weight shared equally among the nodes it needs: a set of `t` nodes gains at most the `t` largest
-/// sums of shares. Valid for any component without gates, and so with gates too.
-pub(crate) fn shared_weights(component: &Component) -> Vec<u32> {
-    let mut shares = vec![0; component.nodes()];
-    for r in component.all_rewards() {
-        let needs = component.needs(r);
-        for &v in needs {
-            shares[v.index()] += share(component.weight(r), needs.len());
-        }
-    }
-    largest_shares(shares, component.total())
-}
-
-/// The same for all nonsinks of a dag, each task that becomes eligible shared among its parents.
-/// O(arcs + tasks·log tasks).
+/// A bound for all nonsinks of a dag: each task that becomes eligible is shared equally among its parents, as in
+/// [`Puzzle::equal_shares`](cairn_kernel::Puzzle::equal_shares). O(arcs + tasks·log tasks).
 pub(crate) fn shared_tasks(dag: &Dag) -> Vec<u32> {
-    let of_child = |child: &TaskId| share(1, dag.parents(*child).len());
+    let of_child = |child: &TaskId| part(1, dag.parents(*child).len());
     let shares = (dag.tasks())
         .filter(|&t| !dag.is_sink(t))
         .map(|t| dag.children(t).iter().map(of_child).sum())
         .collect();
     let total = dag.tasks().filter(|&t| !dag.is_source(t)).count();
     largest_shares(shares, narrow(total))
-}
-
-/// Shares are counted in so many parts of a task and rounded up, so that bounds made of them hold. 2³¹ tasks fit.
-const PARTS: u64 = 1 << 28;
-
-fn share(weight: u32, among: usize) -> u64 {
-    (u64::from(weight) * PARTS).div_ceil(wide(among))
-}
-
-/// What the `t` largest shares add up to, and never more than `total`.
-fn largest_shares(mut shares: Vec<u64>, total: u32) -> Vec<u32> {
-    shares.sort_unstable_by(|a, b| b.cmp(a));
-    let mut sum = 0;
-    let mut bound = vec![0];
-    bound.extend(shares.into_iter().map(|share| {
-        sum += share;
-        (sum / PARTS).min(u64::from(total)) as u32
-    }));
-    bound
 }

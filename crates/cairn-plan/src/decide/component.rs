@@ -7,20 +7,16 @@ use super::compact::compact;
 use super::ids::{IntervalId, NodeId, RewardId};
 use crate::counts::{at, narrow, wide};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{DisjointSets, Rows};
+use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours};
 use std::ops::Range;
 
-/// One component, cut out and renumbered: *nodes* (tasks to execute) and *rewards* (tasks made eligible).
+/// One component, cut out and renumbered: a puzzle of *nodes* (tasks to execute) and *rewards* (tasks made eligible).
 ///
 /// A reward is gained once all nodes it needs are executed; rewards with equal needs are one reward with a weight.
 /// A node may wait behind a *gate*: the reward that stands for its own eligibility. Nodes are numbered by colour
 /// refinement, so that most isomorphic components are equal as values, and equal values are always isomorphic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Component {
-    needs: Rows<NodeId>,
-    weight: Vec<u32>,
-    gate: Vec<Option<RewardId>>,
-}
+pub(crate) struct Component(Puzzle<NodeId, RewardId>);
 
 impl Component {
     /// From the needs of each reward (sorted node numbers), its weight, and the gate of each node.
@@ -28,34 +24,26 @@ impl Component {
     /// # Panics
     /// If lengths differ or a number is out of range.
     pub(super) fn new(
-        needs: &[impl AsRef<[NodeId]>],
+        needs: Rows<NodeId>,
         weight: Vec<u32>,
         gate: Vec<Option<RewardId>>,
     ) -> Component {
-        assert_eq!(needs.len(), weight.len(), "a weight for each reward");
-        let mut rows = Rows::default();
-        for nodes in needs {
-            rows.push(nodes.as_ref().iter().copied());
-        }
-        let exists = |v: &NodeId| v.index() < gate.len();
-        assert!(rows.items().iter().all(exists), "nodes exist");
-        let exists = |r: &RewardId| r.index() < needs.len();
-        assert!(gate.iter().flatten().all(exists), "gates exist");
-        Component {
-            needs: rows,
-            weight,
-            gate,
-        }
+        Component(Puzzle::gated(needs, weight, gate))
+    }
+
+    /// The puzzle that it is.
+    pub(super) fn puzzle(&self) -> &Puzzle<NodeId, RewardId> {
+        &self.0
     }
 
     /// Number of nodes.
     pub(super) fn nodes(&self) -> usize {
-        self.gate.len()
+        self.0.len()
     }
 
     /// Number of distinct rewards.
     pub(super) fn rewards(&self) -> usize {
-        self.weight.len()
+        self.0.shared()
     }
 
     /// All nodes.
@@ -69,41 +57,44 @@ impl Component {
     }
 
     /// The nodes that reward `r` needs, sorted.
+    #[inline]
     pub(super) fn needs(&self, r: RewardId) -> &[NodeId] {
-        self.needs.row(r.index())
+        self.0.needs(r)
     }
 
     /// By reward: how many nodes it needs, to be counted down.
     pub(super) fn needs_left(&self) -> Vec<u32> {
-        self.needs.lengths().collect()
+        self.0.needs_left()
     }
 
     /// How many tasks become eligible with reward `r`.
+    #[inline]
     pub(super) fn weight(&self, r: RewardId) -> u32 {
-        self.weight[r.index()]
+        self.0.weight[r.index()]
     }
 
     /// The reward that must be gained before node `v` may be executed.
+    #[inline]
     pub(super) fn gate(&self, v: NodeId) -> Option<RewardId> {
-        self.gate[v.index()]
+        self.0.gate(v)
     }
 
     /// Sum of all weights.
     pub(super) fn total(&self) -> u32 {
-        self.weight.iter().sum()
+        self.0.total()
     }
 
-    /// For each node the rewards that need it.
-    pub(super) fn rewards_by_node(&self) -> Rows<RewardId> {
-        let pairs = (self.all_rewards())
-            .flat_map(|r| self.needs(r).iter().map(move |v| (narrow(v.index()), r)));
-        Rows::by_row(self.nodes(), pairs)
+    /// The rewards that need node `v`, sorted.
+    #[inline]
+    pub(super) fn rewards_of(&self, v: NodeId) -> &[RewardId] {
+        self.0.prizes(v)
     }
 
     /// Rewards gained after each prefix of `order`; `None` if a node is executed twice or before its gate.
     /// Linear.
     pub(super) fn profile(&self, order: &[NodeId]) -> Option<Vec<u32>> {
-        let mut profile = vec![0];
+        let mut profile = Vec::with_capacity(order.len() + 1);
+        profile.push(0);
         let mut gained = 0;
         self.execute(order, |reward| match reward {
             Some(r) => gained += self.weight(r),
@@ -127,14 +118,13 @@ impl Component {
     /// and behind an open gate.
     fn execute(&self, order: &[NodeId], mut report: impl FnMut(Option<RewardId>)) -> bool {
         let mut waiting = self.needs_left();
-        let by_node = self.rewards_by_node();
         let mut executed = vec![false; self.nodes()];
         for &v in order {
             let is_open = self.gate(v).is_none_or(|gate| waiting[gate.index()] == 0);
             if !is_open || std::mem::replace(&mut executed[v.index()], true) {
                 return false;
             }
-            for &r in by_node.row(v.index()) {
+            for &r in self.rewards_of(v) {
                 waiting[r.index()] -= 1;
                 if waiting[r.index()] == 0 {
                     report(Some(r));
@@ -169,8 +159,8 @@ pub(crate) struct Placed {
 impl Placed {
     /// Its tasks that wait for no other of them: nodes without a gate.
     pub(super) fn entries(&self) -> Vec<TaskId> {
-        (self.tasks.iter().zip(&self.component.gate))
-            .filter(|(_, gate)| gate.is_none())
+        (self.tasks.iter().zip(self.component.all_nodes()))
+            .filter(|&(_, v)| self.component.gate(v).is_none())
             .map(|(&task, _)| task)
             .collect()
     }
@@ -186,47 +176,28 @@ pub(crate) fn components(
     interval: &[Option<IntervalId>],
     only: Option<IntervalId>,
 ) -> Vec<Placed> {
-    let wanted = |i: IntervalId| only.is_none_or(|only| only == i);
-    let n = dag.len();
-    let gained = gained_in(dag, interval);
-    // Out-copies are 0..n, in-copies n..2n.
-    let mut sets = DisjointSets::new(2 * n);
-    for v in dag.tasks() {
-        let here = gained[v.index()];
-        if here.is_none() {
-            continue;
-        }
-        for &p in dag.parents(v) {
-            if interval[p.index()] == here {
-                sets.join(narrow(n) + v.0, p.0);
-            }
-        }
-        if interval[v.index()] == here {
-            sets.join(narrow(n) + v.0, v.0);
-        }
-    }
-    let part: Vec<u32> = (0..2 * narrow(n)).map(|copy| sets.find(copy)).collect();
-    let colour = colours(dag, interval, &gained, &part);
+    let copies = Copies::new(dag, interval);
+    let part = copies.parts();
+    let colour = copies.colours(&part);
     let mut nodes: Vec<(IntervalId, u32, u64, TaskId)> = (dag.tasks())
         .filter_map(|v| {
-            let interval = interval[v.index()].filter(|&i| wanted(i))?;
+            let interval = interval[v.index()].filter(|&i| only.is_none_or(|only| only == i))?;
             Some((interval, part[v.index()], colour[v.index()], v))
         })
         .collect();
     nodes.sort_unstable();
-    let mut local = vec![NodeId::default(); n];
-    let mut is_taken = vec![false; n];
+    let mut local = vec![NodeId::default(); dag.len()];
+    let mut is_taken = vec![false; dag.len()];
     let mut placed = Vec::new();
     for group in nodes.chunk_by(|a, b| a.1 == b.1) {
         let tasks: Vec<TaskId> = group.iter().map(|entry| entry.3).collect();
         for (i, v) in tasks.iter().enumerate() {
             local[v.index()] = NodeId::new(i);
         }
-        let here = group[0].0;
         placed.push(Placed {
-            component: cut_out(dag, interval, &gained, &local, &mut is_taken, &tasks, here),
+            component: copies.cut_out(&local, &mut is_taken, &tasks),
             tasks,
-            interval: here,
+            interval: group[0].0,
         });
     }
     placed
@@ -251,132 +222,138 @@ pub(crate) fn gained_in(dag: &Dag, interval: &[Option<IntervalId>]) -> Vec<Optio
     dag.tasks().map(last).collect()
 }
 
-fn cut_out(
-    dag: &Dag,
-    interval: &[Option<IntervalId>],
-    gained: &[Option<IntervalId>],
-    local: &[NodeId],
-    is_taken: &mut [bool],
-    tasks: &[TaskId],
-    here: IntervalId,
-) -> Component {
-    // Each in-copy of the component once: what it needs lies in `pool`.
-    let mut pool: Vec<NodeId> = Vec::new();
-    let mut rewards: Vec<(Range<usize>, TaskId)> = Vec::new();
-    for &task in tasks {
-        for &child in dag.children(task) {
-            if gained[child.index()] != Some(here)
-                || std::mem::replace(&mut is_taken[child.index()], true)
-            {
-                continue;
+/// All intervals of a dag as one puzzle, nothing merged: each task twice, as *out-copy* (to be executed) and as
+/// *in-copy* (to be made eligible).
+struct Copies {
+    /// By in-copy: the out-copies that it needs in the interval in which it is gained.
+    needs: Rows<TaskId>,
+    /// By out-copy: the in-copies that need it and are gained in its interval.
+    prizes: Rows<TaskId>,
+    /// By out-copy: its own in-copy, where that is gained in the same interval.
+    gate: Vec<Option<TaskId>>,
+}
+
+impl Copies {
+    fn new(dag: &Dag, interval: &[Option<IntervalId>]) -> Copies {
+        let gained = gained_in(dag, interval);
+        let mut needs = Rows::default();
+        let mut prizes = Rows::default();
+        for v in dag.tasks() {
+            let (eligible, executed) = (gained[v.index()], interval[v.index()]);
+            let parents: &[TaskId] = eligible.map_or(&[], |_| dag.parents(v));
+            let is_here = |p: &&TaskId| interval[p.index()] == eligible;
+            needs.push(parents.iter().filter(is_here).copied());
+            let children: &[TaskId] = executed.map_or(&[], |_| dag.children(v));
+            let is_here = |c: &&TaskId| gained[c.index()] == executed;
+            prizes.push(children.iter().filter(is_here).copied());
+        }
+        let gate = |v: TaskId| {
+            let eligible = gained[v.index()];
+            (eligible.is_some() && eligible == interval[v.index()]).then_some(v)
+        };
+        Copies {
+            needs,
+            prizes,
+            gate: dag.tasks().map(gate).collect(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.gate.len()
+    }
+
+    /// By out-copy, then by in-copy: the number of the component.
+    fn parts(&self) -> Vec<u32> {
+        let n = narrow(self.len());
+        let mut sets = DisjointSets::new(2 * self.len());
+        for ((needs, gate), v) in self.needs.iter().zip(&self.gate).zip(0..) {
+            for p in needs.iter().chain(gate) {
+                sets.join(n + v, p.0);
             }
-            let is_here = |p: &&TaskId| interval[p.index()] == Some(here);
-            let start = pool.len();
-            pool.extend((dag.parents(child).iter().filter(is_here)).map(|p| local[p.index()]));
-            pool[start..].sort_unstable();
-            rewards.push((start..pool.len(), child));
         }
+        (0..2 * n).map(|copy| sets.find(copy)).collect()
     }
-    rewards.sort_unstable_by(|(a, x), (b, y)| {
-        (pool[a.clone()].cmp(&pool[b.clone()])).then_with(|| x.cmp(y))
-    });
-    let mut needs: Vec<&[NodeId]> = Vec::new();
-    let mut weight: Vec<u32> = Vec::new();
-    let mut gate = vec![None; tasks.len()];
-    for (range, child) in rewards {
-        let nodes = &pool[range];
-        if needs.last() == Some(&nodes) {
-            weight[needs.len() - 1] += 1;
-        } else {
-            needs.push(nodes);
-            weight.push(1);
-        }
-        if interval[child.index()] == Some(here) {
-            gate[local[child.index()].index()] = Some(RewardId::new(needs.len() - 1));
-        }
-    }
-    Component::new(&needs, weight, gate)
-}
 
-/// Colour refinement over all intervals at once: equal colours where a few rounds see no difference. `part` tells,
-/// for the out-copy of each task and then for each in-copy, the component; large ones that no other has the size of
-/// are left without colours, as nothing can equal them.
-fn colours(
-    dag: &Dag,
-    interval: &[Option<IntervalId>],
-    gained: &[Option<IntervalId>],
-    part: &[u32],
-) -> Vec<u64> {
-    const ROUNDS: usize = 6;
-    const LARGE: u32 = 4096;
-    let n = dag.len();
-    let mut size = vec![0u32; 2 * n];
-    (part.iter()).for_each(|&p| size[at(p)] += 1);
-    let mut alike = vec![0u32; 2 * n + 1];
-    (size.iter()).for_each(|&size| alike[at(size)] += 1);
-    let is_coloured = |copy: &usize| {
-        let size = size[at(part[*copy])];
-        size < LARGE || alike[at(size)] > 1
-    };
-    let outs: Vec<usize> = (0..n).filter(is_coloured).collect();
-    let ins = (n..2 * n).filter(is_coloured).map(|copy| copy - n);
-    let ins: Vec<usize> = ins.collect();
-    let mut out = vec![1u64; n];
-    let mut into = vec![2u64; n];
-    let is_joined = |v: usize| gained[v].is_some() && interval[v] == gained[v];
-    for _ in 0..ROUNDS {
-        let next_out = |&v: &usize| {
-            let children = dag.children(TaskId::new(v)).iter().map(|c| c.index());
-            let seen = children.filter(|&c| gained[c] == interval[v]);
-            let sum = seen.fold(0u64, |s, c| s.wrapping_add(mix(into[c], 7)));
-            let own = if is_joined(v) { into[v] } else { 0 };
-            mix(mix(out[v], sum), own)
+    /// By out-copy: a colour by which nodes are numbered. Large components that no other has the size of are left
+    /// without, as nothing can equal them.
+    fn colours(&self, part: &[u32]) -> Vec<u64> {
+        // What differs does so nearby in nearly all workflows; where six steps see no difference, equal components may
+        // be solved twice.
+        const ROUNDS: usize = 6;
+        const LARGE: u32 = 4096;
+        let n = self.len();
+        let mut size = vec![0u32; 2 * n];
+        (part.iter()).for_each(|&p| size[at(p)] += 1);
+        let mut alike = vec![0u32; 2 * n + 1];
+        (size.iter()).for_each(|&size| alike[at(size)] += 1);
+        let coloured = |part: &[u32]| -> Vec<TaskId> {
+            let is_coloured = |part: u32| size[at(part)] < LARGE || alike[at(size[at(part)])] > 1;
+            let copies = part.iter().enumerate().filter(|&(_, &p)| is_coloured(p));
+            copies.map(|(v, _)| TaskId::new(v)).collect()
         };
-        let next_into = |&v: &usize| {
-            let parents = dag.parents(TaskId::new(v)).iter().map(|p| p.index());
-            let seen = parents.filter(|&p| interval[p] == gained[v]);
-            let sum = seen.fold(0u64, |s, p| s.wrapping_add(mix(out[p], 9)));
-            let own = if is_joined(v) { out[v] } else { 0 };
-            mix(mix(into[v], sum), own)
+        let (outs, ins) = part.split_at(n);
+        let joins = Joins {
+            needs: &self.needs,
+            prizes: &self.prizes,
+            gate: &self.gate,
         };
-        let next_outs: Vec<u64> = outs.iter().map(next_out).collect();
-        let next_ins: Vec<u64> = ins.iter().map(next_into).collect();
-        outs.iter().zip(next_outs).for_each(|(&v, c)| out[v] = c);
-        ins.iter().zip(next_ins).for_each(|(&v, c)| into[v] = c);
+        colours(&joins, &coloured(outs), &coloured(ins), ROUNDS)
     }
-    out
-}
 
-/// Scrambles two numbers into one.
-pub(crate) fn mix(a: u64, b: u64) -> u64 {
-    let mut x = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b.wrapping_add(0x7F4A_7C15);
-    x ^= x >> 29;
-    x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x ^= x >> 32;
-    x = x.wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
+    /// The component of these tasks, which are numbered as `local` says; `is_taken` is scratch with an entry a task.
+    fn cut_out(&self, local: &[NodeId], is_taken: &mut [bool], tasks: &[TaskId]) -> Component {
+        // Each in-copy of the component once: what it needs lies in `pool`.
+        let mut pool: Vec<NodeId> = Vec::new();
+        let mut rewards: Vec<(Range<usize>, TaskId)> = Vec::new();
+        for &task in tasks {
+            for &child in self.prizes.row(task.index()) {
+                if std::mem::replace(&mut is_taken[child.index()], true) {
+                    continue;
+                }
+                let start = pool.len();
+                let needs = self.needs.row(child.index());
+                pool.extend(needs.iter().map(|p| local[p.index()]));
+                pool[start..].sort_unstable();
+                rewards.push((start..pool.len(), child));
+            }
+        }
+        rewards.sort_unstable_by(|(a, x), (b, y)| {
+            (pool[a.clone()].cmp(&pool[b.clone()])).then_with(|| x.cmp(y))
+        });
+        let mut needs: Rows<NodeId> = Rows::default();
+        let mut weight: Vec<u32> = Vec::new();
+        let mut gate = vec![None; tasks.len()];
+        for (range, child) in rewards {
+            let nodes = &pool[range];
+            match weight.last_mut() {
+                Some(last) if needs.row(needs.len() - 1) == nodes => *last += 1,
+                _ => {
+                    needs.push(nodes.iter().copied());
+                    weight.push(1);
+                }
+            }
+            if self.gate[child.index()].is_some() {
+                gate[local[child.index()].index()] = Some(RewardId::new(weight.len() - 1));
+            }
+        }
+        Component::new(needs, weight, gate)
+    }
 }
 
 /// All nodes, each after its gate can be open: first come, first served. Linear.
 pub(crate) fn gate_order(component: &Component) -> Vec<NodeId> {
     let mut waiting = component.needs_left();
-    let by_node = component.rewards_by_node();
-    let mut behind: Vec<Vec<NodeId>> = vec![Vec::new(); component.rewards()];
+    let behind = component.puzzle().behind();
     let mut order = Vec::with_capacity(component.nodes());
-    for v in component.all_nodes() {
-        match component.gate(v) {
-            None => order.push(v),
-            Some(gate) => behind[gate.index()].push(v),
-        }
-    }
+    order.extend((component.all_nodes()).filter(|&v| component.gate(v).is_none()));
     let mut next = 0;
     while next < order.len() {
         let v: NodeId = order[next];
         next += 1;
-        for &r in by_node.row(v.index()) {
+        for &r in component.rewards_of(v) {
             waiting[r.index()] -= 1;
             if waiting[r.index()] == 0 {
-                order.append(&mut behind[r.index()]);
+                order.extend_from_slice(behind.row(r.index()));
             }
         }
     }

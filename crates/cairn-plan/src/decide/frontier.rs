@@ -40,15 +40,10 @@ impl Method for Frontier {
 
 /// For each reward, the nodes whose state touches it: those it needs and those behind its gate.
 fn touching(component: &Component) -> Vec<Vec<NodeId>> {
-    let mut touching: Vec<Vec<NodeId>> = (component.all_rewards())
-        .map(|r| component.needs(r).to_vec())
-        .collect();
-    for v in component.all_nodes() {
-        if let Some(gate) = component.gate(v) {
-            touching[gate.index()].push(v);
-        }
-    }
-    touching
+    let behind = component.puzzle().behind();
+    (component.all_rewards().zip(behind.iter()))
+        .map(|(r, behind)| [component.needs(r), behind].concat())
+        .collect()
 }
 
 /// Greedily keeps the number of open rewards small, from several starting nodes; `None` if it gets too large.
@@ -131,19 +126,27 @@ fn line_up(
     Some((most, order))
 }
 
+/// The exact profile of a component that can be swept.
+#[cfg(test)]
+pub(crate) fn frontier_profile(component: &Component) -> Vec<u32> {
+    let mut work = Work::unlimited();
+    let order = sweep_order(component, &mut work).expect("few rewards are open");
+    let found = sweep(component, &order, &mut work);
+    found.expect("nobody says stop").0
+}
+
 /// For each frontier state, the best gain by number of executed nodes.
 type Layer = BTreeMap<u128, Vec<i32>>;
 
 /// Runs the program along `order`: the exact profile and the number of states met.
 fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
     let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
-    let by_node = component.rewards_by_node();
     let mut slot = vec![usize::MAX; component.rewards()];
     let mut free: Vec<usize> = (0..MOST_OPEN + 2).rev().collect();
     let mut layer: Layer = BTreeMap::from([(0, vec![0])]);
     let mut states = 0;
     for &v in order {
-        let needed_by = by_node.row(v.index());
+        let needed_by = component.rewards_of(v);
         let gate = component.gate(v);
         // The rewards this node touches; its gate may be one it is needed by in no dag, so they are distinct.
         let mut touched: Vec<RewardId> = needed_by.to_vec();

@@ -30,6 +30,18 @@ macro_rules! ids {
             }
         }
 
+        impl cairn_kernel::Id for $name {
+            #[inline]
+            fn new(index: usize) -> $name {
+                $name::new(index)
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                $name::index(self)
+            }
+        }
+
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.index())

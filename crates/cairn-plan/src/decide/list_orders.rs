@@ -43,34 +43,26 @@ impl Method for ListOrders {
     }
 }
 
-/// A component with the ways back: from nodes to the rewards that need them, from rewards to the nodes behind them.
+/// A component with the way back from rewards to the nodes behind them.
 struct Shape<'a> {
     component: &'a Component,
-    by_node: Rows<RewardId>,
-    behind: Vec<Vec<NodeId>>,
+    behind: Rows<NodeId>,
 }
 
 impl<'a> Shape<'a> {
     fn new(component: &'a Component) -> Shape<'a> {
-        let mut behind = vec![Vec::new(); component.rewards()];
-        for v in component.all_nodes() {
-            if let Some(gate) = component.gate(v) {
-                behind[gate.index()].push(v);
-            }
-        }
         Shape {
             component,
-            by_node: component.rewards_by_node(),
-            behind,
+            behind: component.puzzle().behind(),
         }
     }
 
     fn size(&self) -> usize {
-        self.component.nodes() + self.component.rewards() + self.by_node.items().len()
+        self.component.nodes() + self.component.rewards() + self.component.puzzle().arcs()
     }
 
     fn rewards_of(&self, v: NodeId) -> &[RewardId] {
-        self.by_node.row(v.index())
+        self.component.rewards_of(v)
     }
 
     /// Executes always the open node of largest key; keys may grow when `grow` says so after each execution.
@@ -101,7 +93,7 @@ impl<'a> Shape<'a> {
             for &r in self.rewards_of(v) {
                 waiting[r.index()] -= 1;
                 if waiting[r.index()] == 0 {
-                    for &u in &self.behind[r.index()] {
+                    for &u in self.behind.row(r.index()) {
                         is_open[u.index()] = true;
                         heap.push((key[u.index()], Reverse(u)));
                     }
@@ -123,7 +115,7 @@ impl<'a> Shape<'a> {
         let mut height = vec![0u32; self.component.nodes()];
         for &v in order.iter().rev() {
             let next = (self.rewards_of(v).iter())
-                .flat_map(|&r| &self.behind[r.index()])
+                .flat_map(|&r| self.behind.row(r.index()))
                 .map(|&u| height[u.index()] + 1);
             height[v.index()] = next.max().unwrap_or(0);
         }
@@ -179,7 +171,7 @@ impl<'a> Shape<'a> {
                 let behind = self
                     .rewards_of(v)
                     .iter()
-                    .map(|&r| self.behind[r.index()].len());
+                    .map(|&r| self.behind.row(r.index()).len());
                 narrow(behind.sum::<usize>())
             })
             .collect();

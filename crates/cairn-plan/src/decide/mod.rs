@@ -36,6 +36,8 @@ pub(crate) use block_bound::shared_tasks;
 pub(crate) use component::one_interval;
 #[cfg(test)]
 pub(crate) use component::{Component, components};
+#[cfg(test)]
+pub(crate) use frontier::frontier_profile;
 pub use ids::{ComponentId, IntervalId};
 pub(crate) use intervals::Chain;
 pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
@@ -43,5 +45,3 @@ pub use refusal::{Conflict, Corner, Crossing, Pair, Refusal};
 pub(crate) use rounds::Decision;
 pub(crate) use rounds::{Steps, decide};
 pub(crate) use solve::ComponentSteps;
-#[cfg(test)]
-pub(crate) use tree_program::forest_profile;

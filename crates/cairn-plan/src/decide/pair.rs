@@ -218,6 +218,7 @@ fn sorted(mut set: Vec<NodeId>) -> Vec<NodeId> {
 mod tests {
     use super::super::component::gate_order;
     use super::*;
+    use cairn_kernel::Rows;
     use crate::testing::whole;
     use cairn_oracle::{Random, any_dag};
     use proptest::prelude::*;
@@ -226,14 +227,13 @@ mod tests {
     fn tangle(nodes: usize, rewards: usize, seed: u64) -> Component {
         let mut random = Random::new(seed);
         let mut all: Vec<NodeId> = (0..nodes).map(NodeId::new).collect();
-        let needs: Vec<Vec<NodeId>> = (0..rewards)
-            .map(|_| {
-                random.shuffle(&mut all);
-                sorted(all[..1 + random.below(nodes.min(4))].to_vec())
-            })
-            .collect();
+        let mut needs = Rows::default();
+        for _ in 0..rewards {
+            random.shuffle(&mut all);
+            needs.push(sorted(all[..1 + random.below(nodes.min(4))].to_vec()));
+        }
         let weight = (0..rewards).map(|_| 1 + random.below(3) as u32).collect();
-        Component::new(&needs, weight, vec![None; nodes])
+        Component::new(needs, weight, vec![None; nodes])
     }
 
     fn any_components() -> impl Strategy<Value = Vec<Component>> {
@@ -352,7 +352,10 @@ mod tests {
     #[test]
     fn a_fork_beside_a_pair() {
         let [a, b, c] = [0, 1, 2].map(NodeId::new);
-        let component = Component::new(&[vec![a], vec![b, c]], vec![2, 5], vec![None; 3]);
+        let mut needs = Rows::default();
+        needs.push([a]);
+        needs.push([b, c]);
+        let component = Component::new(needs, vec![2, 5], vec![None; 3]);
         let mut known = Knowledge::new(&component, vec![0, 2, 5, 7], vec![a, b, c]);
         known.lower = known.upper.clone();
         let never = || false;

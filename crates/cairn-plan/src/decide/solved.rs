@@ -46,7 +46,7 @@ impl Solved {
                 let upper = if is_edge(p.interval) {
                     p.component.chord()
                 } else {
-                    super::block_bound::shared_weights(&p.component)
+                    p.component.puzzle().equal_shares()
                 };
                 let by_rank = |rank: &Vec<u32>| {
                     let mut order: Vec<NodeId> = p.component.all_nodes().collect();

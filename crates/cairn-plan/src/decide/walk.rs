@@ -4,7 +4,7 @@ use super::component::{Component, gate_order};
 use super::ids::{NodeId, RewardId, StateId};
 use super::states::{States, count, members};
 use crate::counts::{at, narrow, wide};
-use cairn_kernel::{Rows, Work};
+use cairn_kernel::Work;
 
 /// A beam that costs no more than this at the least is carried to its end, whatever it costs: some 10⁷ steps.
 const SMALL: u64 = 500_000;
@@ -27,7 +27,6 @@ pub(super) struct Space<'a> {
     size: Vec<usize>,
     /// By reward: how many nodes it needs directly.
     needs: Vec<u32>,
-    by_node: Rows<RewardId>,
     /// By node: a number that grows along gates, so that sorting by it respects them.
     rank: Vec<u32>,
 }
@@ -90,7 +89,6 @@ impl<'a> Space<'a> {
             closure,
             size: Vec::new(),
             needs: component.needs_left(),
-            by_node: component.rewards_by_node(),
             rank,
         };
         space.close(&order);
@@ -103,7 +101,7 @@ impl<'a> Space<'a> {
         let (c, words) = (self.component, self.words);
         let mut waiting = self.needs.clone();
         for &v in order {
-            for &r in self.by_node.row(v.index()) {
+            for &r in c.rewards_of(v) {
                 waiting[r.index()] -= 1;
                 if waiting[r.index()] > 0 {
                     continue;
@@ -124,7 +122,7 @@ impl<'a> Space<'a> {
     }
 
     fn rewards_of(&self, v: usize) -> &[RewardId] {
-        self.by_node.row(v)
+        self.component.rewards_of(NodeId::new(v))
     }
 
     /// By reward: how many of its needs a state lacks. Reads the smaller of what is executed and what is not.
@@ -184,7 +182,7 @@ impl<'a> Space<'a> {
 
     /// The cost of finding out what a state opens: a look at all needs, one after the other.
     fn opening(&self) -> u64 {
-        1 + wide(self.by_node.items().len()) / 8
+        1 + wide(self.component.puzzle().arcs()) / 8
     }
 
     /// Walks all macro states in order of size. With a `threshold`, only through states and steps that gain at

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Family, FamilyOptions, Flow};
+use cairn_dag::{Family, FamilyError, FamilyOptions, Flow};
 use cairn_formats::Format;
 
 /// What to make and how to write it, checked.
@@ -38,8 +38,18 @@ impl Settings {
     }
 }
 
-fn cannot(error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(error.to_string(), "cairn gen --help lists the families")
+/// Options are flags here: the library names them without dashes, and arguments in capitals.
+fn cannot(error: &FamilyError) -> Failure {
+    let words = match error {
+        FamilyError::ForeignOption { family, option } => {
+            format!("the family '{family}' has no option --{option}")
+        }
+        FamilyError::TooSmall { what, .. } if what.starts_with(char::is_lowercase) => {
+            format!("--{error}")
+        }
+        _ => error.to_string(),
+    };
+    Failure::usage(words, "cairn gen --help lists the families")
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
