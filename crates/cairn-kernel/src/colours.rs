@@ -26,7 +26,14 @@ pub fn colours<T: Id, P: Id>(
     let mut of_prize = vec![2u64; joins.needs.len()];
     // Both sides are coloured from the round before: so the colour of a task does not depend on the side begun with.
     let (mut next_of_task, mut next_of_prize) = (Vec::new(), Vec::new());
-    let mut behind = vec![0u64; if joins.gate.is_empty() { 0 } else { of_prize.len() }];
+    let mut behind = vec![
+        0u64;
+        if joins.gate.is_empty() {
+            0
+        } else {
+            of_prize.len()
+        }
+    ];
     for _ in 0..rounds {
         behind.fill(0);
         for (gate, colour) in joins.gate.iter().zip(&of_task) {

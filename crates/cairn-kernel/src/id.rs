@@ -12,7 +12,10 @@ pub trait Id: Copy + Ord + Default {
 impl Id for u32 {
     #[inline]
     fn new(index: usize) -> u32 {
-        debug_assert!(u32::try_from(index).is_ok(), "{index} has more than 32 bits");
+        debug_assert!(
+            u32::try_from(index).is_ok(),
+            "{index} has more than 32 bits"
+        );
         index as u32
     }
 

@@ -144,10 +144,8 @@ impl<T: Id> Rows<T> {
     /// For each of `count` items the rows that have it, in order.
     pub fn transposed<R: Id>(&self, count: usize) -> Rows<R> {
         let rows = self.iter().enumerate();
-        let pairs = rows.flat_map(|(r, row)| {
-            row.iter()
-                .map(move |item| (item.index() as u32, R::new(r)))
-        });
+        let pairs =
+            rows.flat_map(|(r, row)| row.iter().map(move |item| (item.index() as u32, R::new(r))));
         Rows::by_row(count, pairs)
     }
 }

@@ -417,7 +417,8 @@ impl Sum {
         for (slot, &x) in both.iter_mut().zip(b.best) {
             *slot = (*slot).max(x);
         }
-        past.iter_mut().for_each(|slot| *slot = (*slot).max(b_level));
+        past.iter_mut()
+            .for_each(|slot| *slot = (*slot).max(b_level));
     }
 }
 

@@ -60,8 +60,8 @@ fn any_gated() -> impl Strategy<Value = Puzzle> {
         }
         let gate = |t: u32| {
             let draw = draws[t as usize];
-            let earlier = (0..needs.len() as u32)
-                .filter(|&p| needs.row(p as usize).iter().all(|&u| u < t));
+            let earlier =
+                (0..needs.len() as u32).filter(|&p| needs.row(p as usize).iter().all(|&u| u < t));
             let earlier: Vec<u32> = earlier.collect();
             match earlier.len() as u32 {
                 count @ 1.. if draw & 3 > 0 => Some(earlier[(draw / 4 % count) as usize]),

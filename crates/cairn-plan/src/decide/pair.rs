@@ -218,8 +218,8 @@ fn sorted(mut set: Vec<NodeId>) -> Vec<NodeId> {
 mod tests {
     use super::super::component::gate_order;
     use super::*;
-    use cairn_kernel::Rows;
     use crate::testing::whole;
+    use cairn_kernel::Rows;
     use cairn_oracle::{Random, any_dag};
     use proptest::prelude::*;
 
