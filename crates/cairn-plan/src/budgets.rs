@@ -30,6 +30,9 @@ pub(crate) mod theory {
 
 /// Orders by simple rules.
 pub(crate) mod policy {
+    /// The hull by paths, for each task: it is one rule of many.
+    pub(crate) const HULL_STEPS_A_TASK: u64 = 20_000;
+
     /// Descendants as bits are n²/8 bytes, 50 MB, and up to n²/2 additions, half a second; beyond, they are estimated.
     pub(crate) const MOST_FOR_EXACT_DESCENDANTS: usize = 20_000;
 }

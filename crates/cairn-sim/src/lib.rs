@@ -10,6 +10,7 @@
 //! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
 //! quantiles computed by portable code, so numbers are the same on every machine and for any number of threads.
 
+mod batched;
 mod batches;
 mod bit_tree;
 mod bytes;
@@ -36,6 +37,7 @@ mod running;
 mod spread;
 mod statistics;
 mod study;
+mod study_pools;
 mod throttled;
 mod trace;
 #[cfg(test)]
@@ -44,6 +46,7 @@ mod work;
 mod worker;
 mod world;
 
+pub use batched::BestBatches;
 pub use batches::Batches;
 pub use bytes::{ArcBytes, arc_bytes};
 pub use chooser::{Chooser, Server};
@@ -53,10 +56,11 @@ pub use grid::{Cell, grid};
 pub use measures::{Event, Measure, Measures, What};
 pub use policy::Policy;
 pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
-pub use portfolio::{Chosen, Effort, choose, joint_ratio, usual_worlds};
+pub use portfolio::{Chosen, Effort, choose, joint_ratio, play_afresh, usual_worlds};
 pub use spread::Spread;
 pub use statistics::{Interval, Ratio, Summary};
 pub use study::{Endings, Options, Outcome, Replay, Study, endings, replay, simulate};
+pub use study_pools::{STUDY_POOLS, StudyPool};
 pub use throttled::Throttled;
 pub use trace::{Trace, TraceError};
 pub use work::Work;

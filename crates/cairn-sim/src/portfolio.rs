@@ -14,6 +14,8 @@ use cairn_dag::Dag;
 const MARGIN: f64 = 0.003;
 /// Runs of each policy in each world, where there is time for them.
 const FULL: usize = 100;
+/// Runs that tell what a choice gains.
+const FRESH_RUNS: usize = 50;
 /// Fewer runs than this tell little of chance.
 const FEWEST: usize = 3;
 /// Tasks to be played, over all policies, worlds and runs: some seconds.
@@ -131,6 +133,34 @@ pub fn choose(
         runs: studies.iter().map(Study::runs).min().unwrap_or(0),
         scores,
     })
+}
+
+/// Plays policies in all worlds once more, with other chances than those of `options`: numbers from the runs that chose a
+/// winner would flatter it. Worlds without time for a single run are left out.
+///
+/// # Errors
+/// As [`simulate`], but for a lack of time.
+pub fn play_afresh(
+    dag: &Dag,
+    work: &Work,
+    worlds: &[World],
+    policies: &[Policy],
+    options: &Options<'_>,
+) -> Result<Vec<Study>, SimulateError> {
+    let fresh = Options {
+        runs: options.runs.min(FRESH_RUNS),
+        seed: options.seed.wrapping_add(1),
+        ..*options
+    };
+    let mut studies = Vec::with_capacity(worlds.len());
+    for world in worlds {
+        match simulate(dag, work, world, policies, &fresh) {
+            Ok(study) => studies.push(study),
+            Err(SimulateError::OutOfTime { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(studies)
 }
 
 /// The worlds to try where nothing is known of the workers, for tasks that take `mean` on the mean: few workers that ask
@@ -296,6 +326,31 @@ mod tests {
         let chosen = chosen.unwrap();
         assert_eq!((chosen.policy, chosen.runs), (0, 0));
         assert!(choose(&dag, &World::study_work(), &worlds, &[], &options).is_err());
+    }
+
+    #[test]
+    fn fresh_runs_have_other_chances_and_none_need_be_made() {
+        let dag = random_dag(30, 2, 1);
+        let (work, worlds) = (World::study_work(), usual_worlds(1.0).unwrap());
+        let options = Options {
+            runs: 80,
+            ..Options::default()
+        };
+        let fresh = play_afresh(&dag, &work, &worlds, &policies(&dag), &options).unwrap();
+        assert_eq!(fresh.iter().map(Study::runs).collect::<Vec<_>>(), [50, 50]);
+        let other = Options {
+            runs: 50,
+            seed: options.seed + 1,
+            ..options
+        };
+        let same = simulate(&dag, &work, &worlds[1], &policies(&dag), &other).unwrap();
+        assert_eq!(fresh[1].outcomes, same.outcomes);
+        let late = Options {
+            stop: Some(&|| true),
+            ..options
+        };
+        let none = play_afresh(&dag, &work, &worlds, &policies(&dag), &late).unwrap();
+        assert!(none.is_empty());
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 mod auto;
 mod batch;
-mod batched;
 mod caps;
 mod check;
 mod contender;

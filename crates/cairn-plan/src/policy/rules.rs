@@ -2,6 +2,8 @@
 
 use super::by_score::by_score;
 use super::{blend, bottom_levels, critical_path, descendants_work, path_hull, path_plus, share};
+use crate::budgets::policy::HULL_STEPS_A_TASK;
+use crate::counts::wide;
 use crate::{Ties, Weights, Work, break_ties};
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::split::Decomposition;
@@ -131,6 +133,24 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// The first `most` of [`Rule::ALL`] with their orders, until `stop`. Rules with equal orders are one candidate, the
+    /// first of them: equal orders need be played but once.
+    pub fn candidates(
+        &self,
+        most: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<(Rule, Vec<TaskId>)> {
+        let steps = HULL_STEPS_A_TASK * wide(self.dag.len());
+        let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
+        for &rule in Rule::ALL.iter().take(most) {
+            let order = self.order(rule, &mut Work::new(steps, stop));
+            if candidates.iter().all(|(_, other)| *other != order) {
+                candidates.push((rule, order));
+            }
+        }
+        candidates
+    }
+
     fn level(&self) -> &[f64] {
         self.level
             .get_or_init(|| bottom_levels(self.dag, self.seconds))
@@ -155,7 +175,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(500))]
 
         #[test]
-        fn each_rule_gives_its_topological_order(dag in any_dag(14), salt in 0u32..9, known in any::<bool>()) {
+        fn each_rule_gives_its_topological_order(dag in any_dag(14), salt in 0u32..9, known in any::<bool>(), most in 1usize..10) {
             let seconds = known.then(|| rough_seconds(&dag, salt));
             let seconds = seconds.as_deref();
             let plan = crate::plan(&dag, &crate::Limits::default(), &|| false);
@@ -176,6 +196,17 @@ mod tests {
                 };
                 prop_assert_eq!(order, alone, "{:?}", rule);
             }
+            let candidates = rules.candidates(most, &|| false);
+            for (i, (rule, order)) in candidates.iter().enumerate() {
+                prop_assert_eq!(order, &rules.order(*rule, &mut Work::unlimited()));
+                prop_assert!(candidates[..i].iter().all(|c| c.1 != *order));
+            }
+            // Every rule that was asked for is there, itself or as one with its order.
+            for rule in Rule::ALL.into_iter().take(most) {
+                let order = rules.order(rule, &mut Work::unlimited());
+                prop_assert!(candidates.iter().any(|c| c.1 == order), "{rule:?}");
+            }
+            prop_assert!(candidates.len() <= most);
         }
     }
 }

@@ -11,16 +11,12 @@ use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::policy::Rule;
-use cairn_plan::{Plan, Work};
+use cairn_plan::Plan;
 use cairn_sim::{Effort, Options, Ratio, World, joint_ratio, usual_worlds};
 use serde_json::{Map, Value, json};
 
-/// Steps of the hull for each task: it is one rule of many.
-const HULL_STEPS_A_TASK: u64 = 20_000;
 /// Beyond so many tasks a plan says nothing of what `auto` would choose: it would take longer than it is worth.
 const MOST_FOR_A_GLANCE: usize = 20_000;
-/// Runs that tell what the choice gains.
-const FRESH_RUNS: usize = 50;
 
 /// Where policies are played against each other, and how often, checked.
 pub(crate) struct Contest {
@@ -209,15 +205,7 @@ pub(crate) fn pick(
     let dag = flow.dag();
     let stop = clock.stop();
     let orders = Orders::new(dag, arena.seconds.as_deref(), Some(plan));
-    let steps = HULL_STEPS_A_TASK * dag.len() as u64;
-    let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
-    for &rule in Rule::ALL.iter().take(effort.policies) {
-        let order = orders.rule(rule, &mut Work::new(steps, &stop));
-        // Equal orders need be played but once.
-        if candidates.iter().all(|(_, other)| *other != order) {
-            candidates.push((rule, order));
-        }
-    }
+    let mut candidates = orders.candidates(effort.policies, &stop);
     let policies: Vec<cairn_sim::Policy> = (candidates.iter())
         .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
         .collect();
@@ -250,8 +238,7 @@ pub(crate) fn pick_within_budget(
     pick(flow, plan, arena, effort, seed, clock)
 }
 
-/// Picks, and plays the winner against what users know with another seed: numbers from the runs that chose it would flatter
-/// it.
+/// Picks, and plays the winner afresh against what users know.
 fn weighed(
     flow: &Flow,
     plan: &Plan<'_>,
@@ -270,21 +257,14 @@ fn weighed(
     }
     let stop = clock.stop();
     let fresh = Options {
-        runs: effort.runs.min(FRESH_RUNS),
-        seed: options.seed.wrapping_add(1),
+        runs: effort.runs,
         stop: Some(&stop),
         ..*options
     };
-    let mut studies = Vec::new();
-    for world in &arena.worlds {
-        let study = cairn_sim::simulate(flow.dag(), &arena.work, world, &policies, &fresh);
-        world::go_on()?;
-        match study {
-            Ok(study) => studies.push(study),
-            Err(cairn_sim::SimulateError::OutOfTime { .. }) => {}
-            Err(error) => return Err(world::failed(&error, flow)),
-        }
-    }
+    let (work, worlds) = (&arena.work, &arena.worlds);
+    let studies = cairn_sim::play_afresh(flow.dag(), work, worlds, &policies, &fresh);
+    world::go_on()?;
+    let studies = studies.map_err(|e| world::failed(&e, flow))?;
     let choice = Choice {
         policy: picked.policy,
         beside: std::array::from_fn(|p| joint_ratio(&studies, 0, p + 1)),

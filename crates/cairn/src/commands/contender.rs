@@ -1,6 +1,5 @@
 //! Policies by name, as the simulator plays them. Knows no world.
 
-use super::batched::Batches;
 use super::orders::{self, Orders};
 use crate::cli::{Contender, Policy, Wanted};
 use cairn_dag::TaskId;
@@ -32,7 +31,7 @@ pub(crate) fn simulated(
         Contender::Listed(Wanted::Given(listed)) => Rule::order(&name(&listed), &orders.of(listed)),
         Contender::Batch => {
             let ic = orders.of(Policy::Ic);
-            Rule::batched("batch", &ic, Arc::new(Batches::new(&ic)))
+            Rule::batched("batch", &ic, Arc::new(cairn_sim::BestBatches::new(&ic)))
         }
         Contender::Random => Rule::random(),
         Contender::Heft => Rule::heft(),

@@ -90,8 +90,18 @@ impl<'a> Orders<'a> {
         }
     }
 
+    /// The orders among which `auto` chooses: those of the first rules.
+    pub(crate) fn candidates(
+        &self,
+        most: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<(Rule, Vec<TaskId>)> {
+        let rules = self.rules.as_ref().expect("planned before");
+        rules.candidates(most, stop)
+    }
+
     /// The order of a rule that builds on the plan.
-    pub(crate) fn rule(&self, rule: Rule, work: &mut Work<'_>) -> Vec<TaskId> {
+    fn rule(&self, rule: Rule, work: &mut Work<'_>) -> Vec<TaskId> {
         let rules = self.rules.as_ref().expect("planned before");
         rules.order(rule, work)
     }

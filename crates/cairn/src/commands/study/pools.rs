@@ -2,9 +2,9 @@
 
 use super::laboratory::{Failed, Laboratory, RIVALS, Subject};
 use super::laboratory::{cell_text, durations_words, note, ratio_json, tally};
-use crate::commands::world::{self, Taken};
+use crate::commands::world;
 use crate::failure::Failure;
-use cairn_sim::{Breaks, Crew, Lease, Measure, Options, PoolSettings, Ratio, Spread, Study, World};
+use cairn_sim::{Measure, Options, Ratio, STUDY_POOLS, Study, StudyPool};
 use serde_json::{Map, Value, json};
 
 /// Three pools for every subject.
@@ -45,81 +45,22 @@ fn three_pools(
 ) -> Result<Vec<[Option<Ratio>; 2]>, Failure> {
     let policies = laboratory.policies(subject)?;
     let (dag, taken) = (subject.flow.dag(), &subject.taken);
-    let one = |pool: &PoolKind| {
-        let study = (pool.world(width, taken).map_err(Into::into)).and_then(|world| {
+    let longest = (taken.seconds.iter().flatten()).fold(0.0, |a: f64, &b| a.max(b));
+    let one = |pool: &StudyPool| {
+        let world = pool.world(width, taken.mean, longest);
+        let study = (world.map_err(Into::into)).and_then(|world| {
             cairn_sim::simulate(dag, &taken.work, &world, &policies, &laboratory.options)
         });
         world::go_on()?;
         let study = study.map_err(|e| world::failed(&e, &subject.flow))?;
         Ok(both_ratios(&study))
     };
-    POOLS.iter().map(one).collect()
+    STUDY_POOLS.iter().map(one).collect()
 }
 
 /// ic over each rival.
 fn both_ratios(study: &Study) -> [Option<Ratio>; 2] {
     [1, 2].map(|rival| study.ratio(0, rival, Measure::Makespan))
-}
-
-/// A pool of volatile workers, sized by the width of the dag.
-struct PoolKind {
-    name: &'static str,
-    about: &'static str,
-    /// Workers are the width times the first over the second.
-    share: (u32, u32),
-    /// Mean times up and down, exponential, in mean task times.
-    up: f64,
-    down: f64,
-}
-
-const POOLS: [PoolKind; 3] = [
-    PoolKind {
-        name: "scarce",
-        about: "width/8 workers, up 5 and down 5 task times on the mean",
-        share: (1, 8),
-        up: 5.0,
-        down: 5.0,
-    },
-    PoolKind {
-        name: "balanced",
-        about: "width/2 workers, up 20 and down 5",
-        share: (1, 2),
-        up: 20.0,
-        down: 5.0,
-    },
-    PoolKind {
-        name: "plentiful",
-        about: "2·width workers, up 50 and down 5",
-        share: (2, 1),
-        up: 50.0,
-        down: 5.0,
-    },
-];
-
-impl PoolKind {
-    /// Where the longest task takes longer than a worker is up on the mean, all spells are stretched until it does
-    /// not: nobody gives such a task to such a worker.
-    fn world(&self, width: u32, taken: &Taken) -> Result<World, cairn_sim::SettingError> {
-        let (times, over) = self.share;
-        let longest = (taken.seconds.iter().flatten()).fold(0.0, |a: f64, &b| a.max(b));
-        let unit = taken.mean.max(longest / self.up);
-        let mean = |times: f64| Spread::Exponential { mean: times * unit };
-        World::pool(PoolSettings {
-            workers: (width.saturating_mul(times) / over).clamp(2, 1_000_000),
-            breaks: Some(Breaks {
-                up: mean(self.up),
-                down: mean(self.down),
-            }),
-            crew: Crew {
-                lease: Some(Lease {
-                    factor: 3.0,
-                    at_least: taken.mean,
-                }),
-                ..Crew::default()
-            },
-            ..PoolSettings::default()
-        })
-    }
 }
 
 /// One dag in all pools.
@@ -154,8 +95,8 @@ fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> V
                 .map(|r| (format!("ic/{}", RIVALS[r]), of(p, r)))
                 .collect()
         };
-        (0..POOLS.len())
-            .map(|p| (POOLS[p].name.to_owned(), Value::Object(rivals(p))))
+        (0..STUDY_POOLS.len())
+            .map(|p| (STUDY_POOLS[p].name.to_owned(), Value::Object(rivals(p))))
             .collect()
     };
     let dags: Vec<Value> = (rows.iter())
@@ -175,7 +116,7 @@ fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> V
     });
     json!({
         "runs": options.runs, "seed": options.seed, "durations": durations,
-        "pools": POOLS.iter().map(|p| json!({ "name": p.name, "about": p.about })).collect::<Vec<_>>(),
+        "pools": STUDY_POOLS.iter().map(|p| json!({ "name": p.name, "about": p.about })).collect::<Vec<_>>(),
         "summary": summary, "dags": dags,
     })
 }
@@ -186,12 +127,12 @@ fn pools_text(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> S
          Bold: the 95 % interval lies below 1 (ic is faster); italic: above 1; plain: a tie.\n\n",
         options.runs, options.seed
     );
-    for pool in &POOLS {
+    for pool in &STUDY_POOLS {
         text += &format!("- {}: {}\n", pool.name, pool.about);
     }
     text += "\nWhere the longest task takes longer than workers are up on the mean, up and down are stretched to its length.\n";
     text += "\n| pool | rival | median ratio | median gain of ic | faster | tie | slower |\n|---|---|--:|--:|--:|--:|--:|\n";
-    for (p, pool) in POOLS.iter().enumerate() {
+    for (p, pool) in STUDY_POOLS.iter().enumerate() {
         for (r, rival) in RIVALS.iter().enumerate() {
             let [faster, ties, slower] = tally(column(rows, p, r));
             let median = median(column(rows, p, r).map(|x| x.mean)).unwrap_or(1.0);
@@ -203,13 +144,13 @@ fn pools_text(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> S
         }
     }
     text += "\n| dag | tasks | width |";
-    for pool in &POOLS {
+    for pool in &STUDY_POOLS {
         for rival in RIVALS {
             text += &format!(" {}: ic/{rival} |", pool.name);
         }
     }
     text += "\n|---|--:|--:|";
-    text += &"--:|".repeat(POOLS.len() * RIVALS.len());
+    text += &"--:|".repeat(STUDY_POOLS.len() * RIVALS.len());
     for row in rows {
         let dag = row.subject.flow.dag();
         text += &format!("\n| {} | {} | {} |", row.subject.name, dag.len(), row.width);

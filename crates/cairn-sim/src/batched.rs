@@ -1,18 +1,19 @@
-//! The batched game in the simulator: the best tasks for each whole batch. Knows no world.
+//! The batched game in the simulator: the planner's best tasks for each whole batch. Knows no world.
 
+use crate::{Chooser, Server};
 use cairn_dag::{Dag, TaskId};
 use cairn_plan::batch::{BatchState, Batcher, Effort};
-use cairn_sim::{Chooser, Server};
 
 /// Chooses every batch by [`Batcher::choose`], ties by an order. What was handed out counts as executed.
 #[derive(Debug)]
-pub(crate) struct Batches {
+pub struct BestBatches {
     order: Vec<TaskId>,
 }
 
-impl Batches {
-    pub(crate) fn new(order: &[TaskId]) -> Batches {
-        Batches {
+impl BestBatches {
+    /// Ties go by this order of all tasks.
+    pub fn new(order: &[TaskId]) -> BestBatches {
+        BestBatches {
             order: order.to_vec(),
         }
     }
@@ -24,7 +25,7 @@ const EFFORT: Effort = Effort {
     table: 2_000_000,
 };
 
-impl Server for Batches {
+impl Server for BestBatches {
     fn start<'d>(&self, dag: &'d Dag) -> Box<dyn Chooser + 'd> {
         Box::new(Run(Batcher::new(BatchState::new(dag), &self.order)))
     }
@@ -51,13 +52,13 @@ impl Chooser for Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Event, Options, Policy, What, World, replay, simulate};
     use cairn_oracle::random_dag;
-    use cairn_sim::{Event, Options, Policy, What, World, replay, simulate};
     use std::sync::Arc;
 
     fn policy(dag: &Dag) -> Policy {
         let order = dag.topological_order();
-        Policy::batched("batch", order, Arc::new(Batches::new(order)))
+        Policy::batched("batch", order, Arc::new(BestBatches::new(order)))
     }
 
     /// How many tasks are eligible, with `done` as executed.
