@@ -3,28 +3,6 @@
 use crate::{Dag, TaskId};
 
 impl Dag {
-    /// Whether there is a path of zero or more arcs from `from` to `to`: a task reaches itself.
-    ///
-    /// Depth-first; time O(tasks + arcs) at worst, space O(tasks).
-    ///
-    /// ```
-    /// use cairn_dag::{Dag, TaskId};
-    /// let dag = Dag::from_arcs(4, vec![(0, 1), (1, 2)]).unwrap();
-    /// assert!(dag.is_reachable(TaskId(0), TaskId(2)));
-    /// assert!(dag.is_reachable(TaskId(3), TaskId(3)));
-    /// assert!(!dag.is_reachable(TaskId(2), TaskId(0)));
-    /// ```
-    pub fn is_reachable(&self, from: TaskId, to: TaskId) -> bool {
-        let mut found = from == to;
-        if !found {
-            self.walk(&[from], Dag::children, |task| {
-                found = task == to;
-                !found
-            });
-        }
-        found
-    }
-
     /// The tasks that wait, directly or not, for a task of `set`, sorted by id. A member of `set` is among them
     /// only when it waits for another member. Time and space O(tasks + arcs).
     ///

@@ -142,7 +142,7 @@ impl<T: Copy + Default> Rows<T> {
 
 impl<T: Id> Rows<T> {
     /// For each of `count` items the rows that have it, in order.
-    pub fn transposed<R: Id>(&self, count: usize) -> Rows<R> {
+    pub(crate) fn transposed<R: Id>(&self, count: usize) -> Rows<R> {
         let rows = self.iter().enumerate();
         let pairs =
             rows.flat_map(|(r, row)| row.iter().map(move |item| (item.index() as u32, R::new(r))));

@@ -36,7 +36,6 @@ pub use decide::{ComponentId, Conflict, Corner, Crossing, IntervalId, Pair, Refu
 pub use error::{CertificateError, HullError};
 pub use hull::{Hull, Vertex, hull, upper_bound};
 pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
-pub use order::chain_order;
 pub use pace::nanoseconds_to_finish;
 pub use plan::{Evidence, Limits, Plan, Search, plan};
 pub use ties::{Ties, break_ties};

@@ -11,19 +11,9 @@ use std::collections::BinaryHeap;
 ///
 /// A topological order of all tasks that attains the bound at every vertex of the hull. O((tasks + arcs)·log tasks).
 ///
-/// ```
-/// use cairn_dag::Dag;
-/// use cairn_plan::{Weights, Work, chain_order, hull};
-/// // 1 opens two tasks, 0 only one.
-/// let dag = Dag::from_arcs(5, vec![(0, 2), (1, 3), (1, 4)])?;
-/// let hull = hull(&dag, &Weights::unit(5), &mut Work::unlimited())?;
-/// assert_eq!(chain_order(&dag, &hull)[0].0, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Panics
 /// If `hull` is not that of `dag`.
-pub fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
+pub(crate) fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
     chain_order_by_cost(dag, hull, &Weights::unit(dag.len()))
 }
 

@@ -13,7 +13,8 @@ mod sketch;
 
 pub use blend::blend;
 pub use critical_path_ic::critical_path_ic;
-pub use descendants::{descendants, descendants_work};
+pub use descendants::descendants;
+pub(crate) use descendants::descendants_work;
 pub use path_hull::path_hull;
 pub use path_plus::path_plus;
 pub use rules::{Rule, Rules};

@@ -15,7 +15,7 @@ use cairn_kernel::Work;
 /// that cost the same) no order has made more tasks eligible with that much work.
 ///
 /// Between vertices tasks go by what they make eligible now, divided by what they cost. Time and space as for
-/// [`hull()`] and [`chain_order`](crate::chain_order).
+/// [`hull()`] and its order (`order.rs`).
 ///
 /// ```
 /// use cairn_dag::Dag;

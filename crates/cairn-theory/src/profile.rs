@@ -100,11 +100,6 @@ impl Comparison {
         }
     }
 
-    /// The first step at which the two differ.
-    pub fn first_difference(&self) -> Option<usize> {
-        self.difference.iter().position(|&d| d != 0)
-    }
-
     /// The step at which the first is farthest below the second, and by how much; `None` if it never is.
     pub fn deepest(&self) -> Option<(usize, u64)> {
         let (step, &depth) = (self.difference.iter().enumerate()).min_by_key(|&(_, &d)| d)?;
@@ -119,7 +114,6 @@ impl Comparison {
 /// use cairn_theory::profile::{compare, Relation};
 /// let both = compare(&[1, 2, 1, 0], &[1, 1, 2, 0]).unwrap();
 /// assert_eq!(both.relation(), Relation::Crossing);
-/// assert_eq!(both.first_difference(), Some(1));
 /// assert_eq!(both.deepest(), Some((2, 1)));
 /// ```
 pub fn compare(first: &[u32], second: &[u32]) -> Option<Comparison> {

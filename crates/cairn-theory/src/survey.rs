@@ -79,7 +79,6 @@ impl Solution {
 /// let survey = Survey::new(&diamond, &Limits::default(), &mut Work::unlimited());
 /// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
 /// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
-/// assert_eq!(survey.kind_counts(), [1, 1]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Survey<'a> {
@@ -169,15 +168,6 @@ impl<'a> Survey<'a> {
     /// Where the kind of a block is in [`Survey::kinds`].
     pub fn kind_index(&self, block: BlockId) -> usize {
         self.kind_of[block.index()] as usize
-    }
-
-    /// How many blocks are of each kind, in the order of [`Survey::kinds`].
-    pub fn kind_counts(&self) -> Vec<u32> {
-        let mut counts = vec![0; self.kinds.len()];
-        for &kind in &self.kind_of {
-            counts[kind as usize] += 1;
-        }
-        counts
     }
 
     /// What is known of the order of a block.

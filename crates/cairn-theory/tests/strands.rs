@@ -172,7 +172,6 @@ fn every_small_strand_is_scheduled_optimally() {
         assert_eq!(strand.degrees(), *degrees);
         let block = strand.to_bipartite();
         assert_eq!(block.sources(), strand.source_count());
-        assert_eq!(block.sinks(), strand.sink_count());
         let best = truth(&block).profile;
         assert_eq!(block.profile(&strand.schedule()), best, "{degrees:?}");
         if block.sources() <= 6 {

@@ -132,12 +132,6 @@ impl Strand {
         self.sources.len()
     }
 
-    /// Number of sinks.
-    pub fn sink_count(&self) -> usize {
-        let private: usize = self.private.iter().map(|&p| p as usize).sum();
-        private + self.closes.iter().filter(|&&c| c).count()
-    }
-
     /// The sources from left to right, in the block's numbering.
     pub fn sources(&self) -> &[u32] {
         &self.sources

@@ -10,8 +10,8 @@ use crate::limits::Clock;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::policy::Rule;
 use cairn_plan::Plan;
+use cairn_plan::policy::Rule;
 use cairn_sim::{Effort, Options, Ratio, World, joint_ratio, usual_worlds};
 use serde_json::{Map, Value, json};
 
