@@ -85,6 +85,7 @@ pub fn convolve_within<N: Value>(
 pub fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut Vec<N>) {
     out.clear();
     let length = (a.len() + b.len() - 1).min(most.saturating_add(1));
+    // Worth the look: of concave profiles, which most are, the rises need only be merged.
     if is_concave(a) && is_concave(b) {
         merge_concave(a, b, length, out);
         return;
@@ -117,6 +118,7 @@ fn merge_concave<N: Value>(a: &[N], b: &[N], length: usize, out: &mut Vec<N>) {
     out.reserve(length);
     out.push(a[0] + b[0]);
     while out.len() < length {
+        // The larger of the two next rises, told without subtracting: counts have no sign.
         let take_a = j + 1 == b.len() || (i + 1 < a.len() && a[i + 1] + b[j] >= a[i] + b[j + 1]);
         if take_a {
             i += 1;

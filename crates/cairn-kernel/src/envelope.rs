@@ -10,6 +10,7 @@ pub fn corners(curve: &[u32]) -> Vec<usize> {
     let mut corners: Vec<usize> = Vec::new();
     for t in 0..curve.len() {
         while let [.., a, b] = corners[..] {
+            // Slopes are compared by products, so that nothing is rounded.
             if rise(a, b) * (t - b) as i64 > rise(b, t) * (b - a) as i64 {
                 break;
             }

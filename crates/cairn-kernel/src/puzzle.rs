@@ -45,6 +45,7 @@ impl Puzzle {
         let row = |prize: u32| shared.row(prize as usize);
         let mut sorted: Vec<u32> = (0..shared.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
+        // Equal needs stand side by side once sorted: they are gained together, so one prize with a weight will do.
         for run in sorted.chunk_by(|&a, &b| row(a) == row(b)) {
             puzzle.needs.push(row(run[0]).iter().copied());
             puzzle.weight.push(run.len() as u32);
@@ -101,6 +102,7 @@ impl<T: Id, P: Id> Puzzle<T, P> {
     /// The shared prizes that need a task, sorted.
     #[inline]
     pub fn prizes(&self, task: T) -> &[P] {
+        // Without shared prizes there are no rows either.
         if self.shared() == 0 {
             return &[];
         }

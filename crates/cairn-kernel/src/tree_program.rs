@@ -74,6 +74,7 @@ pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
     let roots = program.roots.iter().map(|&root| (root, None)).collect();
     // (vertex, whether it is on, how many may be chosen of it and all below)
     let mut todo = tables.shared_among(roots, count);
+    // From the roots down: the state and the share of a vertex decide those of what hangs from it.
     while let Some((v, is_on, count)) = todo.pop() {
         let mut left = count;
         if is_on && v.index() < puzzle.len() {
@@ -175,6 +176,7 @@ impl<'a, T: Id, P: Id> Graph<'a, T, P> {
             .filter(|v| !gone[v.index()] && degree[v.index()] <= 1)
             .collect();
         while let Some(v) = leaves.pop() {
+            // It may have become a leaf twice: by its last and by its last but one neighbour.
             if std::mem::replace(&mut gone[v.index()], true) {
                 continue;
             }
@@ -187,6 +189,7 @@ impl<'a, T: Id, P: Id> Graph<'a, T, P> {
                 }
             });
         }
+        // A vertex of many arcs breaks many cycles; of equals the last, which is a prize where there is one.
         let core = vertices.filter(|v| !gone[v.index()]);
         core.max_by_key(|&v| (degree[v.index()], v))
     }
@@ -281,6 +284,7 @@ impl<'a, T: Id, P: Id> Program<'a, T, P> {
         };
         let (mut off, mut on, mut either) = (Sum::default(), Sum::default(), Sum::default());
         let mut spare = Vec::new();
+        // From the end of the order, so that all below a vertex is filled before it.
         for (i, &v) in self.order.iter().enumerate().rev() {
             off.reset();
             on.reset();
@@ -373,6 +377,7 @@ impl Sum {
         let cells = self.best.len() as u64 * more.best.len() as u64;
         work.spend(TABLE + cells / 8).then_some(())?;
         self.least += more.least;
+        // Impossible with either, or more tasks than anybody asks for.
         if cells == 0 || self.least > most {
             self.best.clear();
             return Some(());

@@ -74,6 +74,7 @@ impl<'a> Work<'a> {
     #[inline]
     #[must_use]
     pub fn afford(&mut self, steps: u64) -> bool {
+        // The question may be dear, a look at a clock; so it is asked once in so many steps.
         let asked = steps.min(u64::from(u32::MAX)) as u32;
         match self.until_asked.checked_sub(asked) {
             Some(rest) => self.until_asked = rest,

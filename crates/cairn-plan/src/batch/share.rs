@@ -42,6 +42,7 @@ pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bo
             level.push(step);
         }
         let pieces = |s: &Step| wide(stock.class(s.class).members.len());
+        // All pieces of all classes that have a step of this slope: either all of them fit, or here is the price.
         let wanted: u64 = level.iter().map(|s| pieces(s) * u64::from(s.run)).sum();
         if first.rise == 0 || left == 0 {
             break;
@@ -67,6 +68,7 @@ fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: usize)
         left,
         full: steep.value * u64::from(level[0].run) + left * u64::from(level[0].rise),
     };
+    // Lagrange: no sharing lies above the line through the corners bought, with the slope of the next step.
     let bound = price.full / price.run;
     let mut best = steep.clone();
     let rest = best.take_level(level, left);
@@ -198,6 +200,7 @@ impl<'s> Cart<'s> {
                 continue;
             }
             let to = step.from + step.run;
+            // Pieces of a class that give equally many have one entry in the heap together.
             let is_new = self.pieces_at(step.class, to) == 0;
             self.give(step.class, step.from, step.run, 1);
             left -= u64::from(step.run);
@@ -291,6 +294,7 @@ fn close_gap<'s>(
     count: usize,
     table: usize,
 ) -> Closed<'s> {
+    // What a better sharing may lose against the line, counted in parts of 1/run.
     let slack = price.full - price.run * (known + 1);
     // A loss that cannot be avoided: the bound is a whole number.
     let least = price.full % price.run;
@@ -318,6 +322,7 @@ fn close_gap<'s>(
     }
     let mut best = vec![u64::MAX; width];
     best[below] = 0;
+    // One row a piece, to find the sharing again. In 16 bits: a class with more options ends the search.
     let mut choices: Vec<(usize, Vec<u16>)> = Vec::new();
     let mut left = table;
     let mut is_complete = true;
@@ -336,6 +341,7 @@ fn close_gap<'s>(
             }
             left -= cost;
             let (next, choice) = extend(&best, &item.options, slack, places);
+            // One more piece of this class changes nothing, so neither does a third.
             if choice.iter().all(|&c| c == 0) {
                 break;
             }

@@ -65,5 +65,6 @@ macro_rules! amount {
     };
 }
 
+// Room for sums of a few such products, below the sign.
 amount!(i64, 59);
 amount!(i128, 120);

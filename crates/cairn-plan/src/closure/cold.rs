@@ -42,6 +42,7 @@ pub(crate) fn attempt<N: Amount>(
         let surplus: f64 = (sources.iter())
             .map(|&u| network.nodes[at(u)].balance.to_float())
             .sum();
+        // A phase that leaves most of the surplus would be followed by many like it.
         let slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
         let done = sources.is_empty();
         if !done && !slow && phase < tuning.cold_phases {
@@ -149,8 +150,10 @@ fn find_path<N: Amount>(
         while slot < end {
             let towards = network.slots[slot];
             let below = network.labels[at(towards.to)];
+            // Needs come first in a node's slots and take any amount; behind them, flow can only be taken back.
             let open = slot < middle || towards.flow > N::ZERO;
             if open && below.wrapping_add(1) == label {
+                // A deficit that was filled in this phase still has label 0.
                 let is_full = network.nodes[at(towards.to)].balance >= N::ZERO;
                 if below > 0 || !is_full {
                     break;

@@ -103,6 +103,7 @@ impl<'a, N: Amount> Ties<'a, N> {
                 ties.flags[u] = ties.flag(u, place);
             }
         }
+        // What rule 3 compares flows with.
         ties.loose = ties.loose.max(-ties.loose);
         ties
     }
@@ -209,6 +210,7 @@ fn quotient<N: Amount, M: Amount>(
         reward[class] += piece.reward[u];
         cost[class] += piece.cost[u];
     }
+    // Balances count in units of the chord's reduced cost: the old flow means as much in the new units times this factor.
     let unit = |total: Gain| total.reduced().cost as f64;
     let factor = unit(place.total) / unit(piece.total);
     let flow_in_new_units = |flow: N| {

@@ -47,6 +47,7 @@ impl ClosureGraph {
             cost: Vec::with_capacity(2 * dag.len()),
             needs: Vec::with_capacity(dag.len() + dag.arc_count()),
         };
+        // So every node is numbered after all that it needs.
         for &task in dag.topological_order() {
             graph.add_in_copy(dag, weights, task);
             graph.add_out_copy(dag, weights, task);

@@ -103,6 +103,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
 
     fn level_pair(&mut self, u: usize, slot: usize, need: usize) {
         let amount = N::from_float(self.difference(u, need));
+        // Back along the arc, no more than flows there.
         let amount = amount.max(-self.network.slots[slot].flow);
         if amount != N::ZERO {
             self.network.carry(u, slot, amount);
@@ -170,6 +171,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
                 self.network.carry(u, share.slot, change);
             }
         }
+        // What rounding left over; a node without cost keeps nothing.
         if left != N::ZERO {
             self.network.carry(u, self.shares[0].slot, left);
         }

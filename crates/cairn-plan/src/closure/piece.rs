@@ -154,6 +154,7 @@ impl<N: Amount> Piece<N> {
         let inflow = network.dependants(u).map(|slot| network.slots[slot].flow);
         let mut left = inflow.fold(own, |sum, flow| sum + flow);
         let outflow = network.needs(u).map(|slot| network.slots[slot].flow);
+        // Floats choose the shares; what rounding leaves over goes along the last arc, so that nothing is lost.
         let share = left.to_float() / outflow.fold(N::ZERO, |sum, flow| sum + flow).to_float();
         let mut last = None;
         for slot in network.needs(u) {

@@ -47,6 +47,7 @@ pub(crate) fn route<N: Amount>(
             decide_live(scratch, |_| rest);
             return Ok(());
         }
+        // More each round: labels that are made exact too often cost more than they save.
         let looks = number * LOOKS_A_NODE * scratch.live.len();
         let finished = if deficits < PULL_BELOW * surpluses {
             round::<N, true>(network, scratch, deficits, looks, work)
@@ -94,6 +95,7 @@ fn round<N: Amount, const PULL: bool>(
         (Side::First, Side::Last)
     };
     let is_unreached = |u: u32| network.labels[at(u)] >= UNREACHED_ACTIVE;
+    // No surplus reaches a deficit any more: the flow is maximal, and the labels tell the cut.
     if reached_all && found == 0 {
         decide_live(
             scratch,
@@ -135,6 +137,7 @@ fn label<N: Amount, const PULL: bool>(
     queue.clear();
     for &u in &scratch.live {
         let node = &mut network.nodes[at(u)];
+        // New labels: every slot may lead down again.
         node.cursor = 0;
         let amount = active_amount::<N, PULL>(node.balance);
         network.labels[at(u)] = if amount > N::ZERO {
@@ -175,6 +178,7 @@ fn label<N: Amount, const PULL: bool>(
                 reach(network, slot);
             }
         }
+        // Farther nodes need no label in this round.
         if found == active {
             return (next == queue.len(), found);
         }

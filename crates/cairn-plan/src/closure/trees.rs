@@ -75,6 +75,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         };
         for &u in &scratch.queue {
             let u = at(u);
+            // How many nodes have each label: one that nobody has any more is a gap.
             trees.counts[at(trees.network.labels[u])] += 1;
             if trees.amount(u) > N::ZERO {
                 trees.activate(u);
@@ -98,7 +99,9 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             if root == NONE {
                 break;
             }
+            // A root has no siblings, so that `next` is free to link its bucket.
             self.heads[self.highest] = self.places[at(root)].next;
+            // Above a gap no way leads down: what is there waits for exact labels.
             if self.network.labels[at(root)] <= self.gap {
                 self.grow(at(root));
             }
@@ -125,6 +128,8 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     fn grow(&mut self, root: usize) {
         let label = self.network.labels[root];
         let mut u = root;
+        // Labels do not fall towards the leaves: the nodes that share the root's label hang together at its top. They are walked
+        // through depth first, by the links of the tree instead of a stack.
         'node: loop {
             if let Some(slot) = self.way_down(u, label) {
                 self.hang(u, slot);
@@ -141,6 +146,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                     u = at(child);
                     continue 'node;
                 }
+                // Neither it nor anything below it with its label has a way down.
                 self.lift(u, label);
                 if u == root {
                     if label < self.gap && at(label) + 1 < self.heads.len() {
@@ -166,10 +172,12 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             return None;
         }
         let first = self.network.needs(u).start;
+        // Slots before the cursor led nowhere with this label: they are not looked at again before it changes.
         let start = first + at(self.network.nodes[u].cursor);
         let labels = &self.network.labels;
         let slots = &self.network.slots[start..self.network.dependants(u).end];
         let leads_down = |arc: &Slot<N>| {
+            // `NONE` wraps to 0, which no label that is asked for is.
             labels[at(arc.to)].wrapping_add(1) == label
                 && (is_unlimited::<PULL>(u, arc.to) || arc.flow > N::ZERO)
         };
@@ -193,6 +201,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
 
     /// Makes `u` the root of its tree and hangs it where `slot` leads.
     fn hang(&mut self, u: usize, slot: usize) {
+        // Turns the path from `u` to its old root round, arc by arc.
         let (mut u, mut slot) = (u, slot);
         loop {
             let above = self.places[u].parent;
@@ -249,6 +258,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             self.looked += 1;
             let slot = at(self.places[u].parent);
             let arc = self.network.slots[slot];
+            // Towards a need any amount may go; back along an arc, no more than flows there.
             if is_unlimited::<PULL>(u, arc.to) {
                 self.network.add_flow(slot, left);
             } else {
@@ -268,6 +278,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
         }
         let before = self.amount(u);
         self.network.nodes[u].balance += active_amount::<N, PULL>(left);
+        // Else it stands in its bucket already, or still has a deficit.
         if before <= N::ZERO && before + left > N::ZERO {
             self.activate(u);
         }

@@ -53,6 +53,7 @@ impl Forest {
             best: vec![Vec::new(); parts.len()],
         };
         let mut order: Vec<usize> = (0..parts.len()).collect();
+        // A controller lies in no later interval than what it controls: from the end, all below a part is solved before it.
         order.sort_by_key(|&i| std::cmp::Reverse(parts[i].interval));
         for c in order {
             forest.best[c] = forest.solve(c, parts[c].upper, work)?;
@@ -66,6 +67,7 @@ impl Forest {
         for root in self.roots() {
             sum = convolve_within(&sum, &self.best[root], usize::MAX, work)?;
         }
+        // Some numbers of tasks cannot be met exactly; the bound is for at most so many.
         for t in 1..sum.len() {
             sum[t] = sum[t].max(sum[t - 1]);
         }
@@ -94,6 +96,7 @@ impl Forest {
         let mut open = vec![0];
         let mut opened = 0;
         for (done, &own) in upper.iter().enumerate() {
+            // Thresholds rise, so each part below is added once, when it opens.
             for &d in &self.open_below(c, done)[opened..] {
                 open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
             }
@@ -215,12 +218,14 @@ fn controllers(
                 None => counts,
                 Some(before) => in_both(&before, &counts),
             });
+            // Nothing is an ancestor of all entries: no controller.
             if common.as_ref().is_some_and(Vec::is_empty) {
                 break;
             }
         }
         let others = common.unwrap_or_default().into_iter();
         let others = others.filter(|&(c, _)| c != d);
+        // The latest in the chain: it opens last, and so binds most.
         found.push(others.max_by_key(|&(c, after)| (parts[c].interval, after, c)));
     }
     Some(found)

@@ -128,6 +128,7 @@ impl<'a> Space<'a> {
     /// By reward: how many of its needs a state lacks. Reads the smaller of what is executed and what is not.
     fn find_missing(&self, state: &[u64], missing: &mut [u32]) {
         let nodes = self.component.nodes();
+        // Count down from all needs, or up from none: whichever has fewer nodes to look at.
         if 2 * count(state) < nodes {
             missing.copy_from_slice(&self.needs);
             members(state.iter().copied()).for_each(|v| {
@@ -159,6 +160,7 @@ impl<'a> Space<'a> {
     fn apart(&self, most: usize) -> usize {
         let mut by_size: Vec<(usize, &[u64])> =
             self.size.iter().copied().zip(self.closures()).collect();
+        // Small closures first: they take fewer nodes away from the others.
         by_size.sort_by_key(|closure| closure.0);
         let mut taken: Vec<&[u64]> = Vec::new();
         // Nodes in one of those taken, and in at least one.
@@ -166,6 +168,7 @@ impl<'a> Space<'a> {
         let mut any = once.clone();
         for (_, closure) in by_size {
             let words = once.iter().zip(&any).zip(closure);
+            // Nodes that are in exactly one once this closure is taken.
             let alone: Vec<u64> = words.map(|((o, a), c)| o & !c | c & !a).collect();
             let has_own = |c: &&[u64]| c.iter().zip(&alone).any(|(a, b)| a & b != 0);
             if taken.iter().chain([&closure]).all(has_own) {
@@ -236,6 +239,7 @@ impl<'a> Space<'a> {
         let mut complete = true;
         let mut width = beam;
         let mut scratch = Scratch::new(self);
+        // A narrowed beam still comes through, but not for ever.
         let mut overtime = match self.least(beam) <= SMALL {
             true => u64::MAX,
             false => work.left(),
@@ -246,6 +250,7 @@ impl<'a> Space<'a> {
                 complete = false;
                 self.narrow(&states, &mut here, width);
             }
+            // The best of this size or of any smaller one: fillers can always be added.
             let gains = here.iter().map(|&state| states.gain[state.index()]);
             let most = gains.chain(best.last().copied()).max().unwrap_or(0);
             best.push(most);
@@ -310,6 +315,7 @@ impl<'a> Space<'a> {
             }
             cost += self.scan;
             let is_wanted = |added: usize| added <= most && (added <= far || is_near());
+            // Cheap, before the union is made: no state of this size covers more of the closure.
             let at_least = self.size[r.index()].saturating_sub(size);
             if !is_wanted(at_least) {
                 continue;
@@ -321,6 +327,7 @@ impl<'a> Space<'a> {
             {
                 *to = from | closure;
                 let new = closure & !from;
+                // Most words add nothing, and counting bits costs more than asking.
                 if new != 0 {
                     added += at(new.count_ones());
                 }
@@ -333,6 +340,7 @@ impl<'a> Space<'a> {
             if threshold.is_some_and(|t| t[size + added] > new_gain) {
                 continue;
             }
+            // While the closure is executed the gain stays; it jumps with its last node.
             let area = area + u64::from(gain) * (wide(added) - 1) + u64::from(new_gain);
             cost += INSERT + self.scan;
             let (target, is_new) = states.insert(&scratch.to);
@@ -357,6 +365,7 @@ impl<'a> Space<'a> {
             missing,
             ..
         } = scratch;
+        // Instead of clearing `met` for every state: an entry with another tick counts as zero.
         scratch.tick += 1;
         let now = scratch.tick;
         let mut total = gain;
@@ -381,6 +390,7 @@ impl<'a> Space<'a> {
 
     /// Keeps the best third by area, by gain, and by promise (how nearly complete the next rewards are).
     fn narrow(&self, states: &States, here: &mut Vec<StateId>, width: usize) {
+        // A beam that keeps the best by one measure alone loses what another would have needed.
         let third = (width / 3).max(1);
         if here.len() > width * 12 {
             // Promise is dear to compute: look only at those that are good by a cheaper measure.
@@ -445,6 +455,7 @@ impl<'a> Space<'a> {
         for state in way {
             self.append_new(states.get(state), &mut done, &mut order);
         }
+        // Nodes that no reward needs.
         let all: Vec<u64> = vec![u64::MAX; self.words];
         self.append_new(&all, &mut done, &mut order);
         debug_assert_eq!(count(&done), self.words * 64);
