@@ -193,8 +193,8 @@ pub(crate) fn open_whole(
     {
         return Err(not_closed(&flow, task, parent));
     }
-    let said = flow.dag().tasks().filter(|t| is_executed[t.index()]);
-    if let Some((task, parent)) = flow.open_parent(said, &is_executed) {
+    let executed = flow.dag().tasks().filter(|t| is_executed[t.index()]);
+    if let Some((task, parent)) = flow.open_parent(executed, &is_executed) {
         let (task, parent) = (flow.shown(task), flow.shown(parent));
         report.warning(
             source.place(),

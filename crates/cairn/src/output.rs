@@ -171,8 +171,8 @@ impl Output {
             Severity::Warning => self.labelled("33;1", "warning:", &problem.message),
         };
         // What is quoted is not broken: a place may be copied, and a line of the file is one.
-        let mut quote = |mark: &str, said: &str| {
-            text += &format!("  {} {said}\n", self.paint("36", mark));
+        let mut quote = |mark: &str, words: &str| {
+            text += &format!("  {} {words}\n", self.paint("36", mark));
         };
         quote("-->", &plain(&problem.place.to_string()));
         if !problem.place.text.is_empty() {
@@ -188,11 +188,11 @@ impl Output {
     }
 
     /// A coloured label and what it says, folded where a terminal asks for it.
-    fn labelled(&self, code: &str, label: &str, said: &str) -> String {
+    fn labelled(&self, code: &str, label: &str, words: &str) -> String {
         let word = label.trim_start();
         let blanks = " ".repeat(label.len() - word.len());
         let lead = format!("{blanks}{} ", self.paint(code, word));
-        layout::remark(&lead, blanks.len() + 2, &plain(said), layout::known_width())
+        layout::remark(&lead, blanks.len() + 2, &plain(words), layout::known_width())
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -326,8 +326,8 @@ pub(crate) fn problems_json(report: &Report) -> Value {
 }
 
 /// Prints what is wrong with the command line, as clap says it, as JSON.
-pub(crate) fn print_usage_error(said: &str) {
-    let (message, help) = said.trim().split_once("\n\n").unwrap_or((said.trim(), ""));
+pub(crate) fn print_usage_error(usage: &str) {
+    let (message, help) = usage.trim().split_once("\n\n").unwrap_or((usage.trim(), ""));
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = line(message);
     let message = match message.strip_prefix("error: ") {

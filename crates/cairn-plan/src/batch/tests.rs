@@ -207,7 +207,7 @@ fn subsets(seed: u64) -> Dag {
 /// Large trees, where trying all is hopeless: against the program for components, which tells more states apart, and the
 /// sets against their gains.
 #[test]
-fn large_trees_against_the_program_for_components() {
+fn large_trees_against_the_frontier_program() {
     for seed in 0..60u64 {
         let mut random = cairn_oracle::Random::new(seed);
         let sources = 20 + random.below(100) as u32;

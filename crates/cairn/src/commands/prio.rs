@@ -252,7 +252,7 @@ fn edit(
     flow: &Flow,
     order: &[TaskId],
     keep: bool,
-    (out, said): (&Output, &Report),
+    (out, printed): (&Output, &Report),
 ) -> Result<Edited, Failure> {
     let mut rank = vec![0i64; order.len()];
     for (i, &task) in order.iter().enumerate() {
@@ -279,7 +279,7 @@ fn edit(
         Err(PriorityError::Input) => return Err(Failure::Input(report)),
         Err(error) => return Err(refused(&error)),
     };
-    out.warnings(&news(&report, said));
+    out.warnings(&news(&report, printed));
     Ok(Edited {
         pieces: pieces(source, loaded, edited.files),
         after: edited.flow,
@@ -315,10 +315,10 @@ fn pieces(
 }
 
 /// The warnings that were not printed before.
-fn news(report: &Report, said: &Report) -> Report {
+fn news(report: &Report, printed: &Report) -> Report {
     let mut news = Report::default();
     for problem in report.problems() {
-        if !said.problems().contains(problem) {
+        if !printed.problems().contains(problem) {
             news.warning(
                 problem.place.clone(),
                 problem.message.clone(),
