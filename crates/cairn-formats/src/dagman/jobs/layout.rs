@@ -6,7 +6,7 @@ use super::super::submit::Submit;
 use super::super::workflow::Workflow;
 use super::details::ScopeNodes;
 use super::{NodePlace, Nodes, unfit};
-use crate::{Limits, Place, Report, Source};
+use crate::{Limits, Report, Source};
 use cairn_dag::{Flow, TaskId};
 use hashbrown::{HashMap, HashSet};
 use std::cell::RefCell;
