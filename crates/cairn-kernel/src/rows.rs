@@ -121,20 +121,19 @@ impl<T: Copy + Default> Rows<T> {
         let Rows { start, items } = self;
         start.clear();
         start.resize(count + 1, 0);
-        for (row, _) in pairs.clone() {
-            start[row as usize + 1] += 1;
-        }
+        // `for_each`, as pairs mostly come from rows of rows, which it runs through without a question between two items.
+        (pairs.clone()).for_each(|(row, _)| start[row as usize + 1] += 1);
         for i in 0..count {
             start[i + 1] += start[i];
         }
         items.clear();
         items.resize(start[count] as usize, T::default());
         // `start[r]` walks to the end of row r, which is the start of row r + 1; shifting restores it.
-        for (row, item) in pairs {
+        pairs.for_each(|(row, item)| {
             let slot = &mut start[row as usize];
             items[*slot as usize] = item;
             *slot += 1;
-        }
+        });
         start.copy_within(0..count, 1);
         start[0] = 0;
     }

@@ -1,24 +1,20 @@
 //! From flags to a simulated world with its durations, and the simulation itself with a bar. Knows no policy.
 
+mod kinds;
+
+use self::kinds::{BATCH, Named, WORKERS, batches, pool, recorded, throttled, trace};
 use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::limits::{Clock, is_interrupted};
 use crate::logs;
 use crate::output::Output;
 use crate::plural::counted;
-use crate::screen;
 use crate::spread::{self, Durations};
 use cairn_dag::Flow;
-use cairn_sim::{
-    ArcBytes, Breaks, Crew, Lease, Link, Options, Policy, PoolSettings, SimulateError, Spread,
-    Study, Tail, Trace, Work, World,
-};
+use cairn_sim::{ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Work, World};
 
 /// Runs of each policy where none are asked for.
 pub(crate) const RUNS: usize = 200;
-const WORKERS: u32 = 16;
-const BATCH: f64 = 16.0;
-const LEASE: f64 = 3.0;
 /// The durations of the published study.
 pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
 
@@ -501,149 +497,4 @@ fn bytes(flow: &Flow) -> Result<ArcBytes, Failure> {
 fn mean(seconds: &[f64]) -> f64 {
     let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
     if mean > 0.0 { mean } else { 1.0 }
-}
-
-type Named = (World, String);
-
-fn batches(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
-    let (gap, size) = (flags.gap.unwrap_or(mean), flags.size.unwrap_or(BATCH));
-    let world = World::batches(gap, size).map_err(refused)?;
-    let words = format!(
-        "batches with a mean gap of {} and a mean size of {size}",
-        short(gap)
-    );
-    Ok((world, words))
-}
-
-fn throttled(flags: &cli::World) -> Result<Named, Failure> {
-    let workers = flags.workers.unwrap_or(WORKERS);
-    let submitted = flags.submitted.unwrap_or(workers);
-    let world = World::throttled(submitted, workers).map_err(refused)?;
-    let words = format!(
-        "a queue of at most {} before {}",
-        counted(submitted as usize, "submitted task"),
-        counted(workers as usize, "worker")
-    );
-    Ok((world, words))
-}
-
-fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
-    let up = flags.up.or(flags.walltime.map(Spread::Constant));
-    // Whoever ends by walltime starts anew as good as at once, unless it waits for it.
-    let at_once = flags.walltime.map(|_| Spread::Constant(mean / 1000.0));
-    let breaks = match (up, flags.down.or(at_once)) {
-        (Some(up), Some(down)) => Some(Breaks { up, down }),
-        (None, None) => None,
-        _ => {
-            return Err(Failure::usage(
-                "--up and --down belong together: how long workers are up, and how long down",
-                "give both, such as --up 600 --down 60",
-            ));
-        }
-    };
-    let workers = flags.workers.unwrap_or(WORKERS);
-    let volatile = is_volatile(flags);
-    let settings = PoolSettings {
-        workers,
-        joins: flags.join,
-        stay: flags.stay,
-        breaks,
-        crew: crew(flags, mean, volatile),
-    };
-    let mut words = format!("a pool of {}", counted(workers as usize, "worker"));
-    if let Some(breaks) = breaks {
-        let (up, down) = (spread::words(breaks.up), spread::words(breaks.down));
-        words += &format!(", up {up}, down {down}");
-    }
-    if let Some(join) = flags.join {
-        words += &format!(", others join every {join} on the mean");
-    }
-    if let Some(stay) = flags.stay {
-        words += &format!(", stay {}", spread::words(stay));
-    }
-    words += &crew_words(flags);
-    Ok((World::pool(settings).map_err(refused)?, words))
-}
-
-/// The record of a trace and the name of its file.
-fn recorded(flags: &cli::World) -> Result<(String, Trace), Failure> {
-    let Some(path) = &flags.trace else {
-        return Err(Failure::usage(
-            "--world trace needs a trace",
-            "give --trace FILE, a CSV file with rows worker,start,end",
-        ));
-    };
-    let shown = screen::path(path);
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        Failure::usage(
-            format!("cannot read the trace {shown}: {e}"),
-            "give a CSV file with rows worker,start,end",
-        )
-    })?;
-    let trace = Trace::parse(&text).map_err(|e| {
-        Failure::usage(
-            format!("{shown}: {e}"),
-            "rows are worker,start,end with times in seconds",
-        )
-    })?;
-    Ok((shown, trace))
-}
-
-fn trace(flags: &cli::World, file: &str, trace: &Trace, mean: f64) -> Result<Named, Failure> {
-    let again = if flags.repeat { ", over and over" } else { "" };
-    let words = format!(
-        "{} as recorded in {file}{again}{}",
-        counted(trace.workers(), "worker"),
-        crew_words(flags)
-    );
-    let world =
-        World::trace(trace.clone(), flags.repeat, crew(flags, mean, true)).map_err(refused)?;
-    Ok((world, words))
-}
-
-fn crew(flags: &cli::World, mean: f64, volatile: bool) -> Crew {
-    let link = (flags.bandwidth.is_some() || flags.latency.is_some()).then(|| Link {
-        // With latency alone, bytes travel as good as at once.
-        bandwidth: flags.bandwidth.unwrap_or(Spread::Constant(1e18)),
-        latency: flags.latency.unwrap_or(Spread::Constant(0.0)),
-    });
-    let lease = (volatile || flags.lease.is_some()).then(|| Lease {
-        factor: flags.lease.unwrap_or(LEASE),
-        at_least: mean,
-    });
-    Crew {
-        speed: flags.speed.unwrap_or(Spread::Constant(1.0)),
-        cores: flags.cores.unwrap_or(1),
-        link,
-        lease,
-        tail: flags.tail.map(|tasks| Tail { tasks, copies: 2 }),
-        ..Crew::default()
-    }
-}
-
-fn crew_words(flags: &cli::World) -> String {
-    let mut words = String::new();
-    let mut add = |what: &str, spread: Option<Spread>| {
-        if let Some(spread) = spread {
-            words += &format!(", {what} {}", spread::words(spread));
-        }
-    };
-    add("speed", flags.speed);
-    add("bandwidth", flags.bandwidth);
-    add("latency", flags.latency);
-    if let Some(cores) = flags.cores {
-        words += &format!(", {} each", counted(cores as usize, "core"));
-    }
-    words
-}
-
-/// A number with few digits.
-fn short(value: f64) -> String {
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
 }
