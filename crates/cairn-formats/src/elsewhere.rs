@@ -85,132 +85,151 @@ pub(crate) fn of_json_keys(keys: &[String]) -> Kind {
 
 /// What a text is, by the looks of its first lines; `None` when that is not plain.
 pub(crate) fn of_text(text: &str) -> Option<Kind> {
-    let lines: Vec<&str> = text.lines().take(300).collect();
-    let trimmed = || lines.iter().map(|line| line.trim());
-    let count = |test: &dyn Fn(&str) -> bool| trimmed().filter(|line| test(line)).count();
-    let first = trimmed().find(|line| !line.is_empty() && !line.starts_with("%%"))?;
-    let first_word = first.split_whitespace().next().unwrap_or("");
-    let begins = |line: &str, words: &[&str]| {
-        let word = line.split([' ', '\t', '(', '{', ':']).next();
-        word.is_some_and(|word| words.contains(&word))
-    };
-    if first.starts_with("#!") {
-        return Some(match first.contains("python") {
-            true => PYTHON,
-            false => SCRIPT,
-        });
+    let look = Look::new(text)?;
+    // What tells most comes first: a Snakefile has the looks of Python as well.
+    look.interpreter()
+        .or_else(|| look.workflow())
+        .or_else(|| look.program())
+        .or_else(|| look.recipe())
+        .or_else(|| look.document())
+}
+
+/// The first lines of a text, without blanks around them.
+struct Look<'t> {
+    lines: Vec<&'t str>,
+    /// The first that says something.
+    first: &'t str,
+}
+
+impl<'t> Look<'t> {
+    fn new(text: &'t str) -> Option<Look<'t>> {
+        let lines: Vec<&str> = text.lines().take(300).map(str::trim).collect();
+        let says = |line: &&&str| !line.is_empty() && !line.starts_with("%%");
+        let first = lines.iter().find(says).copied()?;
+        Some(Look { lines, first })
     }
-    let directions = ["TD", "TB", "BT", "LR", "RL"];
-    let is_mermaid = |line: &str| {
-        let mut words = line.trim_end_matches(';').split_whitespace();
-        match words.next() {
-            Some("graph") => words.next().is_some_and(|d| directions.contains(&d)),
-            Some("flowchart" | "sequenceDiagram" | "gantt" | "classDiagram" | "erDiagram") => true,
-            Some("stateDiagram" | "stateDiagram-v2" | "gitGraph" | "mindmap") => true,
-            _ => false,
+
+    fn count(&self, test: impl Fn(&str) -> bool) -> usize {
+        self.lines.iter().filter(|line| test(line)).count()
+    }
+
+    fn has(&self, test: impl Fn(&str) -> bool) -> bool {
+        self.lines.iter().any(|line| test(line))
+    }
+
+    fn interpreter(&self) -> Option<Kind> {
+        let is_python = self.first.contains("python");
+        let kind = if is_python { PYTHON } else { SCRIPT };
+        self.first.starts_with("#!").then_some(kind)
+    }
+
+    fn workflow(&self) -> Option<Kind> {
+        let mut head = self.lines.iter().take(20);
+        if is_mermaid(self.first) || (self.first == "---" && head.any(|line| is_mermaid(line))) {
+            return Some(MERMAID);
         }
-    };
-    if is_mermaid(first) || (first == "---" && trimmed().take(20).any(is_mermaid)) {
-        return Some(MERMAID);
-    }
-    let of_snakemake = |line: &str| {
-        let rule = begins(line, &["rule", "checkpoint"]) && line.ends_with(':');
-        rule && line.split_whitespace().count() <= 2
-    };
-    if count(&of_snakemake) > 0
-        && count(&|line| {
-            ["input:", "output:", "shell:", "run:"]
-                .iter()
-                .any(|k| line.starts_with(k))
-        }) > 0
-    {
-        return Some(SNAKEFILE);
-    }
-    if first.contains("nextflow")
-        || (count(&|line| begins(line, &["process", "workflow"]) && line.ends_with('{')) > 0
-            && count(&|line| {
-                line.starts_with("script:")
-                    || line.starts_with("input:")
-                    || line.contains("Channel")
-            }) > 0)
-    {
-        return Some(NEXTFLOW);
-    }
-    if count(&|line| line.starts_with("cwlVersion:")) > 0 {
-        return Some(CWL);
-    }
-    if count(&|line| line.starts_with("#include ") || line.starts_with("#include<")) > 0 {
-        return Some(C);
-    }
-    if count(&|line| line.ends_with(';') || line.ends_with('{')) * 2 > lines.len().max(4) {
-        return Some(PROGRAM);
-    }
-    let is_import = |line: &str| {
-        line.starts_with("import ") || (line.starts_with("from ") && line.contains(" import "))
-    };
-    let is_block = |line: &str| {
-        line.ends_with(':')
-            && begins(
-                line,
-                &[
-                    "def", "class", "if", "for", "while", "try", "with", "async", "else", "elif",
-                ],
-            )
-    };
-    if count(&is_import) > 0 || count(&is_block) > 1 {
-        return Some(PYTHON);
-    }
-    if count(&|line| begins(line, &["build"]) && line.contains(": ")) > 0
-        && count(&|line| line.starts_with("rule ")) > 0
-    {
-        return Some(NINJA);
-    }
-    if count(&|line| line.starts_with(".PHONY") || line.contains(":=")) > 0
-        || count(&|line| line.contains("$@") || line.contains("$<") || line.contains("$^")) > 0
-    {
-        return Some(MAKEFILE);
-    }
-    if first_word == "FROM"
-        && count(&|line| begins(line, &["RUN", "CMD", "COPY", "ENTRYPOINT"])) > 0
-    {
-        return Some(DOCKERFILE);
-    }
-    let is_header = |line: &str| {
-        let list = (line.strip_prefix("[[")).and_then(|l| l.strip_suffix("]]"));
-        match list {
-            // A test of a shell script looks alike, but for its blanks.
-            Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
-            None => line.starts_with('[') && line.ends_with(']') && !line.starts_with("[["),
+        let is_rule = |line: &str| {
+            let rule = begins(line, &["rule", "checkpoint"]) && line.ends_with(':');
+            rule && line.split_whitespace().count() <= 2
+        };
+        let parts = ["input:", "output:", "shell:", "run:"];
+        if self.has(is_rule) && self.has(|line| parts.iter().any(|k| line.starts_with(k))) {
+            return Some(SNAKEFILE);
         }
-    };
-    if count(&is_header) > 0 && count(&|line| line.contains('=')) > 0 {
-        return Some(INI);
+        let is_process = |l: &str| begins(l, &["process", "workflow"]) && l.ends_with('{');
+        let is_inside = |line: &str| {
+            line.starts_with("script:") || line.starts_with("input:") || line.contains("Channel")
+        };
+        if self.first.contains("nextflow") || (self.has(is_process) && self.has(is_inside)) {
+            return Some(NEXTFLOW);
+        }
+        self.has(|line| line.starts_with("cwlVersion:"))
+            .then_some(CWL)
     }
-    let is_markup = |line: &str| {
-        line.starts_with("```")
-            || line.starts_with("## ")
-            || (line.contains("](") && line.contains(')'))
-    };
-    if first.starts_with("# ") && count(&|line| !line.is_empty() && !line.starts_with('#')) > 0
-        || count(&is_markup) > 1
-    {
+
+    fn program(&self) -> Option<Kind> {
+        if self.has(|line| line.starts_with("#include ") || line.starts_with("#include<")) {
+            return Some(C);
+        }
+        let ends = self.count(|line| line.ends_with(';') || line.ends_with('{'));
+        if ends * 2 > self.lines.len().max(4) {
+            return Some(PROGRAM);
+        }
+        let is_import = |line: &str| {
+            line.starts_with("import ") || (line.starts_with("from ") && line.contains(" import "))
+        };
+        const BLOCKS: [&str; 10] = [
+            "def", "class", "if", "for", "while", "try", "with", "async", "else", "elif",
+        ];
+        let is_block = |line: &str| line.ends_with(':') && begins(line, &BLOCKS);
+        (self.has(is_import) || self.count(is_block) > 1).then_some(PYTHON)
+    }
+
+    /// How something is built.
+    fn recipe(&self) -> Option<Kind> {
+        let is_build = |line: &str| begins(line, &["build"]) && line.contains(": ");
+        if self.has(is_build) && self.has(|line| line.starts_with("rule ")) {
+            return Some(NINJA);
+        }
+        let is_make = |line: &str| {
+            let has = |part| line.contains(part);
+            line.starts_with(".PHONY") || has(":=") || has("$@") || has("$<") || has("$^")
+        };
+        if self.has(is_make) {
+            return Some(MAKEFILE);
+        }
+        let is_step = |line: &str| begins(line, &["RUN", "CMD", "COPY", "ENTRYPOINT"]);
+        let is_from = self.first.split_whitespace().next() == Some("FROM");
+        (is_from && self.has(is_step)).then_some(DOCKERFILE)
+    }
+
+    fn document(&self) -> Option<Kind> {
+        let is_header = |line: &str| {
+            let list = (line.strip_prefix("[[")).and_then(|l| l.strip_suffix("]]"));
+            match list {
+                // A test of a shell script looks alike, but for its blanks.
+                Some(name) => !name.is_empty() && !name.contains(char::is_whitespace),
+                None => line.starts_with('[') && line.ends_with(']') && !line.starts_with("[["),
+            }
+        };
+        if self.has(is_header) && self.has(|line| line.contains('=')) {
+            return Some(INI);
+        }
+        let is_markup = |line: &str| {
+            line.starts_with("```")
+                || line.starts_with("## ")
+                || (line.contains("](") && line.contains(')'))
+        };
+        let is_plain = |line: &str| !line.is_empty() && !line.starts_with('#');
+        let has_title = self.first.starts_with("# ") && self.has(is_plain);
         // A first line that begins with '#' may be a comment of any format: there must be markup, or prose.
         let is_prose = |line: &str| line.ends_with('.') && line.split_whitespace().count() > 4;
-        if count(&is_markup) > 0 || count(&is_prose) > 0 {
+        let markup = self.count(is_markup);
+        if (has_title || markup > 1) && (markup > 0 || self.has(is_prose)) {
             return Some(MARKDOWN);
         }
+        const COMMANDS: [&str; 11] = [
+            "set", "echo", "cd", "export", "fi", "done", "then", "esac", "source", "mkdir", "exit",
+        ];
+        (self.count(|line| begins(line, &COMMANDS)) > 2).then_some(SCRIPT)
     }
-    let is_command = |line: &str| {
-        begins(
-            line,
-            &[
-                "set", "echo", "cd", "export", "fi", "done", "then", "esac", "source", "mkdir",
-                "exit",
-            ],
-        )
-    };
-    if count(&is_command) > 2 {
-        return Some(SCRIPT);
+}
+
+/// Whether a line begins with one of these words.
+fn begins(line: &str, words: &[&str]) -> bool {
+    let word = line.split([' ', '\t', '(', '{', ':']).next();
+    word.is_some_and(|word| words.contains(&word))
+}
+
+fn is_mermaid(line: &str) -> bool {
+    let mut words = line.trim_end_matches(';').split_whitespace();
+    match words.next() {
+        Some("graph") => {
+            let directions = ["TD", "TB", "BT", "LR", "RL"];
+            words.next().is_some_and(|d| directions.contains(&d))
+        }
+        Some("flowchart" | "sequenceDiagram" | "gantt" | "classDiagram" | "erDiagram") => true,
+        Some("stateDiagram" | "stateDiagram-v2" | "gitGraph" | "mindmap") => true,
+        _ => false,
     }
-    None
 }

@@ -126,40 +126,7 @@ impl Intervals<'_> {
         }
         for (i, row) in self.rows.iter().enumerate() {
             let middle = y + ROW * (i as f64 + 0.5);
-            canvas.line(
-                [left, middle, right, middle],
-                &format!(
-                    "class=\"grid\" stroke=\"{}\" stroke-width=\"1\"",
-                    GRID.hex()
-                ),
-            );
-            let baseline = middle + 0.36 * SIZE;
-            let tip = format!(
-                "{}\n{}: {}",
-                text::clean(row.name),
-                text::clean(self.value_name),
-                values[i]
-            );
-            canvas.open_group("class=\"row\"", &tip);
-            canvas.text(
-                Place {
-                    x: MARGIN,
-                    y: baseline,
-                    size: SIZE,
-                    anchor: Anchor::Start,
-                },
-                Ink::Main,
-                &names[i],
-            );
-            draw_mark(&mut canvas, &x, middle, &row.estimate);
-            let place = Place {
-                x: WIDTH - MARGIN,
-                y: baseline,
-                size: SIZE,
-                anchor: Anchor::End,
-            };
-            canvas.text(place, Ink::Main, &values[i]);
-            canvas.close_group();
+            self.draw_row(&mut canvas, &x, middle, row, (&names[i], &values[i]));
         }
         let description = format!(
             "{} of {}.",
@@ -172,6 +139,34 @@ impl Intervals<'_> {
             self.title,
             &text::clean(&description),
         ))
+    }
+
+    /// A row at height `middle`: its name, its mark and its value in words.
+    fn draw_row(
+        &self,
+        canvas: &mut Canvas,
+        x: &Scale,
+        middle: f64,
+        row: &IntervalRow<'_>,
+        (name, value): (&str, &str),
+    ) {
+        let style = format!(
+            "class=\"grid\" stroke=\"{}\" stroke-width=\"1\"",
+            GRID.hex()
+        );
+        canvas.line([x.from, middle, x.to, middle], &style);
+        let (own, what) = (text::clean(row.name), text::clean(self.value_name));
+        canvas.open_group("class=\"row\"", &format!("{own}\n{what}: {value}"));
+        let place = |x, anchor| Place {
+            x,
+            y: middle + 0.36 * SIZE,
+            size: SIZE,
+            anchor,
+        };
+        canvas.text(place(MARGIN, Anchor::Start), Ink::Main, name);
+        draw_mark(canvas, x, middle, &row.estimate);
+        canvas.text(place(WIDTH - MARGIN, Anchor::End), Ink::Main, value);
+        canvas.close_group();
     }
 
     fn legend_entries(&self) -> Vec<(Sample, String)> {

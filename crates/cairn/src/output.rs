@@ -192,7 +192,12 @@ impl Output {
         let word = label.trim_start();
         let blanks = " ".repeat(label.len() - word.len());
         let lead = format!("{blanks}{} ", self.paint(code, word));
-        layout::remark(&lead, blanks.len() + 2, &plain(words), layout::known_width())
+        layout::remark(
+            &lead,
+            blanks.len() + 2,
+            &plain(words),
+            layout::known_width(),
+        )
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
@@ -327,7 +332,10 @@ pub(crate) fn problems_json(report: &Report) -> Value {
 
 /// Prints what is wrong with the command line, as clap says it, as JSON.
 pub(crate) fn print_usage_error(usage: &str) {
-    let (message, help) = usage.trim().split_once("\n\n").unwrap_or((usage.trim(), ""));
+    let (message, help) = usage
+        .trim()
+        .split_once("\n\n")
+        .unwrap_or((usage.trim(), ""));
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = line(message);
     let message = match message.strip_prefix("error: ") {

@@ -72,49 +72,10 @@ impl ScopeNodes {
             workflow.error(site, message, help, report);
         };
         let node = match statement {
-            Statement::Node { kind, name, .. } if *kind != NodeKind::Job => {
-                let (what, help) = match kind {
-                    NodeKind::Subdag => {
-                        ("a SUBDAG", "run the inner workflow by itself, or SPLICE it")
-                    }
-                    NodeKind::Final => ("a FINAL node", "run what it does after the workflow"),
-                    NodeKind::Provisioner => {
-                        ("a PROVISIONER", "declare it with JOB, before all others")
-                    }
-                    _ => (
-                        "a SERVICE",
-                        "start it before the workflow, and leave the line out",
-                    ),
-                };
-                return refuse(format!("'{name}' is {what}, which is not run here"), help);
-            }
-            Statement::Node {
-                name,
-                directory,
-                noop,
-                description,
-                done: false,
-                ..
-            } => {
-                let entry = match scope.find(name) {
-                    Some(Found::Own(entry)) => entry as u32,
-                    _ => return,
-                };
-                let ends_as_dag =
-                    matches!(description, Description::Named(f) if f.ends_with(".condor.sub"));
-                if ends_as_dag {
-                    let help = "run the inner workflow by itself, or SPLICE it";
-                    return refuse(
-                        format!("'{name}' is a nested dag, which is not run here"),
-                        help,
-                    );
-                }
-                if directory.is_some() || *noop {
-                    let own = self.own.entry(entry).or_default();
-                    own.directory = directory.as_deref().map(Box::from);
-                    own.noop = *noop;
-                }
-                return;
+            Statement::Node { .. } => {
+                return self
+                    .take_node(scope, statement)
+                    .unwrap_or_else(|(message, help)| refuse(message, help));
             }
             Statement::Script { node, .. }
             | Statement::AbortDagOn { node, .. }
@@ -176,5 +137,54 @@ impl ScopeNodes {
                 }
             }
         }
+    }
+
+    /// Takes what a `JOB` line says beside its description, or tells why the node is not run here, and what to do.
+    fn take_node(
+        &mut self,
+        scope: &Scope,
+        statement: &Statement<'_>,
+    ) -> Result<(), (String, &'static str)> {
+        let Statement::Node {
+            kind,
+            name,
+            directory,
+            noop,
+            description,
+            done,
+            ..
+        } = statement
+        else {
+            return Ok(());
+        };
+        let inner = "run the inner workflow by itself, or SPLICE it";
+        let is_a =
+            |what: &str, help| Err((format!("'{name}' is {what}, which is not run here"), help));
+        match kind {
+            NodeKind::Job => {}
+            NodeKind::Subdag => return is_a("a SUBDAG", inner),
+            NodeKind::Final => {
+                return is_a("a FINAL node", "run what it does after the workflow");
+            }
+            NodeKind::Provisioner => {
+                return is_a("a PROVISIONER", "declare it with JOB, before all others");
+            }
+            _ => {
+                let help = "start it before the workflow, and leave the line out";
+                return is_a("a SERVICE", help);
+            }
+        }
+        let Some(Found::Own(entry)) = scope.find(name).filter(|_| !done) else {
+            return Ok(());
+        };
+        if matches!(description, Description::Named(f) if f.ends_with(".condor.sub")) {
+            return is_a("a nested dag", inner);
+        }
+        if directory.is_some() || *noop {
+            let own = self.own.entry(entry as u32).or_default();
+            own.directory = directory.as_deref().map(Box::from);
+            own.noop = *noop;
+        }
+        Ok(())
     }
 }
