@@ -190,6 +190,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             ..Offer::cpus(settings.cpus)
         },
         minds_files: !flags.ignore_files && names_real_files(whole.format),
+        // A record of an earlier run says what was taken, not what may be.
+        limits_memory: whole.format != Format::WfFormat,
         is_touch: flags.touch,
         is_dry: flags.dry_run,
     };
@@ -396,6 +398,7 @@ pub(super) fn look_for_order(
         let (flow, finished) = (Arc::clone(flow), Arc::clone(finished));
         let begin = Instant::now();
         std::thread::spawn(move || {
+            cairn_serve::spawn::step_back();
             let stop = || {
                 let is_late = begin.elapsed() > PLANNING;
                 is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
