@@ -47,7 +47,7 @@ const TOPICS: &[(&str, &str, fn())] = &[
     ("read", "load, parse and freeze large files", read::run),
     (
         "run",
-        "`cairn run` beside ninja and make: tasks a second",
+        "`cairn run` beside ninja, make and HyperQueue: tasks a second",
         run::run,
     ),
     (

@@ -1,5 +1,6 @@
-//! `cairn run` beside ninja and make: the same dag, the same commands, the same slots, interleaved. Needs the release binary of
-//! `cairn` beside this one, ninja and make. Knows nothing of how any of them works.
+//! `cairn run` beside ninja, make and HyperQueue: the same dag, the same commands, the same slots, interleaved. Needs the release
+//! binary of `cairn` beside this one, ninja and make; for HyperQueue a Python that has it, in `CAIRN_BENCH_PYTHON`. Knows nothing of
+//! how any of them works.
 
 use crate::measure::timed;
 use std::fmt::Write;
@@ -68,7 +69,209 @@ pub fn run() {
         };
         compare(&cairn, chain, &SHELL);
     }
+    loaded(&cairn);
+    first_task(&cairn);
+    match std::env::var("CAIRN_BENCH_PYTHON") {
+        Ok(python) => {
+            hyperqueue(&cairn, &python, "equal");
+            hyperqueue(&cairn, &python, "distinct");
+        }
+        Err(_) => println!("SKIPPED: HyperQueue: no CAIRN_BENCH_PYTHON"),
+    }
     resume(&cairn);
+}
+
+/// The same tasks alone, and as the beginning of a workflow of a million: tasks a second from the first start to the last end.
+fn loaded(cairn: &Path) {
+    let shape = Shape {
+        tasks: 2000,
+        width: 50,
+        slots: 2,
+    };
+    let (Ok(small), Ok(large)) = (tempfile::tempdir(), tempfile::tempdir()) else {
+        return;
+    };
+    let made = write_files(small.path(), shape, &SHELL)
+        .and_then(|()| write_files(large.path(), shape, &SHELL))
+        .and_then(|()| add_gate(small.path(), shape, 0))
+        .and_then(|()| add_gate(large.path(), shape, 1_000_000 - shape.tasks));
+    if made.is_err() {
+        println!("SKIPPED: cannot write a workflow of a million");
+        return;
+    }
+    let mut rates: [Vec<f64>; 2] = Default::default();
+    for _ in 0..ROUNDS {
+        for (i, at) in [small.path(), large.path()].into_iter().enumerate() {
+            let _ = std::fs::remove_dir_all(at.join("state"));
+            let mut command = Command::new(cairn);
+            command.args(["run", "f.jsonl", "-q", "-j2", "--state", "state"]);
+            let ran = command.args(["--until", "gate"]).current_dir(at).status();
+            let Some(rate) = ran.ok().and_then(|_| rate(&at.join("state"))) else {
+                println!("SKIPPED: a workflow of a million did not run");
+                return;
+            };
+            rates[i].push(rate);
+        }
+    }
+    let [alone, among] = &rates;
+    println!(
+        "{} of 1,000,000 tasks, -j2, {}: {} × the same tasks alone (tasks/s: {:.0}, alone {:.0})",
+        shape.tasks,
+        SHELL.name,
+        ratios(among, alone),
+        median(among),
+        median(alone)
+    );
+}
+
+/// A task behind all, and more that nobody wants behind that.
+fn add_gate(at: &Path, shape: Shape, more: usize) -> std::io::Result<()> {
+    let path = at.join("f.jsonl");
+    let mut flow = std::fs::read_to_string(&path)?;
+    let last = (shape.tasks - shape.width..shape.tasks).map(|i| format!("\"t{i}\""));
+    let last = last.collect::<Vec<_>>().join(",");
+    flow += &format!("{{\"name\":\"gate\",\"run\":\"/bin/true\",\"after\":[{last}]}}\n");
+    for i in 0..more {
+        flow += &format!("{{\"name\":\"m{i}\",\"run\":\"true;\",\"after\":[\"gate\"]}}\n");
+    }
+    std::fs::write(path, flow)
+}
+
+/// Tasks a second of a run, by what its store says.
+fn rate(state: &Path) -> Option<f64> {
+    let reader = cairn_serve::store::Reader::open(state).ok()?;
+    let entries = reader.entries(0, usize::MAX).ok()?;
+    let (mut first, mut last, mut tasks) = (None, None, 0);
+    for (_, entry) in entries {
+        match entry.event {
+            cairn_engine::Event::Leased { .. } => drop(first.get_or_insert(entry.at)),
+            cairn_engine::Event::Executed { .. } => {
+                last = Some(entry.at);
+                tasks += 1;
+            }
+            _ => (),
+        }
+    }
+    let micros = last?.since(first?).0;
+    Some(f64::from(tasks) * 1e6 / micros as f64)
+}
+
+/// How long after the command the first task starts, where the plan takes longer than it may.
+fn first_task(cairn: &Path) {
+    for layers in [20, 200, 1000] {
+        let Ok(folder) = tempfile::tempdir() else {
+            return;
+        };
+        let (layers_word, file) = (layers.to_string(), folder.path().join("f.dag"));
+        let made = Command::new(cairn)
+            .args(["gen", "layered", &layers_word, "50", "3", "-o"])
+            .arg(&file)
+            .stdout(Stdio::null())
+            .status();
+        if !made.is_ok_and(|status| status.success()) {
+            println!("SKIPPED: cairn gen layered");
+            return;
+        }
+        let mut seconds = Vec::new();
+        for _ in 0..ROUNDS {
+            let _ = std::fs::remove_dir_all(folder.path().join("state"));
+            let since_1970 = || {
+                let since = std::time::UNIX_EPOCH.elapsed();
+                since.map_or(0.0, |since| since.as_secs_f64())
+            };
+            let begin = since_1970();
+            let mut command = Command::new(cairn);
+            command.args(["run", "f.dag", "-q", "-j1", "--state", "state", "-k", "1"]);
+            command
+                .args(["--run", "exit 1;"])
+                .current_dir(folder.path());
+            let _ = command.stderr(Stdio::null()).stdout(Stdio::null()).status();
+            let reader = cairn_serve::store::Reader::open(&folder.path().join("state")).ok();
+            let entries = reader.and_then(|r| r.entries(0, usize::MAX).ok());
+            let leased = entries
+                .into_iter()
+                .flatten()
+                .find_map(|(_, e)| match e.event {
+                    cairn_engine::Event::Leased { .. } => Some(e.at.0 as f64 / 1e6),
+                    _ => None,
+                });
+            seconds.extend(leased.map(|at| at - begin));
+        }
+        if seconds.is_empty() {
+            println!("SKIPPED: no first task");
+            return;
+        }
+        let tasks = 50 * layers;
+        println!(
+            "{tasks} tasks of a dag that takes long to plan: the first starts after {:.0} ms (promised: {:.0})",
+            1e3 * median(&seconds),
+            50.0 + 0.05 * f64::from(tasks)
+        );
+    }
+}
+
+/// What HyperQueue is told, and how long it takes from then to the end.
+const HYPERQUEUE: &str = r#"
+import os, sys, time, tempfile
+from hyperqueue import LocalCluster, Job
+from hyperqueue.cluster import WorkerConfig
+tasks, width, slots, kind = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+with tempfile.TemporaryDirectory() as folder, LocalCluster() as cluster:
+    cluster.start_worker(WorkerConfig(cores=slots))
+    job, made = Job(folder, max_fails=1), []
+    for i in range(tasks):
+        made.append(job.program(["/bin/sh", "-c", "true;"], deps=made[i - width:i - width + 1] if i >= width else [],
+            stdout=None, stderr=None, priority=tasks - i if kind == "distinct" else 0))
+    client = cluster.client()
+    begin = time.time()
+    client.wait_for_jobs([client.submit(job)])
+    print("seconds", time.time() - begin, flush=True)
+    os._exit(0)
+"#;
+
+/// Beside HyperQueue, with one priority for all tasks or one for each. Its server and worker are there before it begins.
+fn hyperqueue(cairn: &Path, python: &str, kind: &str) {
+    let shape = Shape {
+        tasks: 2000,
+        width: 50,
+        slots: 2,
+    };
+    // Its rounds take a minute with distinct priorities.
+    let rounds = if kind == "equal" { ROUNDS } else { 3 };
+    let Ok(folder) = tempfile::tempdir() else {
+        return;
+    };
+    if write_files(folder.path(), shape, &SHELL).is_err() {
+        return;
+    }
+    let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let mut command = Command::new(python);
+        let numbers = [shape.tasks, shape.width, shape.slots].map(|n| n.to_string());
+        command.args(["-c", HYPERQUEUE]).args(numbers).arg(kind);
+        let ran = command.stderr(Stdio::null()).output();
+        let text = ran.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+        let text = text.unwrap_or_default();
+        let found = text.lines().find_map(|l| l.strip_prefix("seconds "));
+        let Some(seconds) = found.and_then(|s| s.trim().parse().ok()) else {
+            println!("SKIPPED: HyperQueue did not run");
+            return;
+        };
+        theirs.push(seconds);
+        let _ = std::fs::remove_dir_all(folder.path().join("state"));
+        let mut command = Command::new(cairn);
+        command.args(["run", "f.jsonl", "-q", "-j2", "--state", "state"]);
+        let (_, wall) = timed(|| command.current_dir(folder.path()).status());
+        ours.push(wall);
+    }
+    println!(
+        "{} tasks, -j2, {}, {kind} priorities, {rounds} rounds: cairn {} × HyperQueue (tasks/s: {:.0}, HyperQueue {:.0})",
+        shape.tasks,
+        SHELL.name,
+        ratios(&theirs, &ours),
+        shape.tasks as f64 / median(&ours),
+        shape.tasks as f64 / median(&theirs)
+    );
 }
 
 /// The program of that name in the folder of this one.

@@ -565,3 +565,10 @@ impl<P: Position> Engine<P> {
         self.commit(now, event, out);
     }
 }
+
+impl Engine<crate::Implicit> {
+    /// Tasks from this step of the family on are left alone. Before [`Engine::open`]; all sources come before it.
+    pub fn until(&mut self, step: u64) {
+        self.position.end_at(step);
+    }
+}

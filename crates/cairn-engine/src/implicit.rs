@@ -95,6 +95,10 @@ pub struct Implicit {
     ahead: HashSet<u64>,
     executed: Runs,
     eligible: HashSet<u64>,
+    /// Tasks from here on are left alone.
+    until: u64,
+    /// Those of them that would be eligible.
+    beyond: HashSet<u64>,
     leased: HashSet<u64>,
     failed: HashSet<u64>,
     cancelled: HashSet<u64>,
@@ -112,12 +116,32 @@ impl Implicit {
             ahead: HashSet::new(),
             executed: Runs::default(),
             eligible: HashSet::new(),
+            until: u64::MAX,
+            beyond: HashSet::new(),
             leased: HashSet::new(),
             failed: HashSet::new(),
             cancelled: HashSet::new(),
             missing: HashMap::new(),
             children: Vec::new(),
         }
+    }
+
+    /// Tasks from this step on are left alone, until somebody says otherwise. All sources come before it.
+    pub(crate) fn end_at(&mut self, step: u64) {
+        self.until = step;
+        let all: Vec<u64> = self.eligible.drain().chain(self.beyond.drain()).collect();
+        for task in all {
+            self.make_eligible(task);
+        }
+    }
+
+    /// Returns whether it is not left alone.
+    fn make_eligible(&mut self, step: u64) -> bool {
+        match step < self.until {
+            true => self.eligible.insert(step),
+            false => self.beyond.insert(step),
+        };
+        step < self.until
     }
 
     /// Level of a task, and place on it.
@@ -223,7 +247,7 @@ impl Position for Implicit {
     fn release(&mut self, task: Task) -> Result<(), Illegal> {
         self.check(task, Move::Release)?;
         self.leased.remove(&task.0);
-        self.eligible.insert(task.0);
+        self.make_eligible(task.0);
         Ok(())
     }
 
@@ -239,8 +263,7 @@ impl Position for Implicit {
             *missing -= 1;
             if *missing == 0 {
                 self.missing.remove(&child);
-                if !self.cancelled.contains(&child) {
-                    self.eligible.insert(child);
+                if !self.cancelled.contains(&child) && self.make_eligible(child) {
                     opened.push(Task(child));
                 }
             }
@@ -263,8 +286,8 @@ impl Position for Implicit {
         self.cancelled.remove(&task.0);
         let mut parents = Vec::new();
         self.shape.parents(task.0, &mut parents);
-        if parents.into_iter().all(|p| self.executed.contains(p)) {
-            self.eligible.insert(task.0);
+        let is_open = parents.into_iter().all(|p| self.executed.contains(p));
+        if is_open && self.make_eligible(task.0) {
             opened.push(task);
         }
         Ok(())
@@ -288,7 +311,7 @@ impl Position for Implicit {
         let source = self.shape.source(self.told);
         self.told += 1;
         if !self.ahead.remove(&source) {
-            self.eligible.insert(source);
+            self.make_eligible(source);
         }
     }
 
@@ -308,7 +331,7 @@ impl Position for Implicit {
             vec![self.shape.tasks().unwrap_or(u64::MAX), self.told],
             sorted(&self.ahead),
             pairs(&mut self.executed.runs.iter().map(|(&a, &b)| (a, b))),
-            sorted(&self.eligible),
+            sorted(&self.eligible.union(&self.beyond).copied().collect()),
             sorted(&self.leased),
             sorted(&self.failed),
             sorted(&self.cancelled),
@@ -370,6 +393,8 @@ impl Position for Implicit {
         let runs = runs.into_iter().collect();
         self.executed = Runs { runs, len };
         self.eligible = eligible.into_iter().collect();
+        self.beyond = HashSet::new();
+        self.end_at(self.until);
         self.leased = leased.into_iter().collect();
         self.failed = failed.into_iter().collect();
         self.cancelled = cancelled.into_iter().collect();

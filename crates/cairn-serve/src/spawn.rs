@@ -4,9 +4,11 @@
 //! pipe and into a file only if there is some; its end is seen by a descriptor of the process, never by the end of the pipe,
 //! which grandchildren may hold open. Nothing here forks: `posix_spawn` costs the same however much memory is in use.
 
+mod memory;
 mod orphans;
 mod output;
 
+pub use memory::{group_memory, step_back};
 pub use orphans::end_survivors;
 pub use output::{Log, tail};
 
@@ -19,7 +21,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// How long a group that was asked to end has until it is killed.
@@ -28,6 +30,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A process that runs for so long is listened to while it runs; what a shorter one wrote is read when it ends. Saves a wakeup a
 /// process, since a pipe closes before its process ends.
 const SHORT: Duration = Duration::from_millis(4);
+
+/// The end of a process is told once: a descriptor that somebody else holds for a moment must not tell it again and again.
+const ONCE: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ONESHOT);
 
 /// Marks what is watched but is no process.
 const ELSEWHERE: u64 = u64::MAX;
@@ -77,7 +82,8 @@ impl Program {
         }
     }
 
-    fn command(&self) -> io::Result<(Command, Option<io::PipeReader>)> {
+    /// What is to be started, and where its output comes from; `nothing` is what it reads if nobody says.
+    fn command(&self, nothing: &File) -> io::Result<(Command, Option<io::PipeReader>)> {
         let mut command = match &self.line {
             Line::Shell(line) => {
                 let mut command = Command::new("/bin/sh");
@@ -111,12 +117,11 @@ impl Program {
         };
         match &self.stdin {
             Some(path) => command.stdin(File::open(of(path))?),
-            None => command.stdin(Stdio::null()),
+            None => command.stdin(nothing.try_clone()?),
         };
         let mut reader = None;
         if self.stdout.is_none() || self.stderr.is_none() {
             let (from, into) = io::pipe()?;
-            rustix::io::ioctl_fionbio(&from, true)?;
             reader = Some(from);
             match (&self.stdout, &self.stderr) {
                 (None, None) => command.stdout(into.try_clone()?).stderr(into),
@@ -205,9 +210,12 @@ pub struct Ended {
 #[derive(Debug)]
 struct Running {
     key: u64,
+    /// What events tell of it by. A process between start and program holds our descriptors for a moment, and with them
+    /// events of one that is gone, whose place may be another's by now.
+    sign: Sign,
     child: Child,
-    /// Kept open: its readiness tells of the end.
-    _pidfd: OwnedFd,
+    /// Its readiness tells of the end.
+    pidfd: OwnedFd,
     capture: Capture,
     started: Instant,
     /// Whether events tell of its output.
@@ -216,9 +224,35 @@ struct Running {
     kill_at: Option<Instant>,
 }
 
+/// What an event tells of: a place, and the how-manieth process in all that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sign {
+    place: u32,
+    count: u32,
+}
+
+impl Sign {
+    fn data(self, is_output: bool) -> epoll::EventData {
+        let [place, count] = [self.place, self.count].map(u64::from);
+        epoll::EventData::new_u64(count << 33 | place << 1 | u64::from(is_output))
+    }
+
+    fn of(data: u64) -> (Sign, bool) {
+        let place = (data >> 1) as u32;
+        let count = (data >> 33) as u32;
+        (Sign { place, count }, data & 1 == 1)
+    }
+}
+
 /// All processes started here.
 pub struct Processes {
     epoll: OwnedFd,
+    /// What a process reads if nobody says.
+    nothing: File,
+    /// How many were started; never so many that a sign is [`ELSEWHERE`].
+    started: u32,
+    /// For what was printed.
+    buffer: Vec<u8>,
     /// By place; a place is used again.
     running: Vec<Option<Running>>,
     free: Vec<usize>,
@@ -237,6 +271,9 @@ impl Processes {
     pub fn new() -> io::Result<Processes> {
         Ok(Processes {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            nothing: File::open("/dev/null")?,
+            started: 0,
+            buffer: vec![0; 1 << 16],
             running: Vec::new(),
             free: Vec::new(),
             places: BTreeMap::new(),
@@ -274,12 +311,12 @@ impl Processes {
     /// # Errors
     /// If it cannot be started: no such program, no such folder, no right, no room.
     pub fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
-        let (mut command, mut reader) = program.command()?;
+        let (mut command, mut reader) = program.command(&self.nothing)?;
         let mut spawned = command.spawn();
         if let (Err(e), Some(script)) = (&spawned, program.as_script())
             && e.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
         {
-            (command, reader) = script.command()?;
+            (command, reader) = script.command(&self.nothing)?;
             spawned = command.spawn();
         }
         let mut child = spawned?;
@@ -291,13 +328,15 @@ impl Processes {
                 let _ = rustix::process::kill_process_group(pid(&child), Signal::KILL);
                 let _ = child.wait();
             })
-            .map(|(place, pidfd, capture)| {
+            .map(|(sign, pidfd, capture)| {
+                let place = sign.place as usize;
                 self.places.insert(key, place);
                 self.unheard.push_back((place, key));
                 self.running[place] = Some(Running {
                     key,
+                    sign,
                     child,
-                    _pidfd: pidfd,
+                    pidfd,
                     capture,
                     started: Instant::now(),
                     is_heard: false,
@@ -312,7 +351,7 @@ impl Processes {
         child: &Child,
         reader: Option<io::PipeReader>,
         program: &Program,
-    ) -> io::Result<(usize, OwnedFd, Capture)> {
+    ) -> io::Result<(Sign, OwnedFd, Capture)> {
         debug_assert!(!self.places.contains_key(&key));
         let place = match self.free.pop() {
             Some(place) => place,
@@ -321,14 +360,18 @@ impl Processes {
                 self.running.len() - 1
             }
         };
+        self.started = (self.started + 1) & (u32::MAX >> 2);
+        let sign = Sign {
+            place: place as u32,
+            count: self.started,
+        };
         let watch = || -> io::Result<OwnedFd> {
             let pidfd = rustix::process::pidfd_open(pid(child), PidfdFlags::empty())?;
-            let data = epoll::EventData::new_u64((place as u64) << 1);
-            epoll::add(&self.epoll, &pidfd, data, epoll::EventFlags::IN)?;
+            epoll::add(&self.epoll, &pidfd, sign.data(false), ONCE)?;
             Ok(pidfd)
         };
         match watch() {
-            Ok(pidfd) => Ok((place, pidfd, Capture::new(reader, program.log.clone()))),
+            Ok(pidfd) => Ok((sign, pidfd, Capture::new(reader, program.log.clone()))),
             Err(e) => {
                 self.free.push(place);
                 Err(e)
@@ -364,13 +407,15 @@ impl Processes {
             if data == ELSEWHERE {
                 continue; // whoever gave it to us reads it
             }
-            let place = (data >> 1) as usize;
-            let Some(running) = &mut self.running[place] else {
-                continue; // it ended with an event before this one
+            let (sign, is_output) = Sign::of(data);
+            let place = sign.place as usize;
+            let running = self.running.get_mut(place).and_then(Option::as_mut);
+            let Some(running) = running.filter(|r| r.sign == sign) else {
+                continue; // it ended before
             };
-            match data & 1 {
-                1 => running.capture.read_some(),
-                _ => self.reap(place, ended)?,
+            match is_output {
+                true => running.capture.read_some(&mut self.buffer),
+                false => self.reap(place, ended)?,
             }
         }
         self.events = events;
@@ -389,7 +434,7 @@ impl Processes {
                 }
                 running.is_heard = true;
                 if let Some(reader) = running.capture.reader() {
-                    let data = epoll::EventData::new_u64((place as u64) << 1 | 1);
+                    let data = running.sign.data(true);
                     epoll::add(&self.epoll, reader, data, epoll::EventFlags::IN)?;
                 }
             }
@@ -408,6 +453,7 @@ impl Processes {
             let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
         }
         let Some(status) = running.child.try_wait()? else {
+            epoll::modify(&self.epoll, &running.pidfd, running.sign.data(false), ONCE)?;
             self.running[place] = Some(running);
             return Ok(());
         };
@@ -421,7 +467,7 @@ impl Processes {
             },
             was_asked,
             lasted: running.started.elapsed(),
-            log: running.capture.finish(),
+            log: running.capture.finish(&mut self.buffer),
         });
         Ok(())
     }
@@ -460,6 +506,12 @@ impl Processes {
     pub fn end_all(&mut self) {
         let keys: Vec<u64> = self.places.keys().copied().collect();
         keys.into_iter().for_each(|key| self.end(key));
+    }
+
+    /// The process group of a running one.
+    pub fn group(&self, key: u64) -> Option<u32> {
+        let running = self.running[*self.places.get(&key)?].as_ref()?;
+        Some(running.child.id())
     }
 
     /// Kills all.

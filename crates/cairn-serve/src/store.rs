@@ -18,7 +18,7 @@ mod schema;
 mod writer;
 
 pub use error::StoreError;
-pub use group::{Group, Stamp};
+pub use group::{Condensed, Group, Stamp};
 pub use reader::Reader;
 pub use writer::Writer;
 
@@ -258,8 +258,8 @@ impl Store {
             .map_err(|e| self.damaged(&format!("snapshot: {e}")))
     }
 
-    /// Keeps what the log comes to so far: everything appended until now. With `forget` the events it stands for, and
-    /// older snapshots, are deleted.
+    /// Keeps what the log comes to so far: everything appended until now. Older snapshots are
+    /// deleted, with `forget` also the events it stands for.
     ///
     /// # Errors
     /// If it cannot be written; then nothing is.

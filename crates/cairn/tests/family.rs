@@ -121,6 +121,40 @@ fn a_family_survives_kills_of_the_runner() {
     assert!(again < times.len() / 2, "{again} tasks ran again");
 }
 
+/// The mesh without end goes on from where it stopped when more of it is wanted; less is nothing to do.
+#[test]
+fn more_levels_of_the_mesh_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let until = |levels: &str| {
+        let line = "echo {level} {index} >> done";
+        let args = ["--family", "mesh", "--until-level", levels, "-j2", "--run"];
+        let ran = run(folder.path(), &[&args[..], &[line]].concat());
+        assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+        let done = std::fs::read_to_string(folder.path().join("done")).unwrap();
+        let lines: Vec<String> = done.lines().map(str::to_owned).collect();
+        (ran.stdout, lines)
+    };
+    assert_eq!(until("3").1.len(), 6);
+    assert_eq!(until("7").1.len(), 28);
+    let (said, lines) = until("5");
+    assert!(said.contains("nothing to do"), "{said}");
+    assert_eq!(lines.len(), 28);
+    let (_, lines) = until("8");
+    let mesh = EvolvingMesh::with_levels(8).unwrap();
+    let order: Vec<u64> = (lines.iter())
+        .map(|line| {
+            let (level, index) = line.split_once(' ').unwrap();
+            let (level, index): (u64, u64) = (level.parse().unwrap(), index.parse().unwrap());
+            level * (level + 1) / 2 + index
+        })
+        .collect();
+    for (i, &task) in order.iter().enumerate() {
+        assert!(!order[..i].contains(&task), "{task} ran twice");
+        assert!(mesh.parents(task).all(|p| order[..i].contains(&p)));
+    }
+    assert_eq!(order.len(), 36);
+}
+
 #[test]
 fn families_that_do_not_exist_are_refused() {
     let folder = tempfile::tempdir().unwrap();

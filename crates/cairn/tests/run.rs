@@ -109,6 +109,33 @@ fn on_one_slot_tasks_start_in_the_stored_order() {
     }
 }
 
+/// A plan that takes long does not delay the work: the first task begins with a quick order. How soon on a quiet machine is
+/// measured by the bench; here it must not wait for the plan.
+#[test]
+fn the_first_task_does_not_wait_for_the_plan() {
+    use std::io::BufRead;
+    let folder = folder();
+    let dag = random_dag(3000, 9000, 5);
+    write(folder.path(), &of_dag(&dag, |_| "sleep 60".to_owned()));
+    let mut command = command(folder.path(), &["f.jsonl", "-j1", "--json", "--state", "s"]);
+    let begin = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let first = begin.elapsed();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("\"leased\""), "{line}");
+    // 50 ms and 50 µs a task, as often as a busy machine may need.
+    let promised = Duration::from_millis(50) + Duration::from_micros(50) * 3000;
+    assert!(first < 15 * promised, "{first:?}");
+    let state = folder.path().join("s");
+    let id = Store::create_or_open(&state, Sync::Full).unwrap();
+    let id = id.meta("id").unwrap().unwrap();
+    cairn_serve::spawn::end_survivors("CAIRN_RUN", &id, Duration::ZERO).unwrap();
+}
+
 /// Every dag of the corpus up to 2,200 tasks with CAIRN_RUN_CORPUS=all; else some up to 400.
 #[test]
 fn on_one_slot_dags_of_the_corpus_start_in_the_stored_order() {
@@ -557,6 +584,33 @@ fn pools_wide_tasks_and_limits_hold() {
     assert!(begin.elapsed() < Duration::from_secs(30));
 }
 
+/// A task that takes more memory than it says is ended; at its next attempt it may take twice as much. Grandchildren count.
+#[test]
+fn more_memory_than_declared_is_a_failure_and_doubles() {
+    let folder = folder();
+    // Some 60 MB in a process of the task's process, for as long as the task lasts.
+    let line =
+        "(dd if=/dev/zero bs=60M count=1 status=none | (sleep 2; cat > /dev/null)); echo done";
+    let task = json!({ "name": "hog", "run": line, "memory": "40MB", "retries": 1 });
+    let modest = json!({ "name": "modest", "run": "sleep 0.3", "memory": "40MB" });
+    write(folder.path(), &[task, modest]);
+    let ran = run(folder.path(), &["f.jsonl", "-j2", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    let lines = lines(&ran);
+    let of = |name: &str| -> Vec<&str> {
+        let those = lines.iter().filter(|l| l["task"] == name);
+        those.map(|l| l["state"].as_str().unwrap()).collect()
+    };
+    assert_eq!(of("hog"), ["leased", "eligible", "leased", "executed"]);
+    assert_eq!(of("modest"), ["leased", "executed"]);
+    let failed = lines.iter().find(|l| l["state"] == "eligible").unwrap();
+    assert_eq!(failed["cause"], "memory");
+    assert!(
+        failed["detail"].as_str().unwrap().contains("instead of 39"),
+        "{failed}"
+    );
+}
+
 fn signal(child: &Child, signal: &str) {
     let sent = Command::new("kill")
         .args([signal, &child.id().to_string()])
@@ -735,6 +789,49 @@ fn a_state_that_is_in_use_damaged_or_read_only_is_refused() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     let ran = run(folder.path(), &["f.jsonl", "--state", "/proc/no"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
+}
+
+/// A disk that turned read-only: said, nothing is started, and nothing is lost.
+#[test]
+fn a_read_only_disk_is_refused_and_nothing_is_lost() {
+    let folder = folder();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mount = |args: &[&str]| {
+        let mut command = Command::new("mount");
+        let done = command.args(args).arg(&disk).stderr(Stdio::null()).status();
+        done.is_ok_and(|status| status.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=40m", "none"]) {
+        let why = b"SKIPPED: a read-only disk under a run: no right to mount one\n";
+        let _ = std::io::stderr().write_all(why);
+        return;
+    }
+    let line = |name: &str| format!("echo {name} >> log; test $(wc -l < log) -ne 3");
+    let tasks: Vec<Value> = (0..6)
+        .map(|i| json!({ "name": format!("t{i}"), "run": line(&format!("t{i}")) }))
+        .collect();
+    write(folder.path(), &tasks);
+    let args = ["f.jsonl", "-j1", "--state", "disk/s"];
+    let first = run(folder.path(), &args);
+    let stopped = mount(&["-o", "remount,ro"]);
+    let second = run(folder.path(), &args);
+    let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let began = log().lines().count();
+    let mended = mount(&["-o", "remount,rw"]);
+    let third = run(folder.path(), &args);
+    Command::new("umount").arg(&disk).status().unwrap();
+    assert!(stopped && mended);
+    assert_eq!(first.code, 1, "{}", first.stderr);
+    assert_eq!(second.code, 2, "{}{}", second.stdout, second.stderr);
+    assert!(
+        second.stderr.to_lowercase().contains("read-only"),
+        "{}",
+        second.stderr
+    );
+    assert_eq!(began, 3, "nothing was started");
+    assert_eq!(third.code, 0, "{}", third.stderr);
+    assert_eq!(log().lines().count(), 7, "only what failed ran twice");
 }
 
 /// A small file system, where we may mount one: the store finds no room in the middle of a run.

@@ -5,8 +5,8 @@ use super::course::Course;
 use super::files::{Before, Files};
 use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, WINDOW, Watch, Work};
 use crate::clock::Clock;
-use crate::spawn::{Ended, Exit, Processes};
-use crate::store::{Group, Store, StoreError, Writer};
+use crate::spawn::{Ended, Exit, Processes, group_memory};
+use crate::store::{Condensed, Group, Store, StoreError, Writer};
 use cairn_engine::{
     Cause, Engine, Granted, Moment, Offer, Order, Outbox, Outcome, Position, Task, Token, WorkerId,
 };
@@ -31,8 +31,12 @@ pub(super) struct Drive<'a, P> {
     pub(super) files: Option<Files<'a>>,
     /// The order of a dag.
     pub(super) course: Option<Course>,
-    /// After so many events the log is replaced by what it comes to.
-    pub(super) compacted_after: Option<usize>,
+    /// After so many events it is written down what the log comes to.
+    pub(super) condensed_after: usize,
+    /// Whether the events are deleted then.
+    pub(super) forgets: bool,
+    /// Whether attempts that take more memory than their task says are ended.
+    pub(super) limits_memory: bool,
     /// Nothing is started: tasks whose outputs are there count as executed.
     pub(super) is_touch: bool,
     pub(super) watch: Watch<'a>,
@@ -44,8 +48,8 @@ pub(super) struct Drive<'a, P> {
     pub(super) logs: PathBuf,
     here: WorkerId,
     running: HashMap<Task, Attempt>,
-    /// Events since the log was replaced.
-    since_compacted: usize,
+    /// Events since it was written down what the log comes to.
+    since_condensed: usize,
     attempts: usize,
     executed_now: usize,
 }
@@ -55,6 +59,8 @@ struct Attempt {
     token: Token,
     before: Before,
     inputs: u64,
+    /// Bytes it may take; 0 where nobody said.
+    memory: u64,
     /// Why it was asked to end.
     ending: Option<Ending>,
 }
@@ -63,6 +69,8 @@ struct Attempt {
 enum Ending {
     /// It is beyond its limit.
     Time,
+    /// It takes more memory than it may: so many bytes.
+    Memory(u64),
     /// The run ends.
     Stop,
 }
@@ -82,7 +90,9 @@ impl<'a, P: Position> Drive<'a, P> {
             total: 0,
             files: None,
             course: None,
-            compacted_after: None,
+            condensed_after: usize::MAX,
+            forgets: false,
+            limits_memory: false,
             is_touch: false,
             watch,
             clock,
@@ -91,7 +101,7 @@ impl<'a, P: Position> Drive<'a, P> {
             logs: store.folder().join("logs"),
             here: WorkerId(0),
             running: HashMap::new(),
-            since_compacted: 0,
+            since_condensed: 0,
             attempts: 0,
             executed_now: 0,
         }
@@ -198,6 +208,7 @@ impl<'a, P: Position> Drive<'a, P> {
             self.carry_out(&mut processes, Ending::Time, &mut out);
             if last_pulse.elapsed() >= PULSE {
                 last_pulse = Instant::now();
+                self.watch_memory(&mut processes);
                 self.tell(&News::Pulse);
             }
         }
@@ -253,7 +264,12 @@ impl<'a, P: Position> Drive<'a, P> {
 
     /// Starts one. Returns whether it ended at once.
     fn start(&mut self, processes: &mut Processes, granted: Granted, out: &mut Outbox) -> bool {
-        let Granted { task, token, .. } = granted;
+        let Granted {
+            task,
+            token,
+            memory,
+            ..
+        } = granted;
         if let (Some(course), Some(task)) = (&mut self.course, task.frozen()) {
             course.start(task);
         }
@@ -263,6 +279,7 @@ impl<'a, P: Position> Drive<'a, P> {
             token,
             before: Before::default(),
             inputs: 0,
+            memory,
             ending: None,
         };
         if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
@@ -358,6 +375,16 @@ impl<'a, P: Position> Drive<'a, P> {
             (Exit::Code(code) | Exit::Signal(code), Some(Ending::Time)) => {
                 self.fail(task, attempt, (code, Cause::Time), log, detail, out);
             }
+            (Exit::Code(code) | Exit::Signal(code), Some(Ending::Memory(taken))) => {
+                let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+                let (took, may) = (megabytes(taken), megabytes(attempt.memory));
+                let detail = format!("{took} MiB instead of {may}");
+                self.fail(task, attempt, (code, Cause::Memory), log, &detail, out);
+            }
+            // The system ends what takes too much.
+            (Exit::Signal(9), None) if attempt.memory > 0 => {
+                self.fail(task, attempt, (9, Cause::Memory), log, detail, out);
+            }
             (Exit::Code(code), None) => {
                 self.fail(task, attempt, (code, Cause::Exit), log, detail, out);
             }
@@ -405,6 +432,23 @@ impl<'a, P: Position> Drive<'a, P> {
         }
     }
 
+    /// Kills attempts whose processes have more in memory than their task may take.
+    fn watch_memory(&mut self, processes: &mut Processes) {
+        let is_limited = |a: &Attempt| a.memory > 0 && a.ending.is_none();
+        if !self.limits_memory || !self.running.values().any(is_limited) {
+            return;
+        }
+        let taken = group_memory();
+        for (task, attempt) in self.running.iter_mut().filter(|(_, a)| is_limited(a)) {
+            let group = processes.group(task.0);
+            let taken = group.and_then(|group| taken.get(&group)).copied();
+            if let Some(taken) = taken.filter(|&taken| taken > attempt.memory) {
+                attempt.ending = Some(Ending::Memory(taken));
+                processes.kill(task.0);
+            }
+        }
+    }
+
     /// Ends the attempts that the engine says are to be ended.
     fn carry_out(&mut self, processes: &mut Processes, why: Ending, out: &mut Outbox) {
         for (_, task, token) in out.kills.drain(..) {
@@ -418,13 +462,16 @@ impl<'a, P: Position> Drive<'a, P> {
     /// Gives to the writer what is to be written; now and then what all of it comes to. Once that failed, nothing more is
     /// started.
     fn hand_over(&mut self, writer: &Writer, broken: &mut Option<StoreError>, out: &mut Outbox) {
-        self.since_compacted += out.entries.len();
+        self.since_condensed += out.entries.len();
         self.group.entries.append(&mut out.entries);
-        if (self.compacted_after).is_some_and(|many| self.since_compacted >= many) {
-            self.since_compacted = 0;
-            let snapshot = self.engine.snapshot();
-            let now = self.clock.now();
-            self.group.snapshot = Some((self.group.entries.len(), now, snapshot));
+        if self.since_condensed >= self.condensed_after {
+            self.since_condensed = 0;
+            self.group.snapshot = Some(Condensed {
+                after: self.group.entries.len(),
+                at: self.clock.now(),
+                state: self.engine.snapshot(),
+                forgets: self.forgets,
+            });
         }
         if let Err(error) = writer.send(&mut self.group) {
             broken.get_or_insert(error);

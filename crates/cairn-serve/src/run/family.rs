@@ -11,7 +11,7 @@ use cairn_engine::{Implicit, Offer, Outbox, Position, Rules, Shape, Task, Worker
 use cairn_theory::game::Standing;
 
 /// After so many events the log is replaced by what it comes to.
-const COMPACTED: usize = 100_000;
+const CONDENSED: usize = 100_000;
 
 /// What to run, and how.
 pub struct FamilySetup<'a> {
@@ -19,6 +19,8 @@ pub struct FamilySetup<'a> {
     pub name: String,
     /// The family.
     pub shape: Box<dyn Shape>,
+    /// Where it has no end, or not yet: so many steps of it, this time.
+    pub until: Option<u64>,
     /// What its tasks run.
     pub work: &'a dyn Work,
     /// Budgets.
@@ -41,7 +43,7 @@ pub fn run_family(
     let clock = Clock::new();
     let id = identity(&mut store, false)?;
     end_what_is_left(&id, clock.now(), watch)?;
-    let total = setup.shape.tasks();
+    let total = setup.until.or(setup.shape.tasks());
     let mut digest = Digest::new();
     digest.text(&setup.name);
     let record = FlowRecord {
@@ -55,6 +57,9 @@ pub fn run_family(
         return Err(RunError::Other { folder, what });
     }
     let mut engine = replayed(&store, Implicit::new(setup.shape), setup.rules)?;
+    if let Some(steps) = setup.until {
+        engine.until(steps);
+    }
     let mut out = Outbox::default();
     engine.open(clock.now(), &mut out);
     for worker in 0..engine.workers().len() {
@@ -68,7 +73,8 @@ pub fn run_family(
     }
     let mut drive = Drive::new(engine, setup.work, clock, id, &store, watch);
     drive.total = total.map_or(0, |total| total as usize);
-    drive.compacted_after = Some(COMPACTED);
+    drive.condensed_after = CONDENSED;
+    drive.forgets = true;
     drive.group.entries = out.entries;
     drive.join(Offer::cpus(setup.slots));
     let group = std::mem::take(&mut drive.group);
@@ -78,6 +84,7 @@ pub fn run_family(
         None => store.begin_flow(&record, std::iter::empty(), &group)?,
     }
     let was_stopped = drive.go(store, asked)?;
-    let executed = drive.engine.position().count(Standing::Executed);
-    Ok(drive.summary(was_stopped, executed == total))
+    let position = drive.engine.position();
+    let is_complete = position.is_settled() && position.count(Standing::Failed) == Some(0);
+    Ok(drive.summary(was_stopped, is_complete))
 }

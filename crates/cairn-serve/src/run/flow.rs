@@ -15,6 +15,10 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// After so many events, and one a task, it is written down what the log comes to: a resume replays the rest. The events
+/// stay, as the history of the run.
+const CONDENSED: usize = 50_000;
+
 /// A tag that no worker has.
 const NOT_NOW: &str = "not now";
 
@@ -57,6 +61,8 @@ pub struct Setup<'a> {
     pub offer: Offer,
     /// Whether declared files are looked at.
     pub minds_files: bool,
+    /// Whether attempts that take more memory than their task needs are ended.
+    pub limits_memory: bool,
     /// Nothing is started: tasks whose outputs are there count as executed.
     pub is_touch: bool,
     /// Nothing is started or written: only what would be is told.
@@ -130,6 +136,8 @@ pub fn run(
     drive.group = group;
     drive.course = Some(Course::new(dag.len(), order));
     drive.is_touch = setup.is_touch;
+    drive.limits_memory = setup.limits_memory;
+    drive.condensed_after = CONDENSED.max(dag.len());
     for half in half_made {
         drive.tell(&News::HalfMade(&half));
     }

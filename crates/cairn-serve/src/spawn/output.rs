@@ -48,13 +48,12 @@ impl Capture {
         self.reader.as_ref()
     }
 
-    /// Takes what is there, once.
-    pub(super) fn read_some(&mut self) {
-        let mut buffer = [0; 1 << 16];
-        self.read(&mut buffer);
+    /// Takes what is there, once. Somebody said that something is, be it the end.
+    pub(super) fn read_some(&mut self, buffer: &mut [u8]) {
+        self.read(buffer);
     }
 
-    /// How much was there; 0 at the end or where nothing is.
+    /// How much was there; 0 at the end.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let Some(reader) = &mut self.reader else {
             return 0;
@@ -71,6 +70,12 @@ impl Capture {
             }
             Err(_) => 0,
         }
+    }
+
+    /// How much can be read without waiting for more.
+    fn waiting(&self) -> usize {
+        let waiting = self.reader.as_ref().map(rustix::io::ioctl_fionread);
+        waiting.map_or(0, |waiting| waiting.unwrap_or(0) as usize)
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -101,11 +106,10 @@ impl Capture {
     }
 
     /// The process has ended: what is still in the pipe, then no more.
-    pub(super) fn finish(mut self) -> Log {
-        let mut buffer = [0; 1 << 16];
+    pub(super) fn finish(mut self, buffer: &mut [u8]) -> Log {
         let mut most = AFTERWARDS;
-        while most > 0 {
-            match self.read(&mut buffer) {
+        while most > 0 && self.waiting() > 0 {
+            match self.read(buffer) {
                 0 => break,
                 length => most = most.saturating_sub(length),
             }

@@ -16,6 +16,19 @@ pub struct Stamp {
     pub outputs: u64,
 }
 
+/// What a log comes to, in the middle of a group.
+#[derive(Clone, Debug)]
+pub struct Condensed {
+    /// With so many of the entries.
+    pub after: usize,
+    /// When.
+    pub at: Moment,
+    /// The state.
+    pub state: Snapshot,
+    /// Whether the events it stands for are deleted.
+    pub forgets: bool,
+}
+
 /// What is written in one transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
@@ -25,8 +38,8 @@ pub struct Group {
     pub stamps: Vec<Stamp>,
     /// Orders that the entries speak of: the number, and the tasks from first to last.
     pub orders: Vec<(u32, Vec<u32>)>,
-    /// What the log comes to with so many of the entries: all that is older is deleted.
-    pub snapshot: Option<(usize, Moment, Snapshot)>,
+    /// What the log comes to.
+    pub snapshot: Option<Condensed>,
 }
 
 impl Group {
@@ -40,8 +53,11 @@ impl Group {
 
     /// Moves all of another group behind this one.
     pub fn take(&mut self, other: &mut Group) {
-        if let Some((after, at, snapshot)) = other.snapshot.take() {
-            self.snapshot = Some((self.entries.len() + after, at, snapshot));
+        if let Some(condensed) = other.snapshot.take() {
+            self.snapshot = Some(Condensed {
+                after: self.entries.len() + condensed.after,
+                ..condensed
+            });
         }
         self.entries.append(&mut other.entries);
         self.stamps.append(&mut other.stamps);
@@ -71,12 +87,15 @@ pub(super) fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> ru
         let row = [stamp.task.0, stamp.inputs, stamp.outputs];
         insert.execute(row.map(|v| Value::Integer(v as i64)))?;
     }
-    let Some((after, at, snapshot)) = &group.snapshot else {
+    let Some(condensed) = &group.snapshot else {
         return rows::insert(tx, next, &group.entries);
     };
-    let (before, behind) = group.entries.split_at(*after);
+    let (before, behind) = group.entries.split_at(condensed.after);
     rows::insert(tx, next, before)?;
-    insert_snapshot(tx, *next - 1, *at, snapshot, true)?;
+    let Condensed {
+        at, state, forgets, ..
+    } = condensed;
+    insert_snapshot(tx, *next - 1, *at, state, *forgets)?;
     rows::insert(tx, next, behind)
 }
 
@@ -91,8 +110,8 @@ pub(super) fn insert_snapshot(
     let state = serde_json::to_vec(snapshot).expect("a snapshot is JSON");
     let sql = "INSERT OR REPLACE INTO snapshot (seq, at, state) VALUES (?1, ?2, ?3)";
     tx.execute(sql, params![last, at.0 as i64, packed(&state)])?;
+    tx.execute("DELETE FROM snapshot WHERE seq < ?1", [last])?;
     if forget {
-        tx.execute("DELETE FROM snapshot WHERE seq < ?1", [last])?;
         // The last one stays, so that numbers never come again.
         tx.execute("DELETE FROM event WHERE seq < ?1", [last])?;
     }

@@ -400,7 +400,12 @@ fn a_compacted_log_stays_small_and_says_the_same() {
         let mut group = Group::default();
         group.entries.append(&mut out.entries);
         if round % 10 == 4 {
-            group.snapshot = Some((group.entries.len(), now, engine.snapshot()));
+            group.snapshot = Some(Condensed {
+                after: group.entries.len(),
+                at: now,
+                state: engine.snapshot(),
+                forgets: true,
+            });
         }
         pending.take(&mut group);
         if round % 3 == 0 {

@@ -5,6 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// More events than this do not wait to be written: whoever sends more waits for the disk.
+const BEHIND: usize = 1 << 16;
+
 /// Writes behind: what is sent is committed within the window, in order, in one transaction with all that came meanwhile.
 /// After the first failure nothing more is written: a log with a hole would not be closed under parents.
 #[derive(Debug)]
@@ -52,12 +55,19 @@ impl Writer {
         }
     }
 
-    /// Hands over what is to be written.
+    /// Hands over what is to be written. Waits only where the disk is far behind.
     ///
     /// # Errors
     /// If something sent earlier could not be written.
     pub fn send(&self, group: &mut Group) -> Result<(), StoreError> {
         let mut tray = self.desk.tray();
+        while tray.failure.is_none() && tray.group.entries.len() >= BEHIND {
+            tray.is_urgent = true;
+            self.desk.filled.notify_one();
+            let woken = self.desk.emptied.wait(tray);
+            tray = woken.unwrap_or_else(PoisonError::into_inner);
+            tray.is_urgent = false;
+        }
         if let Some(failure) = &tray.failure {
             return Err(failure.clone());
         }

@@ -17,6 +17,8 @@ pub(super) struct Wanted {
     /// Its name in full: what a state is of.
     pub(super) name: String,
     kind: Kind,
+    /// Whether it is the beginning of a mesh without end.
+    is_beginning: bool,
     template: Template,
 }
 
@@ -84,6 +86,7 @@ impl Wanted {
         Ok(Some(Wanted {
             name,
             kind,
+            is_beginning: until_level.is_some(),
             template,
         }))
     }
@@ -95,6 +98,17 @@ impl Wanted {
             Kind::Tree(family) => Box::new(family),
             Kind::OutTree(family) => Box::new(family),
             Kind::Fft(family) => Box::new(family),
+        }
+    }
+
+    /// The same with the end left open: its name, the family, and how many steps of it are wanted. More may be wanted later.
+    pub(super) fn without_end(&self) -> (String, Box<dyn Shape>, Option<u64>) {
+        match self.kind {
+            Kind::Mesh(mesh) if self.is_beginning => {
+                let endless = Box::new(EvolvingMesh::infinite());
+                ("mesh".to_owned(), endless, mesh.task_count())
+            }
+            _ => (self.name.clone(), self.shape(), None),
         }
     }
 

@@ -24,6 +24,7 @@ use cairn_serve::run::{
     Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
 };
 use cairn_serve::store::{Store, Sync};
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -175,7 +176,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         policy: name(&flags.policy),
         quick: &|| quick_order(&flow, flags.policy),
         better: &mut better,
-        patience: Duration::from_millis(50) + Duration::from_micros(50) * flow.dag().len() as u32,
+        patience: patience(&flow),
     };
     let setup = Setup {
         flow: &flow,
@@ -190,6 +191,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             ..Offer::cpus(settings.cpus)
         },
         minds_files: !flags.ignore_files && names_real_files(whole.format),
+        // A record of an earlier run says what was taken, not what may be.
+        limits_memory: whole.format != Format::WfFormat,
         is_touch: flags.touch,
         is_dry: flags.dry_run,
     };
@@ -384,6 +387,21 @@ pub(super) fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
     }
 }
 
+/// How long the first task may wait for a plan.
+fn patience(flow: &Flow) -> Duration {
+    Duration::from_millis(50) + Duration::from_micros(50) * flow.dag().len() as u32
+}
+
+/// Tasks run meanwhile: the thread that plans works only where they leave something.
+fn step_back_once() {
+    thread_local! {
+        static IS_BACK: Cell<bool> = const { Cell::new(false) };
+    }
+    if !IS_BACK.replace(true) {
+        cairn_serve::spawn::step_back();
+    }
+}
+
 /// Looks for the order of a policy that needs a plan on a thread of its own, until the run is over. The quick order of
 /// another policy is its own.
 pub(super) fn look_for_order(
@@ -397,6 +415,9 @@ pub(super) fn look_for_order(
         let begin = Instant::now();
         std::thread::spawn(move || {
             let stop = || {
+                if begin.elapsed() > patience(&flow) {
+                    step_back_once();
+                }
                 let is_late = begin.elapsed() > PLANNING;
                 is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
             };

@@ -54,9 +54,11 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
         shape: wanted.shape(),
         wanted,
     };
+    let (name, shape, until) = wanted.without_end();
     let setup = FamilySetup {
-        name: wanted.name.clone(),
-        shape: wanted.shape(),
+        name,
+        shape,
+        until,
         work: &cells,
         rules: Rules {
             retries: settings.flags.retries,
