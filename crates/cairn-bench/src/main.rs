@@ -55,6 +55,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "the server: cycles a second, commits, polls, resume",
         serve::run,
     ),
+    (
+        "serve-family",
+        "ten million tasks of a mesh through the server: memory, store",
+        serve::family,
+    ),
     ("sim", "task completions a second in each world", sim::run),
     (
         "storage",

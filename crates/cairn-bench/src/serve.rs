@@ -465,7 +465,6 @@ pub fn run() {
         println!("{line}");
     }
     large(folder.path());
-    family(folder.path());
 }
 
 /// A million tasks, half of them executed: resumed, and with two thousand who wait.
@@ -506,8 +505,12 @@ fn large(folder: &Path) {
 }
 
 /// Ten million tasks of a mesh that is never written down: what is left of them in memory and on the disk.
-fn family(folder: &Path) {
-    let state = folder.join("mesh");
+pub fn family() {
+    if let Some(state) = std::env::var_os(SERVER) {
+        return be_server(Path::new(&state));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("mesh");
     let server = Server::start(&state, 0, false);
     let (rate, _) = cycles(&server, (64, 100), (CELLS, Duration::from_secs(600)));
     let status = server.connect().ask("GET", "/api/v1/status", "");

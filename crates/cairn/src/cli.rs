@@ -395,6 +395,9 @@ pub(crate) struct Serve {
     /// How often to try a task again after a failure, where the workflow does not say
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
+    /// How many workers may be lost over one task before it is given up, since it may be what kills them
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) losses: u32,
     /// Hand out nothing more after N tasks are given up; 0: go on to the end
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_failures: u64,

@@ -317,7 +317,9 @@ fn kills_lose_nothing_and_execute_nothing_twice() {
         );
     }
     std::fs::write(folder.join("flow.toml"), text).unwrap();
-    let more = ["--silence", "2s", "--listen", "127.0.0.1:0"];
+    // So many kills may well hit one task six times, which is not its fault.
+    let patient = ["--silence", "2s", "--losses", "1000", "--listen"];
+    let more = [&patient[..], &["127.0.0.1:0"]].concat();
     let (mut server, mut url, _) = serve(folder, "flow.toml", &more);
     let port = url.rsplit_once(':').unwrap().1.to_owned();
     let listen = format!("127.0.0.1:{port}");
@@ -345,11 +347,8 @@ fn kills_lose_nothing_and_execute_nothing_twice() {
         match random(3) {
             0 => {
                 drop(server);
-                let again = serve(
-                    folder,
-                    "flow.toml",
-                    &["--silence", "2s", "--listen", &listen],
-                );
+                let more = [&patient[..], &[&listen]].concat();
+                let again = serve(folder, "flow.toml", &more);
                 (server, url) = (again.0, again.1);
             }
             n => {
@@ -360,20 +359,18 @@ fn kills_lose_nothing_and_execute_nothing_twice() {
             }
         }
     }
-    assert_eq!(server.end(300), 0);
+    let code = server.end(300);
+    let (_again, url, _) = serve(folder, "flow.toml", &["--stay"]);
+    let events = journal(folder, &url);
+    let given_up = events.iter().filter(|e| e["for_good"] == true);
+    let given_up: Vec<String> = given_up.map(|e| e.to_string()).collect();
+    assert_eq!((code, given_up), (0, Vec::new()));
     for worker in &mut workers {
         assert_eq!(worker.end(60), 0);
     }
-    let (_again, url, _) = serve(folder, "flow.toml", &["--stay"]);
-    let journal = ask(
-        folder,
-        &["export", &url, "--token-file", "state/tokens/observer"],
-    )
-    .stdout;
     let mut executed = vec![0; tasks];
     let mut tokens = std::collections::HashSet::new();
-    for line in journal.lines() {
-        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+    for event in events {
         let task = |event: &serde_json::Value| event["id"].as_u64().unwrap() as usize;
         match event["event"].as_str().unwrap() {
             "executed" => {

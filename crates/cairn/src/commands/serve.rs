@@ -123,6 +123,7 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
     let rules = Rules {
         retries: flags.retries,
         failures: flags.max_failures,
+        losses: flags.losses,
         silence: Span(settings.silence.as_micros() as u64),
         ..Rules::default()
     };
@@ -165,6 +166,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let mut rules = rules_for(&flow, &wishes, &jobs, whole.format)?;
     rules.silence = Span(settings.silence.as_micros() as u64);
+    rules.losses = flags.losses;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let quick = || quick_order(&flow, flags.policy);
     let served = Arc::new(Served::new(jobs));
