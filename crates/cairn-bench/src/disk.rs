@@ -11,7 +11,7 @@ use cairn_plan::{Limits, Work, plan, policy};
 use cairn_sim::{Admission, Measure, Options, Policy, Spread, World, endings, simulate};
 use std::sync::Arc;
 
-const RUNS: usize = 4;
+const RUNS: usize = 10;
 const CAPS: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 4.0];
 
 /// Real workflows with sizes and durations.
