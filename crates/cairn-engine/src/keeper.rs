@@ -101,6 +101,8 @@ pub struct Keeper {
     /// By file: never freed, because it is kept, or its reader was given up.
     is_pinned: Vec<bool>,
     used: u64,
+    /// Bytes that lie there beyond what is in use: [`Keeper::hold`].
+    held: u64,
     /// L(X): what would be in use if all that runs ended now.
     live: u64,
     running: usize,
@@ -151,6 +153,7 @@ impl Keeper {
             open: vec![0; files],
             is_pinned: vec![false; files],
             used: 0,
+            held: 0,
             live: 0,
             running: 0,
             version: 0,
@@ -193,6 +196,32 @@ impl Keeper {
         self.used
     }
 
+    /// Bytes lie there that are in use no more, or never were: a file that waits to be deleted, one that cannot be. They count
+    /// until [`Keeper::let_go`]. Whoever holds files that wait to be deleted deletes them in the end: while it does not, tasks
+    /// may have to wait, but safety is not lost.
+    pub fn hold(&mut self, bytes: u64) {
+        self.held = self.held.saturating_add(bytes);
+        self.version += 1;
+    }
+
+    /// So many of them are gone: deleted, or about to be written over by a task that reserved their bytes.
+    pub fn let_go(&mut self, bytes: u64) {
+        self.held = self.held.saturating_sub(bytes);
+        self.version += 1;
+    }
+
+    /// Bytes that are held.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Bytes reserved by what runs: its files, as large as they are expected to be, and its scratch.
+    pub fn reserved(&self) -> u64 {
+        let running = (0..self.phase.len()).filter(|&t| self.phase[t] == Phase::Running);
+        let reserved = running.map(|t| self.storage.reserved(TaskId::new(t)));
+        reserved.sum()
+    }
+
     /// The files.
     pub fn storage(&self) -> &Storage {
         &self.storage
@@ -226,8 +255,8 @@ impl Keeper {
         if self.running > 0 {
             return 0;
         }
-        let first = self.peaks.first().unwrap_or(0);
-        u64::try_from(first).unwrap_or(0).saturating_sub(self.cap)
+        let first = u64::try_from(self.peaks.first().unwrap_or(0)).unwrap_or(0);
+        first.saturating_add(self.held).saturating_sub(self.cap)
     }
 
     /// Whether a task whose parents are done may start now.
@@ -240,7 +269,8 @@ impl Keeper {
             return false;
         }
         let reserved = self.storage.reserved(task);
-        if self.used.saturating_add(reserved) > self.cap {
+        let there = self.used.saturating_add(self.held);
+        if there.saturating_add(reserved) > self.cap {
             return false;
         }
         let place = self.place[task.index()];

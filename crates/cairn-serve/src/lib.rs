@@ -5,6 +5,7 @@ mod beneath;
 pub mod client;
 mod clock;
 mod digest;
+mod disk;
 mod free;
 pub mod http;
 mod private;
@@ -17,4 +18,5 @@ pub mod tokens;
 pub mod work;
 
 pub use digest::flow_digest;
+pub use disk::{Cap, Layout, Most, Planner, Unkept, Usage};
 pub use free::free_bytes;

@@ -6,6 +6,7 @@
 
 mod again;
 mod course;
+mod disk;
 mod drive;
 mod family;
 mod files;
@@ -14,14 +15,15 @@ mod resume;
 mod rules;
 
 pub(crate) use again::{Known, Now, again};
-pub(crate) use files::Files;
+pub(crate) use files::{Files, aside_name};
 
 pub use again::Why;
 pub use family::{FamilySetup, run_family};
 pub use files::HalfMade;
-pub use flow::{FlowWork, Orders, Setup, run};
+pub use flow::{DiskSetup, FlowWork, Orders, Setup, run};
 pub use rules::{RulesError, Wishes, rules};
 
+use crate::disk::{Unkept, Usage};
 use crate::spawn::{Program, end_survivors};
 use crate::store::{Store, StoreError};
 use cairn_engine::{Cause, Moment, Task, Token};
@@ -93,6 +95,19 @@ pub enum News<'a> {
     WouldRun(Task),
     /// A better order is in force.
     Reordered,
+    /// A temporary file is gone: all that read it are executed. So many bytes are free.
+    Deleted(&'a Path, u64),
+    /// A temporary file should be gone, but is not.
+    NotDeleted(&'a Path, &'a str),
+    /// Nothing runs and nothing may start, since others fill the disk; it goes on by itself when there is room.
+    HeldBack {
+        /// Bytes that are missing for the next task.
+        missing: u64,
+        /// How the disk stands.
+        usage: Usage,
+    },
+    /// There is room again.
+    GoesOn,
     /// Time passed.
     Pulse,
 }
@@ -148,6 +163,10 @@ pub struct Summary {
     pub was_stopped: bool,
     /// What the run is to return, where a task ended it.
     pub halted: Option<i32>,
+    /// Bytes on the disk that are missing for anything to go on, where the cap ended it.
+    pub stuck: Option<u64>,
+    /// How the disk stands, under a cap.
+    pub usage: Option<Usage>,
     /// By task of a flow: executed.
     pub executed: Vec<bool>,
     /// By task of a flow: given up.
@@ -174,6 +193,9 @@ pub enum RunError {
         /// The file.
         file: String,
     },
+    /// No order is within the cap on the disk.
+    #[error(transparent)]
+    Cap(#[from] Unkept),
     /// The state is of something else.
     #[error("the state in {} is not of {what}", folder.display())]
     Other {

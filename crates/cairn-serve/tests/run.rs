@@ -116,6 +116,7 @@ fn go(folder: &Path, flow: &Flow, stop_after: usize) -> (Summary, Vec<TaskId>) {
         offer: Offer::cpus(1),
         minds_files: false,
         limits_memory: false,
+        disk: None,
         is_touch: false,
         is_dry: false,
     };

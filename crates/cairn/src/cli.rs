@@ -105,6 +105,7 @@ Examples:
   cairn run flow.toml -j 8 -k --retries 2
   cairn run flow.toml --until report
   cairn run flow.toml --pool licence=4 --memory 16GB
+  cairn run flow.toml --disk 500GB --temp '*.bam' --size-of '*.bam=2GB'
   cairn run tree.jsonl --run './simulate --seed {name}' --json";
 
 const TIMES_EXAMPLES: &str = "\
@@ -289,7 +290,7 @@ pub(crate) struct Run {
     #[arg(
         long,
         value_name = "FAMILY",
-        conflicts_with_all = ["file", "format", "touch", "dry_run", "until", "only", "rerun_failed", "no_rescue", "pool", "memory", "label"],
+        conflicts_with_all = ["file", "format", "touch", "dry_run", "until", "only", "rerun_failed", "no_rescue", "pool", "memory", "label", "disk"],
         requires = "run"
     )]
     pub(crate) family: Option<String>,
@@ -346,6 +347,11 @@ pub(crate) struct Run {
     /// Memory that tasks may take at once, such as 16GB [default: all]
     #[arg(long, value_name = "BYTES", help_heading = "Resources")]
     pub(crate) memory: Option<String>,
+    #[command(flatten, next_help_heading = "Disk")]
+    pub(crate) disk: Disk,
+    /// How much larger than expected a file may well be: reserved until sizes of its kind were measured
+    #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk", help_heading = "Disk")]
+    pub(crate) safety: f64,
     /// Folder for the state of the run and for logs [default: .cairn/ and the name of FILE]
     #[arg(long, value_name = "DIR", help_heading = "State")]
     pub(crate) state: Option<PathBuf>,

@@ -87,7 +87,9 @@ pub fn begin<'f>(
     let digest = flow_digest(flow);
     let effort = (dag.len() <= BATCHED).then_some(EFFORT);
     let position = Batched::new(dag, effort);
-    let mut files = setup.files.map(|directory| Files::new(flow, directory));
+    let mut files = setup
+        .files
+        .map(|directory| Files::new(flow, directory, &|_| false));
     let now = Clock::new().now();
     let mut out = Outbox::default();
     let mut again = Vec::new();
@@ -164,7 +166,7 @@ fn changed<P: Position>(
         |t: &TaskId| engine.position().standing((*t).into()) == Ok(Standing::Executed);
     let executed: Vec<TaskId> = seen.flow.dag().tasks().filter(is_executed).collect();
     let nowhere = |_| None;
-    let mut none = Files::new(seen.flow, &nowhere);
+    let mut none = Files::new(seen.flow, &nowhere, &|_| false);
     let known = Known::of(store, before)?;
     Ok(match files {
         Some(files) => again(seen, &known, &executed, files),

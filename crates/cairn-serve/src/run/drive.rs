@@ -2,13 +2,16 @@
 //! flow nor family.
 
 use super::course::Course;
+use super::disk::Idle;
 use super::files::{Before, Files};
 use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, WINDOW, Watch, Work};
 use crate::clock::Clock;
+use crate::disk::{Disk, Planner};
 use crate::spawn::{Ended, Exit, Processes, group_memory};
 use crate::store::{Condensed, Group, Store, StoreError, Writer};
 use cairn_engine::{
-    Cause, Engine, Granted, Moment, Offer, Order, Outbox, Outcome, Position, Task, Token, WorkerId,
+    Cause, Engine, Granted, Moment, Offer, Order, Outbox, Outcome, Position, Refusal, Task, Token,
+    WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashMap;
@@ -46,7 +49,18 @@ pub(super) struct Drive<'a, P> {
     /// What the state is called.
     pub(super) id: String,
     pub(super) logs: PathBuf,
-    here: WorkerId,
+    /// The files of a flow, where they are counted or deleted.
+    pub(super) disk: Option<Disk>,
+    /// Finds another order within the cap.
+    pub(super) planner: Option<&'a Planner<'a>>,
+    /// When that was done last, and since when nothing may start for want of space.
+    pub(super) replanned: Option<Instant>,
+    pub(super) waits_since: Option<Instant>,
+    /// Bytes that are missing for good.
+    pub(super) stuck: Option<u64>,
+    /// Why the engine gave nothing, the last time.
+    pub(super) refused: Option<Refusal>,
+    pub(super) here: WorkerId,
     running: HashMap<Task, Attempt>,
     /// Events since it was written down what the log comes to.
     since_condensed: usize,
@@ -99,6 +113,12 @@ impl<'a, P: Position> Drive<'a, P> {
             group: Group::default(),
             id,
             logs: store.folder().join("logs"),
+            disk: None,
+            planner: None,
+            replanned: None,
+            waits_since: None,
+            stuck: None,
+            refused: None,
             here: WorkerId(0),
             running: HashMap::new(),
             since_condensed: 0,
@@ -138,6 +158,8 @@ impl<'a, P: Position> Drive<'a, P> {
             is_complete,
             was_stopped,
             halted: self.engine.halted(),
+            stuck: self.stuck,
+            usage: (self.disk.as_ref()).and_then(|disk| disk.usage(&self.engine)),
             executed: Vec::new(),
             failed: Vec::new(),
         }
@@ -172,6 +194,8 @@ impl<'a, P: Position> Drive<'a, P> {
         let writer = Writer::new(store, WINDOW);
         let was_stopped = self.turn(&writer, asked)?;
         writer.close().map_err(RunError::Stopped)?;
+        // All is committed.
+        self.tend_disk(|| u64::MAX);
         Ok(was_stopped)
     }
 
@@ -184,20 +208,32 @@ impl<'a, P: Position> Drive<'a, P> {
         let mut last_pulse = Instant::now();
         loop {
             self.take_better(&mut out);
+            self.tend_disk(|| writer.progress().1);
             let presses = asked();
             if presses > stops {
                 stops = presses;
                 self.stop(stops, &mut processes);
             }
             let may_start = stops == 0 && broken.is_none();
-            let may_go_on = may_start && self.start_some(&mut processes, &mut out);
+            let may_go_on = may_start
+                && match self.is_capped() {
+                    true => self.start_committed(&mut processes, writer, &mut broken, &mut out),
+                    false => self.start_some(&mut processes, &mut out),
+                };
             self.carry_out(&mut processes, Ending::Stop, &mut out);
             self.hand_over(writer, &mut broken, &mut out);
             if may_go_on {
                 continue;
             }
             if processes.is_empty() {
-                break;
+                match may_start && broken.is_none() {
+                    true => match self.idle() {
+                        Idle::Ask => continue,
+                        Idle::Wait => (),
+                        Idle::End => break,
+                    },
+                    false => break,
+                }
             }
             processes.wait(self.pause(), &mut ended)?;
             for ended in ended.drain(..) {
@@ -263,7 +299,12 @@ impl<'a, P: Position> Drive<'a, P> {
     }
 
     /// Starts one. Returns whether it ended at once.
-    fn start(&mut self, processes: &mut Processes, granted: Granted, out: &mut Outbox) -> bool {
+    pub(super) fn start(
+        &mut self,
+        processes: &mut Processes,
+        granted: Granted,
+        out: &mut Outbox,
+    ) -> bool {
         let Granted {
             task,
             token,
@@ -273,7 +314,11 @@ impl<'a, P: Position> Drive<'a, P> {
         if let (Some(course), Some(task)) = (&mut self.course, task.frozen()) {
             course.start(task);
         }
+        if let Some((disk, task)) = self.disk.as_mut().zip(task.frozen()) {
+            disk.begun(&mut self.engine, task);
+        }
         self.attempts += 1;
+        self.goes_on();
         self.tell(&News::Started { task, token });
         let mut attempt = Attempt {
             token,
@@ -363,7 +408,9 @@ impl<'a, P: Position> Drive<'a, P> {
                 }
                 self.executed_now += 1;
                 let token = attempt.token;
+                self.measure(task);
                 self.give_back(task, token, Outcome::Executed, out);
+                self.free(task);
                 self.tell(&News::Executed { task, token });
             }
             (_, Some(Ending::Stop)) => {
@@ -421,13 +468,20 @@ impl<'a, P: Position> Drive<'a, P> {
         }
     }
 
-    fn give_back(&mut self, task: Task, token: Token, outcome: Outcome, out: &mut Outbox) {
+    pub(super) fn give_back(
+        &mut self,
+        task: Task,
+        token: Token,
+        outcome: Outcome,
+        out: &mut Outbox,
+    ) {
         (self.engine).give_back(self.clock.now(), task, token, outcome, out);
     }
 
     /// Outputs that a failed attempt left are no outputs.
     fn take_back(&mut self, before: Before) {
         for half in Files::take_back(before) {
+            self.count_half_made(&half);
             self.tell(&News::HalfMade(&half));
         }
     }
@@ -461,7 +515,12 @@ impl<'a, P: Position> Drive<'a, P> {
 
     /// Gives to the writer what is to be written; now and then what all of it comes to. Once that failed, nothing more is
     /// started.
-    fn hand_over(&mut self, writer: &Writer, broken: &mut Option<StoreError>, out: &mut Outbox) {
+    pub(super) fn hand_over(
+        &mut self,
+        writer: &Writer,
+        broken: &mut Option<StoreError>,
+        out: &mut Outbox,
+    ) {
         self.since_condensed += out.entries.len();
         self.group.entries.append(&mut out.entries);
         if self.since_condensed >= self.condensed_after {
@@ -475,6 +534,8 @@ impl<'a, P: Position> Drive<'a, P> {
         }
         if let Err(error) = writer.send(&mut self.group) {
             broken.get_or_insert(error);
+        } else if let Some(disk) = &mut self.disk {
+            disk.handed_over(writer.progress().0);
         }
     }
 }

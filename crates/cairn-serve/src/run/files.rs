@@ -65,21 +65,22 @@ impl<'f> Files<'f> {
     pub(crate) fn new(
         flow: &'f Flow,
         directory: &'f dyn Fn(TaskId) -> Option<PathBuf>,
+        is_temp: &dyn Fn(&str) -> bool,
     ) -> Files<'f> {
         let outputs = flow.dag().tasks().flat_map(|t| flow.outputs(t));
         Files {
             flow,
-            temp: outputs.filter(|f| f.temp).map(|f| f.path).collect(),
+            temp: (outputs
+                .filter(|f| f.temp || is_temp(f.path))
+                .map(|f| f.path))
+            .collect(),
             directory,
             seen: HashMap::new(),
         }
     }
 
     fn place(&self, task: TaskId, path: &str) -> PathBuf {
-        match Path::new(path).is_absolute() {
-            true => path.into(),
-            false => (self.directory)(task).map_or_else(|| path.into(), |d| d.join(path)),
-        }
+        place((self.directory)(task), path)
     }
 
     /// As it is now, or was when somebody asked since [`Files::forget`].
@@ -135,7 +136,10 @@ impl<'f> Files<'f> {
         let flow = self.flow;
         let mut digest = Digest::new();
         let mut any = false;
-        for file in flow.outputs(task).filter(|f| !f.temp) {
+        for file in flow.outputs(task) {
+            if self.temp.contains(file.path) {
+                continue;
+            }
             any = true;
             let path = self.place(task, file.path);
             let seen = self.look(path).filter(|seen| seen.is_file);
@@ -161,8 +165,10 @@ impl<'f> Files<'f> {
     /// The first declared output that is not there; of temporary ones only if asked.
     pub(super) fn missing(&mut self, task: TaskId, temp_too: bool) -> Option<&'f str> {
         let flow = self.flow;
-        let mut outputs = flow.outputs(task).filter(|f| temp_too || !f.temp);
-        outputs.find_map(|file| {
+        flow.outputs(task).find_map(|file| {
+            if !temp_too && self.temp.contains(file.path) {
+                return None;
+            }
             let path = self.place(task, file.path);
             self.look(path).is_none().then_some(file.path)
         })
@@ -235,6 +241,24 @@ impl<'f> Files<'f> {
     }
 }
 
+/// Where a file is that a task of this folder names.
+pub(super) fn place(directory: Option<PathBuf>, path: &str) -> PathBuf {
+    match Path::new(path).is_absolute() {
+        true => path.into(),
+        false => directory.map_or_else(|| path.into(), |d| d.join(path)),
+    }
+}
+
+/// What a file is called that was moved out of the way; there may be several.
+pub(crate) fn aside_name(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(ASIDE);
+    if number > 0 {
+        name.push(format!(".{number}"));
+    }
+    name.into()
+}
+
 fn removed(path: PathBuf) -> HalfMade {
     match std::fs::remove_file(&path) {
         Ok(()) => HalfMade::Removed(path),
@@ -246,13 +270,8 @@ fn removed(path: PathBuf) -> HalfMade {
 fn moved(path: PathBuf) -> HalfMade {
     let mut number = 0;
     loop {
-        let mut name = path.clone().into_os_string();
-        name.push(ASIDE);
-        if number > 0 {
-            name.push(format!(".{number}"));
-        }
+        let to = aside_name(&path, number);
         number += 1;
-        let to = PathBuf::from(name);
         if to.symlink_metadata().is_ok() {
             continue;
         }

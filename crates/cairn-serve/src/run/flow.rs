@@ -2,15 +2,17 @@
 
 use super::course::Course;
 use super::drive::Drive;
-use super::files::Files;
+use super::files::{self, Files};
 use super::resume::{self, Given, Resumed};
 use super::{BOOT, News, POLICY, RunError, Summary, Watch, Work, boot, end_what_is_left, identity};
 use crate::clock::Clock;
 use crate::digest::flow_digest;
+use crate::disk::{Disk, Layout, Planner};
 use crate::store::{FlowRecord, Store};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules};
 use cairn_theory::game::Standing;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -43,6 +45,20 @@ pub struct Orders<'a> {
     pub patience: Duration,
 }
 
+/// How long an order within the cap may be looked for before anything starts.
+const PLANNING: Duration = Duration::from_secs(60);
+
+/// The policy of an order that a tight cap asks for.
+const BY_DISK: &str = "disk";
+
+/// The files of a flow as something that takes space.
+pub struct DiskSetup<'a> {
+    /// Who writes and reads what, and the cap, where there is one.
+    pub layout: Layout,
+    /// Finds orders within the cap.
+    pub planner: &'a Planner<'a>,
+}
+
 /// What to run, and how.
 pub struct Setup<'a> {
     /// The dag, with names and declared files.
@@ -63,6 +79,8 @@ pub struct Setup<'a> {
     pub minds_files: bool,
     /// Whether attempts that take more memory than their task needs are ended.
     pub limits_memory: bool,
+    /// Temporary files are deleted and the disk is kept under a cap, where declared files are looked at.
+    pub disk: Option<DiskSetup<'a>>,
     /// Nothing is started: tasks whose outputs are there count as executed.
     pub is_touch: bool,
     /// Nothing is started or written: only what would be is told.
@@ -90,7 +108,14 @@ pub fn run(
         end_what_is_left(&id, now, watch)?;
     }
     let directory = |task| work.directory(task);
-    let mut files = Files::new(flow, &directory);
+    let mut disk = setup.disk.filter(|_| setup.minds_files);
+    if let Some(disk) = disk.as_mut().filter(|_| setup.is_touch) {
+        disk.layout.cap = None;
+    }
+    let temp = disk.as_ref().map(|disk| disk.layout.temporary());
+    let temp: HashSet<&str> = temp.unwrap_or_default();
+    let mut files = Files::new(flow, &directory, &|path| temp.contains(path));
+    drop(temp);
     let fingerprints: Vec<u64> = dag.tasks().map(|t| work.fingerprint(t)).collect();
     let boot = boot();
     let before_boot = store.meta(BOOT)?;
@@ -145,6 +170,11 @@ pub fn run(
         drive.tell(&News::Again(task.into(), why));
     }
     part.check(&drive.engine, setup.minds_files.then_some(&mut files))?;
+    let may_delete = !setup.is_dry && !setup.is_touch;
+    let tight = match disk {
+        Some(disk) => keep_disk(&mut drive, disk, &directory, may_delete)?,
+        None => None,
+    };
     drive.files = setup.minds_files.then_some(files);
     if part.is_executed(&drive.engine) {
         return Ok(part.summary(&drive, false));
@@ -153,7 +183,10 @@ pub fn run(
         tell_what_would_run(&mut drive, &part, &orders);
         return Ok(part.summary(&drive, false));
     }
-    order_tasks(&mut drive, &mut store, orders, is_same_policy)?;
+    match tight {
+        Some(order) => order_by_disk(&mut drive, &mut store, dag, &order)?,
+        None => order_tasks(&mut drive, &mut store, orders, is_same_policy)?,
+    }
     drive.join(setup.offer);
     let group = std::mem::take(&mut drive.group);
     store.set_meta(BOOT, &boot)?;
@@ -295,6 +328,46 @@ fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, order
             drive.tell(&News::WouldRun(task.into()));
         }
     }
+}
+
+/// Counts what lies on the disk, and keeps it under the cap. Returns in which order the tasks go, where that is tight.
+fn keep_disk<'a>(
+    drive: &mut Drive<'a, Frozen<'_>>,
+    setup: DiskSetup<'a>,
+    directory: &dyn Fn(TaskId) -> Option<PathBuf>,
+    may_delete: bool,
+) -> Result<Option<Vec<TaskId>>, RunError> {
+    let place = |task, path: &str| files::place(directory(task), path);
+    let (mut disk, cap) = Disk::new(setup.layout, &place);
+    let swept = disk.settle(&mut drive.engine, cap, may_delete)?;
+    drive.tell_swept(swept);
+    drive.planner = Some(setup.planner);
+    drive.disk = may_delete.then_some(disk);
+    let keeper = drive.engine.keeper_mut();
+    match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
+        Some(keeper) => Ok(Some((setup.planner)(keeper, PLANNING)?)),
+        None => Ok(None),
+    }
+}
+
+/// The tasks go in an order for a tight cap; those that do not wait stand first.
+fn order_by_disk(
+    drive: &mut Drive<'_, Frozen<'_>>,
+    store: &mut Store,
+    dag: &cairn_dag::Dag,
+    order: &[TaskId],
+) -> Result<(), RunError> {
+    store.set_meta(POLICY, BY_DISK)?;
+    let newest = store.newest_order()?.map_or(0, |(number, _)| number);
+    let mut waits = vec![false; dag.len()];
+    order.iter().for_each(|t| waits[t.index()] = true);
+    let others = dag.topological_order().iter().copied();
+    let mut all: Vec<TaskId> = others.filter(|t| !waits[t.index()]).collect();
+    all.extend(order);
+    let mut out = Outbox::default();
+    drive.reorder(newest + 1, all, &mut out);
+    drive.group.entries.append(&mut out.entries);
+    Ok(())
 }
 
 /// Sees to it that an order is in force, and that a better one will be.

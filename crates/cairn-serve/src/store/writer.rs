@@ -35,6 +35,9 @@ struct Tray {
     is_urgent: bool,
     is_closed: bool,
     failure: Option<StoreError>,
+    /// How many groups were sent, and how many of these are committed.
+    sent: u64,
+    written: u64,
 }
 
 impl Desk {
@@ -74,12 +77,19 @@ impl Writer {
         if !group.is_empty() {
             let was_empty = tray.group.is_empty();
             tray.group.take(group);
+            tray.sent += 1;
             drop(tray);
             if was_empty {
                 self.desk.filled.notify_one();
             }
         }
         Ok(())
+    }
+
+    /// How many groups were sent, and how many of these are committed.
+    pub fn progress(&self) -> (u64, u64) {
+        let tray = self.desk.tray();
+        (tray.sent, tray.written)
     }
 
     /// Whether all could be written so far.
@@ -146,13 +156,17 @@ fn keep(mut store: Store, window: Duration, desk: &Desk) -> Store {
         let waited = desk.filled.wait_timeout_while(tray, window, may_wait);
         tray = waited.unwrap_or_else(PoisonError::into_inner).0;
         let group = std::mem::take(&mut tray.group);
+        let sent = tray.sent;
         if tray.failure.is_none() {
             tray.is_writing = true;
             drop(tray);
             let written = store.append_group(&group);
             tray = desk.tray();
             tray.is_writing = false;
-            tray.failure = written.err();
+            match written {
+                Ok(()) => tray.written = sent,
+                Err(error) => tray.failure = Some(error),
+            }
         }
         desk.emptied.notify_all();
     }

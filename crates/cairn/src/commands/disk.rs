@@ -10,7 +10,7 @@ use cairn_engine::Keeper;
 use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{
-    FileId, Keeping, Lean, ModelError, Modelled, Reason, Storage, lean_order, storage_of,
+    Assumed, FileId, Keeping, Lean, ModelError, Modelled, Reason, Storage, lean_order, storage_of,
 };
 use cairn_theory::profile::{area, profile};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const POINTS: usize = 12;
 /// The knee is the smallest cap at which so much of the area is left.
 const KNEE: f64 = 0.95;
 
-fn refused(flow: &Flow, error: &ModelError) -> Failure {
+pub(crate) fn refused(flow: &Flow, error: &ModelError) -> Failure {
     let shown = |task: TaskId| format!("'{}'", flow.shown(task));
     let (message, cure) = match error {
         ModelError::TwoProducers { tasks, .. } => (
@@ -58,6 +58,20 @@ pub(crate) struct Model<'f> {
 }
 
 impl<'f> Model<'f> {
+    /// The files of a flow that is run: what is marked is temporary, all else is kept.
+    pub(crate) fn marked(flow: &'f Flow, caps: Option<&Disk>) -> Result<Model<'f>, ModelError> {
+        let keeping = Keeping::Marked;
+        let files = match caps {
+            Some(caps) => caps.assume(keeping, false, |assumed| storage_of(flow, assumed)),
+            None => storage_of(flow, &Assumed::nothing(keeping)),
+        };
+        Ok(Model {
+            keeping,
+            files: files?,
+            is_rest: false,
+        })
+    }
+
     /// The files of a flow, with a word on what is not known of them.
     pub(crate) fn new(caps: &Disk, read: &'f Read, out: &Output) -> Result<Model<'f>, Failure> {
         let flow = &read.flow;
@@ -155,7 +169,7 @@ impl<'f> Model<'f> {
     }
 
     /// Why no order needs less than the lower bound.
-    fn proof(&self, flow: &Flow, lean: &Lean) -> String {
+    pub(crate) fn proof(&self, flow: &Flow, lean: &Lean) -> String {
         let bytes = size::exact(lean.bound.bytes.into());
         let cut = |task: TaskId, cut: &[FileId]| {
             let counts = |f: &FileId| self.files.storage.bytes(*f) > 0;

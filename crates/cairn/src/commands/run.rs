@@ -1,5 +1,6 @@
 //! `cairn run`: the whole workflow here, now; again goes on where it stopped.
 
+mod disk;
 mod family;
 mod programs;
 mod report;
@@ -7,6 +8,7 @@ mod report;
 use self::programs::Programs;
 pub(super) use self::programs::fingerprint;
 use self::report::Reporter;
+use super::caps;
 use super::contender::name;
 use super::family::Wanted;
 use super::orders::{self, needs_plan};
@@ -18,10 +20,10 @@ use crate::limits;
 use crate::output::Output;
 use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Offer, Rules, Task};
+use cairn_engine::{Keeper, Offer, Rules, Task};
 use cairn_formats::{Format, Jobs, Source, Template, closest, size};
 use cairn_serve::run::{
-    Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
+    DiskSetup, Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
 };
 use cairn_serve::store::{Store, Sync};
 use std::cell::Cell;
@@ -44,6 +46,7 @@ pub(crate) struct Settings {
     cpus: u32,
     pools: Vec<(String, u32)>,
     memory: Option<u64>,
+    disk: Option<caps::Disk>,
     template: Option<Template>,
     state: PathBuf,
     input: cli::Input,
@@ -81,6 +84,7 @@ impl Settings {
             cpus,
             pools: pools?,
             memory,
+            disk: disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
             family: Wanted::new(family, flags.until_level, template.as_ref())?,
             template,
             state: match (&flags.state, &flags.family) {
@@ -169,12 +173,21 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let wanted = wanted(&flow, flags)?;
     let memory = settings.memory.or_else(machine_memory);
     let rules = make_rules(settings, &flow, memory, &programs, whole.format)?;
+    let minds_files = !flags.ignore_files && names_real_files(whole.format);
+    let quick = || quick_order(&flow, flags.policy);
+    let part = disk::Part {
+        flow: &flow,
+        wanted: wanted.as_deref(),
+        safety: flags.safety,
+    };
+    let layout = disk::layout(settings.disk.as_ref(), &part, minds_files, &quick, out)?;
+    let planner = |keeper: &mut Keeper, time| part.plan(settings.disk.as_ref(), keeper, time);
     let (_scrap, store) = open_store(settings)?;
     let finished = Arc::new(AtomicBool::new(false));
     let mut better = || look_for_order(&flow, flags.policy, &finished);
     let orders = Orders {
         policy: name(&flags.policy),
-        quick: &|| quick_order(&flow, flags.policy),
+        quick: &quick,
         better: &mut better,
         patience: patience(&flow),
     };
@@ -182,7 +195,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         flow: &flow,
         work: &programs,
         done: &whole.is_executed,
-        wanted,
+        wanted: wanted.clone(),
         only_failed: flags.rerun_failed,
         rules,
         offer: Offer {
@@ -190,9 +203,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             tags: flags.label.clone(),
             ..Offer::cpus(settings.cpus)
         },
-        minds_files: !flags.ignore_files && names_real_files(whole.format),
         // A record of an earlier run says what was taken, not what may be.
         limits_memory: whole.format != Format::WfFormat,
+        minds_files,
+        disk: layout.map(|layout| DiskSetup {
+            layout,
+            planner: &planner,
+        }),
         is_touch: flags.touch,
         is_dry: flags.dry_run,
     };
@@ -247,16 +264,17 @@ fn write_rescue(source: &Source, flow: &Flow, summary: &Summary, out: &Output) {
 }
 
 fn refused(error: RunError) -> Failure {
-    let help = match &error {
+    let help: &str = match &error {
         RunError::Store(_) | RunError::System(_) => "",
         RunError::Other { .. } => "give it a folder of its own with --state",
         RunError::Stopped(_) => "mend that; the same command goes on from there",
         RunError::NoInput { .. } => {
             "make it, or leave declared files out of it with --ignore-files"
         }
+        RunError::Cap(unkept) => &unkept.cure,
         RunError::NotOpen { .. } => "name that one too, or use --until",
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help)
+    Failure::usage(plain(&error.to_string()).into_owned(), help.to_owned())
 }
 
 /// The store; for a dry run without one, an empty one that nobody sees.

@@ -7,6 +7,8 @@ use crate::plural::counted;
 use crate::screen;
 use cairn_dag::plain;
 use cairn_engine::{Cause, Moment, Task, Token};
+use cairn_formats::size;
+use cairn_serve::Usage;
 use cairn_serve::run::{Counts, Failed, HalfMade, News, Summary, Work};
 use cairn_serve::spawn::tail;
 use serde_json::{Value, json};
@@ -170,6 +172,23 @@ impl<'a> Reporter<'a> {
                 // Whoever closed the pipe has read enough.
                 let _ = std::io::stdout().write_all(screen::text(&line).as_bytes());
             }
+            News::Deleted(path, bytes) if self.out.verbose => self.remark(&format!(
+                "deleted {}, {}: all that read it are executed",
+                screen::path(path),
+                size::words((*bytes).into())
+            )),
+            News::NotDeleted(path, why) => self.complain(&format!(
+                "warning: {} is temporary and could not be deleted: {}",
+                screen::path(path),
+                plain(why)
+            )),
+            News::HeldBack { missing, usage } => self.remark(&format!(
+                "held back: others fill the disk, {} are free, and the next task lacks {}; it goes on by itself when there is \
+                 room",
+                size::words(usage.free.into()),
+                size::words((*missing).into())
+            )),
+            News::GoesOn => self.remark("there is room again: it goes on"),
             News::Reordered if self.out.verbose => self.remark("a better order is in force"),
             _ => (),
         }
@@ -274,6 +293,16 @@ impl<'a> Reporter<'a> {
             News::HalfMade(HalfMade::Left(path, why)) => json!({
                 "half_made": path.display().to_string(), "fate": "left", "why": why, "t": t,
             }),
+            News::Deleted(path, bytes) => {
+                json!({ "deleted": path.display().to_string(), "bytes": bytes, "t": t })
+            }
+            News::NotDeleted(path, why) => json!({
+                "not_deleted": path.display().to_string(), "why": why, "t": t,
+            }),
+            News::HeldBack { missing, usage } => {
+                json!({ "held_back": true, "missing": missing, "storage": storage(usage), "t": t })
+            }
+            News::GoesOn => json!({ "held_back": false, "t": t }),
             News::Reordered | News::Pulse => return,
         };
         print_line(&value);
@@ -303,6 +332,12 @@ impl<'a> Reporter<'a> {
             "interrupted": summary.was_stopped,
             "seconds": (seconds * 1e3).round() / 1e3,
         });
+        if let Some(usage) = &summary.usage {
+            value["storage"] = storage(usage);
+        }
+        if let Some(missing) = summary.stuck {
+            value["missing_bytes"] = json!(missing);
+        }
         if self.is_dry {
             value["dry_run"] = json!(true);
             value["would_run"] = json!(self.would_run);
@@ -336,11 +371,24 @@ impl<'a> Reporter<'a> {
         and(counts.aborted, "not tried since one before them failed");
         let left = (counts.total).saturating_sub(counts.executed + counts.failed + counts.aborted);
         and(left, "left");
-        if !summary.is_complete {
+        if let Some(missing) = summary.stuck {
+            text += &format!(
+                "; nothing more fits: {} are missing under the cap, give --disk more",
+                size::words(missing.into())
+            );
+        } else if !summary.is_complete {
             text += "; the same command goes on from here";
         }
         text + "\n"
     }
+}
+
+/// How the disk stands, for machines.
+fn storage(usage: &Usage) -> Value {
+    json!({
+        "cap": usage.asked, "cap_now": usage.cap, "used": usage.used, "reserved": usage.reserved,
+        "free": usage.free, "safe": usage.is_safe,
+    })
 }
 
 fn attempt(token: Token) -> String {

@@ -1,0 +1,491 @@
+//! Files of a flow on a real disk: measured when they are made, deleted when they are temporary and the last that reads them is
+//! committed as executed; and the free space beside them. Decides nothing, that is the keeper's; knows neither processes nor
+//! requests.
+//!
+//! What is deleted is credited afterwards, and it is deleted only once the end of its last reader is committed. So a file is
+//! there or it is not, and whoever goes on after a crash looks which: [`Disk::settle`].
+
+use crate::free_bytes;
+use cairn_dag::TaskId;
+use cairn_engine::{Engine, Keeper, Position, Task};
+use cairn_theory::game::Standing;
+use cairn_theory::storage::{FileId, Storage};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often the free space is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// So much stays free for what nobody declares: the store, logs.
+const SPARE: u64 = 8 << 20;
+
+/// The files of a flow, and what they may take.
+pub struct Layout {
+    /// Who writes and reads what; what is not kept is temporary.
+    pub storage: Storage,
+    /// By file: where it is; `None` where nobody names it.
+    pub paths: Vec<Option<String>>,
+    /// The cap, where there is one.
+    pub cap: Option<Cap>,
+}
+
+/// What files may take.
+pub struct Cap {
+    /// How many bytes.
+    pub most: Most,
+    /// Keeps to it: with sizes as they are reserved, an order of all tasks, and no cap yet.
+    pub keeper: Keeper,
+    /// The folder whose free space is watched.
+    pub folder: PathBuf,
+}
+
+/// Bytes, as people say them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Most {
+    /// So many.
+    Bytes(u64),
+    /// A share of what is free, and of what the files take already.
+    OfFree(f64),
+}
+
+/// Why no order is within a cap, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Unkept {
+    /// What is wrong, with its proof where there is one.
+    pub message: String,
+    /// What to do.
+    pub cure: String,
+}
+
+/// Finds an order of the waiting tasks that is within the keeper's cap, in about this time, and has the keeper take it. Returns
+/// in which order they are tried then: the cap is tight.
+pub type Planner<'a> = dyn Fn(&mut Keeper, Duration) -> Result<Vec<TaskId>, Unkept> + 'a;
+
+impl Layout {
+    /// The paths of the temporary files.
+    pub fn temporary(&self) -> HashSet<&str> {
+        let files = self.storage.files().filter(|&f| !self.storage.is_kept(f));
+        files.filter_map(|f| self.path(f)).collect()
+    }
+
+    fn path(&self, file: FileId) -> Option<&str> {
+        self.paths.get(file.index())?.as_deref()
+    }
+}
+
+/// A temporary file that nobody wants any more, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Swept {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    /// Why it is still there, if it is.
+    pub(crate) left: Option<String>,
+}
+
+/// How the disk of a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// The cap; less than was asked for where others fill the disk.
+    pub cap: u64,
+    /// What was asked for.
+    pub asked: u64,
+    /// What files take that are made and wanted, or wait to be deleted.
+    pub used: u64,
+    /// What is kept for tasks that run.
+    pub reserved: u64,
+    /// Free on the disk, when somebody looked.
+    pub free: u64,
+    /// Whether the rest can go on one by one within the cap.
+    pub is_safe: bool,
+}
+
+/// The files of a flow while it runs.
+pub(crate) struct Disk {
+    storage: Storage,
+    /// By file: where it is.
+    places: Vec<Option<PathBuf>>,
+    /// By file: readers that are not executed.
+    left: Vec<u32>,
+    /// Outputs of tasks that wait, there before: by task how many bytes.
+    stale: HashMap<TaskId, u64>,
+    /// Wanted no more since events that were not handed over yet.
+    fresh: Vec<(FileId, u64)>,
+    /// Wanted no more since the group of events with this number.
+    due: VecDeque<(u64, FileId, u64)>,
+    cap: Option<Watched>,
+}
+
+/// The cap, and the space that others leave.
+struct Watched {
+    folder: PathBuf,
+    most: u64,
+    free: u64,
+    looked: Option<Instant>,
+}
+
+impl Disk {
+    /// The files, at the place that a task's path means; and whoever keeps them under a cap, where there is one.
+    pub(crate) fn new(
+        layout: Layout,
+        place: &dyn Fn(TaskId, &str) -> PathBuf,
+    ) -> (Disk, Option<Cap>) {
+        let Layout {
+            storage,
+            paths,
+            cap,
+        } = layout;
+        let place = |file: FileId| {
+            let path = paths.get(file.index())?.as_deref()?;
+            let producer = storage.producer(file);
+            let task = producer.or_else(|| storage.consumers(file).next())?;
+            Some(place(task, path))
+        };
+        let disk = Disk {
+            places: storage.files().map(place).collect(),
+            left: vec![0; storage.files().len()],
+            stale: HashMap::new(),
+            fresh: Vec::new(),
+            due: VecDeque::new(),
+            cap: None,
+            storage,
+        };
+        (disk, cap)
+    }
+
+    /// Whether there is a cap.
+    pub(crate) fn is_capped(&self) -> bool {
+        self.cap.is_some()
+    }
+
+    /// Where a file is, if anybody says.
+    fn place(&self, file: FileId) -> Option<&Path> {
+        self.places[file.index()].as_deref()
+    }
+
+    /// Learns where all tasks stand and what lies on the disk, and puts the keeper in its place. Temporary files that nobody wants
+    /// any more go now, if anything may. Nothing runs.
+    ///
+    /// # Errors
+    /// If the free space is wanted and cannot be told.
+    pub(crate) fn settle<P: Position>(
+        &mut self,
+        engine: &mut Engine<P>,
+        cap: Option<Cap>,
+        may_delete: bool,
+    ) -> io::Result<Vec<Swept>> {
+        self.recount(engine);
+        let mut watched = None;
+        if let Some(cap) = cap {
+            engine.keep(cap.keeper);
+            watched = Some((cap.most, cap.folder));
+        }
+        let is_capped = watched.is_some();
+        let mut swept = Vec::new();
+        let mut there = 0;
+        for file in self.storage.files() {
+            let producer = self.storage.producer(file);
+            let is_made = producer.is_none_or(|t| is_executed(engine, t));
+            let is_free = is_made && self.is_free(file);
+            if !is_free && !is_capped {
+                continue;
+            }
+            let Some(path) = self.place(file) else {
+                continue;
+            };
+            let path = path.to_owned();
+            let aside = if is_capped { aside(&path) } else { 0 };
+            there += aside;
+            let mut held = aside;
+            if let Some(bytes) = bytes_at(&path) {
+                let is_gone = is_free && may_delete && {
+                    let gone = swept_from(path, bytes);
+                    let is_gone = gone.left.is_none();
+                    swept.push(gone);
+                    is_gone
+                };
+                if !is_gone {
+                    there += bytes;
+                }
+                match producer {
+                    _ if is_gone => (),
+                    _ if is_free => held += bytes,
+                    Some(task) if !is_made => {
+                        *self.stale.entry(task).or_default() += bytes;
+                        held += bytes;
+                    }
+                    _ => measured(engine, file, bytes),
+                }
+            }
+            if let Some(keeper) = engine.keeper_mut().filter(|_| held > 0) {
+                keeper.hold(held);
+            }
+        }
+        if let Some((most, folder)) = watched {
+            let free = free_bytes(&folder);
+            let most = match most {
+                Most::Bytes(bytes) => bytes,
+                Most::OfFree(share) => {
+                    let all = free.as_ref().map_err(copied)?.saturating_add(there);
+                    (all as f64 * share) as u64
+                }
+            };
+            self.cap = Some(Watched {
+                folder,
+                most,
+                free: free.unwrap_or(u64::MAX),
+                looked: None,
+            });
+            if let Some(keeper) = engine.keeper_mut() {
+                keeper.set_cap(most);
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Counts readers that are not executed: at the beginning, and when tasks are executed again.
+    pub(crate) fn recount<P: Position>(&mut self, engine: &Engine<P>) {
+        for file in self.storage.files() {
+            let open = (self.storage.consumers(file)).filter(|&t| !is_executed(engine, t));
+            self.left[file.index()] = open.count() as u32;
+        }
+    }
+
+    /// Whether a file that is made is temporary and everybody has read it.
+    fn is_free(&self, file: FileId) -> bool {
+        !self.storage.is_kept(file) && self.left[file.index()] == 0
+    }
+
+    /// A task begins: it writes over what there is of its outputs.
+    pub(crate) fn begun<P: Position>(&mut self, engine: &mut Engine<P>, task: TaskId) {
+        let stale = self.stale.remove(&task);
+        if let Some((bytes, keeper)) = stale.zip(engine.keeper_mut()) {
+            keeper.let_go(bytes);
+        }
+    }
+
+    /// A task has ended well, and is not said to be executed yet: how large are its files?
+    pub(crate) fn measure<P: Position>(&self, engine: &mut Engine<P>, task: TaskId) {
+        if self.cap.is_none() {
+            return;
+        }
+        for file in self.storage.outputs(task) {
+            match self.place(file) {
+                Some(path) => measured(engine, file, bytes_at(path).unwrap_or(0)),
+                // Nobody will ever see it. What is not known of it is nothing.
+                None if self.storage.bytes(file) == 0 => measured(engine, file, 0),
+                None => (),
+            }
+        }
+    }
+
+    /// A task is executed, though that is not written yet.
+    pub(crate) fn executed<P: Position>(&mut self, engine: &mut Engine<P>, task: TaskId) {
+        let inputs: Vec<FileId> = self.storage.inputs(task).collect();
+        for &file in &inputs {
+            let left = &mut self.left[file.index()];
+            *left = left.saturating_sub(1);
+        }
+        for file in inputs.into_iter().chain(self.storage.outputs(task)) {
+            if !self.is_free(file) || self.place(file).is_none() {
+                continue;
+            }
+            let mut bytes = 0;
+            if let Some(keeper) = engine.keeper_mut() {
+                bytes = keeper.storage().bytes(file);
+                keeper.hold(bytes);
+            }
+            self.fresh.push((file, bytes));
+        }
+    }
+
+    /// What lies there and should not counts all the same.
+    pub(crate) fn lies<P: Position>(&mut self, engine: &mut Engine<P>, path: &Path) {
+        if let Some(keeper) = engine.keeper_mut() {
+            keeper.hold(bytes_at(path).unwrap_or(0));
+        }
+    }
+
+    /// All that happened is in the group of this number, or in one before.
+    pub(crate) fn handed_over(&mut self, group: u64) {
+        let fresh = self.fresh.drain(..);
+        self.due
+            .extend(fresh.map(|(file, bytes)| (group, file, bytes)));
+    }
+
+    /// Whether files wait to be deleted.
+    pub(crate) fn has_due(&self) -> bool {
+        !self.fresh.is_empty() || !self.due.is_empty()
+    }
+
+    /// Deletes what nobody wants any more since groups up to this one, which are committed.
+    pub(crate) fn sweep<P: Position>(
+        &mut self,
+        engine: &mut Engine<P>,
+        committed: u64,
+    ) -> Vec<Swept> {
+        let mut swept = Vec::new();
+        while let Some((group, file, bytes)) = self.due.front().copied() {
+            if group > committed {
+                break;
+            }
+            self.due.pop_front();
+            // Somebody may want it again since.
+            let producer = self.storage.producer(file);
+            let is_made = producer.is_none_or(|t| is_executed(engine, t));
+            let Some(path) = self.place(file).filter(|_| is_made && self.is_free(file)) else {
+                if let Some(keeper) = engine.keeper_mut() {
+                    keeper.let_go(bytes);
+                }
+                continue;
+            };
+            let gone = swept_from(path.to_owned(), bytes);
+            if let Some(keeper) = engine.keeper_mut().filter(|_| gone.left.is_none()) {
+                keeper.let_go(bytes);
+            }
+            swept.push(gone);
+        }
+        swept
+    }
+
+    /// The outputs of tasks that come next lie there from before: these tasks write over them. Returns whether there are any.
+    pub(crate) fn write_over<P: Position>(&mut self, engine: &mut Engine<P>) -> bool {
+        let Some(keeper) = engine.keeper() else {
+            return false;
+        };
+        let next: Vec<TaskId> = keeper.next_by_order().collect();
+        let next = next.into_iter().find(|t| self.stale.contains_key(t));
+        if let Some(task) = next {
+            self.begun(engine, task);
+        }
+        next.is_some()
+    }
+
+    /// Looks at the free space now and then: where others leave less than the cap allows, that is the cap.
+    pub(crate) fn watch<P: Position>(&mut self, engine: &mut Engine<P>) {
+        let unwritten = match &self.cap {
+            Some(cap) if cap.looked.is_none_or(|at| at.elapsed() >= LOOK) => self.unwritten(engine),
+            _ => return,
+        };
+        let Some((cap, keeper)) = self.cap.as_mut().zip(engine.keeper_mut()) else {
+            return;
+        };
+        cap.looked = Some(Instant::now());
+        // Where it cannot be told, what was asked for holds.
+        cap.free = free_bytes(&cap.folder).unwrap_or(u64::MAX);
+        let there = keeper.used().saturating_add(keeper.held());
+        let most = room(cap.most, there, unwritten, cap.free);
+        if most != keeper.cap() {
+            keeper.set_cap(most);
+        }
+    }
+
+    /// What running tasks reserved and have not written yet.
+    fn unwritten<P: Position>(&self, engine: &Engine<P>) -> u64 {
+        let Some(keeper) = engine.keeper() else {
+            return 0;
+        };
+        let running = engine.held().filter_map(|(_, task, _)| task.frozen());
+        let left = running.map(|task| {
+            let places = self.storage.outputs(task).filter_map(|f| self.place(f));
+            let written: u64 = places.filter_map(bytes_at).sum();
+            keeper.storage().reserved(task).saturating_sub(written)
+        });
+        left.sum()
+    }
+
+    /// Whether others leave less than was asked for.
+    pub(crate) fn is_squeezed<P: Position>(&self, engine: &Engine<P>) -> bool {
+        let cap = self.cap.as_ref().zip(engine.keeper());
+        cap.is_some_and(|(cap, keeper)| keeper.cap() < cap.most)
+    }
+
+    /// How the disk stands, where there is a cap.
+    pub(crate) fn usage<P: Position>(&self, engine: &Engine<P>) -> Option<Usage> {
+        let (cap, keeper) = self.cap.as_ref().zip(engine.keeper())?;
+        let reserved = keeper.reserved();
+        let all = keeper.used().saturating_add(keeper.held());
+        Some(Usage {
+            cap: keeper.cap(),
+            asked: cap.most,
+            used: all.saturating_sub(reserved),
+            reserved,
+            free: cap.free,
+            is_safe: keeper.is_safe(),
+        })
+    }
+}
+
+/// What the files may take where so much is there or reserved, of which so much is not written, and so much is free.
+fn room(most: u64, there: u64, unwritten: u64, free: u64) -> u64 {
+    let written = there.saturating_sub(unwritten);
+    most.min(written.saturating_add(free.saturating_sub(SPARE)))
+}
+
+fn is_executed<P: Position>(engine: &Engine<P>, task: TaskId) -> bool {
+    engine.position().standing(Task::from(task)) == Ok(Standing::Executed)
+}
+
+/// The keeper learns the size of a file. Sizes on a disk never add up to more than it can count.
+fn measured<P: Position>(engine: &mut Engine<P>, file: FileId, bytes: u64) {
+    if let Some(keeper) = engine.keeper_mut() {
+        let _ = keeper.measured(file, bytes);
+    }
+}
+
+/// The bytes of a file, or of all files in a folder; `None` if there is nothing.
+pub(crate) fn bytes_at(path: &Path) -> Option<u64> {
+    let data = std::fs::metadata(path).ok()?;
+    if !data.is_dir() {
+        return Some(data.len());
+    }
+    let mut bytes = 0u64;
+    let mut todo = vec![path.to_owned()];
+    while let Some(folder) = todo.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(data) if data.is_dir() => todo.push(entry.path()),
+                Ok(data) => bytes = bytes.saturating_add(data.len()),
+                Err(_) => (),
+            }
+        }
+    }
+    Some(bytes)
+}
+
+/// Bytes of what failed attempts left beside a file.
+fn aside(path: &Path) -> u64 {
+    let mut all = 0u64;
+    for number in 0.. {
+        let bytes =
+            std::fs::symlink_metadata(crate::run::aside_name(path, number)).map(|d| d.len());
+        match bytes {
+            Ok(bytes) => all = all.saturating_add(bytes),
+            Err(_) => break,
+        }
+    }
+    all
+}
+
+/// Deletes a file; folders stay.
+fn swept_from(path: PathBuf, bytes: u64) -> Swept {
+    let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|d| d.is_dir());
+    let left = match is_folder {
+        true => Some("it is a folder, and folders are not deleted".to_owned()),
+        false => match std::fs::remove_file(&path) {
+            Ok(()) => None,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => Some(e.to_string()),
+        },
+    };
+    Swept { path, bytes, left }
+}
+
+fn copied(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! `--disk` where tasks really run: the files of a flow for whoever runs it, orders within the cap, and why there is none. Deletes
+//! nothing.
+
+use super::super::caps::{Bytes, Disk};
+use super::super::disk::{Model, refused};
+use crate::cli;
+use crate::failure::Failure;
+use crate::limits;
+use crate::output::Output;
+use crate::plural::counted;
+use cairn_dag::{Dag, Flow, TaskId};
+use cairn_engine::{Keeper, Sizes};
+use cairn_formats::size;
+use cairn_plan::Work;
+use cairn_plan::storage::{Lean, Reason, Storage, lean_order, shrink_first};
+use cairn_serve::{Cap, Layout, Most, Unkept};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Until the real cap is set.
+const NO_CAP: u64 = u64::MAX >> 2;
+
+/// The largest factor that is no mistake.
+const MOST_SAFETY: f64 = 1000.0;
+
+/// The flags, checked.
+pub(crate) fn checked(
+    flags: &cli::Disk,
+    safety: f64,
+    ignores_files: bool,
+) -> Result<Option<Disk>, Failure> {
+    let disk = Disk::new(flags)?;
+    if !(1.0..=MOST_SAFETY).contains(&safety) {
+        return Err(Failure::usage(
+            format!("--safety {safety} is no factor"),
+            "give 1 or more, such as --safety 1.3",
+        ));
+    }
+    match &disk {
+        Some(_) if ignores_files => Err(Failure::usage(
+            "--disk counts declared files, and --ignore-files leaves them out",
+            "leave one of them away",
+        )),
+        _ => Ok(disk),
+    }
+}
+
+/// The part of a flow that is to be executed.
+pub(crate) struct Part<'f> {
+    pub(crate) flow: &'f Flow,
+    /// By task; all where nobody says.
+    pub(crate) wanted: Option<&'f [bool]>,
+    pub(crate) safety: f64,
+}
+
+/// The files of a flow: under a cap, or where the flow marks some as temporary.
+pub(crate) fn layout(
+    caps: Option<&Disk>,
+    part: &Part<'_>,
+    minds_files: bool,
+    quick: &dyn Fn() -> Vec<TaskId>,
+    out: &Output,
+) -> Result<Option<Layout>, Failure> {
+    let flow = part.flow;
+    let Some(caps) = caps else {
+        let mut outputs = flow.dag().tasks().flat_map(|t| flow.outputs(t));
+        if !minds_files || !outputs.any(|f| f.temp) {
+            return Ok(None);
+        }
+        // Without a cap it runs all the same.
+        return match Model::marked(flow, None) {
+            Ok(model) => Ok(Some(laid_out(&model, None))),
+            Err(error) => {
+                out.complain(&format!(
+                    "warning: temporary files are not deleted: {error}"
+                ));
+                Ok(None)
+            }
+        };
+    };
+    if !minds_files {
+        return Err(Failure::usage(
+            "--disk counts files on this disk, and those of this format are names of files elsewhere",
+            "convert it to a flow file (cairn convert), where declared files are meant to be here",
+        ));
+    }
+    let mut model = Model::marked(flow, Some(caps)).map_err(|error| refused(flow, &error))?;
+    let unknown = model.files.unknown.len();
+    if unknown > 0 {
+        out.remark(&format!(
+            "the size of {} is not known: each kind of task begins with one, until it is measured; --size-of and \
+             --default-size give sizes",
+            counted(unknown, "file")
+        ));
+    }
+    let sizes = Sizes::new(
+        &model.files.storage,
+        kinds(flow),
+        &model.files.unknown,
+        part.safety,
+    );
+    let order = part.first(quick());
+    let keeper = (sizes.apply(&mut model.files.storage).ok())
+        .and_then(|()| Keeper::new(model.files.storage.clone(), &order, NO_CAP).ok());
+    let mut keeper = keeper.ok_or_else(|| {
+        Failure::usage(
+            format!(
+                "all sizes together, {} times for safety, are more than 2^60 bytes",
+                part.safety
+            ),
+            "mend the sizes",
+        )
+    })?;
+    keeper.learn(sizes);
+    let cap = Cap {
+        most: match caps.cap {
+            Bytes::Given(bytes) => Most::Bytes(bytes),
+            Bytes::OfFree(share) => Most::OfFree(share),
+        },
+        keeper,
+        folder: PathBuf::from("."),
+    };
+    Ok(Some(laid_out(&model, Some(cap))))
+}
+
+fn laid_out(model: &Model<'_>, cap: Option<Cap>) -> Layout {
+    let paths = model.files.paths.iter();
+    Layout {
+        storage: model.files.storage.clone(),
+        paths: paths.map(|path| path.map(str::to_owned)).collect(),
+        cap,
+    }
+}
+
+/// By task: the number of its kind.
+fn kinds(flow: &Flow) -> Vec<u32> {
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let kinds = flow.dag().tasks().map(|task| {
+        let next = numbers.len() as u32;
+        *numbers.entry(flow.kind(task)).or_insert(next)
+    });
+    kinds.collect()
+}
+
+impl Part<'_> {
+    /// What is wanted stands first. All that it waits for is wanted, too, or executed.
+    fn first(&self, order: Vec<TaskId>) -> Vec<TaskId> {
+        let Some(wanted) = self.wanted else {
+            return order;
+        };
+        let (mut first, rest): (Vec<TaskId>, Vec<TaskId>) =
+            order.into_iter().partition(|t| wanted[t.index()]);
+        first.extend(rest);
+        first
+    }
+
+    /// An order of the waiting tasks within the cap, for the keeper; and in which order they are tried then: what frees more
+    /// than it takes first.
+    pub(crate) fn plan(
+        &self,
+        caps: Option<&Disk>,
+        keeper: &mut Keeper,
+        time: Duration,
+    ) -> Result<Vec<TaskId>, Unkept> {
+        let begin = Instant::now();
+        let stop = || begin.elapsed() > time || limits::is_interrupted();
+        let mut is_safe = keeper.replan(self.flow.dag(), &mut Work::until(&stop));
+        if self.wanted.is_some() && is_safe {
+            is_safe = keeper.adopt(&self.first(keeper.waiting())).is_ok();
+        }
+        match is_safe {
+            true => Ok(shrink_first(keeper.storage(), &keeper.waiting())),
+            false => Err(self.unkept(caps, keeper, &stop)),
+        }
+    }
+
+    /// Why there is no order within the cap, or none was found.
+    fn unkept(
+        &self,
+        caps: Option<&Disk>,
+        keeper: &Keeper,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Unkept {
+        let dag = self.flow.dag();
+        let (tasks, storage) = keeper.rest();
+        let is_whole = tasks.len() == dag.len();
+        let present: Vec<TaskId> = (0..tasks.len()).map(TaskId::new).collect();
+        let (lean, proof) = match (is_whole, Model::marked(self.flow, caps)) {
+            (true, Ok(mut model)) => {
+                model.files.storage = keeper.storage().clone();
+                let work = &mut Work::until(stop);
+                let lean = lean_order(dag, &model.files.storage, &tasks, work);
+                let proof = model.proof(self.flow, &lean);
+                (lean, proof)
+            }
+            _ => {
+                let rest = rest_of(dag, &tasks);
+                let lean = lean_order(&rest, &storage, &present, &mut Work::until(stop));
+                let proof = self.proof_of_rest(&tasks, &storage, &lean);
+                (lean, proof)
+            }
+        };
+        let exact = |bytes: u64| size::exact(bytes.into());
+        let cap = keeper.cap();
+        let (of, measured) = match is_whole {
+            true => ("", ""),
+            false => (" of what is left", " that are not measured"),
+        };
+        let safety = match self.safety > 1.0 {
+            true => format!(" (sizes{measured} count {} times: --safety)", self.safety),
+            false => String::new(),
+        };
+        let message = match cap < lean.bound.bytes {
+            true => format!(
+                "no order{of} stays within {} on the disk: {proof}{safety}",
+                exact(cap)
+            ),
+            false => format!(
+                "found no order{of} within {} on the disk (not a proof that there is none: no order needs less than \
+                 {}){safety}",
+                exact(cap),
+                exact(lean.bound.bytes)
+            ),
+        };
+        let cure = match lean.is_least() && self.wanted.is_none() {
+            true => format!("give at least --disk {}", exact(lean.peak)),
+            false => format!("the smallest found needs --disk {}", exact(lean.peak)),
+        };
+        Unkept { message, cure }
+    }
+
+    fn proof_of_rest(&self, tasks: &[TaskId], storage: &Storage, lean: &Lean) -> String {
+        let words = |bytes: u64| size::words(bytes.into());
+        let bytes = size::exact(lean.bound.bytes.into());
+        let cut = |task: TaskId, cut: &[cairn_plan::storage::FileId]| {
+            let there: u64 = cut.iter().map(|&f| storage.bytes(f)).sum();
+            format!(
+                "before it there are at the least {} in files, and it needs {} by itself",
+                words(there),
+                words(storage.reserved(task))
+            )
+        };
+        let name = |task: &TaskId| self.flow.shown(tasks[task.index()]);
+        match &lean.bound.reason {
+            Reason::Nothing => "nothing is needed".to_owned(),
+            Reason::Kept => format!("what is kept takes {bytes} in the end"),
+            Reason::Task { task, cut: files } => format!(
+                "task '{}' never starts with less than {bytes}: {}",
+                name(task),
+                cut(*task, files)
+            ),
+            Reason::First {
+                tasks,
+                task,
+                cut: files,
+            } => format!(
+                "one of {} goes first, and whichever it is needs {bytes}, even '{}': {}",
+                counted(tasks.len(), "independent task"),
+                name(task),
+                cut(*task, files)
+            ),
+            Reason::Last {
+                tasks,
+                task,
+                cut: files,
+            } => format!(
+                "one of {} goes last, and whichever it is needs {bytes}, even '{}': {}",
+                counted(tasks.len(), "independent task"),
+                name(task),
+                cut(*task, files)
+            ),
+        }
+    }
+}
+
+/// The dag of these tasks alone, numbered as they stand.
+fn rest_of(dag: &Dag, tasks: &[TaskId]) -> Dag {
+    let mut local = vec![u32::MAX; dag.len()];
+    for (i, task) in tasks.iter().enumerate() {
+        local[task.index()] = i as u32;
+    }
+    let place = |t: TaskId| local[t.index()];
+    let arcs = dag.arcs().map(|(p, c)| (place(p), place(c)));
+    let arcs = arcs.filter(|&(p, c)| p != u32::MAX && c != u32::MAX);
+    Dag::from_arcs(tasks.len(), arcs.collect()).expect("part of a dag")
+}
