@@ -17,7 +17,7 @@ pub(crate) fn chain_order(dag: &Dag, hull: &Hull) -> Vec<TaskId> {
     chain_order_by_cost(dag, hull, &Weights::unit(dag.len()))
 }
 
-/// As [`chain_order`], with what tasks make eligible divided by what they cost; a task that costs nothing goes at once.
+/// As `chain_order`, with what tasks make eligible divided by what they cost; a task that costs nothing goes at once.
 pub(crate) fn chain_order_by_cost(dag: &Dag, hull: &Hull, weights: &Weights) -> Vec<TaskId> {
     let mut greedy = Greedy::new(dag, weights);
     for piece in hull.tasks_by_piece() {

@@ -108,6 +108,28 @@ Examples:
   cairn run flow.toml --disk 500GB --temp '*.bam' --size-of '*.bam=2GB'
   cairn run tree.jsonl --run './simulate --seed {name}' --json";
 
+const SUBMIT_EXAMPLES: &str = "\
+Engines:
+  slurm       a job a task, submitted here; the same command again takes it up where it stopped, and submits nothing twice
+  hyperqueue  a job file and a Python program, handed to the server
+  htcondor    a .dag with priorities, a submit file and scripts, for condor_submit_dag
+  dask        a Python program that runs them
+  pegasus     a workflow with priorities (only with --dry-run)
+  airflow     a file for its folder of dags (only with --dry-run)
+
+Slurm: tasks that failed are tried again by the same command. Folders must be seen by all machines. Ctrl-C ends this program, and
+not what is in the queue.
+
+Exit codes: 0 submitted, or all executed with --watch; 1 a task failed; 2 bad input, no such engine here, or refused;
+130 interrupted.
+
+Examples:
+  cairn submit flow.toml --engine slurm --sbatch=--partition=short
+  cairn submit flow.toml --engine slurm --max-queued 200 --watch
+  cairn submit flow.toml --engine slurm --cancel
+  cairn submit flow.toml --engine slurm --crew 64 --sbatch=--time=2:00:00
+  cairn submit tree.jsonl --engine hyperqueue --run './simulate --seed {name}' --dry-run -o files";
+
 const TIMES_EXAMPLES: &str = "\
 Logs, told apart by what is in them:
   name,seconds           CSV, with or without a header; a column kind where there is one
@@ -216,6 +238,9 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
 
+    /// Hand a workflow to an engine you have, in the order of its plan
+    #[command(after_help = SUBMIT_EXAMPLES)]
+    Submit(Submit),
     /// How long each kind of job took, and what the workers were like, from the logs people have
     #[command(after_help = TIMES_EXAMPLES)]
     Times(TimesOf),
@@ -363,6 +388,70 @@ pub(crate) struct Run {
         help_heading = "State"
     )]
     pub(crate) sync: Sync,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Who is to run it
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Engine,
+    /// Submit nothing; write what would be submitted
+    #[arg(short = 'n', long, requires = "output")]
+    pub(crate) dry_run: bool,
+    /// The folder for that
+    #[arg(short, long, value_name = "DIR", requires = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+    /// The command of tasks that have none; {name} stands for the task's name
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+    /// How to order the tasks
+    #[arg(long, value_name = "POLICY", default_value = "ic")]
+    pub(crate) policy: Policy,
+    /// Folder for the state of the submission, scripts and logs [default: .cairn/ and the names of FILE and engine]
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub(crate) state: Option<PathBuf>,
+    /// Do not look for the rescue file beside a DAGMan file
+    #[arg(long)]
+    pub(crate) no_rescue: bool,
+    /// Have at most N jobs in the queue; the rest follows as they end, while this program runs
+    #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_queued: Option<u32>,
+    /// Have later tasks yield by --nice too, and not by the time of submission alone
+    #[arg(long, help_heading = "Slurm")]
+    pub(crate) nice: bool,
+    /// An option for sbatch, as in --sbatch=--partition=short; may be given again
+    #[arg(
+        long,
+        value_name = "OPTION",
+        help_heading = "Slurm",
+        allow_hyphen_values = true
+    )]
+    pub(crate) sbatch: Vec<String>,
+    /// Stay until all is executed or has failed
+    #[arg(long, help_heading = "Slurm")]
+    pub(crate) watch: bool,
+    /// End all jobs of this submission
+    #[arg(long, help_heading = "Slurm", conflicts_with_all = ["watch", "dry_run"])]
+    pub(crate) cancel: bool,
+    /// How often to look at the queue
+    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "Slurm", value_parser = span::seconds)]
+    pub(crate) poll: f64,
+    /// One job with N workers of our own inside, for many short tasks
+    #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["watch", "cancel", "nice", "max_queued"])]
+    pub(crate) crew: Option<u32>,
+}
+
+/// An engine that takes a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    Slurm,
+    Hyperqueue,
+    Htcondor,
+    Pegasus,
+    Dask,
+    Airflow,
 }
 
 #[derive(Debug, Args)]

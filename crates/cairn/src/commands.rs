@@ -29,6 +29,7 @@ mod shell;
 mod show;
 mod simulate;
 mod study;
+mod submit;
 mod times;
 mod verify;
 mod work;
@@ -130,6 +131,10 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         Command::Run(flags) => {
             let settings = run::Settings::new(flags)?;
             counted(move |out| run::run(&settings, out))
+        }
+        Command::Submit(flags) => {
+            let settings = submit::Settings::new(flags)?;
+            counted(move |out| submit::run(&settings, out))
         }
         Command::Serve(flags) => {
             let settings = serve::Settings::new(flags)?;

@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Look at a workflow", &["info", "check", "explain", "show"]),
     ("Order its tasks", &["plan", "prio", "batch", "verify"]),
-    ("Run it", &["run"]),
+    ("Run it", &["run", "submit"]),
     (
         "Serve it",
         &[

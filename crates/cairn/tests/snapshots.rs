@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "info",
     "check",
     "explain",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 24] = [
     "batch",
     "verify",
     "run",
+    "submit",
     "serve",
     "work",
     "status",

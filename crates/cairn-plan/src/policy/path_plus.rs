@@ -12,7 +12,7 @@ const LEAN: f64 = 0.1;
 /// are given.
 ///
 /// The longest path alone is blind to how much hangs on a task: of two paths of the same length the one with more beside it
-/// is more urgent, the more so the fewer workers there are. Time and space as for [`descendants_work`], and
+/// is more urgent, the more so the fewer workers there are. Time and space as for `descendants_work`, and
 /// O(tasks·log tasks + arcs).
 ///
 /// ```

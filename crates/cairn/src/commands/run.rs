@@ -125,7 +125,7 @@ pub(super) fn pool(text: &str) -> Result<(String, u32), Failure> {
 
 /// Where the state of a workflow is kept: under the name of its file, here; with a number where the file is elsewhere, so that
 /// files of one name have states of their own.
-fn state_of(file: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn state_of(file: &Path) -> Result<PathBuf, Failure> {
     if file == Path::new("-") {
         return Err(Failure::usage(
             "a workflow from standard input has no name for its state",

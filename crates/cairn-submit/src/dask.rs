@@ -1,0 +1,63 @@
+//! Dask: a program that submits every task with its priority. Knows no cluster.
+
+use crate::hyperqueue::string;
+use crate::{Handover, Made};
+use cairn_dag::plain;
+
+/// `workflow.py`.
+pub(crate) fn files(handover: &Handover) -> Vec<Made> {
+    let mut rows = String::new();
+    for (_, task) in handover.placed() {
+        let (name, script) = (string(&task.name), string(&task.script));
+        rows += &format!("    ({name}, {script}, {:?}),\n", task.parents);
+    }
+    let text = PROGRAM
+        .replace("@NAME@", &plain(&handover.name))
+        .replace("@TASKS@", &rows);
+    vec![Made::new("workflow.py", text)]
+}
+
+const PROGRAM: &str = r#"# @NAME@ for Dask, made by `cairn submit`.
+#   python workflow.py                     on all cores here
+#   python workflow.py tcp://host:8786     on a cluster that sees the same folders
+# Of tasks that are ready Dask starts those of higher priority first; one that it has sent to a worker already may go before
+# a better one that comes late.
+import subprocess
+import sys
+
+# Name, script, tasks that come before (by number); in the order of the plan.
+TASKS = [
+@TASKS@]
+
+
+def run(name, script, *before):
+    subprocess.run(["/bin/sh", "-c", script], check=True)
+    return name
+
+
+def main():
+    from dask.distributed import Client
+
+    with Client(*sys.argv[1:2]) as client:
+        futures = []
+        for place, (name, script, after) in enumerate(TASKS):
+            futures.append(
+                client.submit(
+                    run,
+                    name,
+                    script,
+                    *[futures[i] for i in after],
+                    key=f"{place}-{name}",
+                    priority=len(TASKS) - place,
+                    pure=False,
+                )
+            )
+        failed = [f for f in futures if f.exception() is not None]
+        for future in failed:
+            print(f"{future.key}: {future.exception()}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
+"#;

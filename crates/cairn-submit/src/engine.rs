@@ -1,0 +1,50 @@
+//! Which engines there are, and which files each of them is given. Knows no engine's syntax.
+
+use crate::{Handover, airflow, dask, htcondor, hyperqueue, pegasus, slurm};
+use std::path::Path;
+
+/// An engine that takes a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Slurm, by `sbatch`.
+    Slurm,
+    /// HyperQueue, by a job file or its Python API.
+    HyperQueue,
+    /// HTCondor's DAGMan.
+    HtCondor,
+    /// Pegasus.
+    Pegasus,
+    /// Dask, by a Python program.
+    Dask,
+    /// Airflow, by a Python file for its folder of dags.
+    Airflow,
+}
+
+/// A file to be written: its path beneath the folder, and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Beneath the folder.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+}
+
+impl Made {
+    pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Made {
+        let (path, text) = (path.into(), text.into());
+        Made { path, text }
+    }
+}
+
+/// The files that hand `handover` to an engine, for the folder at `folder`, which is absolute: some of them name others by
+/// their whole paths.
+pub fn files(engine: Engine, handover: &Handover, folder: &Path) -> Vec<Made> {
+    match engine {
+        Engine::Slurm => slurm::files(handover, folder),
+        Engine::HyperQueue => hyperqueue::files(handover),
+        Engine::HtCondor => htcondor::files(handover, folder),
+        Engine::Pegasus => pegasus::files(handover, folder),
+        Engine::Dask => dask::files(handover),
+        Engine::Airflow => airflow::files(handover),
+    }
+}

@@ -1,0 +1,115 @@
+//! What is handed over: the tasks that are left, in the order of the plan, each as a script. Knows no engine.
+
+use crate::script;
+use cairn_dag::{TaskId, narrow};
+use cairn_formats::Jobs;
+use std::path::{Path, PathBuf};
+
+/// Why a workflow cannot be handed over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandoverError {
+    /// A node that DAGMan starts by itself, outside of the dag.
+    #[error("'{0}' is a FINAL, SERVICE or PROVISIONER node, which only DAGMan itself can start")]
+    Apart(String),
+    /// A path that is no text.
+    #[error("the path '{0}' is not UTF-8")]
+    Path(String),
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Its name in the workflow: any text.
+    pub name: String,
+    /// What it runs, retries included: a script for a POSIX shell that needs no other directory and no other variables.
+    pub script: String,
+    /// The same without retries, for engines that try again by themselves.
+    pub once: String,
+    /// Places of its parents, all before its own, rising.
+    pub parents: Vec<u32>,
+    /// Processors.
+    pub cpus: Option<u32>,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Seconds after which it may be killed.
+    pub time_limit: Option<f64>,
+    /// How often to try again after a failure.
+    pub retries: u32,
+    /// The exit code after which it is not tried again.
+    pub never_retry_on: Option<i32>,
+}
+
+/// The tasks of a workflow that are left, in the order of the plan: a task's number is its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handover {
+    /// What people call the workflow.
+    pub name: String,
+    /// The absolute folder in which relative paths begin.
+    pub home: PathBuf,
+    /// By place.
+    pub tasks: Vec<Task>,
+}
+
+impl Handover {
+    /// What is left of a workflow. `order` names every task once, parents first.
+    ///
+    /// # Errors
+    /// [`HandoverError`].
+    pub fn new(
+        name: &str,
+        home: &Path,
+        jobs: &Jobs,
+        is_executed: &[bool],
+        order: &[TaskId],
+    ) -> Result<Handover, HandoverError> {
+        let flow = jobs.flow();
+        let mut place = vec![None; order.len()];
+        let left = order.iter().copied().filter(|t| !is_executed[t.index()]);
+        let mut tasks = Vec::new();
+        for task in left {
+            if flow.is_apart(task) {
+                return Err(HandoverError::Apart(flow.shown(task).to_string()));
+            }
+            let job = jobs.job(task);
+            let once = script::of(&job, home).map_err(HandoverError::Path)?;
+            let mut parents: Vec<u32> = (flow.dag().parents(task).iter())
+                .filter_map(|p| place[p.index()])
+                .collect();
+            parents.sort_unstable();
+            place[task.index()] = Some(narrow(tasks.len()));
+            tasks.push(Task {
+                name: flow.name(task).to_owned(),
+                script: script::with_retries(&once, job.retries, job.never_retry_on),
+                once,
+                parents,
+                cpus: flow.cpus(task),
+                memory: flow.memory(task),
+                time_limit: flow.time_limit(task),
+                retries: job.retries,
+                never_retry_on: job.never_retry_on,
+            });
+        }
+        Ok(Handover {
+            name: name.to_owned(),
+            home: home.to_owned(),
+            tasks,
+        })
+    }
+
+    /// Tasks with their places.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (u32, &Task)> {
+        (0..).zip(&self.tasks)
+    }
+
+    /// The number for engines that start larger ones first: the first task has as many as there are tasks, the last has 1.
+    pub fn priority(&self, place: u32) -> u32 {
+        narrow(self.tasks.len()) - place
+    }
+}
+
+/// A name of ASCII letters, digits, `_` and `-` for a task, unlike that of every other place.
+pub(crate) fn tag(place: u32, name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let short: String = name.chars().take(40).map(plain).collect();
+    format!("t{place}-{short}")
+}

@@ -1,0 +1,76 @@
+//! HTCondor's DAGMan: a `.dag` with priorities, one submit file, a script a task. Knows no pool: nothing is executed.
+
+use crate::handover::tag;
+use crate::script::text;
+use crate::{Handover, Made};
+use cairn_dag::{plain, wide};
+use std::path::Path;
+
+/// Children on one `PARENT` line.
+const CHILDREN_A_LINE: usize = 500;
+
+/// `workflow.dag`, `task.sub`, and the scripts.
+pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
+    let scripts = handover.placed().map(|(place, task)| {
+        let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.once);
+        Made::new(format!("tasks/{place}.sh"), text)
+    });
+    let mut files = vec![
+        Made::new("workflow.dag", dag(handover)),
+        Made::new("task.sub", submit_file(folder)),
+        Made::new("logs/README", "What tasks print.\n"),
+    ];
+    files.extend(scripts);
+    files
+}
+
+fn dag(handover: &Handover) -> String {
+    let name = |place: u32| tag(place, &handover.tasks[wide(place)].name);
+    let mut text = format!("# {}, made by `cairn submit`\n", plain(&handover.name));
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); handover.tasks.len()];
+    for (place, task) in handover.placed() {
+        let own = name(place);
+        let memory = task.memory.map_or(0, |bytes| bytes.div_ceil(1 << 20));
+        text += &format!("# {}\nJOB {own} task.sub\n", plain(&task.name));
+        let cpus = task.cpus.unwrap_or(1);
+        text += &format!(
+            "VARS {own} script=\"{place}\" cpus=\"{cpus}\" memory=\"{}\"\n",
+            memory.max(1)
+        );
+        text += &format!("PRIORITY {own} {}\n", handover.priority(place));
+        match (task.retries, task.never_retry_on) {
+            (0, _) => {}
+            (retries, None) => text += &format!("RETRY {own} {retries}\n"),
+            (retries, Some(code)) => text += &format!("RETRY {own} {retries} UNLESS-EXIT {code}\n"),
+        }
+        for &parent in &task.parents {
+            children[wide(parent)].push(place);
+        }
+    }
+    for (place, children) in (0u32..).zip(&children) {
+        for some in children.chunks(CHILDREN_A_LINE) {
+            let some: Vec<String> = some.iter().map(|&child| name(child)).collect();
+            text += &format!("PARENT {} CHILD {}\n", name(place), some.join(" "));
+        }
+    }
+    text
+}
+
+/// One submit file for all: what differs comes from `VARS`.
+fn submit_file(folder: &Path) -> String {
+    let folder = text(folder).unwrap_or_default();
+    // Within double quotes HTCondor doubles a double quote, and keeps words together by single ones.
+    let script = format!(
+        "'{}'",
+        format!("{folder}/tasks/")
+            .replace('\'', "''")
+            .replace('"', "\"\"")
+    );
+    let script = script.trim_end_matches('\'');
+    format!(
+        "universe = vanilla\nexecutable = /bin/sh\ntransfer_executable = false\n\
+         arguments = \"{script}$(script).sh'\"\ngetenv = true\nshould_transfer_files = no\nrequest_cpus = $(cpus)\n\
+         request_memory = $(memory)\noutput = {folder}/logs/$(script).out\nerror = {folder}/logs/$(script).err\n\
+         log = {folder}/logs/workflow.log\nqueue\n"
+    )
+}

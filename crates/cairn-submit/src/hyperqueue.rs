@@ -1,0 +1,122 @@
+//! HyperQueue: a job file, and the same through its Python API. Knows nothing of servers and workers.
+
+use crate::levels::{LEVEL, levels};
+use crate::{Handover, Made};
+use cairn_dag::{plain, wide};
+
+/// `job.toml` for `hq job submit-file`, and `submit.py` for the Python API.
+pub(crate) fn files(handover: &Handover) -> Vec<Made> {
+    let levels = levels(handover.tasks.len(), LEVEL);
+    vec![
+        Made::new("job.toml", job_file(handover, &levels)),
+        Made::new("submit.py", program(handover, &levels)),
+    ]
+}
+
+/// A string for TOML and for Python alike: JSON's escapes are theirs, but for the delete character.
+pub(crate) fn string(text: &str) -> String {
+    let json = serde_json::to_string(text).expect("text is JSON");
+    json.replace('\u{7f}', "\\u007f")
+}
+
+fn job_file(handover: &Handover, levels: &[u32]) -> String {
+    let name = string(&plain(&handover.name));
+    let mut text = format!("name = {name}\nmax_fails = 0\n");
+    for (place, task) in handover.placed() {
+        let deps: Vec<String> = task.parents.iter().map(u32::to_string).collect();
+        let (deps, level) = (deps.join(", "), levels[wide(place)]);
+        text += &format!(
+            "\n# {}\n[[task]]\nid = {place}\npriority = {level}\ndeps = [{deps}]\ncommand = [\"/bin/sh\", \"-c\", {}]\n",
+            plain(&task.name),
+            string(&task.script),
+        );
+        if let Some(cpus) = task.cpus {
+            text += &format!("[[task.request]]\nresources = {{ \"cpus\" = {cpus} }}\n");
+        }
+    }
+    text
+}
+
+fn program(handover: &Handover, levels: &[u32]) -> String {
+    let mut rows = String::new();
+    for (place, task) in handover.placed() {
+        rows += &format!(
+            "    ({}, {}, {:?}, {}, {}),\n",
+            string(&task.name),
+            string(&task.script),
+            task.parents,
+            levels[wide(place)],
+            task.cpus.unwrap_or(1),
+        );
+    }
+    PROGRAM
+        .replace("@NAME@", &string(&plain(&handover.name)))
+        .replace("@HOME@", &string(&handover.home.to_string_lossy()))
+        .replace("@TASKS@", &rows)
+}
+
+const PROGRAM: &str = r#"# A workflow for HyperQueue, made by `cairn submit`.
+#   python submit.py              to the server of HQ_SERVER_DIR or ~/.hq-server; prints the job's id
+#   python submit.py --wait       the same, and waits; exit code 1 when a task failed
+#   python submit.py --local N    on N cores here, without a server
+import argparse
+import sys
+import tempfile
+
+from hyperqueue import Job
+from hyperqueue.client import Client
+
+# Name, script, tasks that come before (by number), level (larger first; of equals the first in this list), cores.
+TASKS = [
+@TASKS@]
+
+
+def job(home):
+    from hyperqueue.ffi.protocol import ResourceRequest
+
+    made = Job(home, max_fails=None, name=@NAME@)
+    tasks = []
+    for name, script, after, level, cores in TASKS:
+        tasks.append(
+            made.program(
+                ["/bin/sh", "-c", script],
+                deps=[tasks[i] for i in after],
+                priority=level,
+                name=name,
+                stdout=None,
+                stderr=None,
+                resources=ResourceRequest(cpus=cores),
+            )
+        )
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--server-dir")
+    parser.add_argument("--local", type=int, metavar="CORES")
+    parser.add_argument("--wait", action="store_true")
+    args = parser.parse_args()
+    if args.local is None:
+        client = Client(args.server_dir)
+        cluster = None
+    else:
+        from hyperqueue import LocalCluster
+        from hyperqueue.cluster import WorkerConfig
+
+        cluster = LocalCluster(tempfile.mkdtemp(prefix="hq-"))
+        cluster.start_worker(WorkerConfig(cores=args.local))
+        client = cluster.client()
+    submitted = client.submit(job(@HOME@))
+    print("job", submitted.id, flush=True)
+    ended_well = True
+    if args.wait or cluster is not None:
+        ended_well = client.wait_for_jobs([submitted], raise_on_error=False)
+    if cluster is not None:
+        cluster.stop()
+    sys.exit(0 if ended_well else 1)
+
+
+if __name__ == "__main__":
+    main()
+"#;

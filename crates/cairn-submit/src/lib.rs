@@ -1,0 +1,20 @@
+//! Hands a plan to engines that people have. Knows no server of ours, and makes no plans.
+//!
+//! A [`Handover`] is what is left of a workflow, in the order of its plan, every task as a script for `sh`. [`files`] makes of
+//! it what an [`Engine`] reads; [`slurm`] also submits it, follows it, and takes it up again after any interruption without
+//! submitting anything twice.
+
+mod airflow;
+mod dask;
+mod engine;
+mod handover;
+mod htcondor;
+mod hyperqueue;
+mod levels;
+mod pegasus;
+mod script;
+pub mod slurm;
+
+pub use engine::{Engine, Made, files};
+pub use handover::{Handover, HandoverError, Task};
+pub use levels::{LEVEL, levels};

@@ -1,0 +1,339 @@
+//! Slurm's own programs: how they are called, and what their answers mean. Decides nothing.
+
+use super::place::Place;
+use super::window::{Cluster, Exit, Listed, Order, Submitted, is_limit_on_number};
+use crate::script::text;
+use crate::{Handover, Task};
+use cairn_dag::wide;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Why Slurm cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolsError {
+    /// A program is not there.
+    #[error("there is no Slurm here: the program '{0}' is not found")]
+    Missing(&'static str),
+    /// It does not answer.
+    #[error("Slurm does not answer: {0}")]
+    Silent(String),
+}
+
+/// Slurm, for one run.
+#[derive(Debug)]
+pub struct Tools<'a> {
+    handover: &'a Handover,
+    place: Place,
+    /// For `sbatch`, as people gave them.
+    options: Vec<String>,
+    /// Kept open by every call of `sbatch`, so that one that outlives us is noticed.
+    lock: File,
+}
+
+impl<'a> Tools<'a> {
+    /// Slurm for the run at `place`. `options` go to `sbatch` as they are.
+    pub fn new(handover: &'a Handover, place: Place, options: &[String], lock: File) -> Tools<'a> {
+        Tools {
+            handover,
+            place,
+            options: options.to_vec(),
+            lock,
+        }
+    }
+
+    /// The longest array that this Slurm takes; asks whether it is there at all.
+    ///
+    /// # Errors
+    /// [`ToolsError`].
+    pub fn longest_array() -> Result<usize, ToolsError> {
+        for program in ["sbatch", "squeue", "scancel"] {
+            let found = Command::new(program).arg("--version").output();
+            if found.is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+                return Err(ToolsError::Missing(program));
+            }
+        }
+        let asked = Command::new("scontrol").args(["show", "config"]).output();
+        let told = asked.map_err(|_| ToolsError::Missing("scontrol"))?;
+        if !told.status.success() {
+            return Err(ToolsError::Silent(said(&told)));
+        }
+        let text = String::from_utf8_lossy(&told.stdout);
+        let line = text.lines().find(|line| line.starts_with("MaxArraySize"));
+        let size = line.and_then(|line| line.rsplit('=').next()?.trim().parse().ok());
+        Ok(size.unwrap_or(1))
+    }
+
+    fn key(&self, serial: u64) -> String {
+        key(self.place.run(), serial)
+    }
+}
+
+fn key(run: &str, serial: u64) -> String {
+    format!("cairn:{run}:{serial}")
+}
+
+/// What a program said on standard error, in one line.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    lines.join("; ")
+}
+
+/// The arguments of `sbatch` that say what a task is, all but those of the call at hand.
+pub(super) fn shared_arguments(
+    order: &Order,
+    task: &Task,
+    handover: &Handover,
+    folder: &Path,
+    run: &str,
+) -> Vec<String> {
+    let shown = |path: &Path| text(path).unwrap_or_default().to_owned();
+    let name: String = task
+        .name
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let name: String = name.chars().take(60).collect();
+    let first = order.first.unwrap_or(0);
+    let log = match order.len {
+        1 => format!("{first}.log"),
+        _ => format!("{first}+%a.log"),
+    };
+    // Slurm reads % in names of files.
+    let logs = shown(&folder.join("logs")).replace('%', "%%");
+    let mut arguments = vec![
+        "--parsable".to_owned(),
+        format!("--comment={}", key(run, order.serial)),
+        format!("--job-name={}", name.trim()),
+        format!("--chdir={}", shown(&handover.home)),
+        format!("--output={logs}/{log}"),
+        "--open-mode=append".to_owned(),
+        "--kill-on-invalid-dep=yes".to_owned(),
+    ];
+    if let Some(cpus) = task.cpus {
+        arguments.push(format!("--cpus-per-task={cpus}"));
+    }
+    if let Some(memory) = task.memory {
+        arguments.push(format!("--mem={}K", memory.div_ceil(1024).max(1)));
+    }
+    if let Some(seconds) = task.time_limit.filter(|s| s.is_finite() && *s > 0.0) {
+        let seconds = seconds.ceil() as u64;
+        arguments.push(format!("--time={}:{:02}", seconds / 60, seconds % 60));
+    }
+    arguments
+}
+
+/// The argument that has a job wait for others.
+pub(super) fn after(jobs: &[String]) -> String {
+    let each: Vec<String> = jobs.iter().map(|job| format!("afterok:{job}")).collect();
+    format!("--dependency={}", each.join(","))
+}
+
+impl Tools<'_> {
+    fn arguments(&self, order: &Order) -> Vec<String> {
+        let Some(first) = order.first else {
+            let comment = format!("--comment={}", self.key(order.serial));
+            let gate = [
+                "--parsable",
+                "--hold",
+                "--job-name=cairn-gate",
+                "--output=/dev/null",
+            ];
+            let mut arguments: Vec<String> = gate.map(str::to_owned).to_vec();
+            arguments.push(comment);
+            arguments.extend_from_slice(&self.options);
+            arguments.extend(["--wrap".to_owned(), "true".to_owned()]);
+            return arguments;
+        };
+        let (folder, task) = (self.place.folder(), &self.handover.tasks[wide(first)]);
+        let mut arguments = shared_arguments(order, task, self.handover, folder, self.place.run());
+        if !order.after.is_empty() {
+            arguments.push(after(&order.after));
+        }
+        if order.len > 1 {
+            arguments.push(format!("--array=0-{}", order.len - 1));
+        }
+        if let Some(nice) = order.nice {
+            arguments.push(format!("--nice={nice}"));
+        }
+        arguments.extend_from_slice(&self.options);
+        arguments.push(format!("{}/job.sh", text(folder).unwrap_or_default()));
+        arguments.extend([order.serial.to_string(), first.to_string()]);
+        arguments
+    }
+}
+
+/// What a call of `sbatch` came to.
+fn submitted(output: &Output) -> Submitted {
+    let out = String::from_utf8_lossy(&output.stdout);
+    let id = out.trim().split(';').next().unwrap_or("");
+    let is_id = !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
+    if output.status.success() && is_id {
+        return Submitted::Job(id.to_owned());
+    }
+    let said = match said(output) {
+        said if said.is_empty() => format!("sbatch ended with {}", output.status),
+        said => said,
+    };
+    let no_answer = [
+        "Unable to contact",
+        "timed out",
+        "Zero Bytes",
+        "onnection",
+        "Transport endpoint",
+        "standby",
+        "Unexpected message",
+        "Protocol authentication",
+    ];
+    let on_policy = said.contains("violates accounting/QOS policy");
+    match () {
+        () if no_answer.iter().any(|words| said.contains(words)) => Submitted::Unknown(said),
+        () if is_limit_on_number(&said) || on_policy => Submitted::Quota(said),
+        () if output.status.code() == Some(1) => Submitted::Refused(said),
+        // Ended by a signal, or an answer that nobody expects.
+        () => Submitted::Unknown(said),
+    }
+}
+
+/// States after which a job does nothing more; every other one may.
+const ENDED: [&str; 10] = [
+    "COMPLETED",
+    "FAILED",
+    "CANCELLED",
+    "TIMEOUT",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "BOOT_FAIL",
+    "DEADLINE",
+    "OUT_OF_MEMORY",
+    "REVOKED",
+];
+
+/// A line of `squeue -o %i|%T|%k`, if it is of this run.
+fn listed(line: &str, run: &str) -> Option<Listed> {
+    let mut parts = line.splitn(3, '|');
+    let (id, state, comment) = (parts.next()?, parts.next()?, parts.next()?);
+    let serial = comment
+        .trim()
+        .strip_prefix("cairn:")?
+        .strip_prefix(run)?
+        .strip_prefix(':')?;
+    let (job, index) = id.trim().split_once('_').unwrap_or((id.trim(), "0"));
+    Some(Listed {
+        serial: serial.parse().ok()?,
+        index: index.parse().ok()?,
+        job: job.to_owned(),
+        is_active: !ENDED.contains(&state.trim()),
+    })
+}
+
+impl Cluster for Tools<'_> {
+    fn submit(&mut self, order: &Order) -> Submitted {
+        let lock = match self.lock.try_clone() {
+            Ok(lock) => lock,
+            Err(error) => return Submitted::Refused(error.to_string()),
+        };
+        let called = Command::new("sbatch")
+            .args(self.arguments(order))
+            .stdin(lock)
+            .output();
+        match called {
+            Ok(output) => submitted(&output),
+            Err(error) => Submitted::Refused(format!("sbatch cannot be started: {error}")),
+        }
+    }
+
+    fn queue(&mut self) -> Result<Vec<Listed>, String> {
+        let called = Command::new("squeue")
+            .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%k"])
+            .stdin(Stdio::null())
+            .output();
+        match called {
+            Ok(output) if output.status.success() => {
+                let text = String::from_utf8_lossy(&output.stdout);
+                let run = self.place.run();
+                Ok(text.lines().filter_map(|line| listed(line, run)).collect())
+            }
+            Ok(output) => Err(said(&output)),
+            Err(error) => Err(format!("squeue cannot be started: {error}")),
+        }
+    }
+
+    fn exit(&mut self, place: u32) -> Option<Exit> {
+        self.place.exit(place)
+    }
+
+    fn release(&mut self, job: &str) -> Result<(), String> {
+        done(Command::new("scontrol").args(["release", job]))
+    }
+
+    fn cancel(&mut self, jobs: &[String]) -> Result<(), String> {
+        for some in jobs.chunks(1000) {
+            done(Command::new("scancel").args(some))?;
+        }
+        Ok(())
+    }
+}
+
+fn done(command: &mut Command) -> Result<(), String> {
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(said(&output)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn answer(code: i32, stdout: &str, stderr: &str) -> Submitted {
+        submitted(&Output {
+            status: std::process::ExitStatus::from_raw(code << 8),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+        })
+    }
+
+    #[test]
+    fn answers_of_sbatch_are_told_apart() {
+        assert_eq!(answer(0, "17\n", ""), Submitted::Job("17".into()));
+        assert_eq!(answer(0, "17;north\n", "note"), Submitted::Job("17".into()));
+        let limit = "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates \
+                     accounting/QOS policy (job submit limit, user's size and/or time limits)";
+        assert!(matches!(answer(1, "", limit), Submitted::Quota(_)));
+        let away = "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)";
+        assert!(matches!(answer(1, "", away), Submitted::Unknown(_)));
+        let late =
+            "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation";
+        assert!(matches!(answer(1, "", late), Submitted::Unknown(_)));
+        let wrong = "sbatch: error: invalid partition specified: nowhere";
+        assert!(matches!(answer(1, "", wrong), Submitted::Refused(_)));
+        assert!(matches!(answer(0, "", ""), Submitted::Unknown(_)));
+    }
+
+    #[test]
+    fn only_jobs_of_this_run_are_seen() {
+        let job = |index, is_active| {
+            let job = "12".to_owned();
+            Some(Listed {
+                serial: 3,
+                index,
+                job,
+                is_active,
+            })
+        };
+        assert_eq!(listed("12|PENDING|cairn:ab:3", "ab"), job(0, true));
+        assert_eq!(listed("12_7|COMPLETING|cairn:ab:3", "ab"), job(7, true));
+        assert_eq!(listed("12_7|TIMEOUT|cairn:ab:3", "ab"), job(7, false));
+        assert_eq!(listed("12|PENDING|cairn:abc:3", "ab"), None);
+        assert_eq!(listed("12|PENDING|(null)", "ab"), None);
+        assert_eq!(listed("12|PENDING|cairn:ab:x|y", "ab"), None);
+    }
+}

@@ -1,0 +1,687 @@
+//! Which tasks to submit now, and what became of those that were: the one place that decides. Knows neither clocks nor
+//! processes: a [`Cluster`] is asked, and every change is an [`Event`] that is written down first.
+//!
+//! Tasks go in the order of the plan, as long as there is room under the site's limit; a task goes with dependencies on those of its
+//! parents that are alive, or not at all when one of them ended badly. Neighbours that wait for the same go as one array.
+//!
+//! A call that may or may not have reached Slurm leaves its tasks in doubt. Doubt ends when the key is seen in the queue, when
+//! a task has left word of its end, or when the queue was seen [`LOOKS`] times without it. Until then nothing else is
+//! submitted. A job that has left the queue without a word is lost after as many looks.
+
+use super::journal::Event;
+use crate::Handover;
+use cairn_dag::{narrow, wide};
+use std::collections::HashMap;
+
+/// How often the queue must be seen without a job before it is believed that there is none.
+pub(super) const LOOKS: u32 = 3;
+
+/// More dependencies than this in one call wait until some are fulfilled.
+const MOST_PARENTS: usize = 500;
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Not submitted.
+    Waiting,
+    /// By the call of this number, of which it is not known whether Slurm heard it.
+    InDoubt(u64),
+    /// Submitted by the call of this number.
+    Queued(u64),
+    /// Ended well.
+    Executed,
+    /// Ended with this code.
+    Failed(i32),
+    /// Left the queue without a word.
+    Lost,
+    /// Never started, because one before it did not end well.
+    Aborted,
+}
+
+/// One call of `sbatch`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Its number, which is the job's key.
+    pub serial: u64,
+    /// The place of the first task; none for the gate.
+    pub first: Option<u32>,
+    /// How many tasks, from there on.
+    pub len: u32,
+    /// Jobs that must end well before.
+    pub after: Vec<String>,
+    /// Slurm's `nice`.
+    pub nice: Option<u32>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The job's id.
+    Job(String),
+    /// Certainly refused, because there are too many jobs.
+    Quota(String),
+    /// Refused for another reason.
+    Refused(String),
+    /// Nobody knows.
+    Unknown(String),
+}
+
+/// A job, or an element of an array, in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Of the call.
+    pub serial: u64,
+    /// Within the array.
+    pub index: u32,
+    /// As Slurm calls the job, without the element.
+    pub job: String,
+    /// Whether it has not ended.
+    pub is_active: bool,
+}
+
+/// What a task said at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Of the call that submitted it.
+    pub serial: u64,
+    /// Its exit code; [`Exit::NOT_STARTED`] where one of its parents had not ended well.
+    pub code: i32,
+}
+
+impl Exit {
+    /// The task did not run.
+    pub const NOT_STARTED: i32 = -1;
+}
+
+/// Slurm, or what stands for it.
+pub trait Cluster {
+    /// Calls `sbatch`.
+    fn submit(&mut self, order: &Order) -> Submitted;
+    /// All jobs of this run that Slurm remembers.
+    ///
+    /// # Errors
+    /// What Slurm said instead.
+    fn queue(&mut self) -> Result<Vec<Listed>, String>;
+    /// What a task left as its last word.
+    fn exit(&mut self, place: u32) -> Option<Exit>;
+    /// Lets a held job go.
+    ///
+    /// # Errors
+    /// What Slurm said instead.
+    fn release(&mut self, job: &str) -> Result<(), String>;
+    /// Ends jobs.
+    ///
+    /// # Errors
+    /// What Slurm said instead.
+    fn cancel(&mut self, jobs: &[String]) -> Result<(), String>;
+}
+
+/// What is asked of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// Most jobs in the queue at once.
+    pub most_queued: usize,
+    /// Most elements of an array.
+    pub most_in_array: usize,
+    /// Whether each job yields to those before it by `nice`, and not by its time of submission alone.
+    pub is_nice: bool,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Tasks were submitted, from the first on so many, as this job.
+    Submitted(u32, u32, String),
+    /// A task has come to its end.
+    Ended(u32, Standing),
+    /// The site takes no more for now; what Slurm said.
+    Quota(String),
+    /// Slurm does not answer; what it said.
+    Silent(String),
+}
+
+/// Where the run stands after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is more to submit, or to find out.
+    Unfinished,
+    /// All is submitted, and Slurm needs nobody.
+    Submitted,
+    /// Nothing is left to wait for.
+    Over,
+}
+
+/// Why the run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// Slurm refuses a task.
+    #[error("Slurm refuses '{task}': {said}")]
+    Refused {
+        /// Its name.
+        task: String,
+        /// In Slurm's words.
+        said: String,
+    },
+    /// What happened could not be written down.
+    #[error("the journal cannot be written: {0}")]
+    Journal(#[from] std::io::Error),
+}
+
+/// A call as it is remembered.
+#[derive(Clone, Debug)]
+struct Call {
+    first: Option<u32>,
+    len: u32,
+    job: Option<String>,
+}
+
+/// Keeps all tasks at once from starting until all are submitted.
+#[derive(Clone, Debug, Default)]
+struct Gate {
+    serial: Option<u64>,
+    is_open: bool,
+}
+
+/// The state of a run.
+#[derive(Debug)]
+pub struct Window<'a> {
+    handover: &'a Handover,
+    wishes: Wishes,
+    standing: Vec<Standing>,
+    calls: HashMap<u64, Call>,
+    next: u64,
+    gate: Gate,
+    /// By call in doubt, or task without a word: how often the queue was seen without it.
+    missed: HashMap<(u64, u32), u32>,
+    /// Places before this one do not wait.
+    cursor: usize,
+    /// Refusals for a limit while nothing of ours was alive.
+    refusals: u32,
+    /// The largest array that was not refused lately.
+    largest: usize,
+}
+
+impl<'a> Window<'a> {
+    /// What the journal tells; tasks that ended badly are to be tried again.
+    pub fn new(handover: &'a Handover, wishes: Wishes, events: &[Event]) -> Window<'a> {
+        let mut window = Window {
+            handover,
+            wishes,
+            standing: vec![Standing::Waiting; handover.tasks.len()],
+            calls: HashMap::new(),
+            next: 1,
+            gate: Gate::default(),
+            missed: HashMap::new(),
+            cursor: 0,
+            refusals: 0,
+            largest: wishes.most_in_array.max(1),
+        };
+        events.iter().for_each(|event| window.apply(event));
+        for standing in &mut window.standing {
+            if matches!(
+                standing,
+                Standing::Failed(_) | Standing::Lost | Standing::Aborted
+            ) {
+                *standing = Standing::Waiting;
+            }
+        }
+        window
+    }
+
+    /// By place.
+    pub fn standing(&self) -> &[Standing] {
+        &self.standing
+    }
+
+    /// The call that submitted a task last, as its first place and its length: by these its log is named.
+    pub fn call_of(&self, place: u32) -> Option<(u32, u32)> {
+        let calls = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.tasks().any(|t| t == place));
+        let last = calls.max_by_key(|(serial, _)| **serial)?;
+        Some((last.1.first?, last.1.len))
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Call { serial, first, len } => {
+                let call = Call {
+                    first: *first,
+                    len: *len,
+                    job: None,
+                };
+                self.stand(&call, Standing::InDoubt(*serial));
+                if first.is_none() {
+                    self.gate = Gate {
+                        serial: Some(*serial),
+                        is_open: false,
+                    };
+                }
+                self.calls.insert(*serial, call);
+                self.next = self.next.max(serial + 1);
+            }
+            Event::Job { serial, job } => {
+                if let Some(call) = self.calls.get_mut(serial) {
+                    call.job = Some(job.clone());
+                    let call = call.clone();
+                    self.stand(&call, Standing::Queued(*serial));
+                }
+            }
+            Event::None { serial } => {
+                if let Some(call) = self.calls.remove(serial) {
+                    self.stand(&call, Standing::Waiting);
+                    self.cursor = self.cursor.min(call.first.map_or(usize::MAX, wide));
+                    if call.first.is_none() {
+                        self.gate = Gate::default();
+                    }
+                }
+            }
+            Event::Open => self.gate.is_open = true,
+            Event::End { place, code } => {
+                if let Some(standing) = self.standing.get_mut(wide(*place)) {
+                    *standing = match *code {
+                        Some(0) => Standing::Executed,
+                        Some(Exit::NOT_STARTED) => Standing::Aborted,
+                        Some(code) => Standing::Failed(code),
+                        None => Standing::Lost,
+                    };
+                }
+            }
+        }
+    }
+
+    fn stand(&mut self, call: &Call, standing: Standing) {
+        for place in call.tasks() {
+            if let Some(is) = self.standing.get_mut(wide(place)) {
+                *is = standing;
+            }
+        }
+    }
+
+    fn change(
+        &mut self,
+        event: Event,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+    ) -> Result<(), Trouble> {
+        write(&event)?;
+        self.apply(&event);
+        Ok(())
+    }
+
+    /// Looks at the queue, learns what ended, submits what may go.
+    ///
+    /// # Errors
+    /// [`Trouble`]. The state is still good: another step may follow.
+    pub fn step(
+        &mut self,
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+        tell: &mut dyn FnMut(News),
+    ) -> Result<Step, Trouble> {
+        let listed = match cluster.queue() {
+            Ok(listed) => listed,
+            Err(said) => {
+                tell(News::Silent(said));
+                return Ok(Step::Unfinished);
+            }
+        };
+        self.resolve(&listed, cluster, write)?;
+        self.learn(&listed, cluster, write, tell)?;
+        self.submit(cluster, write, tell)?;
+        Ok(self.where_it_stands())
+    }
+
+    fn where_it_stands(&self) -> Step {
+        let any = |is: fn(&Standing) -> bool| self.standing.iter().any(is);
+        let waits = any(|s| matches!(s, Standing::Waiting | Standing::InDoubt(_)));
+        let gate_is_closed = self.gate.serial.is_some() && !self.gate.is_open;
+        match (
+            waits || gate_is_closed,
+            any(|s| matches!(s, Standing::Queued(_))),
+        ) {
+            (true, _) => Step::Unfinished,
+            (false, true) => Step::Submitted,
+            (false, false) => Step::Over,
+        }
+    }
+
+    /// Ends doubts about calls.
+    fn resolve(
+        &mut self,
+        listed: &[Listed],
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+    ) -> Result<(), Trouble> {
+        let doubtful = self.calls.iter().filter(|(_, call)| call.job.is_none());
+        let mut doubtful: Vec<(u64, Call)> = doubtful.map(|(s, c)| (*s, c.clone())).collect();
+        doubtful.sort_unstable_by_key(|(serial, _)| *serial);
+        for (serial, call) in doubtful {
+            let seen = listed.iter().find(|l| l.serial == serial);
+            let mut said = call.tasks().filter_map(|t| cluster.exit(t));
+            let job = match seen {
+                Some(seen) => Some(seen.job.clone()),
+                None => said.any(|exit| exit.serial == serial).then(String::new),
+            };
+            if let Some(job) = job {
+                self.change(Event::Job { serial, job }, write)?;
+            } else if self.misses(serial, 0) {
+                self.change(Event::None { serial }, write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Another look at the queue without it: whether that is enough.
+    fn misses(&mut self, serial: u64, index: u32) -> bool {
+        let missed = self.missed.entry((serial, index)).or_insert(0);
+        *missed += 1;
+        let is_gone = *missed >= LOOKS;
+        if is_gone {
+            self.missed.remove(&(serial, index));
+        }
+        is_gone
+    }
+
+    /// Learns which tasks ended, and how.
+    fn learn(
+        &mut self,
+        listed: &[Listed],
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+        tell: &mut dyn FnMut(News),
+    ) -> Result<(), Trouble> {
+        let active = |l: &&Listed| l.is_active;
+        let alive: std::collections::HashSet<(u64, u32)> = listed
+            .iter()
+            .filter(active)
+            .map(|l| (l.serial, l.index))
+            .collect();
+        if let Some(serial) = self.gate.serial
+            && !self.gate.is_open
+            && self.calls.get(&serial).is_some_and(|c| c.job.is_some())
+            && !alive.contains(&(serial, 0))
+            && self.misses(serial, 0)
+        {
+            self.change(Event::Open, write)?; // Somebody else let it go, or ended it.
+        }
+        for place in 0..narrow(self.standing.len()) {
+            let Standing::Queued(serial) = self.standing[wide(place)] else {
+                continue;
+            };
+            let first = self
+                .calls
+                .get(&serial)
+                .and_then(|call| call.first)
+                .unwrap_or(place);
+            if alive.contains(&(serial, place - first)) {
+                self.missed.remove(&(serial, place - first));
+                continue;
+            }
+            let said = cluster
+                .exit(place)
+                .filter(|e| e.code == 0 || e.serial == serial);
+            let code = match said {
+                Some(exit) => Some(exit.code),
+                None if !self.misses(serial, place - first) => continue,
+                None if self.bad_parent(place) => Some(Exit::NOT_STARTED),
+                None => None,
+            };
+            self.change(Event::End { place, code }, write)?;
+            tell(News::Ended(place, self.standing[wide(place)]));
+        }
+        Ok(())
+    }
+
+    /// Whether a parent ended badly.
+    fn bad_parent(&self, place: u32) -> bool {
+        let parents = &self.handover.tasks[wide(place)].parents;
+        parents.iter().any(|&p| {
+            let standing = self.standing[wide(p)];
+            matches!(
+                standing,
+                Standing::Failed(_) | Standing::Lost | Standing::Aborted
+            )
+        })
+    }
+
+    /// Tasks in the queue, as far as is known.
+    fn queued(&self) -> usize {
+        let queued = |s: &&Standing| matches!(s, Standing::Queued(_) | Standing::InDoubt(_));
+        self.standing.iter().filter(queued).count()
+    }
+
+    fn submit(
+        &mut self,
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+        tell: &mut dyn FnMut(News),
+    ) -> Result<(), Trouble> {
+        let mut queued = self.queued();
+        while !self
+            .standing
+            .iter()
+            .any(|s| matches!(s, Standing::InDoubt(_)))
+            && !self.gate_is_in_doubt()
+        {
+            let Some(order) = self.next_order(queued, tell) else {
+                break;
+            };
+            let (serial, first, len) = (order.serial, order.first, order.len);
+            self.change(Event::Call { serial, first, len }, write)?;
+            match cluster.submit(&order) {
+                Submitted::Job(job) => {
+                    self.refusals = 0;
+                    queued += wide(len);
+                    self.change(
+                        Event::Job {
+                            serial,
+                            job: job.clone(),
+                        },
+                        write,
+                    )?;
+                    if let Some(first) = first {
+                        tell(News::Submitted(first, len, job));
+                    }
+                }
+                Submitted::Quota(said) => {
+                    self.change(Event::None { serial }, write)?;
+                    if len > 1 {
+                        self.largest = wide(len / 2);
+                        continue;
+                    }
+                    self.open_gate(cluster, write)?;
+                    self.refusals += u32::from(queued == 0);
+                    if self.refusals > LOOKS && !is_limit_on_number(&said) {
+                        return Err(self.refused(first, said));
+                    }
+                    tell(News::Quota(said));
+                    return Ok(());
+                }
+                // The call stays in doubt, so that a later run looks for it.
+                Submitted::Refused(said) => return Err(self.refused(first, said)),
+                Submitted::Unknown(said) => {
+                    tell(News::Silent(said));
+                    return Ok(());
+                }
+            }
+        }
+        self.largest = self.wishes.most_in_array.max(1);
+        let in_doubt = |s: &Standing| matches!(s, Standing::InDoubt(_));
+        if !self.gate_is_in_doubt() && !self.standing.iter().any(in_doubt) {
+            // All is submitted, or there is no room until something ends: nothing may stay behind the gate.
+            self.open_gate(cluster, write)?;
+        }
+        Ok(())
+    }
+
+    fn refused(&self, first: Option<u32>, said: String) -> Trouble {
+        let task = first.map_or("the gate", |first| &self.handover.tasks[wide(first)].name);
+        Trouble::Refused {
+            task: task.to_owned(),
+            said,
+        }
+    }
+
+    fn gate_is_in_doubt(&self) -> bool {
+        let call = self.gate.serial.and_then(|serial| self.calls.get(&serial));
+        call.is_some_and(|call| call.job.is_none())
+    }
+
+    /// Lets the roots go. Where Slurm does not answer, a later step does it.
+    fn open_gate(
+        &mut self,
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+    ) -> Result<(), Trouble> {
+        let call = self.gate.serial.and_then(|serial| self.calls.get(&serial));
+        let job = call.and_then(|call| call.job.clone());
+        match job {
+            Some(job) if !self.gate.is_open && cluster.release(&job).is_ok() => {
+                self.change(Event::Open, write)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The next call, if there is room for one.
+    fn next_order(&mut self, queued: usize, tell: &mut dyn FnMut(News)) -> Option<Order> {
+        let tasks = &self.handover.tasks;
+        loop {
+            let place = self.cursor;
+            match self.standing.get(place)? {
+                Standing::Waiting if self.bad_parent(narrow(place)) => {
+                    self.standing[place] = Standing::Aborted;
+                    tell(News::Ended(narrow(place), Standing::Aborted));
+                }
+                Standing::Waiting => break,
+                _ => {}
+            }
+            self.cursor += 1;
+        }
+        let waiting = self.standing[self.cursor..].iter();
+        let waiting = waiting.filter(|s| matches!(s, Standing::Waiting)).count();
+        let serial = self.next;
+        let is_new = self.gate.serial.is_none() && queued == 0;
+        if is_new && waiting > 1 && waiting < self.wishes.most_queued {
+            return Some(Order {
+                serial,
+                first: None,
+                len: 1,
+                after: Vec::new(),
+                nice: None,
+            });
+        }
+        let room = self.wishes.most_queued.saturating_sub(queued);
+        let room = room.min(self.largest);
+        let first = self.cursor;
+        let after = self.after(first)?;
+        let alike = |a: &crate::Task, b: &crate::Task| {
+            a.parents == b.parents
+                && (a.cpus, a.memory) == (b.cpus, b.memory)
+                && a.time_limit == b.time_limit
+        };
+        let most = if self.wishes.is_nice {
+            room.min(1)
+        } else {
+            room
+        };
+        let len = (first..tasks.len())
+            .take(most)
+            .take_while(|&place| {
+                self.standing[place] == Standing::Waiting && alike(&tasks[first], &tasks[place])
+            })
+            .count();
+        let nice = self
+            .wishes
+            .is_nice
+            .then(|| nice(narrow(first), tasks.len()));
+        let (first, len) = (Some(narrow(first)), narrow(len));
+        (len > 0).then_some(Order {
+            serial,
+            first,
+            len,
+            after,
+            nice,
+        })
+    }
+
+    /// The jobs that a task must wait for; nothing at all where they are too many to name.
+    fn after(&self, place: usize) -> Option<Vec<String>> {
+        let mut after = Vec::new();
+        for &parent in &self.handover.tasks[place].parents {
+            let Standing::Queued(serial) = self.standing[wide(parent)] else {
+                continue;
+            };
+            let call = &self.calls[&serial];
+            let (first, job) = (call.first?, call.job.as_ref()?);
+            // A job whose id nobody learnt has ended: the next look tells how.
+            let job = Some(job).filter(|job| !job.is_empty())?;
+            after.push(match call.len {
+                1 => job.clone(),
+                _ => format!("{job}_{}", parent - first),
+            });
+        }
+        if after.is_empty() && !self.gate.is_open {
+            let gate = self
+                .gate
+                .serial
+                .and_then(|serial| self.calls[&serial].job.clone());
+            after.extend(gate);
+        }
+        (after.len() <= MOST_PARENTS).then_some(after)
+    }
+
+    /// Ends all that is in the queue. The same run can be taken up again.
+    ///
+    /// # Errors
+    /// What Slurm said instead.
+    pub fn cancel(&self, cluster: &mut dyn Cluster) -> Result<usize, String> {
+        let listed = cluster.queue()?;
+        let mut jobs: Vec<String> = listed
+            .iter()
+            .filter(|l| l.is_active)
+            .map(|l| l.job.clone())
+            .collect();
+        jobs.sort_unstable();
+        jobs.dedup();
+        // Dependants first: nothing may start because something else was ended.
+        jobs.reverse();
+        if !jobs.is_empty() {
+            cluster.cancel(&jobs)?;
+        }
+        Ok(listed.iter().filter(|l| l.is_active).count())
+    }
+}
+
+impl Call {
+    /// Places; none for the gate.
+    fn tasks(&self) -> impl Iterator<Item = u32> + use<> {
+        let first = self.first.unwrap_or(0);
+        first..first + self.first.map_or(0, |_| self.len)
+    }
+}
+
+/// Slurm counts submissions down by one, so that a step of `nice` must be larger than the number of jobs, as long as
+/// that can be had.
+pub(super) fn nice(place: u32, tasks: usize) -> u32 {
+    const MOST: u64 = 2_147_483_645;
+    let tasks = tasks as u64;
+    let step = (tasks + 1).min(MOST / tasks.max(1)).max(1);
+    u32::try_from((u64::from(place) * step).min(MOST)).unwrap_or(u32::MAX)
+}
+
+/// Whether a refusal is surely about how many jobs there are: others of ours, or of others, will end.
+pub(super) fn is_limit_on_number(said: &str) -> bool {
+    [
+        "SubmitJob",
+        "MaxJobCount",
+        "temporarily unable",
+        "temporarily unavailable",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
+}
+
+#[cfg(test)]
+mod tests;

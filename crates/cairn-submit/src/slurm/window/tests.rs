@@ -1,0 +1,439 @@
+//! A Slurm that forgets, refuses, lies about its answers and goes away; a submitter that is killed at any moment.
+
+use super::*;
+use crate::Task;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+type Random = Pcg64Mcg;
+
+fn handover(tasks: usize, density: f64, random: &mut Random) -> Handover {
+    let task = |place: usize, random: &mut Random| Task {
+        name: format!("t{place}"),
+        script: String::new(),
+        once: String::new(),
+        parents: (0..narrow(place))
+            .filter(|_| random.random_bool(density))
+            .collect(),
+        cpus: None,
+        memory: None,
+        time_limit: None,
+        retries: 0,
+        never_retry_on: None,
+    };
+    Handover {
+        name: "w".to_owned(),
+        home: "/".into(),
+        tasks: (0..tasks).map(|place| task(place, random)).collect(),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Pending,
+    Running,
+    Ended { well: bool },
+}
+
+struct Element {
+    place: Option<u32>,
+    index: u32,
+    phase: Phase,
+}
+
+struct Job {
+    id: u64,
+    serial: u64,
+    after: Vec<String>,
+    is_held: bool,
+    elements: Vec<Element>,
+}
+
+/// A cluster of so many processors with all of Slurm's habits.
+struct Fake<'a> {
+    handover: &'a Handover,
+    random: Random,
+    jobs: Vec<Job>,
+    next: u64,
+    slots: usize,
+    limit: usize,
+    /// How often something goes wrong.
+    faults: f64,
+    /// Tasks that fail as long as this says so.
+    fails: Vec<bool>,
+    exits: Vec<Option<Exit>>,
+    starts: Vec<u32>,
+    /// How often each task ended well.
+    executed: Vec<u32>,
+}
+
+impl Fake<'_> {
+    fn alive(&self) -> usize {
+        let elements = self.jobs.iter().flat_map(|job| &job.elements);
+        elements
+            .filter(|e| !matches!(e.phase, Phase::Ended { .. }))
+            .count()
+    }
+
+    /// What Slurm knows of a dependency: an id that it has forgotten is fulfilled.
+    fn depends(&self, on: &str) -> Phase {
+        let (id, index) = match on.split_once('_') {
+            Some((id, index)) => (id, index.parse().ok()),
+            None => (on, None),
+        };
+        let job = self.jobs.iter().find(|job| job.id.to_string() == id);
+        let mut all = Phase::Ended { well: true };
+        let elements = job.iter().flat_map(|job| &job.elements);
+        for element in elements.filter(|e| index.is_none_or(|i: u32| i == e.index)) {
+            match element.phase {
+                Phase::Ended { well: true } => {}
+                Phase::Ended { well: false } => return element.phase,
+                _ => all = Phase::Pending,
+            }
+        }
+        all
+    }
+
+    /// Some time passes.
+    fn tick(&mut self) {
+        for job in 0..self.jobs.len() {
+            let after: Vec<Phase> = self.jobs[job]
+                .after
+                .iter()
+                .map(|a| self.depends(a))
+                .collect();
+            if after.contains(&Phase::Ended { well: false }) {
+                let pending = self.jobs[job].elements.iter_mut();
+                pending
+                    .filter(|e| e.phase == Phase::Pending)
+                    .for_each(|e| e.phase = Phase::Ended { well: false });
+            }
+            let is_free = after.iter().all(|a| *a == Phase::Ended { well: true });
+            for element in 0..self.jobs[job].elements.len() {
+                let running = self.jobs.iter().flat_map(|j| &j.elements);
+                let running = running.filter(|e| e.phase == Phase::Running).count();
+                let is_held = self.jobs[job].is_held;
+                let e = &self.jobs[job].elements[element];
+                if e.phase == Phase::Pending && is_free && !is_held && running < self.slots {
+                    let (place, serial) = (e.place, self.jobs[job].serial);
+                    let phase = self.start(place, serial);
+                    self.jobs[job].elements[element].phase = phase;
+                }
+            }
+        }
+        for job in 0..self.jobs.len() {
+            for element in 0..self.jobs[job].elements.len() {
+                let e = &self.jobs[job].elements[element];
+                if e.phase == Phase::Running && self.random.random_bool(0.5) {
+                    let (place, serial) = (e.place, self.jobs[job].serial);
+                    let well = self.end(place, serial);
+                    self.jobs[job].elements[element].phase = Phase::Ended { well };
+                }
+            }
+        }
+        let forgets = self.random.random_bool(0.3);
+        let ended = |job: &Job| {
+            job.elements
+                .iter()
+                .all(|e| matches!(e.phase, Phase::Ended { .. }))
+        };
+        self.jobs.retain(|job| !(forgets && ended(job)));
+    }
+
+    /// As the script of every job does it.
+    fn start(&mut self, place: Option<u32>, serial: u64) -> Phase {
+        let Some(place) = place else {
+            return Phase::Running;
+        };
+        if self.exits[wide(place)].is_some_and(|exit| exit.code == 0) {
+            return Phase::Ended { well: true };
+        }
+        let parents = &self.handover.tasks[wide(place)].parents;
+        let well = |&p: &u32| self.exits[wide(p)].is_some_and(|exit| exit.code == 0);
+        if !parents.iter().all(well) {
+            let code = Exit::NOT_STARTED;
+            self.exits[wide(place)] = Some(Exit { serial, code });
+            return Phase::Ended { well: false };
+        }
+        let twice = self.jobs.iter().flat_map(|j| &j.elements);
+        let twice = twice.filter(|e| e.place == Some(place) && e.phase == Phase::Running);
+        assert_eq!(twice.count(), 0, "task {place} runs twice at once");
+        self.starts.push(place);
+        Phase::Running
+    }
+
+    fn end(&mut self, place: Option<u32>, serial: u64) -> bool {
+        let Some(place) = place else {
+            return true;
+        };
+        if self.random.random_bool(self.faults / 4.0) {
+            return false; // The machine is gone, without a word.
+        }
+        let code = i32::from(self.fails[wide(place)]);
+        self.exits[wide(place)] = Some(Exit { serial, code });
+        self.executed[wide(place)] += u32::from(code == 0);
+        code == 0
+    }
+}
+
+impl Cluster for Fake<'_> {
+    fn submit(&mut self, order: &Order) -> Submitted {
+        let fault = self.random.random_bool(self.faults);
+        if fault && self.random.random_bool(0.5) {
+            return Submitted::Unknown("nobody heard it".to_owned());
+        }
+        if self.alive() + wide(order.len) > self.limit {
+            return Submitted::Quota("AssocMaxSubmitJobLimit".to_owned());
+        }
+        let id = self.next;
+        self.next += 1;
+        let element = |index: u32| Element {
+            place: order.first.map(|first| first + index),
+            index,
+            phase: Phase::Pending,
+        };
+        self.jobs.push(Job {
+            id,
+            serial: order.serial,
+            after: order.after.clone(),
+            is_held: order.first.is_none(),
+            elements: (0..order.len).map(element).collect(),
+        });
+        if self.random.random_bool(0.2) {
+            self.tick();
+        }
+        match fault {
+            true => Submitted::Unknown("the answer is lost".to_owned()),
+            false => Submitted::Job(id.to_string()),
+        }
+    }
+
+    fn queue(&mut self) -> Result<Vec<Listed>, String> {
+        if self.random.random_bool(self.faults) {
+            return Err("away".to_owned());
+        }
+        let listed = |job: &Job| {
+            let (serial, id) = (job.serial, job.id.to_string());
+            let element = move |e: &Element| Listed {
+                serial,
+                index: e.index,
+                job: id.clone(),
+                is_active: !matches!(e.phase, Phase::Ended { .. }),
+            };
+            job.elements.iter().map(element).collect::<Vec<_>>()
+        };
+        Ok(self.jobs.iter().flat_map(listed).collect())
+    }
+
+    fn exit(&mut self, place: u32) -> Option<Exit> {
+        self.exits[wide(place)]
+    }
+
+    fn release(&mut self, job: &str) -> Result<(), String> {
+        let job = self.jobs.iter_mut().find(|j| j.id.to_string() == job);
+        job.into_iter().for_each(|job| job.is_held = false);
+        Ok(())
+    }
+
+    fn cancel(&mut self, jobs: &[String]) -> Result<(), String> {
+        let those = self
+            .jobs
+            .iter_mut()
+            .filter(|j| jobs.contains(&j.id.to_string()));
+        for element in those.flat_map(|job| &mut job.elements) {
+            if !matches!(element.phase, Phase::Ended { .. }) {
+                element.phase = Phase::Ended { well: false };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fake<'a>(handover: &'a Handover, random: &mut Random) -> Fake<'a> {
+    let tasks = handover.tasks.len();
+    Fake {
+        handover,
+        random: Random::seed_from_u64(random.random()),
+        jobs: Vec::new(),
+        next: 1,
+        slots: random.random_range(1..4),
+        limit: random.random_range(2..12),
+        faults: 0.0,
+        fails: vec![false; tasks],
+        exits: vec![None; tasks],
+        starts: Vec::new(),
+        executed: vec![0; tasks],
+    }
+}
+
+/// Steps until nothing is left, or the submitter is killed: by a write that does not come through.
+fn play(window: &mut Window<'_>, fake: &mut Fake<'_>, journal: &mut Vec<Event>, kill: f64) -> bool {
+    let mut killer = Random::seed_from_u64(fake.random.random());
+    for _ in 0..3000 {
+        let mut write = |event: &Event| {
+            // Before the line is on the disk, or after: in both cases nobody acts on it.
+            let dies = killer.random_bool(kill);
+            if !dies || killer.random_bool(0.5) {
+                journal.push(event.clone());
+            }
+            match dies {
+                true => Err(std::io::Error::other("killed")),
+                false => Ok(()),
+            }
+        };
+        match window.step(fake, &mut write, &mut |_| {}) {
+            Ok(Step::Over) => return true,
+            Ok(_) => fake.tick(),
+            Err(_) => return false,
+        }
+    }
+    panic!("it never ends: {:?}", window.standing());
+}
+
+fn wishes(random: &mut Random) -> Wishes {
+    Wishes {
+        most_queued: random.random_range(1..20),
+        most_in_array: random.random_range(1..6),
+        is_nice: random.random_bool(0.2),
+    }
+}
+
+#[test]
+fn nothing_runs_twice_and_nothing_is_forgotten_whatever_breaks() {
+    for seed in 0..3000 {
+        let mut random = Random::seed_from_u64(seed);
+        let tasks = random.random_range(1..16);
+        let density = random.random_range(0.0..0.4);
+        let handover = handover(tasks, density, &mut random);
+        let mut fake = fake(&handover, &mut random);
+        fake.faults = random.random_range(0.0..0.4);
+        fake.fails = (0..tasks).map(|_| random.random_bool(0.1)).collect();
+        let wishes = wishes(&mut random);
+        let mut journal = Vec::new();
+        let kill = random.random_range(0.0..0.3);
+        for _ in 0..8 {
+            let mut window = Window::new(&handover, wishes, &journal);
+            play(&mut window, &mut fake, &mut journal, kill);
+        }
+        // From here on all goes well, but for tasks that fail by themselves. What was lost before is learnt now, and tried again
+        // by the next run.
+        fake.faults = 0.0;
+        let mut window = Window::new(&handover, wishes, &journal);
+        play(&mut window, &mut fake, &mut journal, 0.0);
+        let mut window = Window::new(&handover, wishes, &journal);
+        assert!(
+            play(&mut window, &mut fake, &mut journal, 0.0),
+            "seed {seed}"
+        );
+        for (place, task) in handover.placed() {
+            let lacks = |&p: &u32| fake.executed[wide(p)] == 0;
+            let hindered = fake.fails[wide(place)] || task.parents.iter().any(lacks);
+            let expected = u32::from(!hindered);
+            assert_eq!(
+                fake.executed[wide(place)],
+                expected,
+                "seed {seed}, task {place}"
+            );
+            let is_executed = window.standing()[wide(place)] == Standing::Executed;
+            assert_eq!(
+                is_executed,
+                !hindered,
+                "seed {seed}: {:?}",
+                window.standing()
+            );
+        }
+        // What failed is mended: the same again executes all of it, each once.
+        fake.fails.fill(false);
+        let mut window = Window::new(&handover, wishes, &journal);
+        assert!(
+            play(&mut window, &mut fake, &mut journal, 0.0),
+            "seed {seed}"
+        );
+        assert!(
+            fake.executed.iter().all(|&n| n == 1),
+            "seed {seed}: {:?}",
+            fake.executed
+        );
+    }
+}
+
+#[test]
+fn on_one_processor_tasks_start_in_the_order_of_the_plan() {
+    for seed in 0..1000 {
+        let mut random = Random::seed_from_u64(seed);
+        let tasks = random.random_range(1..20);
+        let handover = handover(tasks, 0.15, &mut random);
+        let mut fake = fake(&handover, &mut random);
+        fake.slots = 1;
+        let mut journal = Vec::new();
+        let mut window = Window::new(&handover, wishes(&mut random), &journal);
+        assert!(play(&mut window, &mut fake, &mut journal, 0.0));
+        let order: Vec<u32> = (0..narrow(tasks)).collect();
+        assert_eq!(fake.starts, order, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_cancelled_run_is_taken_up_again() {
+    let mut random = Random::seed_from_u64(5);
+    let handover = handover(12, 0.2, &mut random);
+    let mut fake = fake(&handover, &mut random);
+    fake.limit = 100;
+    let wishes = Wishes {
+        most_queued: 100,
+        most_in_array: 4,
+        is_nice: false,
+    };
+    let mut journal = Vec::new();
+    let mut window = Window::new(&handover, wishes, &journal);
+    let mut write = |event: &Event| {
+        journal.push(event.clone());
+        Ok(())
+    };
+    let step = window.step(&mut fake, &mut write, &mut |_| {}).unwrap();
+    assert_eq!(step, Step::Submitted);
+    assert!(window.cancel(&mut fake).unwrap() > 0);
+    assert_eq!(fake.alive(), 0);
+    for _ in 0..2 {
+        let mut window = Window::new(&handover, wishes, &journal);
+        play(&mut window, &mut fake, &mut journal, 0.0);
+    }
+    assert!(fake.executed.iter().all(|&n| n == 1));
+}
+
+#[test]
+fn a_policy_that_never_yields_is_an_error_and_a_limit_is_not() {
+    struct Strict(&'static str);
+    impl Cluster for Strict {
+        fn submit(&mut self, _: &Order) -> Submitted {
+            Submitted::Quota(self.0.to_owned())
+        }
+        fn queue(&mut self) -> Result<Vec<Listed>, String> {
+            Ok(Vec::new())
+        }
+        fn exit(&mut self, _: u32) -> Option<Exit> {
+            None
+        }
+        fn release(&mut self, _: &str) -> Result<(), String> {
+            Ok(())
+        }
+        fn cancel(&mut self, _: &[String]) -> Result<(), String> {
+            Ok(())
+        }
+    }
+    let handover = handover(3, 0.0, &mut Random::seed_from_u64(1));
+    let wishes = Wishes {
+        most_queued: 10,
+        most_in_array: 4,
+        is_nice: false,
+    };
+    for (said, ends) in [
+        ("Job violates accounting/QOS policy", true),
+        ("QOSMaxSubmitJobPerUserLimit", false),
+    ] {
+        let mut window = Window::new(&handover, wishes, &[]);
+        let mut cluster = Strict(said);
+        let steps = (0..10).map(|_| window.step(&mut cluster, &mut |_| Ok(()), &mut |_| {}));
+        assert_eq!(steps.filter(Result::is_err).count() > 0, ends, "{said}");
+    }
+}

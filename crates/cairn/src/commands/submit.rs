@@ -1,0 +1,331 @@
+//! `cairn submit`: a workflow handed to an engine, in the order of its plan; again goes on where it stopped.
+
+mod slurm;
+
+use super::orders::{self, needs_plan};
+use super::run::{quick_order, state_of, template};
+use crate::cli::{self, Policy};
+use crate::failure::Failure;
+use crate::input;
+use crate::limits;
+use crate::output::{Output, write_file};
+use crate::plural::counted;
+use crate::screen;
+use cairn_dag::{Flow, TaskId, plain};
+use cairn_formats::{Jobs, Template};
+use cairn_submit::slurm::Place;
+use cairn_submit::{Engine, Handover, files};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest that an order is looked for.
+const PLANNING: Duration = Duration::from_secs(60);
+
+/// What to submit, and how, checked.
+pub(crate) struct Settings {
+    flags: cli::Submit,
+    template: Option<Template>,
+    /// Where the state of the submission is kept, or what would be submitted is written.
+    folder: PathBuf,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
+        let template = template(flags.run.as_deref())?;
+        let folder = match (&flags.output, &flags.state) {
+            (Some(folder), _) | (None, Some(folder)) => folder.clone(),
+            (None, None) => {
+                let mut folder = state_of(&flags.input.file)?.into_os_string();
+                folder.push(format!("-{}", name(flags.engine)));
+                folder.into()
+            }
+        };
+        if flags.engine != cli::Engine::Slurm {
+            let slurm_only = [
+                ("--max-queued", flags.max_queued.is_some()),
+                ("--nice", flags.nice),
+                ("--sbatch", !flags.sbatch.is_empty()),
+                ("--watch", flags.watch),
+                ("--cancel", flags.cancel),
+                ("--crew", flags.crew.is_some()),
+            ];
+            if let Some((flag, _)) = slurm_only.iter().find(|(_, is_given)| *is_given) {
+                return Err(Failure::usage(
+                    format!("{flag} is for Slurm, not for {}", name(flags.engine)),
+                    "leave it out, or give --engine slurm",
+                ));
+            }
+        }
+        Ok(Settings {
+            flags,
+            template,
+            folder,
+        })
+    }
+}
+
+fn name(engine: cli::Engine) -> &'static str {
+    match engine {
+        cli::Engine::Slurm => "slurm",
+        cli::Engine::Hyperqueue => "hyperqueue",
+        cli::Engine::Htcondor => "htcondor",
+        cli::Engine::Pegasus => "pegasus",
+        cli::Engine::Dask => "dask",
+        cli::Engine::Airflow => "airflow",
+    }
+}
+
+fn engine(engine: cli::Engine) -> Engine {
+    match engine {
+        cli::Engine::Slurm => Engine::Slurm,
+        cli::Engine::Hyperqueue => Engine::HyperQueue,
+        cli::Engine::Htcondor => Engine::HtCondor,
+        cli::Engine::Pegasus => Engine::Pegasus,
+        cli::Engine::Dask => Engine::Dask,
+        cli::Engine::Airflow => Engine::Airflow,
+    }
+}
+
+pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let executed = cli::Executed {
+        executed: String::new(),
+        no_rescue: flags.no_rescue,
+    };
+    let whole = input::open_whole(&flags.input, &executed, out)?;
+    let mut report = whole.report;
+    let flow = Arc::new(whole.flow);
+    let jobs = Jobs::of(
+        &whole.source,
+        whole.format,
+        Arc::clone(&flow),
+        settings.template.clone(),
+        &mut report,
+    );
+    let Some(jobs) = jobs else {
+        return Err(Failure::Input(report));
+    };
+    let here = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
+    let folder = here.join(&settings.folder);
+    if let Some(workers) = flags.crew {
+        return slurm::submit_crew(settings, workers, &here, &folder, out);
+    }
+    let mut is_executed = whole.is_executed;
+    let is_slurm = flags.engine == cli::Engine::Slurm && !flags.dry_run;
+    let before = match is_slurm {
+        true => Place::order(&folder).map_err(|e| slurm::unusable(&e))?,
+        false => None,
+    };
+    let order = match before {
+        Some(names) => taken_up(&flow, &names, &mut is_executed, &folder)?,
+        None => planned(&flow, flags.policy, out),
+    };
+    let title = whole.source.name();
+    let handover = Handover::new(title, &here, &jobs, &is_executed, &order);
+    let handover = handover.map_err(|e| {
+        let cure =
+            "keep to DAGMan for that workflow: `cairn prio` writes priorities into its own file";
+        Failure::usage(plain(&e.to_string()).into_owned(), cure)
+    })?;
+    if flags.dry_run {
+        return write(flags.engine, &handover, &folder, out);
+    }
+    match flags.engine {
+        cli::Engine::Slurm => slurm::submit(settings, &handover, &folder, out),
+        other => hand_over(other, &handover, &folder, out),
+    }
+}
+
+/// The order of the plan, parents first.
+fn planned(flow: &Flow, policy: Policy, out: &Output) -> Vec<TaskId> {
+    if !needs_plan(policy) {
+        return quick_order(flow, policy);
+    }
+    let _alive = out.progress("planning");
+    let begin = Instant::now();
+    let stop = || begin.elapsed() > PLANNING || limits::is_interrupted();
+    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+    let seconds = flow.imputed_seconds();
+    orders::Orders::new(flow.dag(), seconds.as_deref(), Some(&plan)).of(policy)
+}
+
+/// The order of the submission that is taken up again: all that it does not name was executed before it.
+fn taken_up(
+    flow: &Flow,
+    names: &[String],
+    is_executed: &mut [bool],
+    folder: &Path,
+) -> Result<Vec<TaskId>, Failure> {
+    let other = |why: String| {
+        Failure::usage(
+            format!(
+                "{} holds the submission of another workflow: {why}",
+                screen::path(folder)
+            ),
+            "give this one a folder of its own with --state",
+        )
+    };
+    let mut is_named = vec![false; flow.dag().len()];
+    let mut order = Vec::with_capacity(flow.dag().len());
+    for name in names {
+        let task = flow.find(name);
+        let task = task.ok_or_else(|| other(format!("this one has no task '{}'", plain(name))))?;
+        is_named[task.index()] = true;
+        order.push(task);
+    }
+    for task in flow.dag().tasks().filter(|t| !is_named[t.index()]) {
+        if !is_executed[task.index()] {
+            return Err(other(format!("it has no task '{}'", flow.shown(task))));
+        }
+        order.push(task);
+    }
+    for task in flow.dag().tasks() {
+        is_executed[task.index()] = !is_named[task.index()];
+    }
+    Ok(order)
+}
+
+/// Writes what would be submitted.
+fn write(
+    which: cli::Engine,
+    handover: &Handover,
+    folder: &Path,
+    out: &Output,
+) -> Result<(), Failure> {
+    let made = files(engine(which), handover, folder);
+    for file in &made {
+        let path = folder.join(&file.path);
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent).map_err(|e| Failure::writing(&screen::path(parent), &e))?;
+        write_file(&path, |to| to.write_all(file.text.as_bytes()))?;
+    }
+    let (many, tasks) = (made.len(), handover.tasks.len());
+    let value = json!({
+        "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
+        "files": made.iter().map(|f| &f.path).collect::<Vec<_>>(), "submitted": false,
+    });
+    let text = format!(
+        "{} for {}: {} in {}; {}\n",
+        counted(tasks, "task"),
+        name(which),
+        counted(many, "file"),
+        screen::path(folder),
+        next(which, folder),
+    );
+    out.done(&value, &text)
+}
+
+/// What people do with the files.
+fn next(which: cli::Engine, folder: &Path) -> String {
+    let at = |file: &str| screen::path(&folder.join(file));
+    match which {
+        cli::Engine::Slurm => format!("sh {} submits them", at("submit.sh")),
+        cli::Engine::Hyperqueue => format!(
+            "hq job submit-file {}, or python3 {}",
+            at("job.toml"),
+            at("submit.py")
+        ),
+        cli::Engine::Htcondor => format!("condor_submit_dag {}", at("workflow.dag")),
+        cli::Engine::Pegasus => format!("pegasus-plan … {}", at("workflow.yml")),
+        cli::Engine::Dask => format!("python3 {} runs them", at("workflow.py")),
+        cli::Engine::Airflow => format!("put {} into the folder of dags", at("workflow.py")),
+    }
+}
+
+/// The command that hands the files to an engine; Pegasus and Airflow need more than is known here.
+fn command(which: cli::Engine, folder: &Path) -> Option<(&'static str, Vec<PathBuf>)> {
+    let file = |name: &str| folder.join(name);
+    let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    match which {
+        cli::Engine::Hyperqueue if is_there("hq") => Some((
+            "hq",
+            vec!["job".into(), "submit-file".into(), file("job.toml")],
+        )),
+        cli::Engine::Hyperqueue => Some(("python3", vec![file("submit.py")])),
+        cli::Engine::Htcondor => Some(("condor_submit_dag", vec![file("workflow.dag")])),
+        cli::Engine::Dask => Some(("python3", vec![file("workflow.py")])),
+        cli::Engine::Slurm | cli::Engine::Pegasus | cli::Engine::Airflow => None,
+    }
+}
+
+/// Writes the files and calls the engine, once: a folder that was handed over is not handed over again.
+fn hand_over(
+    which: cli::Engine,
+    handover: &Handover,
+    folder: &Path,
+    out: &Output,
+) -> Result<(), Failure> {
+    let mark = folder.join("submitted");
+    if mark.exists() {
+        return Err(Failure::usage(
+            format!(
+                "{} was handed to {} before",
+                screen::path(folder),
+                name(which)
+            ),
+            format!(
+                "ask {} how it stands; to submit it once more, remove {} or give another folder with --state",
+                name(which),
+                screen::path(&mark)
+            ),
+        ));
+    }
+    let Some((program, arguments)) = command(which, folder) else {
+        return Err(Failure::usage(
+            format!("{} takes files, not calls", name(which)),
+            "write them with --dry-run -o FOLDER",
+        ));
+    };
+    let found = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    if found.is_err() {
+        return Err(Failure::usage(
+            format!(
+                "the program '{program}' is not found: is {} installed here?",
+                name(which)
+            ),
+            "install it, or write the files with --dry-run -o FOLDER",
+        ));
+    }
+    let mut silent = *out;
+    (silent.quiet, silent.json) = (true, false);
+    write(which, handover, folder, &silent)?;
+    // Before the call: whoever is cut off does not know whether it came through.
+    write_file(&mark, |to| to.write_all(b"handed over\n"))?;
+    let ended = Command::new(program)
+        .args(&arguments)
+        .stdin(Stdio::null())
+        .output();
+    let ended =
+        ended.map_err(|e| Failure::usage(format!("{program} cannot be started: {e}"), ""))?;
+    let said = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+    if !ended.status.success() {
+        let why = String::from_utf8_lossy(&ended.stderr);
+        let why = why.trim().lines().last().unwrap_or("").to_owned();
+        return Err(Failure::usage(
+            format!("{program} ended with {}: {}", ended.status, plain(&why)),
+            format!(
+                "see whether {} has the job; if not, remove {} and submit again",
+                name(which),
+                screen::path(&mark)
+            ),
+        ));
+    }
+    let tasks = handover.tasks.len();
+    let value = json!({
+        "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
+        "submitted": true, "said": said,
+    });
+    let text = format!(
+        "{} handed to {}: {}\n",
+        counted(tasks, "task"),
+        name(which),
+        plain(&said)
+    );
+    out.done(&value, &text)
+}

@@ -1,0 +1,308 @@
+//! A submission to Slurm, followed as long as it needs somebody or somebody wants to watch. Decides nothing.
+
+use super::Settings;
+use crate::failure::{Failure, INTERRUPTED_CODE};
+use crate::limits;
+use crate::output::Output;
+use crate::plural::counted;
+use crate::screen;
+use cairn_dag::{plain, wide};
+use cairn_submit::Handover;
+use cairn_submit::slurm::{
+    Crew, Journal, News, Place, PlaceError, Standing, Step, Tools, ToolsError, Trouble, Window,
+    Wishes, crew,
+};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub(super) fn unusable(error: &PlaceError) -> Failure {
+    let help = match error {
+        PlaceError::Io { .. } => "check that you may write there, and that the disk is not full",
+        PlaceError::Damaged(_) | PlaceError::Other { .. } | PlaceError::Path(_) => {
+            "give it a folder of its own with --state"
+        }
+        PlaceError::Changed(_) => {
+            "put the old command back, or submit all of it again with another --state"
+        }
+    };
+    Failure::usage(plain(&error.to_string()).into_owned(), help)
+}
+
+fn no_tools(error: &ToolsError) -> Failure {
+    let help = match error {
+        ToolsError::Missing(_) => {
+            "run this where Slurm's programs are, or write what would be submitted with --dry-run -o FOLDER"
+        }
+        ToolsError::Silent(_) => "nothing was submitted; try again when the controller is back",
+    };
+    Failure::usage(plain(&error.to_string()).into_owned(), help)
+}
+
+fn refused(error: &Trouble) -> Failure {
+    let help = match error {
+        Trouble::Refused { .. } => {
+            "mend that, for instance with --sbatch; the same command goes on from there"
+        }
+        Trouble::Journal(_) => "mend that; the same command goes on from there",
+    };
+    Failure::usage(plain(&error.to_string()).into_owned(), help)
+}
+
+/// Submits, or takes up again what was submitted before.
+pub(super) fn submit(
+    settings: &Settings,
+    handover: &Handover,
+    folder: &Path,
+    out: &Output,
+) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let longest = Tools::longest_array().map_err(|e| no_tools(&e))?;
+    let place = Place::open(folder, handover).map_err(|e| unusable(&e))?;
+    let opened = Journal::open(&folder.join("journal"));
+    let (mut journal, events) = opened.map_err(|e| {
+        let help = "wait for it to end, or give another folder with --state";
+        Failure::usage(plain(&e.to_string()).into_owned(), help)
+    })?;
+    let lock = journal
+        .lock()
+        .map_err(|e| Failure::writing("the journal", &e))?;
+    let mut tools = Tools::new(handover, place.clone(), &flags.sbatch, lock);
+    let wishes = Wishes {
+        most_queued: flags.max_queued.map_or(usize::MAX, |n| n as usize),
+        most_in_array: longest.min(1000),
+        is_nice: flags.nice,
+    };
+    let mut window = Window::new(handover, wishes, &events);
+    if flags.cancel {
+        let ended = window.cancel(&mut tools);
+        let ended = ended.map_err(|said| no_tools(&ToolsError::Silent(said)))?;
+        let text = format!(
+            "{} ended; the same command without --cancel goes on\n",
+            counted(ended, "job")
+        );
+        return out.done(&json!({ "cancelled": ended }), &text);
+    }
+    let mut reporter = Reporter::new(handover, &place, out);
+    loop {
+        let mut news = Vec::new();
+        let step = window.step(&mut tools, &mut |event| journal.write(event), &mut |n| {
+            news.push(n)
+        });
+        news.into_iter().for_each(|n| reporter.hear(n, &window));
+        let step = step.map_err(|e| refused(&e))?;
+        reporter.bar(&window);
+        match step {
+            Step::Over => return reporter.finish(&window, "over"),
+            Step::Submitted if !flags.watch => return reporter.finish(&window, "submitted"),
+            Step::Submitted | Step::Unfinished => {}
+        }
+        let until = Instant::now() + Duration::from_secs_f64(flags.poll.clamp(0.05, 3600.0));
+        while Instant::now() < until && !limits::is_interrupted() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        if limits::is_interrupted() {
+            reporter.finish(&window, "interrupted")?;
+            return Err(Failure::Code(INTERRUPTED_CODE));
+        }
+    }
+}
+
+/// Tells what happens.
+struct Reporter<'a> {
+    handover: &'a Handover,
+    place: &'a Place,
+    out: &'a Output,
+    bar: crate::output::Bar,
+    /// What was complained about last, so that it is said once.
+    trouble: Option<String>,
+}
+
+impl<'a> Reporter<'a> {
+    fn new(handover: &'a Handover, place: &'a Place, out: &'a Output) -> Reporter<'a> {
+        let bar = out.bar("tasks", handover.tasks.len());
+        Reporter {
+            handover,
+            place,
+            out,
+            bar,
+            trouble: None,
+        }
+    }
+
+    fn line(&self, value: &Value) {
+        if self.out.json {
+            // A reader that went away is noticed at the end.
+            let _ = self.out.answer(value, "");
+        }
+    }
+
+    fn hear(&mut self, news: News, window: &Window<'_>) {
+        let name = |place: u32| self.handover.tasks[wide(place)].name.as_str();
+        match news {
+            News::Submitted(first, len, job) => {
+                self.trouble = None;
+                for place in first..first + len {
+                    let job = match len {
+                        1 => job.clone(),
+                        _ => format!("{job}_{}", place - first),
+                    };
+                    self.line(&json!({ "task": name(place), "state": "submitted", "job": job }));
+                }
+            }
+            News::Ended(place, standing) => {
+                self.trouble = None;
+                let (state, exit) = match standing {
+                    Standing::Executed => ("executed", Some(0)),
+                    Standing::Failed(code) => ("failed", Some(code)),
+                    Standing::Lost => ("lost", None),
+                    _ => ("aborted", None),
+                };
+                self.line(&json!({ "task": name(place), "state": state, "exit": exit }));
+                let log = window
+                    .call_of(place)
+                    .map(|call| self.place.log(place, call));
+                let log = log.map_or(String::new(), |log| {
+                    format!("; log: {}", screen::path(&log))
+                });
+                let shown = plain(name(place));
+                match standing {
+                    Standing::Failed(code) => {
+                        self.out.complain(&format!("'{shown}' failed with exit code {code}{log}"));
+                    }
+                    Standing::Lost => self.out.complain(&format!(
+                        "'{shown}' left the queue without a word: cancelled, killed, or its machine is gone{log}"
+                    )),
+                    _ => {}
+                }
+            }
+            News::Quota(said) => self.wait("the site takes no more jobs for now", &said),
+            News::Silent(said) => self.wait("Slurm does not answer; jobs that run go on", &said),
+        }
+    }
+
+    fn wait(&mut self, what: &str, said: &str) {
+        if self.trouble.as_deref() != Some(what) {
+            self.trouble = Some(what.to_owned());
+            self.line(&json!({ "waiting": what, "said": said }));
+            self.out
+                .remark(&format!("{what}: waiting ({})", plain(said)));
+        }
+    }
+
+    fn bar(&self, window: &Window<'_>) {
+        let executed = |s: &&Standing| **s == Standing::Executed;
+        self.bar
+            .at(window.standing().iter().filter(executed).count());
+    }
+
+    fn finish(&self, window: &Window<'_>, how: &str) -> Result<(), Failure> {
+        let count = |is: fn(&Standing) -> bool| window.standing().iter().filter(|s| is(s)).count();
+        let executed = count(|s| *s == Standing::Executed);
+        let queued = count(|s| matches!(s, Standing::Queued(_) | Standing::InDoubt(_)));
+        let waiting = count(|s| *s == Standing::Waiting);
+        let failed = count(|s| matches!(s, Standing::Failed(_) | Standing::Lost));
+        let aborted = count(|s| *s == Standing::Aborted);
+        let value = json!({
+            "done": how == "over", "engine": "slurm", "tasks": self.handover.tasks.len(),
+            "executed": executed, "queued": queued, "waiting": waiting, "failed": failed,
+            "aborted": aborted, "folder": self.place.folder().display().to_string(), "run": self.place.run(),
+        });
+        let counts = format!(
+            "{} executed, {queued} in the queue, {waiting} to be submitted, {failed} failed, {aborted} aborted",
+            counted(executed, "task")
+        );
+        let what = match how {
+            "over" => "",
+            "submitted" => "; Slurm does the rest (--watch follows it)",
+            _ => "; what is in the queue goes on, the same command takes it up again",
+        };
+        self.out.done(&value, &format!("{counts}{what}\n"))?;
+        match how == "over" && failed + aborted > 0 {
+            true => Err(Failure::No),
+            false => Ok(()),
+        }
+    }
+}
+
+/// One job with a server and workers inside.
+pub(super) fn submit_crew(
+    settings: &Settings,
+    workers: u32,
+    home: &Path,
+    folder: &Path,
+    out: &Output,
+) -> Result<(), Failure> {
+    let flags = &settings.flags;
+    let no_text = |path: &Path| {
+        Failure::usage(
+            format!("the path {} is not UTF-8", screen::path(path)),
+            "rename it",
+        )
+    };
+    let program = std::env::current_exe().map_err(|e| Failure::writing("this program", &e))?;
+    let shown = |path: &Path| {
+        path.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| no_text(path))
+    };
+    let file = home.join(&flags.input.file);
+    let mut serve = vec![shown(&file)?];
+    if let Some(format) = &flags.input.format {
+        serve.extend(["--format".to_owned(), format.clone()]);
+    }
+    if let Some(line) = &flags.run {
+        serve.extend(["--run".to_owned(), line.clone()]);
+    }
+    let policy = crate::commands::contender::name(&flags.policy);
+    serve.extend(["--policy".to_owned(), policy.to_string()]);
+    let (program, state) = (shown(&program)?, shown(folder)?);
+    let home_text = shown(home)?;
+    let script = crew(&Crew {
+        program: &program,
+        serve: &serve,
+        home: &home_text,
+        state: &state,
+        workers,
+    });
+    std::fs::create_dir_all(folder).map_err(|e| Failure::writing(&screen::path(folder), &e))?;
+    let path = folder.join("crew.sh");
+    crate::output::write_file(&path, |to| to.write_all(script.as_bytes()))?;
+    if flags.dry_run {
+        let text = format!("wrote {}\n", screen::path(&path));
+        return out.done(
+            &json!({ "submitted": false, "files": ["crew.sh"], "folder": state }),
+            &text,
+        );
+    }
+    Tools::longest_array().map_err(|e| no_tools(&e))?;
+    let ended = Command::new("sbatch")
+        .arg("--parsable")
+        .arg("--job-name=cairn-crew")
+        .arg(format!("--ntasks={workers}"))
+        .arg(format!("--chdir={home_text}"))
+        .arg(format!("--output={}/crew.log", state.replace('%', "%%")))
+        .args(&flags.sbatch)
+        .arg(&path)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| Failure::usage(format!("sbatch cannot be started: {e}"), ""))?;
+    if !ended.status.success() {
+        let said = String::from_utf8_lossy(&ended.stderr);
+        return Err(Failure::usage(
+            format!("Slurm refuses the job: {}", plain(said.trim())),
+            "mend that, for instance with --sbatch",
+        ));
+    }
+    let job = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+    let text = format!(
+        "job {} starts {}\n",
+        plain(&job),
+        counted(workers as usize, "worker")
+    );
+    out.done(
+        &json!({ "submitted": true, "job": job, "workers": workers, "folder": state }),
+        &text,
+    )
+}
