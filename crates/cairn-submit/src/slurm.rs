@@ -3,10 +3,10 @@
 //! What may go wrong between us and a controller, and what keeps it from doing harm:
 //!
 //! - Slurm forgets jobs after a while, and takes a dependency on a forgotten one for fulfilled, even if that job failed. So
-//!   every job, before it does anything, reads what its parents wrote about their ends ([`place`]), and only tasks whose
+//!   every job, before it does anything, reads what its parents wrote about their ends (`place`), and only tasks whose
 //!   parents are alive or executed are submitted.
 //! - A call of `sbatch` can be cut off at any moment. A key is written down before it, and is the job's comment; the id is
-//!   written down after. A key without an id is looked for in the queue before its tasks are submitted again ([`window`]).
+//!   written down after. A key without an id is looked for in the queue before its tasks are submitted again (`window`).
 //! - Sites limit how many jobs a user may have. A refusal for that reason is waited out, in order.
 //! - The controller may be away. Nothing is concluded from a queue that was not seen.
 
