@@ -33,7 +33,7 @@ use crate::tls::Certificate;
 use crate::tokens::{Denied, Scope, Secret, Tokens};
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
@@ -386,7 +386,25 @@ async fn guard(
         let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
         return Err(denied(why, scope));
     }
+    if request.method() == Method::POST && !may_be_json(request.headers()) {
+        return Err(Fault::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "this path takes JSON, and the request says that it is something else",
+            "send 'Content-Type: application/json', or no such header",
+        ));
+    }
     Ok(next.run(request).await)
+}
+
+/// Whether the body may be JSON: nothing is said of it, or just that.
+fn may_be_json(headers: &HeaderMap) -> bool {
+    let said = headers.get(header::CONTENT_TYPE);
+    said.is_none_or(|said| {
+        let kind = said.to_str().unwrap_or("").split(';').next();
+        kind.unwrap_or("")
+            .trim()
+            .eq_ignore_ascii_case("application/json")
+    })
 }
 
 /// What to say to whoever has no right to ask.
