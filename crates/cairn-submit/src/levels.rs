@@ -1,10 +1,9 @@
 //! Many places pressed into few levels, for engines to which every other priority costs a round. Knows no engine.
 //!
-//! HyperQueue 0.27 looks for work once a level, so that tasks *per level* decide how many it starts a second; of equal
-//! priorities the smaller task id goes first. Levels are therefore runs of the order, as even as can be and none shorter than
-//! [`LEVEL`] where there are so many tasks, and ids are places: whoever takes the highest level, and of equals the smallest id, takes the
-//! tasks in the order of the plan, whatever is eligible. An engine that ignored ids could only confuse tasks of one level, and
-//! never one of an earlier level with one of a later.
+//! HyperQueue 0.27 looks for work once a level, so that tasks *per level* decide how many it starts a second. Levels are runs of
+//! the order, as even as can be and none shorter than [`LEVEL`] where there are so many tasks: a task of an earlier level
+//! is never behind one of a later. Whoever also took the smaller id of equals would follow the plan exactly; HyperQueue
+//! does not, so that within a level the order is its own.
 
 use cairn_dag::narrow;
 

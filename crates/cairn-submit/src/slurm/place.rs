@@ -238,10 +238,11 @@ pub fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
 fn by_hand(handover: &Handover, folder: &Path) -> String {
     let mut text = format!(
         "#!/bin/sh\n# Submits {} to Slurm: a job a task, in the order of the plan, behind a gate that opens when all \
-         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\nmkdir -p {}\n\
+         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\nmkdir -p {} {}\n\
          gate=$(sbatch --parsable --hold --job-name=gate --output=/dev/null --wrap true)\ngate=${{gate%%;*}}\n",
         plain(&handover.name),
         quoted(&format!("{}/exit", folder.display())),
+        quoted(&format!("{}/logs", folder.display())),
     );
     for (place, task) in handover.placed() {
         let order = Order {

@@ -636,7 +636,11 @@ impl<'a> Window<'a> {
     ///
     /// # Errors
     /// What Slurm said instead.
-    pub fn cancel(&self, cluster: &mut dyn Cluster) -> Result<usize, String> {
+    pub fn cancel(
+        &mut self,
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+    ) -> Result<usize, String> {
         let listed = cluster.queue()?;
         let mut jobs: Vec<String> = listed
             .iter()
@@ -649,6 +653,13 @@ impl<'a> Window<'a> {
         jobs.reverse();
         if !jobs.is_empty() {
             cluster.cancel(&jobs)?;
+        }
+        // What ended well meanwhile has said so, and is not run again.
+        for place in 0..narrow(self.standing.len()) {
+            if matches!(self.standing[wide(place)], Standing::Queued(_)) {
+                let end = Event::End { place, code: None };
+                self.change(end, write).map_err(|e| e.to_string())?;
+            }
         }
         Ok(listed.iter().filter(|l| l.is_active).count())
     }

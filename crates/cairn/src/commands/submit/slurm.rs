@@ -76,7 +76,7 @@ pub(super) fn submit(
     };
     let mut window = Window::new(handover, wishes, &events);
     if flags.cancel {
-        let ended = window.cancel(&mut tools);
+        let ended = window.cancel(&mut tools, &mut |event| journal.write(event));
         let ended = ended.map_err(|said| no_tools(&ToolsError::Silent(said)))?;
         let text = format!(
             "{} ended; the same command without --cancel goes on\n",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Loads a file of `cairn submit --engine airflow` with Airflow itself: arcs and effective weights are those of its table.
-airflow.py FILE, in a venv with apache-airflow 3."""
+check_airflow.py FILE, in a venv with apache-airflow 3."""
 import runpy
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads a workflow of `cairn submit --engine pegasus` with Pegasus' own modules, rebuilds it through its API, has that write it, and
-compares jobs, arcs and priorities. pegasus.py FILE, in a venv with pegasus-wms.api."""
+compares jobs, arcs and priorities. check_pegasus.py FILE, in a venv with pegasus-wms.api."""
 import io
 import sys
 
