@@ -7,6 +7,8 @@ mod common;
 use cairn_oracle::Random;
 use common::Run;
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -64,17 +66,25 @@ fn samples(count: usize) -> Vec<Value> {
     tasks
 }
 
-/// Bytes of the samples' files that are there.
-fn there(folder: &Path) -> u64 {
+/// The samples' files, one after the other, with their sizes.
+fn seen(folder: &Path) -> HashMap<OsString, u64> {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     let ours = entries.filter(|e| {
         let name = e.file_name();
         let name = name.to_string_lossy();
         [".a", ".b", ".c"].iter().any(|end| name.ends_with(end))
     });
-    ours.filter_map(|e| e.metadata().ok())
-        .map(|d| d.len())
-        .sum()
+    ours.filter_map(|e| Some((e.file_name(), e.metadata().ok()?.len())))
+        .collect()
+}
+
+/// Bytes of the samples' files that are there at one moment, or a few less: what was seen both before and after it.
+fn there(folder: &Path) -> u64 {
+    let (before, after) = (seen(folder), seen(folder));
+    let both = before
+        .iter()
+        .filter_map(|(name, a)| Some(a.min(after.get(name)?)));
+    both.sum()
 }
 
 /// Runs something, and says the most bytes that were seen meanwhile.
