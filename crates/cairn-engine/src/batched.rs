@@ -88,6 +88,10 @@ impl Position for Batched<'_> {
         self.game.count(standing)
     }
 
+    fn parents(&self, task: Task) -> Vec<Task> {
+        self.game.parents(task)
+    }
+
     fn is_settled(&self) -> bool {
         self.game.is_settled()
     }

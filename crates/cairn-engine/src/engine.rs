@@ -5,6 +5,9 @@ mod choose;
 mod storage;
 mod timers;
 mod together;
+mod why;
+
+pub use why::{Why, WhyNot};
 
 use crate::queue::{ClassId, Queue};
 use crate::snapshot::{Lease, Tries};

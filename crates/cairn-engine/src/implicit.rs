@@ -233,6 +233,14 @@ impl Position for Implicit {
         })
     }
 
+    fn parents(&self, task: Task) -> Vec<Task> {
+        let mut parents = Vec::new();
+        if self.standing(task).is_ok() {
+            self.shape.parents(task.0, &mut parents);
+        }
+        parents.into_iter().map(Task).collect()
+    }
+
     fn is_settled(&self) -> bool {
         self.untold() == 0 && self.eligible.is_empty() && self.leased.is_empty()
     }

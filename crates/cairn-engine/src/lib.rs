@@ -33,7 +33,7 @@ pub use answers::{Exchanged, Granted, Outbox, Receipt, Refusal};
 pub use batched::Batched;
 pub use cairn_plan::batch::Effort;
 pub use client::{Client, Request};
-pub use engine::Engine;
+pub use engine::{Engine, Why, WhyNot};
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};
 pub use ids::{Moment, Span, Task, Token, WorkerId};
 pub use implicit::{Implicit, Shape};

@@ -28,6 +28,9 @@ pub trait Position {
     /// Whether nothing more can happen: all tasks are executed or given up.
     fn is_settled(&self) -> bool;
 
+    /// The parents of a task; none where there is no such task.
+    fn parents(&self, task: Task) -> Vec<Task>;
+
     /// Gives an eligible task to somebody.
     ///
     /// # Errors
@@ -138,6 +141,13 @@ impl Position for Frozen<'_> {
 
     fn count(&self, standing: Standing) -> Option<u64> {
         Some(self.game.count(standing) as u64)
+    }
+
+    fn parents(&self, task: Task) -> Vec<Task> {
+        let dag = self.game.dag();
+        let known = task.frozen().filter(|task| task.index() < dag.len());
+        let parents = known.map_or(&[][..], |task| dag.parents(task));
+        parents.iter().map(|&parent| parent.into()).collect()
     }
 
     fn is_settled(&self) -> bool {

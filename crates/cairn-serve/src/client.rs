@@ -1,5 +1,6 @@
 //! Requests to a server: one call, one answer, or why there is none. Knows no tasks and no processes.
 
+use crate::http::Why;
 use crate::http::types::{
     Changed, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Named, Needed, Pause, Problem,
     Status, Stored,
@@ -365,6 +366,14 @@ impl Caller {
         self.get("/api/v1/status")
     }
 
+    /// Why a task is not running, or why a worker is idle.
+    ///
+    /// # Errors
+    /// If there is no answer, or the answer is no.
+    pub fn why(&self, name: &str) -> Result<Why, CallError> {
+        self.get(&format!("/api/v1/why/{}", in_path(name)))
+    }
+
     /// These tasks shall not be executed.
     ///
     /// # Errors
@@ -504,6 +513,22 @@ impl Transport for TlsTransport {
     fn is_tls(&self) -> bool {
         true
     }
+}
+
+/// A name as a part of a path.
+fn in_path(name: &str) -> String {
+    use std::fmt::Write as _;
+    let mut path = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                path.push(char::from(byte));
+            }
+            // Writing to a string cannot fail.
+            _ => drop(write!(path, "%{byte:02X}")),
+        }
+    }
+    path
 }
 
 #[cfg(test)]

@@ -10,23 +10,28 @@ mod fault;
 mod files;
 mod logs;
 mod openapi;
+mod page;
 mod picture;
 mod pieces;
 mod routes;
 mod stamps;
 mod tasks;
 pub mod types;
+mod watch;
+mod why;
 
 pub use begin::{BeginError, Begun, Setup, begin, begin_family};
 pub use desk::End;
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
+pub use watch::Sight;
+pub use why::{ReasonTold, Why};
 
 use self::desk::{Ask, Desk, Manner};
 use self::fault::Fault;
 use self::files::Files;
 use self::logs::Logs;
-use self::routes::{carry, look, steer, workers};
+use self::routes::{carry, look, steer, watched, workers};
 use crate::clock::Clock;
 use crate::store::{Store, StoreError};
 use crate::tls::Certificate;
@@ -49,7 +54,7 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 /// How a server is set up.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where to listen.
     pub listen: SocketAddr,
@@ -69,6 +74,8 @@ pub struct Settings {
     pub largest_file: u64,
     /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
     pub patience: Duration,
+    /// What the page shows beside the run itself; without it, counts and workers alone.
+    pub sight: Option<Arc<dyn Sight>>,
 }
 
 impl Settings {
@@ -84,6 +91,7 @@ impl Settings {
             connections: 8192,
             largest_file: 64 << 30,
             patience: Duration::from_secs(10),
+            sight: None,
         }
     }
 }
@@ -131,6 +139,7 @@ pub(crate) struct Shared {
     clock: Clock,
     /// Where the workflow is, for those who can see it: not told beyond this machine.
     folder: Option<String>,
+    watch: mpsc::Sender<watch::Look>,
 }
 
 /// A hold on a server that runs: from other threads, as often as wanted.
@@ -186,6 +195,14 @@ pub fn serve<P: Position + Send>(
     let silence = Duration::from_micros(begun.engine.rules().silence.0);
     let grace = Duration::from_secs(5).min(silence);
     let (sender, inbox) = mpsc::channel();
+    let watch = watch::start(watch::Setup {
+        sight: settings.sight,
+        rules: begun.engine.rules().clone(),
+        state: state.clone(),
+        tasks: tasks.count(),
+        desk: sender.clone(),
+    });
+    let watch = watch.map_err(ServeError::Threads)?;
     let shared = Arc::new(Shared {
         desk: sender.clone(),
         tasks,
@@ -199,6 +216,7 @@ pub fn serve<P: Position + Send>(
         folder: (address.ip().is_loopback())
             .then(|| Some(settings.flow.canonicalize().ok()?.to_str()?.to_owned()))
             .flatten(),
+        watch: watch.clone(),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)))
@@ -234,6 +252,8 @@ pub fn serve<P: Position + Send>(
     };
     listening(&handle);
     let end = desk.run(&inbox);
+    // Those who watch are told how it ended, and their streams end.
+    let _ = watch.send(watch::Look::End);
     // What was answered is still on its way out.
     drop(stop);
     drop(inbox);
@@ -321,7 +341,7 @@ impl Door {
     }
 }
 
-/// Every route, behind the token that it needs. Only the page at `/` needs none.
+/// Every route, behind the token that it needs. Only the page and its files need none.
 fn router(shared: Arc<Shared>) -> Router {
     let guarded = |routes: Router<Arc<Shared>>, scope| {
         let guard = from_fn_with_state((shared.clone(), scope), guard);
@@ -351,6 +371,11 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/v1/tasks/{name}", get(look::task))
         .route("/api/v1/tasks/{name}/log", get(carry::read_log))
         .route("/api/v1/export", get(look::export))
+        .route("/api/v1/tasks/{name}/attempts", get(watched::attempts))
+        .route("/api/v1/names", get(watched::names))
+        .route("/api/v1/why/{name}", get(watched::why))
+        .route("/api/v1/events", get(watched::events))
+        .route("/api/v1/report", get(watched::report))
         .route("/api/v1/openapi.json", get(look::document))
         .route("/metrics", get(look::metrics));
     let admin = Router::new()
@@ -361,7 +386,9 @@ fn router(shared: Arc<Shared>) -> Router {
     guarded(worker, Scope::Worker)
         .merge(guarded(observer, Scope::Observer))
         .merge(guarded(admin, Scope::Admin))
-        .route("/", get(look::page).fallback(wrong_method))
+        .route("/", get(page::page).fallback(wrong_method))
+        .route("/page.js", get(page::script).fallback(wrong_method))
+        .route("/page.css", get(page::style).fallback(wrong_method))
         .fallback(nothing_here)
         .with_state(shared)
 }

@@ -1,6 +1,7 @@
 //! Runs dags: the store of a run, processes on this machine, the server and its workers. Decides nothing about tasks:
 //! who gets which is the engine's ([`cairn_engine`]). Knows no priorities and no theory.
 
+mod assets;
 mod beneath;
 pub mod client;
 mod clock;
@@ -8,8 +9,10 @@ mod digest;
 mod disk;
 mod free;
 pub mod http;
+pub mod live;
 mod private;
 mod replay;
+pub mod report;
 pub mod run;
 pub mod spawn;
 pub mod store;

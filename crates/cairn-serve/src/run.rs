@@ -15,6 +15,7 @@ mod resume;
 mod rules;
 
 pub(crate) use again::{Known, Now, again};
+pub(crate) use drive::log_name;
 pub(crate) use files::{Files, aside_name};
 
 pub use again::Why;

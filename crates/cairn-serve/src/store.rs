@@ -326,19 +326,7 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn order(&self, plan: u32) -> Result<Option<Vec<u32>>, StoreError> {
-        let sql = "SELECT tasks FROM plan WHERE number = ?1";
-        let packed: Option<Vec<u8>> = (self.database)
-            .query_row(sql, [plan], |row| row.get(0))
-            .optional()
-            .map_err(|e| self.error(&e))?;
-        let Some(packed) = packed else {
-            return Ok(None);
-        };
-        let bytes = self.unpacked(&packed)?;
-        match bytes.as_chunks::<4>() {
-            (tasks, []) => Ok(Some(tasks.iter().map(|t| u32::from_le_bytes(*t)).collect())),
-            _ => Err(self.damaged("an order of a strange length")),
-        }
+        order_in(&self.database, &self.path(), plan)
     }
 
     /// Of every task that has one, by number.
@@ -424,3 +412,24 @@ impl Store {
 
 #[cfg(test)]
 mod tests;
+
+/// The order of that number.
+fn order_in(database: &Connection, path: &Path, plan: u32) -> Result<Option<Vec<u32>>, StoreError> {
+    let sql = "SELECT tasks FROM plan WHERE number = ?1";
+    let packed: Option<Vec<u8>> = database
+        .query_row(sql, [plan], |row| row.get(0))
+        .optional()
+        .map_err(|e| StoreError::sql(path, &e))?;
+    let Some(packed) = packed else {
+        return Ok(None);
+    };
+    let damaged = |what: String| StoreError::Damaged {
+        path: path.to_owned(),
+        what,
+    };
+    let bytes = zstd::decode_all(&packed[..]).map_err(|e| damaged(e.to_string()))?;
+    match bytes.as_chunks::<4>() {
+        (tasks, []) => Ok(Some(tasks.iter().map(|t| u32::from_le_bytes(*t)).collect())),
+        _ => Err(damaged("an order of a strange length".to_owned())),
+    }
+}

@@ -220,7 +220,7 @@ pub(crate) enum Command {
     Prio(Prio),
     /// Say why: blocks, super-dag, ranks, which theorem applied or failed, and where
     #[command(
-        after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag"
+        after_help = "Examples:\n  cairn explain workflow.dag\n  cairn explain --json workflow.dag\n  cairn explain --live http://127.0.0.1:40733 --token-file state/tokens/observer align-7"
     )]
     Explain(Explain),
     /// The best N ready tasks now, given what is executed
@@ -346,6 +346,9 @@ pub(crate) struct Run {
     /// Do not look at declared inputs and outputs
     #[arg(long)]
     pub(crate) ignore_files: bool,
+    /// Write what happened as one HTML file when the run ends, however it ends
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "family"])]
+    pub(crate) report: Option<PathBuf>,
     /// Run only these tasks and all before them
     #[arg(long, value_name = "TASK", help_heading = "Parts")]
     pub(crate) until: Vec<String>,
@@ -803,6 +806,23 @@ pub(crate) struct Prio {
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) input: Input,
+    /// Ask a server that runs why a task is not running, or why a worker is idle: its name stands in the place of FILE
+    #[arg(long, value_name = "URL", requires = "token_file")]
+    pub(crate) live: Option<String>,
+    /// The file with the token, for --live
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The fingerprint of the server's certificate, for --live
+    #[arg(long, value_name = "HEX", requires = "live")]
+    pub(crate) fingerprint: Option<String>,
+    /// Certificates of authorities to believe (PEM), for --live
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "live",
+        conflicts_with = "fingerprint"
+    )]
+    pub(crate) ca: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]

@@ -27,6 +27,7 @@ mod run;
 mod serve;
 mod shell;
 mod show;
+mod sight;
 mod simulate;
 mod study;
 mod submit;

@@ -12,6 +12,23 @@ impl<P: Position> Engine<P> {
         now: Moment,
         worker: WorkerId,
     ) -> Result<(ClassId, Task), Refusal> {
+        let (best, overtaken) = self.weigh(now, worker)?;
+        if let Some(wide) = overtaken {
+            self.overtake(worker, wide)?;
+        }
+        Ok(best)
+    }
+
+    /// The best task for the worker, and the one that it would overtake. Nothing is remembered of that.
+    #[allow(
+        clippy::type_complexity,
+        reason = "a task with its class, and perhaps another"
+    )]
+    pub(super) fn weigh(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+    ) -> Result<((ClassId, Task), Option<Task>), Refusal> {
         if let Some(refusal) = self.refuses_all() {
             return Err(refusal);
         }
@@ -40,10 +57,9 @@ impl<P: Position> Engine<P> {
         let asking = &self.workers[worker.index()];
         match (best, blocked) {
             (Some((rank, class, task)), Some((first, _, wide))) if first < rank => {
-                self.overtake(worker, wide)?;
-                Ok((class, task))
+                Ok(((class, task), Some(wide)))
             }
-            (Some((_, class, task)), _) => Ok((class, task)),
+            (Some((_, class, task)), _) => Ok(((class, task), None)),
             (None, blocked) => Err(match (self.reservation, blocked) {
                 _ if !asking.has_room(&Needs::default()) => Refusal::Full,
                 (Some(kept), _) => Refusal::Held(kept.task),
@@ -73,14 +89,12 @@ impl<P: Position> Engine<P> {
         if self.reservation.is_some() {
             return Ok(());
         }
-        let asking = &self.workers[worker.index()];
-        let times = self.overtaken.entry(wide).or_insert(0);
-        *times += 1;
-        if *times <= 2 * asking.offer.cpus.max(4) {
+        *self.overtaken.entry(wide).or_insert(0) += 1;
+        let times = self.overtaken[&wide];
+        if times <= self.patience(worker) {
             return Ok(());
         }
-        let needs = self.needs(wide);
-        let lacks_room = !self.workers[worker.index()].has_room(&needs);
+        let lacks_room = !self.workers[worker.index()].has_room(&self.needs(wide));
         self.overtaken.clear();
         self.reservation = Some(Reservation {
             task: wide,
@@ -91,6 +105,19 @@ impl<P: Position> Engine<P> {
             true => Err(Refusal::Held(wide)),
             false => Ok(()),
         }
+    }
+
+    /// How often a task is overtaken before its room is kept on this worker.
+    fn patience(&self, worker: WorkerId) -> u32 {
+        2 * self.workers[worker.index()].offer.cpus.max(4)
+    }
+
+    /// Whether the worker would get nothing, since room is kept for this task from now on.
+    pub(super) fn would_keep(&self, worker: WorkerId, wide: Task) -> bool {
+        let times = self.overtaken.get(&wide).map_or(0, |&times| times) + 1;
+        self.reservation.is_none()
+            && times > self.patience(worker)
+            && !self.workers[worker.index()].has_room(&self.needs(wide))
     }
 
     /// Whether room that this task would take is kept for another.

@@ -246,6 +246,14 @@ impl<'f, P: Position> Desk<'f, P> {
                 let picture = self.task_picture(task);
                 self.reply(reply, picture);
             }
+            Ask::WhyTask(task, reply) => {
+                let told = self.why_task(now, task);
+                self.reply(reply, told);
+            }
+            Ask::WhyWorker(name, reply) => {
+                let told = self.why_worker(now, &name);
+                self.reply(reply, told);
+            }
             Ask::Counts(held, reply) => {
                 let counts = self.could_count(held);
                 self.reply(reply, counts);

@@ -1,6 +1,6 @@
 //! The document of the interface, made from the types. Knows no server.
 
-use super::routes::{carry, look, steer, workers};
+use super::routes::{carry, look, steer, watched, workers};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 
@@ -32,6 +32,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
         look::task,
         look::export,
         look::document,
+        watched::events,
+        watched::attempts,
+        watched::names,
+        watched::why,
+        watched::report,
         steer::cancel,
         steer::retry,
         steer::pause,

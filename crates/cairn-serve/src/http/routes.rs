@@ -3,6 +3,7 @@
 pub(super) mod carry;
 pub(super) mod look;
 pub(super) mod steer;
+pub(super) mod watched;
 pub(super) mod workers;
 
 use super::Shared;

@@ -541,7 +541,7 @@ impl<'a, P: Position> Drive<'a, P> {
 }
 
 /// The file for the output of an attempt.
-fn log_name(name: &str, task: Task, token: Token) -> String {
+pub(crate) fn log_name(name: &str, task: Task, token: Token) -> String {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || "._-+=@,".contains(c);
     let fit: String = (name.chars().take(100))
         .map(|c| if is_fit(c) { c } else { '_' })

@@ -54,4 +54,12 @@ impl Reader {
         }
         Ok(entries)
     }
+
+    /// The order of that number.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or is damaged.
+    pub fn order(&self, plan: u32) -> Result<Option<Vec<u32>>, StoreError> {
+        super::order_in(&self.database, &self.path, plan)
+    }
 }

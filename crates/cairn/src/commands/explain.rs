@@ -24,6 +24,16 @@ use std::collections::HashMap;
 const SHOWN: usize = 12;
 
 pub(crate) fn run(settings: &cli::Explain, limits: &Limits, out: &Output) -> Result<(), Failure> {
+    if let (Some(url), Some(token_file)) = (&settings.live, &settings.token_file) {
+        let server = cli::Server {
+            url: url.clone(),
+            token_file: token_file.clone(),
+            fingerprint: settings.fingerprint.clone(),
+            ca: settings.ca.clone(),
+        };
+        let name = settings.input.file.to_string_lossy();
+        return super::remote::why(&super::remote::caller(&server)?, &name, out);
+    }
     let clock = limits.clock();
     let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let (flow, dag) = (&read.flow, read.flow.dag());

@@ -149,6 +149,23 @@ fn shown(status: &Status, pace: &str, most: usize) -> String {
     text
 }
 
+/// Why a task is not running, or why a worker is idle.
+pub(crate) fn why(caller: &Caller, name: &str, out: &Output) -> Result<(), Failure> {
+    let why = caller.why(name).map_err(|e| failed(&e))?;
+    let value = serde_json::to_value(&why).expect("reasons are JSON");
+    let state = match why.state.as_str() {
+        "leased" => "running",
+        state => state,
+    };
+    let mut text = format!("{}: {state}\n{}\n", plain(name), plain(&why.answer));
+    for reason in &why.reasons {
+        let tasks: Vec<_> = reason.tasks.iter().map(|task| plain(task)).collect();
+        let colon = if tasks.is_empty() { "" } else { ": " };
+        text += &format!("  {}{colon}{}\n", plain(&reason.text), tasks.join(", "));
+    }
+    out.answer(&value, &text)
+}
+
 /// What to do to tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {

@@ -12,6 +12,8 @@ use super::caps;
 use super::contender::name;
 use super::family::Wanted;
 use super::orders::{self, needs_plan};
+use super::pictures::{short_name, write_bytes};
+use super::sight;
 use crate::called;
 use crate::cli::{self, Policy};
 use crate::failure::{Failure, INTERRUPTED_CODE};
@@ -39,6 +41,9 @@ const STATES: &str = ".cairn";
 
 /// The longest that an order is looked for while tasks run.
 const PLANNING: Duration = Duration::from_secs(60);
+
+/// The longest that a bound is looked for when a report is written.
+const REPORTING: Duration = Duration::from_secs(10);
 
 /// What to run, and how, checked.
 pub(crate) struct Settings {
@@ -182,6 +187,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let layout = disk::layout(settings.disk.as_ref(), &part, minds_files, &quick, out)?;
     let planner = |keeper: &mut Keeper, time| part.plan(settings.disk.as_ref(), keeper, time);
+    let reported = flags.report.as_ref().map(|_| rules.clone());
     let (_scrap, store) = open_store(settings)?;
     let finished = Arc::new(AtomicBool::new(false));
     let mut better = || look_for_order(&flow, flags.policy, &finished);
@@ -229,10 +235,41 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if whole.format == Format::Dagman && !flags.dry_run {
         write_rescue(&whole.source, &flow, &summary, out);
     }
+    if let (Some(path), Some(rules)) = (&flags.report, &reported) {
+        write_report(
+            path,
+            &settings.state,
+            &flow,
+            rules,
+            whole.source.name(),
+            out,
+        );
+    }
     reporter.finish(&summary)?;
     match flags.dry_run {
         true => Ok(()),
         false => verdict(&summary),
+    }
+}
+
+/// What happened, as one file. That it cannot be written does not change how the run ended.
+fn write_report(path: &Path, state: &Path, flow: &Flow, rules: &Rules, name: &str, out: &Output) {
+    let title = plain(name).into_owned();
+    let title = short_name(&title);
+    let bound = sight::bound_within(flow, REPORTING);
+    let map = sight::map(flow);
+    let saved = cairn_serve::report::of_store(state, flow, rules, title, map, Some(&bound));
+    let told = match saved {
+        Ok(saved) => write_bytes(path, saved.html().as_bytes()).map_err(|_| String::new()),
+        Err(e) => Err(e.to_string()),
+    };
+    match told {
+        Ok(()) => out.remark(&format!("wrote {}", screen::path(path))),
+        Err(why) => out.complain(&format!(
+            "warning: {} was not written: {}",
+            screen::path(path),
+            plain(&why)
+        )),
     }
 }
 

@@ -6,7 +6,9 @@ mod jobs;
 use self::family::Told;
 use self::jobs::Served;
 use super::family::Wanted;
+use super::pictures::short_name;
 use super::run::{look_for_order, names_real_files, pool, quick_order, rules_for, template};
+use super::sight::Seen;
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::input;
@@ -131,7 +133,7 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
     let begun = http::begin_family(&mut store, &wanted.name, wanted.shape(), rules);
     let begun = begun.map_err(|e| refused(&e))?;
     let told = Arc::new(Told(wanted.clone()));
-    serve(settings, begun, store, told, out, |_| ())
+    serve(settings, begun, store, told, None, out, |_| ())
 }
 
 fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
@@ -183,7 +185,11 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let again = told_again(&flow, &begun.again);
     let is_over = Arc::new(AtomicBool::new(false));
     let is_planned = begun.is_planned;
-    let ended = serve(settings, begun, store, served.clone(), out, |handle| {
+    let name = cairn_dag::plain(whole.source.name()).into_owned();
+    let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
+    let sight: Arc<dyn http::Sight> = Arc::new(sight);
+    let tasks = served.clone();
+    let ended = serve(settings, begun, store, tasks, Some(sight), out, |handle| {
         out.warnings(&whole.report);
         again.iter().for_each(|line| out.remark(line));
         if !is_planned {
@@ -215,6 +221,7 @@ fn serve<P: Position + Send>(
     begun: Begun<'_, P>,
     mut store: Store,
     tasks: Arc<dyn Tasks>,
+    sight: Option<Arc<dyn http::Sight>>,
     out: &Output,
     listening: impl FnOnce(&Handle),
 ) -> Result<(), Failure> {
@@ -223,6 +230,7 @@ fn serve<P: Position + Send>(
     let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let mut server = http::Settings::new(flags.listen, tokens, flags.state.clone(), folder);
     server.certificate = certificate(settings)?;
+    server.sight = sight;
     server.stays = flags.stay;
     server.largest_file = settings.largest_file;
     let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);

@@ -3,6 +3,7 @@
 use super::looks::{Picture, TaskPicture};
 use crate::http::files::Staged;
 use crate::http::types::{Reason, Worth};
+use crate::http::why::Told;
 use cairn_engine::{Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -49,6 +50,9 @@ pub(crate) enum Ask {
     },
     Status(oneshot::Sender<Picture>),
     Task(Task, oneshot::Sender<Option<TaskPicture>>),
+    /// Why a task is not running, or the worker of that name idle; `None` where there is none.
+    WhyTask(Task, oneshot::Sender<Option<Told>>),
+    WhyWorker(String, oneshot::Sender<Option<Told>>),
     /// Whether this attempt is under way, or could still count.
     Counts(Held, oneshot::Sender<bool>),
     Cancel(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),

@@ -1,7 +1,9 @@
 //! The state of a run as those see it who look at it. Changes nothing.
 
 use super::{Desk, Tally};
-use cairn_engine::{Moment, Position, Task, Token, Worker, WorkerId};
+use crate::http::why::Told;
+use crate::live::StorageTold;
+use cairn_engine::{Moment, Position, Task, Token, Why, Worker, WorkerId};
 use cairn_theory::game::Standing;
 use std::time::Duration;
 
@@ -17,6 +19,8 @@ pub(crate) struct Picture {
     pub(crate) uptime: Duration,
     pub(crate) workers: Vec<(WorkerId, Worker)>,
     pub(crate) tally: Tally,
+    /// Where storage is kept under a cap.
+    pub(crate) storage: Option<StorageTold>,
 }
 
 /// The order of [`Picture::counts`].
@@ -58,6 +62,11 @@ impl<P: Position> Desk<'_, P> {
             plan: engine.plan(),
             uptime: self.clock.elapsed(),
             workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
+            storage: engine.keeper().map(|keeper| StorageTold {
+                used: keeper.used(),
+                cap: keeper.cap(),
+                reserved: 0,
+            }),
             tally: Tally {
                 polls: self.waiters.len() as u64,
                 ..self.tally.clone()
@@ -72,5 +81,31 @@ impl<P: Position> Desk<'_, P> {
             (name.clone(), token, since)
         });
         Some(TaskPicture { standing, lease })
+    }
+
+    pub(super) fn why_task(&mut self, now: Moment, task: Task) -> Option<Told> {
+        let why = self.engine.why(now, task)?;
+        let worker = |id: WorkerId| self.engine.workers()[id.0 as usize].name.clone();
+        let named = match &why {
+            Why::Runs { worker: id, .. } => vec![worker(*id)],
+            Why::Eligible { workers, .. } => workers.iter().map(|(id, _)| worker(*id)).collect(),
+            _ => Vec::new(),
+        };
+        Some(Told::Task { now, why, named })
+    }
+
+    pub(super) fn why_worker(&mut self, now: Moment, name: &str) -> Option<Told> {
+        let workers = self.engine.workers();
+        // The newest of that name.
+        let place = workers.iter().rposition(|w| w.name == name)?;
+        let refusal = self.engine.why_idle(now, WorkerId(place as u32));
+        let worker = &self.engine.workers()[place];
+        Some(Told::Worker {
+            is_here: worker.is_here,
+            was_lost: worker.was_lost,
+            leased: worker.holds.len(),
+            cpus: worker.offer.cpus,
+            refusal,
+        })
     }
 }

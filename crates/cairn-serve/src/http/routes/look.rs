@@ -11,7 +11,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 
 /// Where the run stands.
 #[utoipa::path(get, path = "/api/v1/status", tag = "observer", responses((status = 200, body = Status)))]
@@ -120,17 +120,4 @@ pub(crate) async fn export(
 pub(crate) async fn document() -> Reply {
     let kind = [(header::CONTENT_TYPE, "application/json")];
     Ok((kind, openapi::document()).into_response())
-}
-
-/// A page for people who come by.
-pub(crate) async fn page() -> Response {
-    const PAGE: &str = "\
-This is a Cairn server: it hands out the tasks of a workflow to workers that come and go.
-
-  cairn work URL --token-file FILE      work for it
-  cairn status URL --token-file FILE    see where it stands
-
-The interface is described at /api/v1/openapi.json (with a token).
-";
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], PAGE).into_response()
 }

@@ -1,0 +1,243 @@
+//! Why a task is not running, why a worker is idle: the chooser's filters, each of which says why not. Leases nothing.
+
+use super::Engine;
+use crate::{Keeper, Moment, Needs, PoolId, Position, Refusal, Task, Token, WorkerId};
+use cairn_theory::game::Standing;
+
+/// Which filter keeps a task from a worker: the first that does, in the chooser's order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyNot {
+    /// The worker offers no processor.
+    NoCpus,
+    /// The worker has less memory than the task needs, even with nothing else to do.
+    Memory {
+        /// Bytes that the task needs.
+        needs: u64,
+        /// Bytes that the worker has.
+        has: u64,
+    },
+    /// The worker lacks a tag.
+    Tag(String),
+    /// The worker leaves before the task could be done.
+    Leaves,
+    /// The worker's processors are taken.
+    Cpus {
+        /// How many the task needs there.
+        needs: u32,
+        /// How many are free.
+        free: u32,
+    },
+    /// The worker's memory is taken.
+    MemoryTaken {
+        /// Bytes that the task needs.
+        needs: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// Too little of a shared resource is free.
+    Pool {
+        /// Which one.
+        pool: PoolId,
+        /// How much the task needs.
+        needs: u32,
+        /// How much is free.
+        free: u32,
+    },
+    /// The room is kept for a task that was overtaken too often.
+    KeptFor(Task),
+    /// The disk might be full before the run is over.
+    Storage {
+        /// Bytes that are missing for anything to go on; 0 where it will go on when something ends.
+        missing: u64,
+    },
+}
+
+/// Why a task is not running, or that it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Somebody works on it.
+    Runs {
+        /// Who.
+        worker: WorkerId,
+        /// As which attempt.
+        token: Token,
+        /// Since when.
+        since: Moment,
+    },
+    /// It is done.
+    Executed,
+    /// It was given up.
+    Failed,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// It can never be eligible: these, before it, were given up.
+    Aborted(Vec<Task>),
+    /// These parents are not executed.
+    Waits(Vec<(Task, Standing)>),
+    /// A task ended the run.
+    Halted(i32),
+    /// Too many tasks failed.
+    TooManyFailures,
+    /// Somebody said pause.
+    Paused,
+    /// It is eligible, and there is no worker.
+    NoWorker,
+    /// It is eligible. By worker that is here: why not, or `None` where it would be given the next time it asks, unless one of those
+    /// that come before it fits as well.
+    Eligible {
+        /// How many eligible tasks come before it in the order.
+        before: u64,
+        /// Each worker that is here.
+        workers: Vec<(WorkerId, Option<WhyNot>)>,
+    },
+}
+
+/// Of very many ancestors that were given up, so many are named.
+const NAMED: usize = 20;
+
+impl<P: Position> Engine<P> {
+    /// Why the task is not running; `None` if there is no such task.
+    pub fn why(&mut self, now: Moment, task: Task) -> Option<Why> {
+        let standing = self.position.standing(task).ok()?;
+        Some(match standing {
+            Standing::Executed => Why::Executed,
+            Standing::Failed => Why::Failed,
+            Standing::Cancelled => Why::Cancelled,
+            Standing::Aborted => Why::Aborted(self.given_up_before(task)),
+            Standing::Leased => match self.lease(task) {
+                Some((worker, token, since)) => Why::Runs {
+                    worker,
+                    token,
+                    since,
+                },
+                None => return None,
+            },
+            Standing::Waiting => {
+                let parents = self.position.parents(task).into_iter();
+                let waits = parents.filter_map(|parent| {
+                    let standing = self.position.standing(parent).ok()?;
+                    (standing != Standing::Executed).then_some((parent, standing))
+                });
+                Why::Waits(waits.collect())
+            }
+            Standing::Eligible => self.why_eligible(now, task),
+        })
+    }
+
+    fn why_eligible(&mut self, now: Moment, task: Task) -> Why {
+        match self.refuses_all() {
+            Some(Refusal::Halted) => return Why::Halted(self.halted.unwrap_or(0)),
+            Some(Refusal::TooManyFailures) => return Why::TooManyFailures,
+            Some(Refusal::Paused) => return Why::Paused,
+            _ => (),
+        }
+        let here = |w: &usize| self.workers[*w].is_here;
+        let here: Vec<usize> = (0..self.workers.len()).filter(here).collect();
+        if here.is_empty() {
+            return Why::NoWorker;
+        }
+        self.drop_idle_reservation();
+        self.sync_keeper();
+        let needs = self.needs(task);
+        let may = match (self.keeper.as_deref_mut(), task.frozen()) {
+            (Some(keeper), Some(id)) => keeper.may(id),
+            _ => true,
+        };
+        let storage = (!may).then(|| WhyNot::Storage {
+            missing: self.keeper().map_or(0, Keeper::missing),
+        });
+        let each = |w: usize| {
+            let worker = WorkerId(w as u32);
+            let why = self.why_not(now, worker, task, &needs);
+            (worker, why.or_else(|| storage.clone()))
+        };
+        let workers = here.into_iter().map(each).collect();
+        let rank = self.order().rank(task);
+        let mut before = 0;
+        self.position.eligible(&mut |other| {
+            before += u64::from(self.order().rank(other) < rank);
+        });
+        Why::Eligible { before, workers }
+    }
+
+    /// The first of the chooser's filters that keeps a task of these needs from this worker; storage is not asked.
+    fn why_not(&self, now: Moment, worker: WorkerId, task: Task, needs: &Needs) -> Option<WhyNot> {
+        let asked = &self.workers[worker.index()];
+        let offer = &asked.offer;
+        if !asked.could(now, needs) {
+            let lacks = |tag: &&String| !offer.tags.contains(tag);
+            return Some(match () {
+                () if offer.cpus == 0 => WhyNot::NoCpus,
+                () if offer.memory.is_some_and(|has| has < needs.memory) => WhyNot::Memory {
+                    needs: needs.memory,
+                    has: offer.memory.unwrap_or(0),
+                },
+                () => match needs.tags.iter().find(lacks) {
+                    Some(tag) => WhyNot::Tag(tag.clone()),
+                    None => WhyNot::Leaves,
+                },
+            });
+        }
+        if !asked.has_room(needs) {
+            let wanted = offer.cpus_for(needs);
+            let free = offer.cpus.saturating_sub(asked.busy_cpus);
+            let memory = offer.memory.unwrap_or(u64::MAX);
+            return Some(match wanted > free {
+                true => WhyNot::Cpus {
+                    needs: wanted,
+                    free,
+                },
+                false => WhyNot::MemoryTaken {
+                    needs: needs.memory,
+                    free: memory.saturating_sub(asked.busy_memory),
+                },
+            });
+        }
+        let free = |pool: PoolId| {
+            let place = pool.0 as usize;
+            self.rules.pools[place].saturating_sub(self.pools_busy[place])
+        };
+        let short = needs.pools.iter().find(|&&(pool, many)| many > free(pool));
+        if let Some(&(pool, needs)) = short {
+            let free = free(pool);
+            return Some(WhyNot::Pool { pool, needs, free });
+        }
+        let kept = self.reservation.map(|kept| kept.task);
+        kept.filter(|_| self.is_kept_from(worker, task, needs))
+            .map(WhyNot::KeptFor)
+    }
+
+    /// Why the worker would get nothing if it asked now: what [`Engine::ask`] would answer, without asking. `None` where it would get a
+    /// task.
+    pub fn why_idle(&mut self, now: Moment, worker: WorkerId) -> Option<Refusal> {
+        let known = self.workers.get(worker.index());
+        if !known.is_some_and(|w| w.is_here) {
+            return Some(Refusal::Unknown);
+        }
+        match self.weigh(now, worker) {
+            Err(refusal) => Some(refusal),
+            Ok((_, None)) => None,
+            Ok((_, Some(wide))) => self.would_keep(worker, wide).then_some(Refusal::Held(wide)),
+        }
+    }
+
+    /// Tasks before it that failed or were cancelled, the nearest first.
+    fn given_up_before(&self, task: Task) -> Vec<Task> {
+        let (mut found, mut next) = (Vec::new(), vec![task]);
+        let mut seen = hashbrown::HashSet::new();
+        while let Some(task) = next.pop().filter(|_| found.len() < NAMED) {
+            for parent in self.position.parents(task) {
+                if !seen.insert(parent) {
+                    continue;
+                }
+                match self.position.standing(parent) {
+                    Ok(Standing::Failed | Standing::Cancelled) => found.push(parent),
+                    Ok(Standing::Aborted) => next.push(parent),
+                    _ => (),
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}

@@ -1,0 +1,187 @@
+//! Why tasks do not run and workers are idle, against the obvious: asking a copy of the engine.
+
+use cairn_dag::TaskId;
+use cairn_engine::{
+    Cause, Engine, Frozen, Moment, Needs, Offer, Order, Outbox, Outcome, PoolId, Position, Rules,
+    Span, Task, Why, WhyNot, WorkerId,
+};
+use cairn_oracle::{Random, random_dag};
+use cairn_theory::game::Standing;
+
+fn rules(random: &mut Random, tasks: usize) -> Rules {
+    let wide = Needs {
+        cpus: 3,
+        ..Needs::default()
+    };
+    let large = Needs {
+        memory: 6,
+        ..Needs::default()
+    };
+    let licensed = Needs {
+        pools: vec![(PoolId(0), 1)],
+        ..Needs::default()
+    };
+    let tagged = Needs {
+        tags: vec!["gpu".to_owned()],
+        ..Needs::default()
+    };
+    let long = Needs {
+        life: Span::seconds(60),
+        ..Needs::default()
+    };
+    Rules {
+        classes: vec![Needs::default(), wide, large, licensed, tagged, long],
+        class_of: (0..tasks).map(|_| random.below(6) as u32).collect(),
+        pools: vec![1],
+        retries: 1,
+        failures: [0, 3][random.below(2)],
+        ..Rules::default()
+    }
+}
+
+fn offer(random: &mut Random, now: Moment) -> Offer {
+    Offer {
+        cpus: random.below(5) as u32,
+        memory: [None, Some(5), Some(8)][random.below(3)],
+        tags: [vec![], vec!["gpu".to_owned()]][random.below(2)].clone(),
+        until: [None, Some(now.0 + 30_000_000)][random.below(2)],
+    }
+}
+
+fn eligible(engine: &Engine<Frozen<'_>>) -> Vec<Task> {
+    let mut all = Vec::new();
+    engine.position().eligible(&mut |task| all.push(task));
+    all
+}
+
+/// What a worker would get if nothing else were eligible but this, and perhaps another.
+fn alone(
+    engine: &Engine<Frozen<'_>>,
+    now: Moment,
+    worker: WorkerId,
+    task: Task,
+    and: Option<Task>,
+) -> bool {
+    let (mut copy, mut out) = (engine.clone(), Outbox::default());
+    for other in eligible(engine) {
+        if other != task && Some(other) != and {
+            copy.cancel(now, other, &mut out).unwrap();
+        }
+    }
+    let got = copy.ask(now, worker, 1, &mut out);
+    got.is_ok_and(|got| got[0].task == task)
+}
+
+fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
+    for index in 0..engine.workers().len() as u32 {
+        let worker = WorkerId(index);
+        let asked = engine.clone().ask(now, worker, 1, &mut Outbox::default());
+        assert_eq!(engine.why_idle(now, worker), asked.err());
+    }
+    let dag_tasks = engine.position().game().dag().len() as u64;
+    for task in (0..dag_tasks).map(Task) {
+        let standing = engine.position().standing(task).unwrap();
+        match engine.why(now, task).unwrap() {
+            Why::Runs { worker, token, .. } => {
+                let lease = engine.lease(task).unwrap();
+                assert_eq!((lease.0, lease.1), (worker, token));
+            }
+            Why::Executed => assert_eq!(standing, Standing::Executed),
+            Why::Failed => assert_eq!(standing, Standing::Failed),
+            Why::Cancelled => assert_eq!(standing, Standing::Cancelled),
+            Why::Aborted(by) => {
+                assert_eq!(standing, Standing::Aborted);
+                assert!(!by.is_empty());
+                let given_up = |t: &Task| engine.position().standing(*t).unwrap().is_given_up();
+                assert!(by.iter().all(given_up));
+            }
+            Why::Waits(parents) => {
+                assert_eq!(standing, Standing::Waiting);
+                assert!(!parents.is_empty());
+                for (parent, stands) in parents {
+                    assert_ne!(stands, Standing::Executed);
+                    assert_eq!(engine.position().standing(parent), Ok(stands));
+                }
+            }
+            Why::Halted(_) => assert!(engine.halted().is_some()),
+            Why::Paused => assert!(engine.is_paused()),
+            Why::TooManyFailures => assert!(engine.is_over() || engine.held().next().is_some()),
+            Why::NoWorker => assert!(engine.workers().iter().all(|w| !w.is_here)),
+            Why::Eligible { before, workers } => {
+                let rank = engine.order().rank(task);
+                let first = eligible(engine).into_iter();
+                let first = first.filter(|&t| engine.order().rank(t) < rank).count();
+                assert_eq!(before, first as u64);
+                let here = engine.workers().iter().filter(|w| w.is_here).count();
+                assert_eq!(workers.len(), here);
+                for (worker, why) in workers {
+                    let kept = match why {
+                        Some(WhyNot::KeptFor(other)) => Some(other),
+                        _ => None,
+                    };
+                    let gets = alone(engine, now, worker, task, kept);
+                    assert_eq!(gets, why.is_none(), "{task:?} {worker:?} {why:?}");
+                    seen[match why {
+                        None => 0,
+                        Some(WhyNot::NoCpus) => 1,
+                        Some(WhyNot::Memory { .. }) => 2,
+                        Some(WhyNot::Tag(_)) => 3,
+                        Some(WhyNot::Leaves) => 4,
+                        Some(WhyNot::Cpus { .. }) => 5,
+                        Some(WhyNot::MemoryTaken { .. }) => 6,
+                        Some(WhyNot::Pool { .. }) => 7,
+                        Some(WhyNot::KeptFor(_) | WhyNot::Storage { .. }) => 8,
+                    }] += 1;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_reason_is_what_asking_would_show() {
+    let mut seen = [0; 9];
+    for seed in 0..1500 {
+        let mut random = Random::new(seed);
+        let tasks = 1 + random.below(12);
+        let dag = random_dag(tasks, random.below(4), seed);
+        let rules = rules(&mut random, tasks);
+        let order: Vec<TaskId> = dag.topological_order().to_vec();
+        let mut engine = Engine::new(Frozen::new(&dag), rules, Order::of(&order));
+        let (mut out, mut now) = (Outbox::default(), Moment(1_000_000));
+        engine.open(now, &mut out);
+        for _ in 0..30 {
+            now = now + Span::seconds(random.below(4) as u64);
+            let many = engine.workers().len();
+            let worker = WorkerId(random.below(many + 1) as u32);
+            let held: Vec<_> = engine.held().collect();
+            let task = Task(random.below(tasks) as u64);
+            match random.below(12) {
+                0 | 1 => {
+                    let offer = offer(&mut random, now);
+                    let name = format!("w{}", random.below(4));
+                    engine.join(now, &name, offer, &mut out);
+                }
+                2 if many > 0 => drop(engine.leave(now, worker, &mut out)),
+                3..8 => drop(engine.ask(now, worker, 1, &mut out)),
+                8 | 9 if !held.is_empty() => {
+                    let (_, task, token) = held[random.below(held.len())];
+                    let failed = Outcome::Failed {
+                        exit: 1,
+                        cause: Cause::Exit,
+                    };
+                    let outcome = [Outcome::Executed, Outcome::Executed, failed][random.below(3)];
+                    engine.give_back(now, task, token, outcome, &mut out);
+                }
+                10 => match random.below(4) {
+                    0 => engine.pause(now, &mut out),
+                    1 => drop(engine.cancel(now, task, &mut out)),
+                    _ => engine.unpause(now, &mut out),
+                },
+                _ => (),
+            }
+            check(&mut engine, now, &mut seen);
+        }
+    }
+    assert!(seen[..8].iter().all(|&many| many > 20), "{seen:?}");
+}

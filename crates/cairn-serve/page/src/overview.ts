@@ -1,0 +1,99 @@
+// How far the run is: counts, progress, rate, time left, and how fresh that is. Knows no network.
+
+import { STATES, WORDS } from "./contract";
+import { el, say } from "./dom";
+import { bytes, count, counted, percent, rate, span } from "./format";
+import type { Model } from "./model";
+
+export type Link = "live" | "late" | "away" | "ended" | "report";
+
+const ORDER = [3, 2, 1, 4, 5, 6, 0];
+
+export class Overview {
+  readonly element: HTMLElement;
+  private readonly title = el("h1", {}, "Cairn");
+  private readonly badge = el("span", { class: "badge", role: "status" });
+  private readonly bar = el("div", { class: "progress", role: "progressbar", "aria-label": "Executed tasks", "aria-valuemin": "0" });
+  private readonly facts = el("p", { class: "facts" });
+  private readonly counts = el("ul", { class: "counts", "aria-label": "Tasks by state" });
+  private readonly storage = el("p", { class: "storage" });
+  private readonly loud = el("p", { class: "hidden", "aria-live": "polite", "aria-atomic": "true" });
+  private spoken = { at: 0, failed: 0, finished: false };
+
+  constructor(private readonly model: () => Model) {
+    for (const state of ORDER) this.bar.append(el("div", { class: STATES[state] ?? "" }));
+    for (const state of ORDER) this.counts.append(el("li", { class: `key ${STATES[state] ?? ""}` }));
+    this.storage.hidden = true;
+    this.element = el(
+      "header",
+      {},
+      el("div", { class: "top" }, this.title, this.badge),
+      this.bar,
+      this.facts,
+      this.counts,
+      this.storage,
+      this.loud,
+    );
+  }
+
+  show(): void {
+    const { scene, last } = this.model();
+    if (scene) {
+      say(this.title, scene.title);
+      document.title = scene.title;
+    }
+    if (!last) return;
+    const of = (i: number) => last.counts[i] ?? 0;
+    const all = scene?.tasks ?? last.counts.reduce<number>((sum, n) => sum + (n ?? 0), 0);
+    ORDER.forEach((state, i) => {
+      const part = this.bar.children[i] as HTMLElement;
+      part.style.flexGrow = String(all > 0 ? of(state) / all : 0);
+      part.hidden = of(state) === 0;
+      say(this.counts.children[i] as Element, `${count(of(state))} ${WORDS[STATES[state] ?? "waiting"]}`);
+      (this.counts.children[i] as HTMLElement).hidden = of(state) === 0 && state > 3;
+    });
+    this.bar.setAttribute("aria-valuemax", String(all));
+    this.bar.setAttribute("aria-valuenow", String(of(3)));
+    this.bar.setAttribute("aria-valuetext", `${count(of(3))} of ${counted(all, "task")}`);
+    const took = last.began === null ? null : last.now - last.began;
+    const facts = [`${percent(of(3), all)} of ${counted(all, "task")}`];
+    if (last.rate !== null && !last.finished) facts.push(rate(last.rate));
+    if (last.eta_seconds !== null && !last.finished) facts.push(`about ${span(last.eta_seconds)} left`);
+    if (took !== null) facts.push(last.finished ? `took ${span(took)}` : `running for ${span(took)}`);
+    if (last.paused) facts.push("paused");
+    if (last.halted !== undefined) facts.push(`halted by a task, exit ${last.halted}`);
+    say(this.facts, facts.join(" · "));
+    document.title = `${percent(of(3), all)} ${scene?.title ?? "Cairn"}${of(4) > 0 ? ` (${count(of(4))} failed)` : ""}`;
+    const room = last.storage;
+    this.storage.hidden = !room;
+    if (room) {
+      const meter = this.storage.querySelector("meter") ?? el("meter", { min: "0", "aria-label": "Storage used" });
+      [meter.max, meter.value, meter.high] = [room.cap, room.used, room.cap * 0.9];
+      const text = `Storage: ${bytes(room.used)} used and ${bytes(room.reserved)} kept for running tasks, of ${bytes(room.cap)}`;
+      if (this.storage.dataset["text"] !== text) this.storage.replaceChildren(meter, ` ${text}`);
+      this.storage.dataset["text"] = text;
+    }
+    this.speak(of(3), all, of(4), last.finished);
+  }
+
+  /** Read out seldom, and at once when something fails or all is over. */
+  private speak(executed: number, all: number, failed: number, finished: boolean): void {
+    const news = failed > this.spoken.failed || finished !== this.spoken.finished;
+    if (!news && performance.now() - this.spoken.at < 30_000) return;
+    this.spoken = { at: performance.now(), failed, finished };
+    const fails = failed > 0 ? `, ${counted(failed, "task")} failed` : "";
+    say(this.loud, `${finished ? "The run is over: " : ""}${count(executed)} of ${counted(all, "task")} executed${fails}.`);
+  }
+
+  fresh(link: Link, age: number): void {
+    const words: Record<Link, string> = {
+      live: "live",
+      late: `no news for ${span(age)}`,
+      away: "the server is away: trying again",
+      ended: "the run is over",
+      report: "saved report",
+    };
+    say(this.badge, words[link]);
+    this.badge.className = `badge ${link}`;
+  }
+}

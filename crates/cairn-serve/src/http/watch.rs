@@ -1,0 +1,410 @@
+//! A thread beside the desk that follows the journal for those who watch, and tells them what changed a few times a second. Where
+//! nobody watches it sleeps: a run costs nothing more. Decides nothing.
+
+use super::Shared;
+use super::desk::{Ask, Picture};
+use super::logs::Logs;
+use super::picture;
+use super::types::{Presence, Status};
+use crate::clock::Clock;
+use crate::live::{AttemptTold, Bound, DagMap, Live, Plan, Scene, Update, few, profile};
+use crate::report::Saved;
+use crate::store::{Reader, StoreError};
+use cairn_dag::Flow;
+use cairn_engine::{Rules, Task, Token};
+use hyper::body::Bytes;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc as pipe, oneshot};
+
+/// Changes are told no more often than this.
+const TICK: Duration = Duration::from_millis(250);
+/// Where nothing changes, that is told so often.
+const PULSE: Duration = Duration::from_secs(2);
+/// Events are read from the journal in pieces of this size.
+const EVENTS: usize = 8192;
+/// A report has the names of so many tasks.
+const NAMED: u64 = 20_000;
+/// A report has so many logs, and so much of each.
+const LOGS: usize = 30;
+const LOG_BYTES: u64 = 4000;
+
+/// What is shown beside the run itself.
+pub trait Sight: Send + Sync {
+    /// The flow.
+    fn flow(&self) -> &Flow;
+
+    /// What the run is called.
+    fn title(&self) -> String;
+
+    /// The dag as boxes, and the box of each task. It may take a while.
+    fn map(&self) -> Option<(DagMap, Vec<u32>)>;
+
+    /// What no order exceeds, as soon as it is known. Whoever asks wants it to be looked for.
+    fn bound(&self) -> Option<Arc<Bound>>;
+}
+
+/// What the thread is asked.
+pub(crate) enum Look {
+    /// Somebody watches from now on.
+    Watch(pipe::Sender<std::io::Result<Bytes>>),
+    /// What became of a task's attempts.
+    Attempts(Task, oneshot::Sender<Vec<AttemptTold>>),
+    /// The run as one file.
+    Report(oneshot::Sender<String>),
+    /// The run is over, or the server ends: a last word to everybody.
+    End,
+}
+
+struct Watcher {
+    to: pipe::Sender<std::io::Result<Bytes>>,
+    /// It was too slow for a change, and must be told everything.
+    is_behind: bool,
+}
+
+/// What the thread needs.
+pub(crate) struct Setup {
+    pub(crate) sight: Option<Arc<dyn Sight>>,
+    pub(crate) rules: Rules,
+    pub(crate) state: PathBuf,
+    pub(crate) tasks: Option<u64>,
+    pub(crate) desk: mpsc::Sender<Ask>,
+}
+
+/// Follows a run until nobody can ask any more.
+fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
+    // Nothing is made before somebody looks.
+    let Ok(first) = inbox.recv() else { return };
+    if matches!(first, Look::End) {
+        return;
+    }
+    let map = setup.sight.as_ref().and_then(|sight| sight.map());
+    let (map, box_of) = map.map_or((None, Vec::new()), |(map, of)| (Some(map), of));
+    let sight = setup.sight.as_deref();
+    let scene = Scene {
+        title: sight.map_or_else(|| "Cairn".to_owned(), Sight::title),
+        tasks: setup.tasks,
+        map,
+    };
+    let live = sight.map(|sight| Live::new(sight.flow(), &setup.rules, &box_of));
+    let mut thread = Thread {
+        setup,
+        live,
+        scene,
+        plan: None,
+        reader: None,
+        clock: Clock::new(),
+        watchers: Vec::new(),
+        status: None,
+        looked: Instant::now(),
+        told: Instant::now(),
+    };
+    thread.handle(first);
+    loop {
+        let wait = match thread.watchers.is_empty() {
+            true => Duration::from_secs(3600),
+            false => (thread.looked + TICK).saturating_duration_since(Instant::now()),
+        };
+        match inbox.recv_timeout(wait) {
+            Ok(Look::End) => {
+                thread.tell_changes(true);
+                return;
+            }
+            Ok(look) => thread.handle(look),
+            Err(mpsc::RecvTimeoutError::Timeout) => thread.tell_changes(false),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+struct Thread<'a> {
+    setup: &'a Setup,
+    /// `None`: a family, of which only counts are told.
+    live: Option<Live<'a>>,
+    scene: Scene,
+    plan: Option<Plan>,
+    reader: Option<Reader>,
+    clock: Clock,
+    watchers: Vec<Watcher>,
+    status: Option<(Status, Option<crate::live::StorageTold>)>,
+    /// When the journal was last looked at, and when somebody was last told.
+    looked: Instant,
+    told: Instant,
+}
+
+fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let json = serde_json::to_string(data).unwrap_or_default();
+    Bytes::from(format!("event: {name}\ndata: {json}\n\n"))
+}
+
+impl Thread<'_> {
+    fn handle(&mut self, look: Look) {
+        // Where the journal cannot be read there is nothing new to tell: the desk will say why, or already has.
+        let _ = self.read();
+        match look {
+            Look::Watch(to) => {
+                self.ask_status();
+                self.find_plan();
+                let mut text = event("scene", &self.scene).to_vec();
+                text.extend(self.plan.iter().flat_map(|plan| event("plan", plan)));
+                text.extend(event("full", &self.whole()));
+                let is_behind = to.try_send(Ok(Bytes::from(text))).is_err();
+                self.watchers.push(Watcher { to, is_behind });
+            }
+            Look::Attempts(task, reply) => {
+                let live = self.live.as_ref();
+                // Who no longer listens asks again.
+                let _ = reply.send(live.map_or_else(Vec::new, |live| live.attempts(task)));
+            }
+            Look::Report(reply) => {
+                self.ask_status();
+                self.find_plan();
+                let _ = reply.send(self.report());
+            }
+            Look::End => (),
+        }
+    }
+
+    /// Hears what happened since.
+    fn read(&mut self) -> Result<bool, StoreError> {
+        let Some(live) = &mut self.live else {
+            return Ok(true);
+        };
+        let reader = match &self.reader {
+            Some(reader) => reader,
+            None => self.reader.insert(Reader::open(&self.setup.state)?),
+        };
+        let before = live.seq();
+        loop {
+            let entries = reader.entries(live.seq(), EVENTS)?;
+            for (seq, entry) in &entries {
+                // A journal of another dag is refused when the server begins.
+                let _ = live.hear(*seq, entry);
+            }
+            if entries.len() < EVENTS {
+                return Ok(live.seq() != before);
+            }
+        }
+    }
+
+    /// The plan's profile and bound, where they changed.
+    fn find_plan(&mut self) -> bool {
+        let (Some(sight), Some(live)) = (&self.setup.sight, &self.live) else {
+            return false;
+        };
+        let number = live.plan();
+        let has = |plan: &Plan| plan.order == number;
+        let mut is_new = false;
+        if !self.plan.as_ref().is_some_and(has) {
+            let order = self.reader.as_ref().and_then(|r| r.order(number).ok()?);
+            let bound = self.plan.take();
+            self.plan = order.map(|order| Plan {
+                order: number,
+                profile: profile(sight.flow(), &order),
+                bound: bound.as_ref().and_then(|plan| plan.bound.clone()),
+                verdict: bound.and_then(|plan| plan.verdict),
+            });
+            is_new = self.plan.is_some();
+        }
+        if let Some(plan) = self.plan.as_mut().filter(|plan| plan.bound.is_none())
+            && let Some(bound) = sight.bound()
+        {
+            plan.bound = Some(few(&bound.eligible));
+            plan.verdict = Some(bound.verdict.to_owned());
+            is_new = true;
+        }
+        is_new
+    }
+
+    /// What only the desk knows: who was heard of when, and storage.
+    fn ask_status(&mut self) {
+        let (reply, answer) = oneshot::channel();
+        if self.setup.desk.send(Ask::Status(reply)).is_err() {
+            return;
+        }
+        if let Ok(seen) = answer.blocking_recv() {
+            let seen: Picture = seen;
+            let storage = seen.storage;
+            self.status = Some((picture::status(self.setup.tasks, seen), storage));
+        }
+    }
+
+    fn whole(&self) -> Update {
+        let now = self.clock.now();
+        let update = match &self.live {
+            Some(live) => live.whole(now),
+            None => self.bare(),
+        };
+        self.completed(update)
+    }
+
+    /// Adds what only the desk knows.
+    fn completed(&self, mut update: Update) -> Update {
+        let Some((status, storage)) = &self.status else {
+            return update;
+        };
+        update.storage = *storage;
+        update.finished |= status.finished;
+        for worker in update.workers.iter_mut().flatten() {
+            let seen = status.workers.iter().find(|w| w.worker == worker.worker);
+            if let Some(seen) = seen {
+                worker.last_seen = Some(seen.last_seen).filter(|&at| at > 0.0);
+                worker.speed = seen.speed;
+            }
+        }
+        update
+    }
+
+    /// Of a family, which has no end that matters: counts and workers.
+    fn bare(&self) -> Update {
+        let status = self.status.as_ref().map(|(status, _)| status);
+        let workers = status.map_or(&[][..], |s| &s.workers);
+        let told = workers.iter().map(|w| crate::live::WorkerTold {
+            worker: w.worker,
+            name: w.name.clone(),
+            state: match w.state {
+                Presence::Here => "here",
+                Presence::Left => "left",
+                Presence::Lost => "lost",
+            },
+            cpus: w.cpus,
+            leased: w.leased,
+            executed: w.executed,
+            failed: w.failed,
+            lost: w.lost,
+            last_seen: Some(w.last_seen),
+            tags: w.tags.clone(),
+            speed: w.speed,
+            idle: crate::live::Idle::default(),
+        });
+        let of = |count: fn(&Status) -> Option<u64>| status.and_then(count);
+        Update {
+            now: self.clock.now().0 as f64 / 1e6,
+            seq: 0,
+            began: None,
+            counts: [
+                of(|s| s.waiting),
+                of(|s| s.eligible),
+                of(|s| s.leased),
+                of(|s| s.executed),
+                of(|s| s.failed),
+                of(|s| s.aborted),
+                of(|s| s.cancelled),
+            ],
+            paused: status.is_some_and(|s| s.paused),
+            finished: status.is_some_and(|s| s.finished),
+            halted: status.and_then(|s| s.halted),
+            rate: None,
+            eta_seconds: None,
+            idle: crate::live::Idle::default(),
+            running: Vec::new(),
+            curve: Vec::new(),
+            spans: Vec::new(),
+            boxes: Vec::new(),
+            workers_in_all: workers.len(),
+            workers: Some(told.collect()),
+            failures: None,
+            failures_in_all: 0,
+            slowest: None,
+            path: None,
+            storage: None,
+        }
+    }
+
+    fn tell_changes(&mut self, is_last: bool) {
+        self.watchers.retain(|watcher| !watcher.to.is_closed());
+        if self.watchers.is_empty() {
+            return;
+        }
+        self.looked = Instant::now();
+        let mut news = self.read().unwrap_or(false);
+        if self.find_plan() {
+            let text = self.plan.as_ref().map(|plan| event("plan", plan));
+            text.into_iter().for_each(|text| self.send(&text));
+            news = true;
+        }
+        if !news && !is_last && self.told.elapsed() < PULSE {
+            return;
+        }
+        self.told = Instant::now();
+        self.ask_status();
+        let now = self.clock.now();
+        let update = match &mut self.live {
+            Some(live) => live.changes(now),
+            None => self.bare(),
+        };
+        let text = event("delta", &self.completed(update));
+        self.send(&text);
+        if self.watchers.iter().any(|watcher| watcher.is_behind) {
+            let whole = event("full", &self.whole());
+            for watcher in self.watchers.iter_mut().filter(|w| w.is_behind) {
+                watcher.is_behind = watcher.to.try_send(Ok(whole.clone())).is_err();
+            }
+        }
+    }
+
+    /// To everybody who has heard all that came before.
+    fn send(&mut self, text: &Bytes) {
+        for watcher in self.watchers.iter_mut().filter(|w| !w.is_behind) {
+            let sent = watcher.to.try_send(Ok(text.clone()));
+            watcher.is_behind = matches!(sent, Err(TrySendError::Full(_)));
+        }
+    }
+
+    fn report(&self) -> String {
+        let mut update = self.whole();
+        let logs = Logs::open(&self.setup.state.join("logs")).ok();
+        for failure in update.failures.iter_mut().flatten().take(LOGS) {
+            let attempts = (self.live.as_ref()).map(|live| live.attempts(Task(failure.id)));
+            let attempts = attempts.unwrap_or_default();
+            let attempt = attempts.iter().find(|a| a.attempt == failure.attempt);
+            let token = attempt.map(|a| Token {
+                epoch: a.epoch,
+                attempt: a.attempt,
+            });
+            let text = logs
+                .as_ref()
+                .zip(token)
+                .and_then(|(logs, token)| logs.read(Task(failure.id), Some(token), LOG_BYTES).ok());
+            failure.log = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        }
+        let sight = self.setup.sight.as_deref();
+        let few = sight.filter(|_| self.setup.tasks.is_some_and(|many| many <= NAMED));
+        let saved = Saved {
+            made: self.clock.now().0 as f64 / 1e6,
+            scene: self.scene.clone(),
+            plan: self.plan.clone(),
+            update,
+            names: few.map(|sight| {
+                let flow = sight.flow();
+                let tasks = flow.dag().tasks();
+                tasks.map(|t| flow.name(t).to_owned()).collect()
+            }),
+        };
+        saved.html()
+    }
+}
+
+/// Starts the thread. It ends when it is told so, or when nobody can ask any more.
+pub(crate) fn start(setup: Setup) -> std::io::Result<mpsc::Sender<Look>> {
+    let (sender, inbox) = mpsc::channel();
+    let thread = std::thread::Builder::new().name("cairn-watch".into());
+    thread.spawn(move || follow(&setup, &inbox))?;
+    Ok(sender)
+}
+
+impl Shared {
+    /// Asks the thread.
+    pub(crate) async fn look<T>(
+        &self,
+        make: impl FnOnce(oneshot::Sender<T>) -> Look,
+    ) -> super::fault::Reply<T> {
+        let (reply, answer) = oneshot::channel();
+        let ending = super::fault::Fault::ending;
+        self.watch.send(make(reply)).map_err(|_| ending())?;
+        answer.await.map_err(|_| ending())
+    }
+}

@@ -1,0 +1,331 @@
+//! The engine's reasons in words: why a task is not running, why a worker is idle. Finds none itself.
+
+use super::tasks::Tasks;
+use cairn_engine::{Moment, Refusal, Task, Why as Reasons, WhyNot};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// What the desk found, with the names of the workers it speaks of.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Task {
+        now: Moment,
+        why: Reasons,
+        named: Vec<String>,
+    },
+    Worker {
+        is_here: bool,
+        was_lost: bool,
+        leased: usize,
+        cpus: u32,
+        refusal: Option<Refusal>,
+    },
+}
+
+/// Why a task is not running, or a worker idle.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Why {
+    /// The task that was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The worker that was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// Where it stands.
+    pub state: String,
+    /// The answer in a sentence.
+    pub answer: String,
+    /// What it rests on.
+    pub reasons: Vec<ReasonTold>,
+}
+
+/// One reason.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ReasonTold {
+    /// A word for machines.
+    pub kind: String,
+    /// For people.
+    pub text: String,
+    /// Tasks that it speaks of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+}
+
+/// So many tasks or workers of one reason are named.
+const NAMED: usize = 8;
+
+fn reason(kind: &str, text: impl Into<String>) -> ReasonTold {
+    ReasonTold {
+        kind: kind.to_owned(),
+        text: text.into(),
+        tasks: Vec::new(),
+    }
+}
+
+fn counted(many: usize, what: &str) -> String {
+    match many {
+        1 => format!("1 {what}"),
+        _ => format!("{many} {what}s"),
+    }
+}
+
+/// Some names, and how many more there are.
+fn listed(names: &[&String]) -> String {
+    let shown: Vec<&str> = names.iter().take(NAMED).map(|name| name.as_str()).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The answer.
+pub(crate) fn words(name: &str, told: &Told, tasks: &dyn Tasks) -> Why {
+    match told {
+        Told::Task { now, why, named } => of_task(name, *now, why, named, tasks),
+        Told::Worker {
+            is_here,
+            was_lost,
+            leased,
+            cpus,
+            refusal,
+        } => {
+            let state = match (is_here, was_lost) {
+                (true, _) => "here",
+                (false, true) => "lost",
+                (false, false) => "left",
+            };
+            let (kind, answer) = of_refusal(*refusal, state, tasks);
+            let has = format!(
+                "it runs {} on {}",
+                counted(*leased, "task"),
+                counted(*cpus as usize, "processor")
+            );
+            Why {
+                task: None,
+                worker: Some(name.to_owned()),
+                state: state.to_owned(),
+                reasons: vec![reason(kind, has)],
+                answer,
+            }
+        }
+    }
+}
+
+fn task_name(tasks: &dyn Tasks, task: Task) -> String {
+    tasks.name(task).unwrap_or_else(|| task.0.to_string())
+}
+
+fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'static str, String) {
+    let (kind, text) = match refusal {
+        None => ("next", "It gets a task the next time it asks.".to_owned()),
+        Some(Refusal::Unknown) if state == "lost" => {
+            ("lost", "It was silent for too long and was given up for lost.".to_owned())
+        }
+        Some(Refusal::Unknown) => ("left", "It has left.".to_owned()),
+        Some(Refusal::Full) => ("full", "It is not idle: it has all it can do.".to_owned()),
+        Some(Refusal::NothingEligible) => (
+            "nothing-eligible",
+            "Nothing is eligible: every task that could begin is running, and the others wait for those.".to_owned(),
+        ),
+        Some(Refusal::NothingFits) => (
+            "nothing-fits",
+            "Tasks are eligible, but none that this worker can do: they need more memory, other tags, or a longer stay.".to_owned(),
+        ),
+        Some(Refusal::Held(task)) => {
+            let name = task_name(tasks, task);
+            ("held", format!("Its room is kept for {name}, which needs more than is free."))
+        }
+        Some(Refusal::Storage { missing: 0 }) => (
+            "storage",
+            "Eligible tasks are held back: the disk might be full before the run is over. They begin when something ends.".to_owned(),
+        ),
+        Some(Refusal::Storage { missing }) => {
+            ("storage", format!("Eligible tasks are held back: {missing} bytes of storage are missing for the next."))
+        }
+        Some(Refusal::Paused) => ("paused", "The run is paused.".to_owned()),
+        Some(Refusal::TooManyFailures) => ("too-many-failures", "Too many tasks failed: nothing more is begun.".to_owned()),
+        Some(Refusal::Halted) => ("halted", "A task ended the run: nothing more is begun.".to_owned()),
+        Some(Refusal::Finished) => ("finished", "All is done.".to_owned()),
+    };
+    (kind, text)
+}
+
+fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn Tasks) -> Why {
+    let (state, answer, reasons) = match why {
+        Reasons::Runs { token, since, .. } => {
+            let seconds = now.since(*since).0 as f64 / 1e6;
+            let worker = named.first().map_or("a worker", String::as_str);
+            let text = format!(
+                "It is running on {worker}, for {seconds:.0} s, as attempt {}.",
+                token.attempt
+            );
+            ("leased", text, Vec::new())
+        }
+        Reasons::Executed => ("executed", "It is done.".to_owned(), Vec::new()),
+        Reasons::Failed => {
+            let text = "It failed as often as it may. Retry it when the cause is mended.";
+            ("failed", text.to_owned(), Vec::new())
+        }
+        Reasons::Cancelled => (
+            "cancelled",
+            "Somebody cancelled it. Retry takes that back.".to_owned(),
+            Vec::new(),
+        ),
+        Reasons::Aborted(by) => {
+            let mut because = reason("given-up-before", "given up");
+            because.tasks = by.iter().map(|&task| task_name(tasks, task)).collect();
+            let text = "It waits for a task that failed or was cancelled: retry that one.";
+            ("aborted", text.to_owned(), vec![because])
+        }
+        Reasons::Waits(parents) => {
+            let mut by: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+            for &(task, standing) in parents {
+                by.entry(standing.name())
+                    .or_default()
+                    .push(task_name(tasks, task));
+            }
+            let each = |(standing, names): (&str, Vec<String>)| {
+                let word = if standing == "leased" {
+                    "running"
+                } else {
+                    standing
+                };
+                let more = names.len().saturating_sub(NAMED);
+                let text = match more {
+                    0 => word.to_owned(),
+                    more => format!("{word} (and {more} more)"),
+                };
+                ReasonTold {
+                    tasks: names.into_iter().take(NAMED).collect(),
+                    ..reason("waits-for", text)
+                }
+            };
+            let reasons = by.into_iter().map(each).collect();
+            let many = counted(parents.len(), "task");
+            (
+                "waiting",
+                format!(
+                    "It waits for {many} that {} not executed.",
+                    if parents.len() == 1 { "is" } else { "are" }
+                ),
+                reasons,
+            )
+        }
+        Reasons::Halted(exit) => (
+            "eligible",
+            format!("A task ended the run with {exit}: nothing more is begun."),
+            Vec::new(),
+        ),
+        Reasons::TooManyFailures => (
+            "eligible",
+            "Too many tasks failed: nothing more is begun.".to_owned(),
+            Vec::new(),
+        ),
+        Reasons::Paused => (
+            "eligible",
+            "The run is paused.".to_owned(),
+            vec![reason("paused", "cairn resume lets it go on")],
+        ),
+        Reasons::NoWorker => (
+            "eligible",
+            "It is eligible, but no worker is here.".to_owned(),
+            Vec::new(),
+        ),
+        Reasons::Eligible { before, workers } => {
+            let (answer, reasons) = of_eligible(*before, workers, named, tasks);
+            ("eligible", answer, reasons)
+        }
+    };
+    Why {
+        task: Some(name.to_owned()),
+        worker: None,
+        state: state.to_owned(),
+        answer,
+        reasons,
+    }
+}
+
+fn of_eligible(
+    before: u64,
+    workers: &[(cairn_engine::WorkerId, Option<WhyNot>)],
+    named: &[String],
+    tasks: &dyn Tasks,
+) -> (String, Vec<ReasonTold>) {
+    let mut by: Vec<((&'static str, String), Vec<&String>)> = Vec::new();
+    let mut free = Vec::new();
+    for ((_, why), name) in workers.iter().zip(named) {
+        let Some(why) = why else {
+            free.push(name);
+            continue;
+        };
+        let text = not_in_words(why, tasks);
+        match by.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => by.push((text, vec![name])),
+        }
+    }
+    let mut reasons: Vec<ReasonTold> = (by.iter())
+        .map(|((kind, text), names)| reason(kind, format!("{text}: {}", listed(names))))
+        .collect();
+    let ahead = match before {
+        0 => "it comes first in the order".to_owned(),
+        1 => "1 eligible task comes before it in the order".to_owned(),
+        many => format!("{many} eligible tasks come before it in the order"),
+    };
+    reasons.insert(0, reason("order", ahead));
+    let is = |kind: &str| by.iter().any(|((other, _), _)| *other == kind);
+    let never = ["memory", "tag", "leaves", "no-cpus"];
+    let answer = match () {
+        () if !free.is_empty() => {
+            reasons.push(reason(
+                "fits",
+                format!("could take it now: {}", listed(&free)),
+            ));
+            "It is eligible, and goes to the next worker that asks and has room, after those before it."
+        }
+        () if by.iter().all(|((kind, _), _)| never.contains(kind)) => {
+            "It is eligible, but none of the workers that are here can do it."
+        }
+        () if is("storage") => {
+            "It is held back for storage: the disk might be full before the run is over."
+        }
+        () if is("pool") => "It is eligible, but too little of a shared resource is free.",
+        () if is("kept") => "It is eligible, but the room is kept for a task that needs more.",
+        () => "It is eligible, and every worker that could do it is busy.",
+    };
+    (answer.to_owned(), reasons)
+}
+
+fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
+    match why {
+        WhyNot::NoCpus => ("no-cpus", "offers no processor".to_owned()),
+        WhyNot::Memory { needs, has } => (
+            "memory",
+            format!("has {has} bytes of memory, and it needs {needs}"),
+        ),
+        WhyNot::Tag(tag) => ("tag", format!("lacks the label '{tag}'")),
+        WhyNot::Leaves => ("leaves", "leaves before it could be done".to_owned()),
+        WhyNot::Cpus { needs, free } => (
+            "busy",
+            format!("busy: {free} of the {needs} processors it needs are free"),
+        ),
+        WhyNot::MemoryTaken { needs, free } => (
+            "busy",
+            format!("busy: {free} bytes of memory are free, and it needs {needs}"),
+        ),
+        WhyNot::Pool { needs, free, .. } => (
+            "pool",
+            format!("{free} of a shared resource is free, and it needs {needs}"),
+        ),
+        WhyNot::KeptFor(task) => (
+            "kept",
+            format!("room is kept for {}", task_name(tasks, *task)),
+        ),
+        WhyNot::Storage { missing: 0 } => (
+            "storage",
+            "storage: it may begin when something ends".to_owned(),
+        ),
+        WhyNot::Storage { missing } => ("storage", format!("storage: {missing} bytes are missing")),
+    }
+}

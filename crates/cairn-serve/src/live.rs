@@ -1,0 +1,509 @@
+//! What a page shows of a run, folded from its journal alone: counts, the curve, lanes, failures, the path that decides. Reads no
+//! store, and knows no page.
+
+mod account;
+mod course;
+mod telling;
+mod told;
+
+pub use told::{
+    AttemptTold, DagMap, FailureTold, Idle, Plan, Running, Sample, Scene, SlowTold, Span, StepTold,
+    StorageTold, Update, WorkerTold,
+};
+
+use self::account::{Account, Totals};
+use self::course::Course;
+use cairn_dag::Flow;
+use cairn_engine::{
+    Cause, Entry, Event, Frozen, Gone, Illegal, Moment, Needs, Position, Release, Rules, Task,
+    Token, WorkerId,
+};
+use cairn_theory::game::Standing;
+use std::collections::HashMap;
+
+/// So many of the slowest tasks are remembered.
+const SLOWEST: usize = 12;
+
+/// What the order in force is worth, and what no order exceeds.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// Eligible tasks after so many executed ones, from 0 on: no order has more.
+    pub eligible: Vec<u32>,
+    /// `optimal`, `none-exists` or `open`.
+    pub verdict: &'static str,
+}
+
+/// An attempt that ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    task: u32,
+    worker: WorkerId,
+    token: Token,
+    begin: Moment,
+    end: Moment,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Executed,
+    Failed {
+        exit: i32,
+        cause: Cause,
+        for_good: bool,
+    },
+    Lost {
+        for_good: bool,
+    },
+    GivenBack,
+    Cancelled,
+}
+
+impl How {
+    fn number(self) -> u8 {
+        match self {
+            How::Executed => 0,
+            How::Failed { .. } => 1,
+            How::Lost { .. } => 2,
+            How::GivenBack | How::Cancelled => 3,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            How::Executed => "executed",
+            How::Failed { .. } => "failed",
+            How::Lost { .. } => "lost",
+            How::GivenBack => "given back",
+            How::Cancelled => "cancelled",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    worker: WorkerId,
+    token: Token,
+    begin: Moment,
+}
+
+/// The state of a page.
+#[derive(Debug)]
+pub struct Live<'f> {
+    flow: &'f Flow,
+    rules: &'f Rules,
+    position: Frozen<'f>,
+    /// By task; empty where there is no drawing.
+    box_of: &'f [u32],
+    boxes: Vec<[u32; 7]>,
+    is_changed: Vec<bool>,
+    /// By class of needs, tasks that are eligible.
+    eligible: Vec<u32>,
+    course: Course,
+    totals: Totals,
+    workers: Vec<Account>,
+    open: HashMap<u32, Open>,
+    ended: Vec<Ended>,
+    /// Ended attempts that were told of.
+    told: usize,
+    /// Places in `ended` of failures and losses.
+    failures: Vec<u32>,
+    failures_changed: bool,
+    /// Seconds and tasks, the longest first.
+    slowest: Vec<(f64, u32)>,
+    /// When each task was executed, and when that attempt began; 0: not yet.
+    done: Vec<(Moment, Moment)>,
+    last_done: Option<u32>,
+    lists_changed: bool,
+    began: Option<Moment>,
+    last: Moment,
+    seq: i64,
+    plan: u32,
+    is_paused: bool,
+    halted: Option<i32>,
+}
+
+fn seconds(moment: Moment) -> f64 {
+    moment.0 as f64 / 1e6
+}
+
+impl<'f> Live<'f> {
+    /// Before anything has happened. `box_of` says in which box of a drawing each task is; empty without one.
+    pub fn new(flow: &'f Flow, rules: &'f Rules, box_of: &'f [u32]) -> Live<'f> {
+        let dag = flow.dag();
+        let many = box_of.iter().max().map_or(0, |&b| b as usize + 1);
+        let mut live = Live {
+            flow,
+            rules,
+            position: Frozen::new(dag),
+            box_of,
+            boxes: vec![[0; 7]; many],
+            is_changed: vec![true; many],
+            eligible: vec![0; rules.classes.len()],
+            course: Course::default(),
+            totals: Totals::default(),
+            workers: Vec::new(),
+            open: HashMap::new(),
+            ended: Vec::new(),
+            told: 0,
+            failures: Vec::new(),
+            failures_changed: true,
+            slowest: Vec::new(),
+            done: vec![(Moment(0), Moment(0)); dag.len()],
+            last_done: None,
+            lists_changed: true,
+            began: None,
+            last: Moment(0),
+            seq: 0,
+            plan: 0,
+            is_paused: false,
+            halted: None,
+        };
+        live.recount();
+        live
+    }
+
+    /// The number of the newest event that it has heard of.
+    pub fn seq(&self) -> i64 {
+        self.seq
+    }
+
+    /// The number of the order in force.
+    pub fn plan(&self) -> u32 {
+        self.plan
+    }
+
+    fn class(&self, task: u32) -> usize {
+        let class = self.rules.class_of.get(task as usize);
+        class.map_or(0, |&class| class as usize)
+    }
+
+    fn needs(&self, task: u32) -> &'f Needs {
+        &self.rules.classes[self.class(task)]
+    }
+
+    /// Boxes and classes anew from the game, after what moves many tasks at once.
+    fn recount(&mut self) {
+        self.boxes.iter_mut().for_each(|counts| *counts = [0; 7]);
+        self.eligible.fill(0);
+        for task in self.flow.dag().tasks() {
+            let standing = self.position.game().standing(task);
+            if let Some(&b) = self.box_of.get(task.index()) {
+                self.boxes[b as usize][standing as usize] += 1;
+            }
+            if standing == Standing::Eligible {
+                let class = self.class(task.0);
+                self.eligible[class] += 1;
+            }
+        }
+        self.is_changed.fill(true);
+    }
+
+    /// A task stands elsewhere.
+    fn moved(&mut self, task: u32, from: Standing, to: Standing) {
+        if let Some(&b) = self.box_of.get(task as usize) {
+            let counts = &mut self.boxes[b as usize];
+            counts[from as usize] = counts[from as usize].saturating_sub(1);
+            counts[to as usize] += 1;
+            self.is_changed[b as usize] = true;
+        }
+        let class = self.class(task);
+        if from == Standing::Eligible {
+            self.eligible[class] = self.eligible[class].saturating_sub(1);
+        }
+        if to == Standing::Eligible {
+            self.eligible[class] += 1;
+        }
+    }
+
+    /// Time goes on until then, and things were as they are.
+    fn advance(&mut self, at: Moment) {
+        let at = self.last.max(at);
+        self.totals = self.totals_at(at);
+        self.last = at;
+    }
+
+    fn totals_at(&self, at: Moment) -> Totals {
+        let mut totals = self.totals;
+        if self.last == Moment(0) || self.position.is_settled() {
+            return totals;
+        }
+        let time = at.since(self.last).0 as f64 / 1e6;
+        totals.now += time;
+        match self.is_paused {
+            true => totals.paused += time,
+            false if self.position.count(Standing::Eligible) == Some(0) => {
+                totals.nothing_eligible += time;
+            }
+            false => (),
+        }
+        totals
+    }
+
+    /// Something happened.
+    ///
+    /// # Errors
+    /// If it could not have happened: the journal is of another dag.
+    pub fn hear(&mut self, seq: i64, entry: &Entry) -> Result<(), Illegal> {
+        self.advance(entry.at);
+        self.seq = seq;
+        let at = entry.at;
+        match &entry.event {
+            Event::Opened { .. } => {
+                self.halted = None;
+                if self.course.is_empty() {
+                    self.sample(at);
+                }
+            }
+            Event::Ordered { plan } => self.plan = *plan,
+            Event::Joined { name, offer, .. } => {
+                let account = Account::new(name.clone(), offer.clone(), self.totals);
+                self.workers.push(account);
+                self.look(self.workers.len() - 1);
+            }
+            Event::Departed { worker, why } => self.with(*worker, |account| {
+                account.state = match why {
+                    Gone::Left => "left",
+                    Gone::Lost => "lost",
+                };
+            }),
+            Event::Leased {
+                task,
+                token,
+                worker,
+            } => {
+                self.position.lease(*task)?;
+                let id = self.known(*task)?;
+                self.moved(id, Standing::Eligible, Standing::Leased);
+                self.began.get_or_insert(at);
+                let needs = self.needs(id);
+                self.with(*worker, |account| account.take(needs));
+                let open = Open {
+                    worker: *worker,
+                    token: *token,
+                    begin: at,
+                };
+                self.open.insert(id, open);
+            }
+            Event::Executed {
+                task,
+                token,
+                worker,
+            } => self.executed(at, *task, *token, *worker)?,
+            Event::Failed {
+                task,
+                token,
+                exit,
+                cause,
+                for_good,
+            } => {
+                let how = How::Failed {
+                    exit: *exit,
+                    cause: *cause,
+                    for_good: *for_good,
+                };
+                self.came_back(at, *task, *token, how, *for_good)?;
+            }
+            Event::Released {
+                task,
+                token,
+                why,
+                for_good,
+            } => {
+                let how = match why {
+                    Release::Lost => How::Lost {
+                        for_good: *for_good,
+                    },
+                    Release::GivenBack | Release::Unheard => How::GivenBack,
+                };
+                self.came_back(at, *task, *token, how, *for_good)?;
+            }
+            Event::Cancelled { task } => {
+                let id = self.known(*task)?;
+                self.position.cancel(*task, &mut Vec::new())?;
+                if let Some(open) = self.open.get(&id).copied() {
+                    self.close(at, id, open.token, How::Cancelled);
+                }
+                self.recount();
+            }
+            Event::Revived { task } => {
+                self.position.revive(*task, &mut Vec::new())?;
+                self.recount();
+                self.failures_changed = true;
+            }
+            Event::Reopened { task } => {
+                self.position.reopen(*task, &mut Vec::new())?;
+                let id = self.known(*task)?;
+                self.done[id as usize] = (Moment(0), Moment(0));
+                self.recount();
+            }
+            Event::Paused => self.is_paused = true,
+            Event::Unpaused => self.is_paused = false,
+            Event::Halted { exit } => self.halted = Some(*exit),
+        }
+        Ok(())
+    }
+
+    fn known(&self, task: Task) -> Result<u32, Illegal> {
+        let known = task.frozen().filter(|t| t.index() < self.done.len());
+        known
+            .map(|t| t.0)
+            .ok_or_else(|| Illegal(format!("there is no task {}", task.0)))
+    }
+
+    /// Changes a worker, after its time was booked.
+    fn with(&mut self, worker: WorkerId, change: impl FnOnce(&mut Account)) {
+        let index = worker.0 as usize;
+        if let Some(account) = self.workers.get_mut(index) {
+            account.settle(self.totals);
+            change(account);
+            self.look(index);
+        }
+    }
+
+    fn look(&mut self, worker: usize) {
+        let classes = self.rules.classes.iter().zip(&self.eligible);
+        let eligible = classes.filter(|(_, many)| **many > 0);
+        self.workers[worker].look(eligible.map(|(needs, _)| needs));
+    }
+
+    fn executed(
+        &mut self,
+        at: Moment,
+        task: Task,
+        token: Token,
+        worker: WorkerId,
+    ) -> Result<(), Illegal> {
+        let id = self.known(task)?;
+        let from = self.position.standing(task)?;
+        let mut opened = Vec::new();
+        self.position.execute(task, &mut opened)?;
+        self.moved(id, from, Standing::Executed);
+        for child in opened {
+            let child = self.known(child)?;
+            self.moved(child, Standing::Waiting, Standing::Eligible);
+        }
+        let begin = self.close(at, id, token, How::Executed);
+        self.with(worker, |account| account.executed += 1);
+        // What was executed before the run took no time in it.
+        if let Some(begin) = begin {
+            self.done[id as usize] = (begin, at);
+            self.last_done = Some(id);
+            let took = at.since(begin).0 as f64 / 1e6;
+            let place = self.slowest.partition_point(|&(longer, _)| longer >= took);
+            if place < SLOWEST {
+                self.slowest.insert(place, (took, id));
+                self.slowest.truncate(SLOWEST);
+            }
+            self.lists_changed = true;
+        }
+        self.sample(at);
+        Ok(())
+    }
+
+    fn sample(&mut self, at: Moment) {
+        let count = |standing| self.position.count(standing).unwrap_or(0);
+        let leased = count(Standing::Leased);
+        self.course.push((
+            count(Standing::Executed),
+            seconds(at),
+            count(Standing::Eligible) + leased,
+            leased,
+        ));
+    }
+
+    /// An attempt ended without the task being executed.
+    fn came_back(
+        &mut self,
+        at: Moment,
+        task: Task,
+        token: Token,
+        how: How,
+        for_good: bool,
+    ) -> Result<(), Illegal> {
+        let id = self.known(task)?;
+        let from = self.position.standing(task)?;
+        match for_good {
+            true => {
+                let mut aborted = Vec::new();
+                self.position.fail(task, &mut aborted)?;
+                self.moved(id, from, Standing::Failed);
+                for task in aborted {
+                    let task = self.known(task)?;
+                    self.moved(task, Standing::Waiting, Standing::Aborted);
+                }
+            }
+            false => {
+                self.position.release(task)?;
+                self.moved(id, from, Standing::Eligible);
+            }
+        }
+        let worker = self.open.get(&id).map(|open| open.worker);
+        self.close(at, id, token, how);
+        if let (Some(worker), How::Failed { .. } | How::Lost { .. }) = (worker, how) {
+            self.with(worker, |account| match how {
+                How::Lost { .. } => account.lost += 1,
+                _ => account.failed += 1,
+            });
+        }
+        Ok(())
+    }
+
+    /// Notes how an attempt ended; when it began, if that is known.
+    fn close(&mut self, at: Moment, task: u32, token: Token, how: How) -> Option<Moment> {
+        let open = self.open.remove(&task)?;
+        self.lists_changed = true;
+        let needs = self.needs(task);
+        self.with(open.worker, |account| account.put_back(needs));
+        if matches!(how, How::Failed { .. } | How::Lost { .. }) {
+            self.failures.push(self.ended.len() as u32);
+            self.failures_changed = true;
+        }
+        self.ended.push(Ended {
+            task,
+            worker: open.worker,
+            token,
+            begin: open.begin,
+            end: at,
+            how,
+        });
+        Some(open.begin)
+    }
+}
+
+/// What an order gives, in few points: eligible tasks after 0, 1, 2… executed ones.
+pub fn profile(flow: &Flow, order: &[u32]) -> Vec<(u64, u64)> {
+    let mut position = Frozen::new(flow.dag());
+    let eligible = |p: &Frozen<'_>| p.count(Standing::Eligible).unwrap_or(0) as u32;
+    let mut all = vec![eligible(&position)];
+    let mut opened = Vec::new();
+    for &task in order {
+        if position.execute(Task(task.into()), &mut opened).is_err() {
+            break;
+        }
+        opened.clear();
+        all.push(eligible(&position));
+    }
+    few(&all)
+}
+
+/// Of a long line the points that matter to the eye: the highest of each stretch, the first and the last.
+pub fn few(line: &[u32]) -> Vec<(u64, u64)> {
+    const MOST: usize = 1000;
+    let point = |at: usize| (at as u64, u64::from(line[at]));
+    if line.len() <= MOST {
+        return (0..line.len()).map(point).collect();
+    }
+    let step = line.len().div_ceil(MOST);
+    let mut points = vec![point(0)];
+    for begin in (1..line.len() - 1).step_by(step) {
+        let end = (begin + step).min(line.len() - 1);
+        let highest = (begin..end).max_by_key(|&at| (line[at], std::cmp::Reverse(at)));
+        points.extend(highest.map(point));
+    }
+    points.push(point(line.len() - 1));
+    points
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! A run as one HTML file that stands alone: the code of the page, and what it would be told. Serves nothing.
+
+use crate::assets::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST};
+use crate::clock::Clock;
+use crate::live::{Bound, DagMap, Live, Plan, Scene, Update, few, profile};
+use crate::run::log_name;
+use crate::spawn::tail;
+use crate::store::{Reader, StoreError};
+use cairn_dag::Flow;
+use cairn_engine::{Rules, Task, Token};
+use serde::Serialize;
+use std::path::Path;
+
+/// What a report has inside.
+#[derive(Debug, Serialize)]
+pub struct Saved {
+    /// When it was made, in seconds since 1970.
+    pub made: f64,
+    /// What the run is.
+    pub scene: Scene,
+    /// What its order should give.
+    pub plan: Option<Plan>,
+    /// Where it stands.
+    pub update: Update,
+    /// By number of the task; none where there are too many.
+    pub names: Option<Vec<String>>,
+}
+
+/// The names of so many tasks are told.
+const NAMED: usize = 20_000;
+/// So many logs, and so many lines of each.
+const LOGS: usize = 30;
+const LINES: usize = 60;
+
+/// The run in a folder of `cairn run`, as it stands. `map` is the dag in boxes and the box of each task.
+///
+/// # Errors
+/// If the store cannot be read, or is of another flow.
+pub fn of_store(
+    state: &Path,
+    flow: &Flow,
+    rules: &Rules,
+    title: &str,
+    map: Option<(DagMap, Vec<u32>)>,
+    bound: Option<&Bound>,
+) -> Result<Saved, StoreError> {
+    let (map, box_of) = map.map_or((None, Vec::new()), |(map, of)| (Some(map), of));
+    let reader = Reader::open(state)?;
+    let mut live = Live::new(flow, rules, &box_of);
+    loop {
+        let entries = reader.entries(live.seq(), 8192)?;
+        if entries.is_empty() {
+            break;
+        }
+        for (seq, entry) in &entries {
+            live.hear(*seq, entry).map_err(|e| StoreError::Damaged {
+                path: state.to_owned(),
+                what: e.0,
+            })?;
+        }
+    }
+    let now = Clock::new().now();
+    let mut update = live.whole(now);
+    for failure in update.failures.iter_mut().flatten().take(LOGS) {
+        let token = Token {
+            epoch: 0,
+            attempt: failure.attempt,
+        };
+        let name = log_name(&failure.task, Task(failure.id), token);
+        failure.log = tail(&state.join("logs").join(name), LINES).ok();
+    }
+    let order = reader.order(live.plan())?;
+    let tasks = flow.dag().tasks();
+    Ok(Saved {
+        made: now.0 as f64 / 1e6,
+        scene: Scene {
+            title: title.to_owned(),
+            tasks: Some(flow.dag().len() as u64),
+            map,
+        },
+        plan: order.map(|order| Plan {
+            order: live.plan(),
+            profile: profile(flow, &order),
+            bound: bound.map(|bound| few(&bound.eligible)),
+            verdict: bound.map(|bound| bound.verdict.to_owned()),
+        }),
+        update,
+        names: (flow.dag().len() <= NAMED)
+            .then(|| tasks.map(|t| flow.name(t).to_owned()).collect()),
+    })
+}
+
+/// Text between tags.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+impl Saved {
+    /// The file. It asks nobody for anything: only its own script and style may run, and nothing may be fetched.
+    pub fn html(&self) -> String {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        // Nothing in it ends the element that it is in.
+        let json = json.replace('<', "\\u003c");
+        let (script, style) = (SCRIPT_DIGEST.trim(), STYLE_DIGEST.trim());
+        let title = escaped(&self.scene.title);
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; form-action 'none'; \
+             img-src data:; script-src 'sha256-{script}'; style-src 'sha256-{style}'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n\
+             <noscript>This report needs JavaScript to be shown.</noscript>\n\
+             <script type=\"application/json\" id=\"cairn-report\">{json}</script>\n\
+             <script>{SCRIPT}</script>\n</body>\n</html>\n"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_engine::Moment;
+
+    #[test]
+    fn nothing_in_a_report_ends_its_script() {
+        assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.contains("</style"));
+        let dag = cairn_dag::Dag::from_arcs(2, vec![(0, 1)]).unwrap();
+        let flow = cairn_dag::Flow::numbered(&dag);
+        let rules = Rules::default();
+        let live = Live::new(&flow, &rules, &[]);
+        let evil = "</script><script>alert(1)</script><!--";
+        let saved = Saved {
+            made: 0.0,
+            scene: Scene {
+                title: evil.to_owned(),
+                tasks: Some(2),
+                map: None,
+            },
+            plan: None,
+            update: live.whole(Moment(5)),
+            names: Some(vec![evil.to_owned()]),
+        };
+        let html = saved.html();
+        assert_eq!(html.matches("</script>").count(), 2);
+        assert_eq!(html.matches("<script").count(), 2);
+        let begin = html.find("id=\"cairn-report\">").unwrap() + "id=\"cairn-report\">".len();
+        let end = begin + html[begin..].find("</script>").unwrap();
+        let back: serde_json::Value = serde_json::from_str(&html[begin..end]).unwrap();
+        assert_eq!(back["names"][0], evil);
+    }
+}
