@@ -77,6 +77,15 @@ fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
         let worker = WorkerId(index);
         let asked = engine.clone().ask(now, worker, 1, &mut Outbox::default());
         assert_eq!(engine.why_idle(now, worker), asked.err());
+        // What it is passed over is in the order, and each for the reason that the task itself gives.
+        let over = engine.passed_over(now, worker, 3);
+        let ranks: Vec<u64> = over.iter().map(|&(t, _)| engine.order().rank(t)).collect();
+        assert!(over.len() <= 3 && ranks.is_sorted());
+        for (task, why) in over {
+            if let Some(Why::Eligible { workers, .. }) = engine.why(now, task) {
+                assert!(workers.contains(&(worker, Some(why))), "{task:?}");
+            }
+        }
     }
     let dag_tasks = engine.position().game().dag().len() as u64;
     for task in (0..dag_tasks).map(Task) {

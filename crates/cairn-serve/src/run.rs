@@ -22,7 +22,7 @@ pub use again::Why;
 pub use family::{FamilySetup, run_family};
 pub use files::HalfMade;
 pub use flow::{DiskSetup, FlowWork, Orders, Setup, run};
-pub use rules::{RulesError, Wishes, rules};
+pub use rules::{RulesError, Wishes, pool_names, rules};
 
 use crate::disk::{Unkept, Usage};
 use crate::spawn::{Program, end_survivors};

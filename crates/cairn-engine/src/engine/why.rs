@@ -1,10 +1,11 @@
 //! Why a task is not running, why a worker is idle: the chooser's filters, each of which says why not. Leases nothing.
 
 use super::Engine;
-use crate::{Keeper, Moment, Needs, PoolId, Position, Refusal, Task, Token, WorkerId};
+use crate::{Moment, Needs, PoolId, Position, Refusal, Task, Token, WorkerId};
 use cairn_theory::game::Standing;
 
-/// Which filter keeps a task from a worker: the first that does, in the chooser's order.
+/// Which filter keeps a task from a worker: the first that does, in the chooser's order. Whoever gives the chooser another filter
+/// adds its reason here, and gives it in [`Engine::why`]: the words for people follow (`cairn-serve/src/http/why.rs`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhyNot {
     /// The worker offers no processor.
@@ -139,13 +140,7 @@ impl<P: Position> Engine<P> {
         self.drop_idle_reservation();
         self.sync_keeper();
         let needs = self.needs(task);
-        let may = match (self.keeper.as_deref_mut(), task.frozen()) {
-            (Some(keeper), Some(id)) => keeper.may(id),
-            _ => true,
-        };
-        let storage = (!may).then(|| WhyNot::Storage {
-            missing: self.keeper().map_or(0, Keeper::missing),
-        });
+        let storage = self.why_not_stored(task);
         let each = |w: usize| {
             let worker = WorkerId(w as u32);
             let why = self.why_not(now, worker, task, &needs);
@@ -158,6 +153,13 @@ impl<P: Position> Engine<P> {
             before += u64::from(self.order().rank(other) < rank);
         });
         Why::Eligible { before, workers }
+    }
+
+    /// Whether the keeper of storage, if there is one, holds an eligible task back.
+    fn why_not_stored(&mut self, task: Task) -> Option<WhyNot> {
+        let (keeper, id) = self.keeper.as_deref_mut().zip(task.frozen())?;
+        let missing = keeper.missing();
+        (!keeper.may(id)).then_some(WhyNot::Storage { missing })
     }
 
     /// The first of the chooser's filters that keeps a task of these needs from this worker; storage is not asked.
@@ -219,6 +221,38 @@ impl<P: Position> Engine<P> {
             Ok((_, None)) => None,
             Ok((_, Some(wide))) => self.would_keep(worker, wide).then_some(Refusal::Held(wide)),
         }
+    }
+
+    /// The first eligible tasks by the order that the worker would not get, so many at the most, and why not. None where it is gone.
+    pub fn passed_over(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        most: usize,
+    ) -> Vec<(Task, WhyNot)> {
+        let known = self.workers.get(worker.index());
+        if !known.is_some_and(|w| w.is_here) {
+            return Vec::new();
+        }
+        self.drop_idle_reservation();
+        self.sync_keeper();
+        let mut first: Vec<(u64, Task)> = Vec::new();
+        self.position
+            .eligible(&mut |task| first.push((self.order().rank(task), task)));
+        first.sort_unstable();
+        let mut found = Vec::new();
+        for (_, task) in first {
+            let needs = self.needs(task);
+            let why = self.why_not(now, worker, task, &needs);
+            found.extend(
+                why.or_else(|| self.why_not_stored(task))
+                    .map(|why| (task, why)),
+            );
+            if found.len() >= most {
+                break;
+            }
+        }
+        found
     }
 
     /// Tasks before it that failed or were cancelled, the nearest first.

@@ -413,8 +413,6 @@
     if (plan && !plan.bound) text += " The bound is still being looked for.";
     if (plan?.verdict === "optimal") text += " The plan is IC-optimal: proved.";
     if (plan?.verdict === "none-exists") text += " No order is best at every step: proved.";
-    const stalls = model.curve.filter((s, i) => i > 0 && s[2] === 0 && s[0] > 0).length;
-    if (stalls > 1 && model.last?.began) text += ` Span of this run so far: ${span((model.last.now ?? 0) - model.last.began)}.`;
     return text;
   }
 
@@ -1015,7 +1013,12 @@
       this.model = model;
       this.open = open;
       const state = (i) => ({ head: WORDS[STATES[i] ?? "waiting"], number: true, cell: (r) => count(r.counts[i] ?? 0) });
-      this.rows = new Rows("The boxes of the dag, with tasks by state", [{ head: "Box", cell: (r) => r.label }, ...[3, 2, 1, 0, 4, 5, 6].map(state)]);
+      const box = (r) => {
+        const button = el("button", { type: "button", class: "link", "data-key": `box ${r.box}` }, r.label);
+        button.addEventListener("click", () => this.choose(r.box));
+        return button;
+      };
+      this.rows = new Rows("The boxes of the dag, with tasks by state", [{ head: "Box", cell: box }, ...[3, 2, 1, 0, 4, 5, 6].map(state)]);
       this.details = el("details", {}, el("summary", {}, "The same as a table"), el("div", { class: "scroll" }, this.rows.table));
       this.details.addEventListener("toggle", () => this.table());
       const keys = STATES.map((s) => el("span", { class: `key ${s}` }, WORDS[s]));
@@ -1085,7 +1088,7 @@
           return bar;
         });
         this.boxes[i] = { bars, place, shown: "", node };
-        node.addEventListener("click", () => this.open(label));
+        node.addEventListener("click", () => this.choose(i));
       }
       const all = svg.getBBox();
       if (all.width > 0) {
@@ -1094,6 +1097,10 @@
         svg.setAttribute("width", String(Math.round(wide)));
         svg.setAttribute("height", String(Math.round(high)));
       }
+    }
+    choose(i) {
+      const map = this.drawn;
+      this.open(this.labels[i] ?? "", map?.sizes[i] === 1 ? map.first[i] ?? null : null);
     }
     colour(i) {
       const [box, counts, map] = [this.boxes[i], this.model().boxes[i], this.drawn];
@@ -1130,12 +1137,16 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
     table() {
       const map = this.drawn;
       if (!map || !this.details.open) return;
-      const rows = this.labels.map((label, i) => ({ label, counts: this.model().boxes[i] ?? [] }));
+      const rows = this.labels.map((label, box) => ({ box, label, counts: this.model().boxes[box] ?? [] }));
       this.rows.show(rows, rows.map((r) => r.counts.join()).join(";"));
     }
   };
 
   // src/overview.ts
+  function storageWords(room) {
+    const most = room.peak === void 0 || room.peak === null ? "" : `; at most ${bytes(room.peak)} so far`;
+    return `Storage: ${bytes(room.used)} in use and ${bytes(room.reserved)} kept for running tasks, of ${bytes(room.cap)} that are never passed${most}.`;
+  }
   var ORDER2 = [3, 2, 1, 4, 5, 6, 0];
   var Overview = class {
     constructor(model) {
@@ -1161,7 +1172,9 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
     bar = el("div", { class: "progress", role: "progressbar", "aria-label": "Executed tasks", "aria-valuemin": "0" });
     facts = el("p", { class: "facts" });
     counts = el("ul", { class: "counts", "aria-label": "Tasks by state" });
-    storage = el("p", { class: "storage" });
+    room = el("div", { class: "stack room", role: "meter", "aria-label": "Storage", "aria-valuemin": "0" }, el("div", { class: "used" }), el("div", { class: "reserved" }), el("div", { class: "free" }));
+    roomWords = el("p", {});
+    storage = el("div", { class: "storage" }, this.room, this.roomWords);
     loud = el("p", { class: "hidden", "aria-live": "polite", "aria-atomic": "true" });
     spoken = { at: 0, failed: 0, finished: false };
     show() {
@@ -1192,16 +1205,22 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
       if (last.halted !== void 0) facts.push(`halted by a task, exit ${last.halted}`);
       say(this.facts, facts.join(" · "));
       document.title = `${percent(of(3), all)} ${scene?.title ?? "Cairn"}${of(4) > 0 ? ` (${count(of(4))} failed)` : ""}`;
-      const room = last.storage;
-      this.storage.hidden = !room;
-      if (room) {
-        const meter = this.storage.querySelector("meter") ?? el("meter", { min: "0", "aria-label": "Storage used" });
-        [meter.max, meter.value, meter.high] = [room.cap, room.used, room.cap * 0.9];
-        const text = `Storage: ${bytes(room.used)} used and ${bytes(room.reserved)} kept for running tasks, of ${bytes(room.cap)}`;
-        if (this.storage.dataset["text"] !== text) this.storage.replaceChildren(meter, ` ${text}`);
-        this.storage.dataset["text"] = text;
-      }
+      this.storage.hidden = !last.storage;
+      if (last.storage) this.stored(last.storage);
       this.speak(of(3), all, of(4), last.finished);
+    }
+    stored(room) {
+      const cap = Math.max(1, room.cap);
+      [room.used, room.reserved, Math.max(0, cap - room.used - room.reserved)].forEach((bytes2, i) => {
+        const part = this.room.children[i];
+        part.style.flexGrow = String(bytes2 / cap);
+        part.hidden = bytes2 === 0;
+      });
+      const text = storageWords(room);
+      say(this.roomWords, text);
+      this.room.setAttribute("aria-valuemax", String(room.cap));
+      this.room.setAttribute("aria-valuenow", String(room.used + room.reserved));
+      this.room.setAttribute("aria-valuetext", text);
     }
     /** Read out seldom, and at once when something fails or all is over. */
     speak(executed, all, failed, finished) {
@@ -1259,7 +1278,10 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
       if (this.api) this.inspect = new Inspect(() => this.model, this.api);
       const open = (name) => void this.inspect?.open(name);
       this.gantt = new Gantt(() => this.model, (task) => open(nameOf(this.model, task)));
-      this.map = new MapView(() => this.model, (label) => this.inspect?.look(label));
+      this.map = new MapView(
+        () => this.model,
+        (label, task) => task === null ? this.inspect?.look(label) : open(nameOf(this.model, task))
+      );
       this.failures = new Failures(() => this.model, open, this.inspect ? (task) => void this.inspect?.retry(task) : null);
       this.workers = new Workers(() => this.model, open);
       this.slowest = new Slowest(() => this.model, open);
@@ -1332,8 +1354,7 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
       this.link = "live";
       switch (event) {
         case "scene":
-          this.model.scene = JSON.parse(data);
-          void this.fetchNames();
+          this.begin(JSON.parse(data));
           break;
         case "plan":
           this.model.plan = JSON.parse(data);
@@ -1354,6 +1375,13 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
       if (this.model.last?.finished) this.link = "ended";
       this.spent += performance.now() - begin;
       this.due();
+    }
+    /** A stream begins: the same run as before, or another. */
+    begin(scene) {
+      const before = this.model.scene;
+      if (before && (before.title !== scene.title || before.tasks !== scene.tasks)) this.model.names = null;
+      this.model.scene = scene;
+      void this.fetchNames();
     }
     async fetchNames() {
       const tasks = this.model.scene?.tasks ?? null;

@@ -26,8 +26,10 @@ export interface Scene {
 /** The dag as boxes; each task is in one. */
 export interface DagMap {
   svg: string;
-  /** The tasks of each box. */
+  /** How many tasks each box stands for. */
   sizes: number[];
+  /** The number of one of them. */
+  first: number[];
 }
 
 /** What the order in force should give: pairs of executed and eligible tasks. */
@@ -99,10 +101,14 @@ export interface Step {
   seconds: number;
 }
 
+/** Bytes on the disk. */
 export interface Storage {
   used: number;
   cap: number;
+  /** Kept for tasks that run. */
   reserved: number;
+  /** The most there ever was, reserved bytes included, where that is known. */
+  peak?: number | null;
 }
 
 /** All of it, or what has changed: then lists marked + are appended, others replace what was. */

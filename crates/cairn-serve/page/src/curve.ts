@@ -2,7 +2,7 @@
 
 import { at, marks, scale, timeMarks } from "./axis";
 import { Picture, el, theme } from "./dom";
-import { count, counted, span, tick } from "./format";
+import { count, counted, tick } from "./format";
 import type { Model } from "./model";
 
 type Pair = readonly [number, number];
@@ -157,7 +157,5 @@ export function words(model: Model): string {
   if (plan && !plan.bound) text += " The bound is still being looked for.";
   if (plan?.verdict === "optimal") text += " The plan is IC-optimal: proved.";
   if (plan?.verdict === "none-exists") text += " No order is best at every step: proved.";
-  const stalls = model.curve.filter((s, i) => i > 0 && s[2] === 0 && s[0] > 0).length;
-  if (stalls > 1 && model.last?.began) text += ` Span of this run so far: ${span((model.last.now ?? 0) - model.last.began)}.`;
   return text;
 }

@@ -49,7 +49,9 @@ class Page {
     if (this.api) this.inspect = new Inspect(() => this.model, this.api);
     const open = (name: string) => void this.inspect?.open(name);
     this.gantt = new Gantt(() => this.model, (task) => open(nameOf(this.model, task)));
-    this.map = new MapView(() => this.model, (label) => this.inspect?.look(label));
+    this.map = new MapView(() => this.model, (label, task) =>
+      task === null ? this.inspect?.look(label) : open(nameOf(this.model, task)),
+    );
     this.failures = new Failures(() => this.model, open, this.inspect ? (task) => void this.inspect?.retry(task) : null);
     this.workers = new Workers(() => this.model, open);
     this.slowest = new Slowest(() => this.model, open);
@@ -125,8 +127,7 @@ class Page {
     this.link = "live";
     switch (event) {
       case "scene":
-        this.model.scene = JSON.parse(data) as Scene;
-        void this.fetchNames();
+        this.begin(JSON.parse(data) as Scene);
         break;
       case "plan":
         this.model.plan = JSON.parse(data) as Plan;
@@ -147,6 +148,14 @@ class Page {
     if (this.model.last?.finished) this.link = "ended";
     this.spent += performance.now() - begin;
     this.due();
+  }
+
+  /** A stream begins: the same run as before, or another. */
+  private begin(scene: Scene): void {
+    const before = this.model.scene;
+    if (before && (before.title !== scene.title || before.tasks !== scene.tasks)) this.model.names = null;
+    this.model.scene = scene;
+    void this.fetchNames();
   }
 
   private async fetchNames(): Promise<void> {

@@ -16,10 +16,16 @@ interface Box {
   node: SVGGElement;
 }
 
+interface Row {
+  box: number;
+  label: string;
+  counts: number[];
+}
+
 export class MapView {
   readonly element: HTMLElement;
   private readonly frame = el("div", { class: "frame", tabindex: "0", role: "group", "aria-label": "The dag: scroll with the arrow keys" });
-  private readonly rows: Rows<{ label: string; counts: number[] }>;
+  private readonly rows: Rows<Row>;
   private readonly details: HTMLDetailsElement;
   private boxes: Box[] = [];
   private labels: string[] = [];
@@ -27,11 +33,16 @@ export class MapView {
 
   constructor(
     private readonly model: () => Model,
-    private readonly open: (label: string) => void,
+    /** A box by its label, and its task, where it has only one. */
+    private readonly open: (label: string, task: number | null) => void,
   ) {
-    type Row = { label: string; counts: number[] };
     const state = (i: number): Column<Row> => ({ head: WORDS[STATES[i] ?? "waiting"], number: true, cell: (r) => count(r.counts[i] ?? 0) });
-    this.rows = new Rows("The boxes of the dag, with tasks by state", [{ head: "Box", cell: (r) => r.label }, ...[3, 2, 1, 0, 4, 5, 6].map(state)]);
+    const box = (r: Row) => {
+      const button = el("button", { type: "button", class: "link", "data-key": `box ${r.box}` }, r.label);
+      button.addEventListener("click", () => this.choose(r.box));
+      return button;
+    };
+    this.rows = new Rows("The boxes of the dag, with tasks by state", [{ head: "Box", cell: box }, ...[3, 2, 1, 0, 4, 5, 6].map(state)]);
     this.details = el("details", {}, el("summary", {}, "The same as a table"), el("div", { class: "scroll" }, this.rows.table));
     this.details.addEventListener("toggle", () => this.table());
     const keys = STATES.map((s) => el("span", { class: `key ${s}` }, WORDS[s]));
@@ -96,7 +107,7 @@ export class MapView {
         return bar;
       });
       this.boxes[i] = { bars, place, shown: "", node };
-      node.addEventListener("click", () => this.open(label));
+      node.addEventListener("click", () => this.choose(i));
     }
     const all = (svg as Element as SVGSVGElement).getBBox();
     if (all.width > 0) {
@@ -105,6 +116,11 @@ export class MapView {
       svg.setAttribute("width", String(Math.round(wide)));
       svg.setAttribute("height", String(Math.round(high)));
     }
+  }
+
+  private choose(i: number): void {
+    const map = this.drawn;
+    this.open(this.labels[i] ?? "", map?.sizes[i] === 1 ? (map.first[i] ?? null) : null);
   }
 
   private colour(i: number): void {
@@ -144,7 +160,7 @@ export class MapView {
   private table(): void {
     const map = this.drawn;
     if (!map || !this.details.open) return;
-    const rows = this.labels.map((label, i) => ({ label, counts: this.model().boxes[i] ?? [] }));
+    const rows = this.labels.map((label, box) => ({ box, label, counts: this.model().boxes[box] ?? [] }));
     this.rows.show(rows, rows.map((r) => r.counts.join()).join(";"));
   }
 }

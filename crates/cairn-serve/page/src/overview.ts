@@ -1,9 +1,15 @@
 // How far the run is: counts, progress, rate, time left, and how fresh that is. Knows no network.
 
-import { STATES, WORDS } from "./contract";
+import { STATES, type Storage, WORDS } from "./contract";
 import { el, say } from "./dom";
 import { bytes, count, counted, percent, rate, span } from "./format";
 import type { Model } from "./model";
+
+/** What is on the disk, against the cap. */
+export function storageWords(room: Storage): string {
+  const most = room.peak === undefined || room.peak === null ? "" : `; at most ${bytes(room.peak)} so far`;
+  return `Storage: ${bytes(room.used)} in use and ${bytes(room.reserved)} kept for running tasks, of ${bytes(room.cap)} that are never passed${most}.`;
+}
 
 export type Link = "live" | "late" | "away" | "ended" | "report";
 
@@ -16,7 +22,9 @@ export class Overview {
   private readonly bar = el("div", { class: "progress", role: "progressbar", "aria-label": "Executed tasks", "aria-valuemin": "0" });
   private readonly facts = el("p", { class: "facts" });
   private readonly counts = el("ul", { class: "counts", "aria-label": "Tasks by state" });
-  private readonly storage = el("p", { class: "storage" });
+  private readonly room = el("div", { class: "stack room", role: "meter", "aria-label": "Storage", "aria-valuemin": "0" }, el("div", { class: "used" }), el("div", { class: "reserved" }), el("div", { class: "free" }));
+  private readonly roomWords = el("p", {});
+  private readonly storage = el("div", { class: "storage" }, this.room, this.roomWords);
   private readonly loud = el("p", { class: "hidden", "aria-live": "polite", "aria-atomic": "true" });
   private spoken = { at: 0, failed: 0, finished: false };
 
@@ -64,16 +72,23 @@ export class Overview {
     if (last.halted !== undefined) facts.push(`halted by a task, exit ${last.halted}`);
     say(this.facts, facts.join(" · "));
     document.title = `${percent(of(3), all)} ${scene?.title ?? "Cairn"}${of(4) > 0 ? ` (${count(of(4))} failed)` : ""}`;
-    const room = last.storage;
-    this.storage.hidden = !room;
-    if (room) {
-      const meter = this.storage.querySelector("meter") ?? el("meter", { min: "0", "aria-label": "Storage used" });
-      [meter.max, meter.value, meter.high] = [room.cap, room.used, room.cap * 0.9];
-      const text = `Storage: ${bytes(room.used)} used and ${bytes(room.reserved)} kept for running tasks, of ${bytes(room.cap)}`;
-      if (this.storage.dataset["text"] !== text) this.storage.replaceChildren(meter, ` ${text}`);
-      this.storage.dataset["text"] = text;
-    }
+    this.storage.hidden = !last.storage;
+    if (last.storage) this.stored(last.storage);
     this.speak(of(3), all, of(4), last.finished);
+  }
+
+  private stored(room: Storage): void {
+    const cap = Math.max(1, room.cap);
+    [room.used, room.reserved, Math.max(0, cap - room.used - room.reserved)].forEach((bytes, i) => {
+      const part = this.room.children[i] as HTMLElement;
+      part.style.flexGrow = String(bytes / cap);
+      part.hidden = bytes === 0;
+    });
+    const text = storageWords(room);
+    say(this.roomWords, text);
+    this.room.setAttribute("aria-valuemax", String(room.cap));
+    this.room.setAttribute("aria-valuenow", String(room.used + room.reserved));
+    this.room.setAttribute("aria-valuetext", text);
   }
 
   /** Read out seldom, and at once when something fails or all is over. */

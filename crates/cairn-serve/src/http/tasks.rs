@@ -1,7 +1,7 @@
 //! What the tasks of a run are called, and what is run for them, as server and workers see it. Knows no state.
 
 use super::types::Command;
-use cairn_engine::Task;
+use cairn_engine::{PoolId, Task};
 
 /// What is run for a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,11 @@ pub trait Tasks: Send + Sync {
 
     /// What is run for a task at its attempt of that number, from 1; `None` where there is no such task.
     fn job(&self, task: Task, attempt: u32) -> Option<Job>;
+
+    /// What a shared resource is called; `None` where nobody named it.
+    fn pool(&self, _: PoolId) -> Option<String> {
+        None
+    }
 
     /// Every program that is run for any task, sorted; `None` where there are too many to say.
     fn programs(&self) -> Option<Vec<String>>;

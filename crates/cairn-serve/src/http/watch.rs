@@ -114,8 +114,12 @@ fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
                 return;
             }
             Ok(look) => thread.handle(look),
-            Err(mpsc::RecvTimeoutError::Timeout) => thread.tell_changes(false),
+            Err(mpsc::RecvTimeoutError::Timeout) => (),
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        }
+        // However much is asked meanwhile, those who watch are told in time.
+        if !thread.watchers.is_empty() && thread.looked.elapsed() >= TICK {
+            thread.tell_changes(false);
         }
     }
 }
@@ -147,7 +151,13 @@ impl Thread<'_> {
         match look {
             Look::Watch(to) => {
                 self.ask_status();
-                self.find_plan();
+                // The others hear what is new first: what this one is told now comes to nobody as a change again.
+                let changes = self.changes();
+                self.send(&changes);
+                if self.find_plan() {
+                    let plan = self.plan.as_ref().map(|plan| event("plan", plan));
+                    plan.into_iter().for_each(|text| self.send(&text));
+                }
                 let mut text = event("scene", &self.scene).to_vec();
                 text.extend(self.plan.iter().flat_map(|plan| event("plan", plan)));
                 text.extend(event("full", &self.whole()));
@@ -331,12 +341,7 @@ impl Thread<'_> {
         }
         self.told = Instant::now();
         self.ask_status();
-        let now = self.clock.now();
-        let update = match &mut self.live {
-            Some(live) => live.changes(now),
-            None => self.bare(),
-        };
-        let text = event("delta", &self.completed(update));
+        let text = self.changes();
         self.send(&text);
         if self.watchers.iter().any(|watcher| watcher.is_behind) {
             let whole = event("full", &self.whole());
@@ -344,6 +349,16 @@ impl Thread<'_> {
                 watcher.is_behind = watcher.to.try_send(Ok(whole.clone())).is_err();
             }
         }
+    }
+
+    /// What is new since this was last asked, as an event.
+    fn changes(&mut self) -> Bytes {
+        let now = self.clock.now();
+        let update = match &mut self.live {
+            Some(live) => live.changes(now),
+            None => self.bare(),
+        };
+        event("delta", &self.completed(update))
     }
 
     /// To everybody who has heard all that came before.

@@ -20,6 +20,8 @@ pub(crate) enum Told {
         leased: usize,
         cpus: u32,
         refusal: Option<Refusal>,
+        /// Eligible tasks that it does not get, and why not.
+        passed_over: Vec<(Task, WhyNot)>,
     },
 }
 
@@ -89,6 +91,7 @@ pub(crate) fn words(name: &str, told: &Told, tasks: &dyn Tasks) -> Why {
             leased,
             cpus,
             refusal,
+            passed_over,
         } => {
             let state = match (is_here, was_lost) {
                 (true, _) => "here",
@@ -101,11 +104,19 @@ pub(crate) fn words(name: &str, told: &Told, tasks: &dyn Tasks) -> Why {
                 counted(*leased, "task"),
                 counted(*cpus as usize, "processor")
             );
+            let mut reasons = vec![reason(kind, has)];
+            for (task, why) in passed_over {
+                let (kind, text) = not_in_words(why, tasks);
+                let task = task_name(tasks, *task);
+                let mut because = reason(kind, format!("eligible, but not for it ({text})"));
+                because.tasks.push(task);
+                reasons.push(because);
+            }
             Why {
                 task: None,
                 worker: Some(name.to_owned()),
                 state: state.to_owned(),
-                reasons: vec![reason(kind, has)],
+                reasons,
                 answer,
             }
         }
@@ -141,7 +152,8 @@ fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'st
             "Eligible tasks are held back: the disk might be full before the run is over. They begin when something ends.".to_owned(),
         ),
         Some(Refusal::Storage { missing }) => {
-            ("storage", format!("Eligible tasks are held back: {missing} bytes of storage are missing for the next."))
+            let size = size(missing);
+            ("storage", format!("Eligible tasks are held back: {size} of storage are missing for the next."))
         }
         Some(Refusal::Paused) => ("paused", "The run is paused.".to_owned()),
         Some(Refusal::TooManyFailures) => ("too-many-failures", "Too many tasks failed: nothing more is begun.".to_owned()),
@@ -297,27 +309,33 @@ fn of_eligible(
     (answer.to_owned(), reasons)
 }
 
+/// One reason why a worker does not get a task: a word for machines, and a clause about the worker for people.
 fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
     match why {
         WhyNot::NoCpus => ("no-cpus", "offers no processor".to_owned()),
-        WhyNot::Memory { needs, has } => (
-            "memory",
-            format!("has {has} bytes of memory, and it needs {needs}"),
-        ),
+        WhyNot::Memory { needs, has } => {
+            let text = format!("has {} of memory, {} are needed", size(*has), size(*needs));
+            ("memory", text)
+        }
         WhyNot::Tag(tag) => ("tag", format!("lacks the label '{tag}'")),
         WhyNot::Leaves => ("leaves", "leaves before it could be done".to_owned()),
-        WhyNot::Cpus { needs, free } => (
-            "busy",
-            format!("busy: {free} of the {needs} processors it needs are free"),
-        ),
-        WhyNot::MemoryTaken { needs, free } => (
-            "busy",
-            format!("busy: {free} bytes of memory are free, and it needs {needs}"),
-        ),
-        WhyNot::Pool { needs, free, .. } => (
-            "pool",
-            format!("{free} of a shared resource is free, and it needs {needs}"),
-        ),
+        WhyNot::Cpus { needs, free } => {
+            let needed = counted(*needs as usize, "processor");
+            ("busy", format!("busy: {needed} needed, {free} free"))
+        }
+        WhyNot::MemoryTaken { needs, free } => {
+            let text = format!(
+                "busy: {} of memory needed, {} free",
+                size(*needs),
+                size(*free)
+            );
+            ("busy", text)
+        }
+        WhyNot::Pool { pool, needs, free } => {
+            let name = tasks.pool(*pool);
+            let name = name.map_or_else(|| format!("resource {}", pool.0), |n| format!("'{n}'"));
+            ("pool", format!("{needs} of {name} needed, {free} free"))
+        }
         WhyNot::KeptFor(task) => (
             "kept",
             format!("room is kept for {}", task_name(tasks, *task)),
@@ -326,6 +344,145 @@ fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
             "storage",
             "storage: it may begin when something ends".to_owned(),
         ),
-        WhyNot::Storage { missing } => ("storage", format!("storage: {missing} bytes are missing")),
+        WhyNot::Storage { missing } => (
+            "storage",
+            format!("storage: {} are missing", size(*missing)),
+        ),
+    }
+}
+
+/// Bytes with two digits or so.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return counted(bytes as usize, "byte");
+    }
+    let (mut value, mut unit) = (bytes as f64 / 1000.0, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match value < 9.95 {
+        true => format!("{value:.1} {}", UNITS[unit]),
+        false => format!("{value:.0} {}", UNITS[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_engine::{PoolId, WorkerId};
+
+    struct Named;
+
+    impl Tasks for Named {
+        fn count(&self) -> Option<u64> {
+            Some(9)
+        }
+
+        fn name(&self, task: Task) -> Option<String> {
+            Some(format!("t{}", task.0))
+        }
+
+        fn find(&self, _: &str) -> Option<Task> {
+            None
+        }
+
+        fn job(&self, _: Task, _: u32) -> Option<crate::http::Job> {
+            None
+        }
+
+        fn pool(&self, pool: PoolId) -> Option<String> {
+            (pool.0 == 0).then(|| "licence".to_owned())
+        }
+
+        fn programs(&self) -> Option<Vec<String>> {
+            None
+        }
+    }
+
+    fn eligible(workers: Vec<Option<WhyNot>>) -> Why {
+        let named: Vec<String> = (0..workers.len()).map(|w| format!("w{w}")).collect();
+        let workers = workers.into_iter().enumerate();
+        let workers = workers.map(|(w, why)| (WorkerId(w as u32), why)).collect();
+        let why = Reasons::Eligible { before: 2, workers };
+        let told = Told::Task {
+            now: Moment(0),
+            why,
+            named,
+        };
+        words("a", &told, &Named)
+    }
+
+    #[test]
+    fn a_shared_resource_is_named_and_workers_with_one_reason_stand_together() {
+        let short = |needs| {
+            Some(WhyNot::Pool {
+                pool: PoolId(0),
+                needs,
+                free: 0,
+            })
+        };
+        let why = eligible(vec![short(1), Some(WhyNot::Tag("gpu".into())), short(1)]);
+        assert_eq!(
+            why.answer,
+            "It is eligible, but too little of a shared resource is free."
+        );
+        let told: Vec<_> = (why.reasons.iter())
+            .map(|r| (r.kind.as_str(), r.text.as_str()))
+            .collect();
+        let expected = [
+            ("order", "2 eligible tasks come before it in the order"),
+            ("pool", "1 of 'licence' needed, 0 free: w0, w2"),
+            ("tag", "lacks the label 'gpu': w1"),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_nobody_here_can_do_is_told_apart_from_what_has_to_wait() {
+        let never = eligible(vec![Some(WhyNot::NoCpus), Some(WhyNot::Leaves)]);
+        assert!(
+            never.answer.contains("none of the workers"),
+            "{}",
+            never.answer
+        );
+        let busy = WhyNot::Cpus { needs: 2, free: 1 };
+        let later = eligible(vec![Some(WhyNot::NoCpus), Some(busy)]);
+        assert!(later.answer.contains("busy"), "{}", later.answer);
+        let now = eligible(vec![Some(WhyNot::NoCpus), None]);
+        assert!(
+            now.answer.contains("next worker that asks"),
+            "{}",
+            now.answer
+        );
+        let storage = eligible(vec![Some(WhyNot::Storage { missing: 2_500_000 })]);
+        assert!(storage.reasons[1].text.contains("2.5 MB"), "{storage:?}");
+    }
+
+    #[test]
+    fn an_idle_worker_is_told_what_it_does_not_get() {
+        let told = Told::Worker {
+            is_here: true,
+            was_lost: false,
+            leased: 0,
+            cpus: 2,
+            refusal: Some(Refusal::NothingFits),
+            passed_over: vec![(
+                Task(3),
+                WhyNot::Memory {
+                    needs: 8 << 30,
+                    has: 1 << 30,
+                },
+            )],
+        };
+        let why = words("anna", &told, &Named);
+        assert_eq!(why.reasons[1].kind, "memory");
+        assert_eq!(why.reasons[1].tasks, ["t3"]);
+        assert!(
+            why.reasons[1]
+                .text
+                .contains("has 1.1 GB of memory, 8.6 GB are needed")
+        );
     }
 }

@@ -27,6 +27,8 @@ fn check(seed: u64) {
     let mut workers = vec![engine.join(now, "a", Offer::cpus(2), &mut out)];
     let mut seq = 0;
     let (mut capacity, mut pieces) = (0.0, Vec::new());
+    // Somebody who comes later: the whole then, and changes from there.
+    let mut later: Option<Update> = None;
     for _ in 0..80 {
         let step = random.below(5) as u64 * 1_000_000;
         let here = engine.workers().iter().filter(|w| w.is_here);
@@ -63,7 +65,15 @@ fn check(seed: u64) {
             live.hear(seq, &entry).unwrap();
         }
         if random.below(4) == 0 {
-            pieces.push(live.changes(now));
+            let piece = live.changes(now);
+            if let Some(later) = &mut later {
+                later.spans.extend(&piece.spans);
+                later.curve.extend(&piece.curve);
+            }
+            pieces.push(piece);
+            if random.below(4) == 0 {
+                later.get_or_insert_with(|| live.whole(now));
+            }
         }
         // Counts by state and by box are those of the game, task by task.
         let whole = live.whole(now);
@@ -104,7 +114,14 @@ fn check(seed: u64) {
             );
         }
     }
-    pieces.push(live.changes(now));
+    let piece = live.changes(now);
+    if let Some(mut later) = later {
+        later.spans.extend(&piece.spans);
+        assert_eq!(later.spans, live.whole(now).spans, "nothing is told twice");
+        later.curve.extend(&piece.curve);
+        assert!(later.curve.windows(2).all(|w| w[0].1 <= w[1].1));
+    }
+    pieces.push(piece);
     // Pieces come to the whole.
     let whole = live.whole(now);
     let spans: Vec<Span> = pieces.iter().flat_map(|p| p.spans.clone()).collect();

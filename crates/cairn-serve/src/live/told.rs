@@ -21,6 +21,8 @@ pub struct DagMap {
     pub svg: String,
     /// How many tasks each box stands for.
     pub sizes: Vec<u32>,
+    /// The number of one of them.
+    pub first: Vec<u32>,
 }
 
 /// What the order in force should give.
@@ -159,6 +161,9 @@ pub struct StorageTold {
     pub cap: u64,
     /// Kept for tasks that run.
     pub reserved: u64,
+    /// The most there ever was, reserved bytes included, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak: Option<u64>,
 }
 
 /// Where the run stands: all of it, or what has changed since. Then `curve`, `spans` and `boxes` have what is new, and a list that is left

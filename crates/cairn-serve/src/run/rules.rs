@@ -2,7 +2,7 @@
 
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{Needs, PoolId, Rules, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is asked of a run beyond what the flow says.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +77,20 @@ fn life(seconds: f64) -> Span {
     }
 }
 
+/// The shared resources that tasks need, by number: the first that is needed comes first.
+pub fn pool_names(flow: &Flow) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut seen = HashSet::new();
+    for task in flow.dag().tasks() {
+        names.extend(
+            flow.pools(task)
+                .map(|(name, _)| name)
+                .filter(|name| seen.insert(*name)),
+        );
+    }
+    names
+}
+
 /// The rules for a run of the flow.
 ///
 /// # Errors
@@ -84,7 +98,9 @@ fn life(seconds: f64) -> Span {
 pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
     let dag = flow.dag();
     let mut limits: HashMap<&str, u32> = flow.pool_limits().collect();
-    let mut used: HashMap<&str, PoolId> = HashMap::new();
+    let names = pool_names(flow);
+    let numbered = names.iter().zip(0..).map(|(&name, id)| (name, PoolId(id)));
+    let used: HashMap<&str, PoolId> = numbered.collect();
     limits.extend(
         wishes
             .pools
@@ -128,12 +144,7 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
             }
         }
         for (pool, amount) in flow.pools(task) {
-            let next = PoolId(used.len() as u32);
-            let id = *used.entry(pool).or_insert_with(|| {
-                rules.pools.push(limits[pool]);
-                next
-            });
-            pools.push((id, amount));
+            pools.push((used[pool], amount));
         }
         pools.sort_unstable();
         let mut tags: Vec<String> = flow.tags(task).map(str::to_owned).collect();
@@ -164,6 +175,8 @@ pub fn rules(flow: &Flow, wishes: &Wishes) -> Result<Rules, RulesError> {
         let retries = flow.retries(task).unwrap_or(wishes.retries);
         rules.retries_of.push(retries);
     }
+    // Every one of them has a limit: a task that needs another is refused above.
+    rules.pools = names.iter().map(|name| limits[name]).collect();
     let unused = wishes
         .pools
         .iter()

@@ -100,6 +100,10 @@ pub(crate) fn map(flow: &Flow) -> Option<(DagMap, Vec<u32>)> {
     let many = box_of.iter().max().map_or(0, |&b| b as usize + 1);
     let mut sizes = vec![0; many];
     box_of.iter().for_each(|&b| sizes[b as usize] += 1);
+    let mut first = vec![0; many];
+    for (task, &b) in box_of.iter().enumerate().rev() {
+        first[b as usize] = task as u32;
+    }
     let svg = figure.svg().to_owned();
-    Some((DagMap { svg, sizes }, box_of))
+    Some((DagMap { svg, sizes, first }, box_of))
 }

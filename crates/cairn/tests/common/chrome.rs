@@ -13,6 +13,8 @@ pub(crate) struct Chrome {
     from: BufReader<ChildStdout>,
     next: u64,
     session: String,
+    /// Every address that was asked for, by the page or for it.
+    asked: Vec<String>,
     _profile: tempfile::TempDir,
 }
 
@@ -75,6 +77,7 @@ impl Chrome {
             from: BufReader::new(from),
             next: 0,
             session: String::new(),
+            asked: Vec::new(),
             _profile: profile,
         };
         let target = chrome.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -82,6 +85,7 @@ impl Chrome {
         let attached = chrome.call("Target.attachToTarget", target);
         chrome.session = attached["sessionId"].as_str().unwrap().to_owned();
         chrome.call("Page.enable", json!({}));
+        chrome.call("Network.enable", json!({}));
         chrome.size(1280, 900);
         Some(chrome)
     }
@@ -102,11 +106,64 @@ impl Chrome {
             assert!(!answer.is_empty(), "the browser is gone");
             answer.pop();
             let answer: Value = serde_json::from_slice(&answer).unwrap();
+            if answer["method"] == "Network.requestWillBeSent" {
+                let url = answer["params"]["request"]["url"].as_str();
+                self.asked.extend(url.map(str::to_owned));
+            }
             if answer["id"] == json!(self.next) {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
                 return answer["result"].clone();
             }
         }
+    }
+
+    /// Every address that was asked for so far.
+    pub(crate) fn asked(&mut self) -> &[String] {
+        // Whatever was said before its answer has been read.
+        self.ask("0");
+        &self.asked
+    }
+
+    /// Presses a key, as a person does.
+    pub(crate) fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            " " => (32, " "),
+            _ => panic!("no such key: {key}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            let event = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Types into what has the focus.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text }));
+    }
+
+    /// What a screen reader is told: role and name of everything that is told at all, each with its properties.
+    pub(crate) fn read_out(&mut self) -> Vec<(String, String, Value)> {
+        let tree = self.call("Accessibility.getFullAXTree", json!({}));
+        let nodes = tree["nodes"].as_array().unwrap().iter();
+        let told = nodes.filter(|node| node["ignored"] != json!(true));
+        let text = |of: &Value| of["value"].as_str().unwrap_or("").to_owned();
+        told.map(|node| {
+            let properties = node["properties"].clone();
+            (text(&node["role"]), text(&node["name"]), properties)
+        })
+        .collect()
+    }
+
+    /// Seconds of the processor that the page's main thread has taken, from when this is first asked.
+    pub(crate) fn main_thread_seconds(&mut self) -> f64 {
+        self.call("Performance.enable", json!({ "timeDomain": "threadTicks" }));
+        let metrics = self.call("Performance.getMetrics", json!({}));
+        let all = metrics["metrics"].as_array().unwrap();
+        let task = all.iter().find(|m| m["name"] == "TaskDuration");
+        task.unwrap()["value"].as_f64().unwrap()
     }
 
     pub(crate) fn size(&mut self, width: u32, height: u32) {
@@ -149,7 +206,7 @@ impl Chrome {
             {
                 return;
             }
-            if begin.elapsed() > Duration::from_secs(90) {
+            if begin.elapsed() > Duration::from_secs(240) {
                 let text = self.ask("document.body ? document.body.innerText.slice(0, 3000) : ''");
                 panic!("never: {what}\n{}", text.as_str().unwrap_or(""));
             }

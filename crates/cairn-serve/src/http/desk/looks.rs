@@ -3,7 +3,7 @@
 use super::{Desk, Tally};
 use crate::http::why::Told;
 use crate::live::StorageTold;
-use cairn_engine::{Moment, Position, Task, Token, Why, Worker, WorkerId};
+use cairn_engine::{Moment, Position, Refusal, Task, Token, Why, Worker, WorkerId};
 use cairn_theory::game::Standing;
 use std::time::Duration;
 
@@ -37,6 +37,9 @@ pub(crate) const STANDINGS: [Standing; 7] = [
 /// How many gone workers a picture shows.
 const GONE_SHOWN: usize = 100;
 
+/// Of the eligible tasks that an idle worker does not get, so many are named.
+const PASSED_OVER: usize = 5;
+
 /// Where a task stands.
 #[derive(Debug)]
 pub(crate) struct TaskPicture {
@@ -62,10 +65,15 @@ impl<P: Position> Desk<'_, P> {
             plan: engine.plan(),
             uptime: self.clock.elapsed(),
             workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
-            storage: engine.keeper().map(|keeper| StorageTold {
-                used: keeper.used(),
-                cap: keeper.cap(),
-                reserved: 0,
+            storage: engine.keeper().map(|keeper| {
+                let reserved = keeper.reserved();
+                let all = keeper.used().saturating_add(keeper.held());
+                StorageTold {
+                    used: all.saturating_sub(reserved),
+                    cap: keeper.cap(),
+                    reserved,
+                    peak: None,
+                }
             }),
             tally: Tally {
                 polls: self.waiters.len() as u64,
@@ -98,7 +106,16 @@ impl<P: Position> Desk<'_, P> {
         let workers = self.engine.workers();
         // The newest of that name.
         let place = workers.iter().rposition(|w| w.name == name)?;
-        let refusal = self.engine.why_idle(now, WorkerId(place as u32));
+        let id = WorkerId(place as u32);
+        let refusal = self.engine.why_idle(now, id);
+        let is_passed_over = matches!(
+            refusal,
+            Some(Refusal::NothingFits | Refusal::Held(_) | Refusal::Storage { .. })
+        );
+        let passed_over = match is_passed_over {
+            true => self.engine.passed_over(now, id, PASSED_OVER),
+            false => Vec::new(),
+        };
         let worker = &self.engine.workers()[place];
         Some(Told::Worker {
             is_here: worker.is_here,
@@ -106,6 +123,7 @@ impl<P: Position> Desk<'_, P> {
             leased: worker.holds.len(),
             cpus: worker.offer.cpus,
             refusal,
+            passed_over,
         })
     }
 }

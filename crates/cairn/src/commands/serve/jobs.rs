@@ -2,10 +2,11 @@
 
 use crate::commands::run::fingerprint;
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::Task;
+use cairn_engine::{PoolId, Task};
 use cairn_formats::{Jobs, Run};
 use cairn_serve::http::types::Command;
 use cairn_serve::http::{Job, Tasks};
+use cairn_serve::run::pool_names;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -109,6 +110,11 @@ impl Tasks for Served {
                 .map(|file| file.path.to_owned())
                 .collect(),
         })
+    }
+
+    fn pool(&self, pool: PoolId) -> Option<String> {
+        let names = pool_names(self.flow());
+        names.get(pool.0 as usize).map(|&name| name.to_owned())
     }
 
     fn programs(&self) -> Option<Vec<String>> {
