@@ -63,7 +63,8 @@
     }
     token;
     async ask(path, options = {}, token2 = this.token) {
-      const headers = { Authorization: `Bearer ${token2}` };
+      const json = options.body === void 0 ? {} : { "Content-Type": "application/json" };
+      const headers = { Authorization: `Bearer ${token2}`, ...json };
       const response = await fetch(path, { ...options, headers, cache: "no-store" });
       if (!response.ok) throw await refusal(response);
       return response;
@@ -523,7 +524,7 @@
     constructor(model, open) {
       this.model = model;
       this.open = open;
-      this.picture = new Picture("Worker lanes", () => Math.max(70, this.rows * this.rowHeight() + this.lanes.length * 4 + 30), (c, w) => this.draw(c, w));
+      this.picture = new Picture("Worker lanes", () => Math.max(48, this.rows * this.rowHeight() + this.lanes.length * 4 + 26), (c, w) => this.draw(c, w));
       const select = el("select", { id: "window" }, ...WINDOWS.map(([text, seconds]) => el("option", { value: String(seconds) }, text)));
       select.value = "Infinity";
       select.addEventListener("change", () => {
@@ -545,8 +546,8 @@
         this.legend,
         el("div", { class: "tools" }, el("label", { for: "window" }, "Lanes of the"), select),
         canvas,
-        this.tip,
-        this.summary
+        this.summary,
+        this.tip
       );
     }
     model;
@@ -994,7 +995,7 @@
         await this.refresh();
       } catch (error) {
         const isScope = error instanceof Refused && (error.status === 403 || error.status === 401);
-        say(this.result, isScope ? "That needs the admin's token: the file 'admin' in the tokens folder." : String(error));
+        say(this.result, isScope ? "That needs the admin's token: the file 'admin' in the tokens folder." : error instanceof Refused ? `${error.message}. ${error.cure}` : "the server does not answer");
         if (isScope) this.admin.focus();
       }
     }
@@ -1198,7 +1199,7 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
       this.bar.setAttribute("aria-valuetext", `${count(of(3))} of ${counted(all, "task")}`);
       const took = last.began === null ? null : last.now - last.began;
       const facts = [`${percent(of(3), all)} of ${counted(all, "task")}`];
-      if (last.rate !== null && !last.finished) facts.push(rate(last.rate));
+      if (last.rate !== null && last.rate > 0 && !last.finished) facts.push(rate(last.rate));
       if (last.eta_seconds !== null && !last.finished) facts.push(`about ${span(last.eta_seconds)} left`);
       if (took !== null) facts.push(last.finished ? `took ${span(took)}` : `running for ${span(took)}`);
       if (last.paused) facts.push("paused");
@@ -1314,7 +1315,7 @@ ${words2.map(([n, word]) => `${count(n)} ${word}`).join(", ")}`;
               setTimeout(() => URL.revokeObjectURL(a.href), 1e4);
               say(note, "saved");
             },
-            (error) => say(note, String(error))
+            (error) => say(note, error instanceof Refused ? `${error.message}. ${error.cure}` : "the server does not answer")
           );
         });
         const forget = el("button", { type: "button" }, "Forget the token");

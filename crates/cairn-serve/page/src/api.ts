@@ -7,7 +7,8 @@ export class Api {
   constructor(public token: string) {}
 
   private async ask(path: string, options: RequestInit = {}, token = this.token): Promise<Response> {
-    const headers = { Authorization: `Bearer ${token}` };
+    const json: Record<string, string> = options.body === undefined ? {} : { "Content-Type": "application/json" };
+    const headers = { Authorization: `Bearer ${token}`, ...json };
     const response = await fetch(path, { ...options, headers, cache: "no-store" });
     if (!response.ok) throw await refusal(response);
     return response;

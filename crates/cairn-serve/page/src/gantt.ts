@@ -40,7 +40,7 @@ export class Gantt {
     private readonly model: () => Model,
     private readonly open: (task: number) => void,
   ) {
-    this.picture = new Picture("Worker lanes", () => Math.max(70, this.rows * this.rowHeight() + this.lanes.length * 4 + 30), (c, w) => this.draw(c, w));
+    this.picture = new Picture("Worker lanes", () => Math.max(48, this.rows * this.rowHeight() + this.lanes.length * 4 + 26), (c, w) => this.draw(c, w));
     const select = el("select", { id: "window" }, ...WINDOWS.map(([text, seconds]) => el("option", { value: String(seconds) }, text)));
     select.value = "Infinity";
     select.addEventListener("change", () => {
@@ -62,8 +62,8 @@ export class Gantt {
       this.legend,
       el("div", { class: "tools" }, el("label", { for: "window" }, "Lanes of the"), select),
       canvas,
-      this.tip,
       this.summary,
+      this.tip,
     );
   }
 

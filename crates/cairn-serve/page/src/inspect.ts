@@ -180,7 +180,7 @@ export class Inspect {
       await this.refresh();
     } catch (error) {
       const isScope = error instanceof Refused && (error.status === 403 || error.status === 401);
-      say(this.result, isScope ? "That needs the admin's token: the file 'admin' in the tokens folder." : String(error));
+      say(this.result, isScope ? "That needs the admin's token: the file 'admin' in the tokens folder." : error instanceof Refused ? `${error.message}. ${error.cure}` : "the server does not answer");
       if (isScope) this.admin.focus();
     }
   }

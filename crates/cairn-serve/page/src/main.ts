@@ -85,7 +85,7 @@ class Page {
             setTimeout(() => URL.revokeObjectURL(a.href), 10_000);
             say(note, "saved");
           },
-          (error: unknown) => say(note, String(error)),
+          (error: unknown) => say(note, error instanceof Refused ? `${error.message}. ${error.cure}` : "the server does not answer"),
         );
       });
       const forget = el("button", { type: "button" }, "Forget the token");

@@ -65,7 +65,7 @@ export class Overview {
     this.bar.setAttribute("aria-valuetext", `${count(of(3))} of ${counted(all, "task")}`);
     const took = last.began === null ? null : last.now - last.began;
     const facts = [`${percent(of(3), all)} of ${counted(all, "task")}`];
-    if (last.rate !== null && !last.finished) facts.push(rate(last.rate));
+    if (last.rate !== null && last.rate > 0 && !last.finished) facts.push(rate(last.rate));
     if (last.eta_seconds !== null && !last.finished) facts.push(`about ${span(last.eta_seconds)} left`);
     if (took !== null) facts.push(last.finished ? `took ${span(took)}` : `running for ${span(took)}`);
     if (last.paused) facts.push("paused");

@@ -227,7 +227,7 @@ impl Chrome {
         ]
         .map(|of| self.ask(of).as_u64().unwrap() as u32);
         self.size(wide, all);
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(1500));
         let taken = self.call(
             "Page.captureScreenshot",
             json!({ "format": "png", "captureBeyondViewport": true }),
