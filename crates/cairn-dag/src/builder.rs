@@ -92,6 +92,7 @@ const UNDECLARED: u32 = u32::MAX;
 
 /// A cycle as text, with its first task again at the end. Long ones are cut short in the middle.
 fn closed(names: &[String]) -> String {
+    // As many as one reads at a glance: the whole cycle is in `names`.
     const SHOWN: usize = 12;
     let first = names.first().cloned();
     let mut shown: Vec<String> = names.iter().take(SHOWN).cloned().collect();
@@ -218,6 +219,8 @@ impl FlowBuilder {
     /// The symbol of an interned name; `None` is one for which there was no room.
     fn mentioned(&mut self, index: Option<u32>, mark: Mark) -> Symbol {
         let Some(index) = index else {
+            // Readers go on to the end of the file; every symbol from here on may be wrong, but nothing is made of
+            // them.
             self.overflow = Some("task names");
             return Symbol(0);
         };
@@ -258,6 +261,7 @@ impl FlowBuilder {
     /// # Errors
     /// [`BuildError::SelfLoop`].
     pub fn arc(&mut self, parent: Symbol, child: Symbol) -> Result<(), BuildError> {
+        // Names for which there was no room all have symbol 0, which is no self-loop of the input.
         if parent == child && self.overflow.is_none() {
             return Err(BuildError::SelfLoop {
                 name: self.name(parent).to_owned(),
@@ -270,6 +274,7 @@ impl FlowBuilder {
     /// What people call the task, where that is not its name. Of several lines the blank ones, and blanks around any,
     /// are left out; a blank label is none.
     pub fn set_label(&mut self, task: Symbol, label: &str) {
+        // A label that repeats the name is none, so that `has_labels` means that there is more to see than names.
         let is_name = label == self.name(task);
         let lines = label.lines().map(str::trim).filter(|line| !line.is_empty());
         let label = match label.contains('\n') {
@@ -296,6 +301,7 @@ impl FlowBuilder {
     #[inline]
     pub fn arc_at(&mut self, parent: Symbol, child: Symbol, mark: Mark) -> Result<(), BuildError> {
         self.arc(parent, child)?;
+        // Arcs given by `arc` since then have no place; without any `arc_at` the list stays empty.
         self.arc_marks.resize(self.arcs.len() - 1, NOWHERE);
         self.arc_marks.push(mark);
         Ok(())
@@ -415,6 +421,7 @@ impl FlowBuilder {
     /// The file may be deleted once the last task that reads it is executed: this holds for every mention of the path.
     pub fn set_temp(&mut self, path: &str) {
         let file = self.file(path, None);
+        // Columns by file are set by the same function: a symbol is only the index.
         set(&mut self.attributes.file_temp, Symbol(file), true);
     }
 
@@ -449,6 +456,7 @@ impl FlowBuilder {
         }
         let rank = std::mem::take(&mut self.rank);
         let tasks = rank.len();
+        // Most files declare before they mention: then symbols are ranks and nothing need move.
         if rank.iter().enumerate().any(|(i, &r)| narrow(i) != r) {
             self.names.permute(&rank);
             self.attributes.permute(&rank);
@@ -458,6 +466,7 @@ impl FlowBuilder {
                 *child = rank[wide(*child)];
             }
         }
+        // Before the arcs are frozen: beside them that takes room for both kinds of rows.
         drop(rank);
         match Dag::from_arcs_or_back(tasks, self.arcs) {
             Ok(dag) => Ok(Flow::new(dag, self.names, self.attributes)),
@@ -486,6 +495,7 @@ impl FlowBuilder {
 /// Where each arc of a cycle was given first.
 fn marks_of(cycle: &[TaskId], arcs: &[(u32, u32)], marks: &[Mark]) -> Vec<Option<Mark>> {
     let next = cycle.iter().cycle().skip(1);
+    // By arc of the cycle, which is short: one pass over millions of arcs looks each up in a small table.
     let place: HashMap<(u32, u32), usize> = (cycle.iter().zip(next).enumerate())
         .map(|(i, (parent, child))| ((parent.0, child.0), i))
         .collect();

@@ -21,9 +21,11 @@ pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
         if best.is_some() && work > WORK {
             break;
         }
+        // Only a shorter one is of use, so a later search goes no deeper than the best.
         let limit = best.as_ref().map_or(usize::MAX, Vec::len);
         let mut queue = VecDeque::from([(start, 1)]);
         'search: while let Some((task, length)) = queue.pop_front() {
+            // Breadth first: what follows in the queue is as far away or farther.
             if length >= limit {
                 break;
             }
@@ -57,6 +59,7 @@ pub(crate) fn short_cycle(graph: &Dag) -> Vec<TaskId> {
 fn candidates(graph: &Dag) -> Vec<bool> {
     let mut left = vec![true; graph.len()];
     peel(graph, &mut left, Dag::parents, Dag::children);
+    // What hangs behind a cycle without leading back into one goes as well. Tasks between two cycles stay.
     peel(graph, &mut left, Dag::children, Dag::parents);
     left
 }

@@ -182,6 +182,7 @@ impl Dag {
     /// Kahn's algorithm; shorter than the dag when there is a cycle.
     fn sort_topologically(&self) -> Vec<TaskId> {
         let mut waiting: Vec<u32> = self.parents.lengths().collect();
+        // One more: the store below, which has no branch, may write behind the last task.
         let mut order = vec![TaskId(0); self.len() + 1];
         let mut released = Vec::new();
         let mut found = 0;
@@ -193,6 +194,7 @@ impl Dag {
         while next < found {
             // Many rows at a time: what is touched first need not be waited for one by one, as in a large dag each
             // row, and each counter, is far from the last.
+            // 64 are more than a processor can have under way; the order stays first come, first served.
             let block = &order[next..found.min(next + 64)];
             next += block.len();
             let start = |task: &TaskId| self.children.range(task.index()).start;

@@ -316,6 +316,7 @@ impl Family {
                 let dag = family.draw(dice)?;
                 let mut tasks: Vec<TaskId> = dag.tasks().collect();
                 dice.shuffle(&mut tasks);
+                // All tasks in another order: the whole dag, renumbered.
                 Ok(dag.induced(&tasks).expect("each task once").dag)
             }
         }

@@ -146,6 +146,7 @@ impl Flow {
         if known.is_empty() {
             return None;
         }
+        // The mean, not the median: the total work keeps its scale.
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         Some(tasks().map(|t| self.seconds(t).unwrap_or(mean)).collect())
     }
@@ -255,6 +256,7 @@ impl Lists {
     /// Appends `item` to the task's list, moving the list to the end of the vector when another came between.
     #[must_use]
     pub(crate) fn push(&mut self, task: usize, item: u32) -> bool {
+        // A list that moves at most doubles the items: below half, what comes out still fits 32 bits.
         if self.items.len() >= u32::MAX as usize / 2 {
             return false;
         }
@@ -268,6 +270,7 @@ impl Lists {
         } else if wide(start + length) == end {
             self.spans[task].1 += 1;
         } else {
+            // The old run is left as a gap. Cheap for as long as the input speaks of one task after the other.
             self.items
                 .extend_from_within(wide(start)..wide(start + length));
             self.spans[task] = (narrow(end), length + 1);

@@ -68,6 +68,7 @@ impl Flow {
             add(&mut build, self.name(task), (self, task), partner)?;
         }
         for task in second.dag().tasks() {
+            // Ids below belong to merged tasks, which were declared with their partners.
             if composed.second[task.index()].index() >= self.dag().len() {
                 add(&mut build, second.name(task), (second, task), None)?;
             }
@@ -87,6 +88,7 @@ impl Flow {
         for &task in tasks {
             add(&mut build, self.name(task), (self, task), None)?;
         }
+        // Last, so that of two limits the first flow's counts.
         limit_pools(&mut build, self);
         Ok(finish(build)?.with_dag(part.dag))
     }
@@ -163,6 +165,7 @@ fn add(
         let set = build.set_time_limit(to, seconds);
         set.expect("time limits in a flow are finite and above zero");
     }
+    // Pools and tags as a whole from one of the two: a mixture would be neither's wish.
     let holds_pools = |&(flow, task): &TaskOf<'_>| flow.pools(task).next().is_some();
     if let Some((flow, task)) = [Some(from), partner]
         .into_iter()

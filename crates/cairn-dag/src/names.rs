@@ -60,11 +60,13 @@ impl Names {
         }
         let mask = self.slots.len() - 1;
         let mut at = wide(hash) & mask;
+        // A slot is always free, so this ends.
         loop {
             let slot = &self.slots[at];
             if slot.index == EMPTY {
                 return Err(at);
             }
+            // Hash and length first: both are in the slot, the text is another cache miss.
             if slot.hash == hash
                 && wide(slot.length) == name.len()
                 && self.text.at(slot.start, slot.length) == name
@@ -87,9 +89,11 @@ impl Names {
         };
         let index = u32::try_from(self.len())
             .ok()
+            // u32::MAX is `EMPTY`; one more stays free, as in a dag.
             .filter(|&i| i < u32::MAX - 1)?;
         self.text.push(name).then_some(())?;
         if self.len() * 4 > self.slots.len() * 3 {
+            // Half full at the most after growing, so that growing costs O(1) a name.
             self.grow((self.len() * 2).next_power_of_two());
             at = self.free_slot(hash);
         }
@@ -114,6 +118,7 @@ impl Names {
         for (number, name) in found.into_iter().zip(names) {
             take(match number {
                 Ok(number) => Some(number),
+                // Probes once more: the same name may stand earlier in this batch.
                 Err(hash) => self.intern_hashed(name, hash),
             });
         }
@@ -130,6 +135,7 @@ impl Names {
         mut take: impl FnMut(Result<u32, u32>),
     ) {
         let hashes: Vec<u32> = names.clone().map(|name| self.hash(name)).collect();
+        // Without slots the mask is all ones, and `get` finds nothing.
         let mask = self.slots.len().wrapping_sub(1);
         touch(&hashes, |&hash| {
             let slot = self.slots.get(wide(hash) & mask);
@@ -141,6 +147,7 @@ impl Names {
             take(match slot.index {
                 EMPTY => Err(hash),
                 index if self.text.at(slot.start, slot.length) == name => Ok(index),
+                // Another name of equal hash came first: rare with 32 bits, so it may take the slow way.
                 _ => self.probe(name, hash).map_err(|_| hash),
             });
         }
@@ -165,6 +172,7 @@ impl Names {
 
     /// Makes room for so many names in all.
     pub(crate) fn reserve(&mut self, names: usize) {
+        // So many that `intern` does not grow before all are in.
         let slots = (names.saturating_mul(4) / 3 + 1).next_power_of_two();
         if slots > self.slots.len() {
             self.grow(slots);

@@ -34,6 +34,7 @@ impl Pools {
         let Pools { lists, uses, .. } = self;
         let named = |&&mut item: &&mut u32| uses[wide(item)].0 == pool;
         match lists.items_mut(task).iter_mut().find(named) {
+            // Named again for the same task: the last one counts.
             Some(item) => *item = number,
             None => return lists.push(task, number),
         }

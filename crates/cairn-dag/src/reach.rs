@@ -48,6 +48,7 @@ impl Dag {
         let mut stack = set.to_vec();
         while let Some(task) = stack.pop() {
             for &task in next(self, task) {
+                // The members of `set` are not marked before, so one that another leads to is met like any task.
                 if !met[task.index()] {
                     met[task.index()] = true;
                     if !visit(task) {

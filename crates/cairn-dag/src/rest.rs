@@ -35,6 +35,7 @@ impl Flow {
         if let Some(shown) = self.shown_names() {
             let mut kept = Names::default();
             let mut keep = |t: &TaskId| kept.intern(shown.get(t.index())).is_some();
+            // No room for them: then they are told apart anew, which is as good for the eye.
             if left.iter().all(&mut keep) {
                 let is_first = rest.shown.set(Some(kept)).is_ok();
                 debug_assert!(is_first, "nobody asked a new flow");

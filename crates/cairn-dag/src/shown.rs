@@ -102,6 +102,7 @@ fn told_apart(flow: &Flow) -> Option<Names> {
     let mut given = Names::default();
     given.reserve(flow.dag().len());
     let mut taken: HashMap<String, u32> = HashMap::new();
+    // In the order of the input, so that what a task is called does not depend on hashing.
     for task in flow.dag().tasks() {
         let base = base(task);
         if is_own(task, &base) {
@@ -121,6 +122,7 @@ fn told_apart(flow: &Flow) -> Option<Names> {
             given.intern(&with_name)?;
             continue;
         }
+        // Counted on from the last of this label: a million equal ones are not tried from 1 each time.
         let number = taken.entry(base.clone().into_owned()).or_default();
         let numbered = loop {
             *number += 1;
@@ -150,6 +152,7 @@ fn one_line(label: &str) -> String {
 fn kind_of_label(label: &str) -> Option<&str> {
     let line = label.lines().map(str::trim).find(|line| !line.is_empty())?;
     if let Some((_, file)) = line.rsplit_once('/').filter(|_| !line.contains(' ')) {
+        // A dot in front makes a hidden file, no extension; `.1` behind is a version.
         let dot = file.rfind('.').filter(|&dot| dot > 0);
         let dot = dot.filter(|&dot| file[dot + 1..].starts_with(|c: char| c.is_alphabetic()));
         let mut slashes = line.match_indices('/').filter(|&(at, _)| at > 0);
@@ -171,12 +174,14 @@ fn kind_of_label(label: &str) -> Option<&str> {
 
 /// The file name of the program that a command line runs: of a script its interpreter is handed, the script's.
 fn program(command: &str) -> Option<&str> {
+    // `LANG=C sort …` runs sort.
     let is_setting = |word: &str| {
         let name = word.split_once('=').map(|(name, _)| name);
         name.is_some_and(|n| n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
     };
     let mut words = command.split_whitespace().skip_while(|w| is_setting(w));
     let first = file_name(words.next()?)?;
+    // As `python3.11`.
     let family = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let is_interpreter = matches!(
         family,
@@ -224,6 +229,7 @@ fn numberless(word: &str, joined: bool) -> &str {
         }
         shorter = before_id.unwrap_or(shorter);
         let end = without_joint(shorter);
+        // Nothing joins the number to the word: it belongs to it.
         if joined && end == shorter.len() {
             return stem;
         }

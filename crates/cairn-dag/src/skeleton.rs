@@ -112,6 +112,8 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
         };
         let mut open = slots.clone().filter(is_open).count();
         let first_tail = ranked.tail(first);
+        // The arcs that a sweep would walk for this head alone; 512 heads share one sweep, and a bit is cheaper than a
+        // heap.
         let walked = ranked.child_slots(head).start - ranked.child_slots(first_tail).start;
         let mut budget = (walked as u64 * tuning.rate / 4096) as usize;
         // From above: the nearest tails have the cheapest searches.
@@ -124,6 +126,7 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
                 break;
             }
             let (found, work) = search.detour(ranked.tail(slot), head, share);
+            // A search may use its share from either end, so up to twice.
             budget = budget.saturating_sub(work);
             open -= 1;
             match found {

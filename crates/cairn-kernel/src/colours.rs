@@ -26,6 +26,7 @@ pub fn colours<T: Id, P: Id>(
     let mut of_prize = vec![2u64; joins.needs.len()];
     // Both sides are coloured from the round before: so the colour of a task does not depend on the side begun with.
     let (mut next_of_task, mut next_of_prize) = (Vec::new(), Vec::new());
+    // Summed by walking the gates once a round: so no rows from a prize to those behind it are needed.
     let mut behind = vec![
         0u64;
         if joins.gate.is_empty() {
@@ -39,11 +40,15 @@ pub fn colours<T: Id, P: Id>(
         for (gate, colour) in joins.gate.iter().zip(&of_task) {
             if let Some(gate) = gate {
                 let sum = &mut behind[gate.index()];
+                // A colour is a hash: it wraps, and unequal sets seldom have equal sums. Colours only propose; callers
+                // compare.
                 *sum = sum.wrapping_add(*colour);
             }
         }
         next_of_task.extend(tasks.iter().map(|&t| {
             let row = joins.prizes.row(t.index()).iter();
+            // Mixed before they are added: else two neighbours of colours 1 and 4 would look like those of 2 and 3.
+            // The 7 here and the 9 below only tell the sides apart; any two numbers will do.
             let sum = sum_of(row.map(|p| mix(of_prize[p.index()], 7)));
             let gate = joins.gate.get(t.index()).copied().flatten();
             let gate = gate.map_or(0, |p| of_prize[p.index()]);

@@ -38,6 +38,8 @@ impl Value for i32 {
 
     #[inline]
     fn is_never(self) -> bool {
+        // While real values stay within ±2²⁸, NEVER with one added is still below half of NEVER; two NEVERs do not
+        // overflow.
         self < NEVER / 2
     }
 
@@ -73,6 +75,7 @@ pub fn convolve_within<N: Value>(
     work: &mut Work<'_>,
 ) -> Option<Vec<N>> {
     let end = most.saturating_add(1);
+    // Charged as if neither were concave: what is paid must not depend on a look at the entries.
     if !work.spend(a.len().min(end) as u64 * b.len().min(end) as u64 / 8) {
         return None;
     }
@@ -107,6 +110,7 @@ pub fn convolve_into<N: Value>(a: &[N], b: &[N], most: usize, out: &mut Vec<N>) 
 
 /// Whether the rises never grow, and both ends, hence all, can be reached.
 fn is_concave<N: Value>(a: &[N]) -> bool {
+    // The first unreachable entry in between would lie below the mean of its neighbours.
     !a[0].is_never()
         && !a[a.len() - 1].is_never()
         && a.windows(3).all(|w| w[1] + w[1] >= w[0] + w[2])
@@ -119,6 +123,7 @@ fn merge_concave<N: Value>(a: &[N], b: &[N], length: usize, out: &mut Vec<N>) {
     out.push(a[0] + b[0]);
     while out.len() < length {
         // The larger of the two next rises, told without subtracting: counts have no sign.
+        // Either may be taken where they are equal: the sums are the same.
         let take_a = j + 1 == b.len() || (i + 1 < a.len() && a[i + 1] + b[j] >= a[i] + b[j + 1]);
         if take_a {
             i += 1;

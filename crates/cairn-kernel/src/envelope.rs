@@ -11,6 +11,7 @@ pub fn corners(curve: &[u32]) -> Vec<usize> {
     for t in 0..curve.len() {
         while let [.., a, b] = corners[..] {
             // Slopes are compared by products, so that nothing is rounded.
+            // Both factors count tasks: up to 2³¹ of them a product fits. Equal slopes go, for a corner must bend.
             if rise(a, b) * (t - b) as i64 > rise(b, t) * (b - a) as i64 {
                 break;
             }

@@ -138,11 +138,13 @@ impl<T: Id, P: Id> Puzzle<T, P> {
     /// Whether every prize needs every task: nothing is gained before the last one.
     pub fn is_complete(&self) -> bool {
         let all_shared = |row: &[T]| row.len() == self.len();
+        // A single task gains all that there is, its own prizes too.
         self.len() == 1 || (self.own.iter().all(|&x| x == 0) && self.needs.iter().all(all_shared))
     }
 
     /// Whether tasks and shared prizes form a tree. Asked of connected puzzles without gates.
     pub fn is_tree(&self) -> bool {
+        // Connected with one edge less than vertices.
         self.arcs() + 1 == self.len() + self.shared()
     }
 
@@ -162,6 +164,8 @@ impl<T: Id, P: Id> Puzzle<T, P> {
     pub fn equal_shares(&self) -> Vec<u32> {
         let mut shares: Vec<u64> = self.own.iter().map(|&x| u64::from(x) * SCALE).collect();
         for (needs, &weight) in self.needs.iter().zip(&self.weight) {
+            // Whoever gains a prize has all its needs among the chosen, hence all its parts: sums of parts never fall
+            // short of gains.
             let part = part(weight, needs.len());
             needs.iter().for_each(|v| shares[v.index()] += part);
         }

@@ -95,6 +95,7 @@ impl<T> Rows<T> {
             self.items[begin..end].sort_unstable();
             let row_begin = kept;
             for j in begin..end {
+                // Written at `kept`, read at `j` ≥ `kept`: nothing is overwritten before it was read.
                 if kept == row_begin || self.items[kept - 1] != self.items[j] {
                     self.items[kept] = self.items[j];
                     kept += 1;

@@ -35,6 +35,7 @@ pub fn profile_by_cutset<T: Id, P: Id>(
     let program = Program::new(puzzle, &cut, puzzle.len());
     let mut best = vec![0; puzzle.len() + 1];
     let mut tried = 0;
+    // At most 2^`most_cut` states, of which callers allow 14; a contradiction among them costs a step, no program.
     for mask in 0u64..1 << cut.len() {
         if !work.spend(1) {
             return None;
@@ -51,6 +52,7 @@ pub fn profile_by_cutset<T: Id, P: Id>(
             chosen += count;
             gained += gain;
         }
+        // Every state's table is for at most so many tasks, so the maximum over states never falls, either.
         for (t, slot) in best.iter_mut().enumerate().skip(chosen) {
             if let Some(gain) = inside.view().at(t - chosen) {
                 *slot = (*slot).max(gain + gained);
@@ -73,6 +75,7 @@ pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
     let mut picked = Vec::with_capacity(count);
     let roots = program.roots.iter().map(|&root| (root, None)).collect();
     // (vertex, whether it is on, how many may be chosen of it and all below)
+    // Tables were kept for every vertex, not only for the roots: the way down reads them again.
     let mut todo = tables.shared_among(roots, count);
     // From the roots down: the state and the share of a vertex decide those of what hangs from it.
     while let Some((v, is_on, count)) = todo.pop() {
@@ -86,6 +89,7 @@ pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
         let below = below.map(|&(u, is_implied)| (u, (is_on == is_implied).then_some(is_on)));
         todo.extend(tables.shared_among(below.collect(), left));
     }
+    // Tables say "at most", so fewer may have been picked; without gates any others may fill up.
     fill_up(picked, count, puzzle.len())
 }
 
@@ -152,6 +156,8 @@ impl<'a, T: Id, P: Id> Graph<'a, T, P> {
 
     /// Vertices whose removal leaves a forest: repeatedly the one of highest degree in the 2-core.
     fn cutset(&self, most: usize) -> Option<Vec<u32>> {
+        // Smallest cutsets are NP-hard to find; the greedy one is short on the graphs met here, and its length is only
+        // time.
         let mut is_cut = vec![false; self.len()];
         let mut cut = Vec::new();
         while let Some(vertex) = self.busiest_in_core(&is_cut) {
@@ -240,6 +246,7 @@ impl<'a, T: Id, P: Id> Program<'a, T, P> {
             if std::mem::replace(&mut seen[root.index()], true) {
                 continue;
             }
+            // Any root gives the same profile: the first vertex left will do.
             roots.push(root);
             todo.push(root);
             while let Some(v) = todo.pop() {
@@ -249,6 +256,8 @@ impl<'a, T: Id, P: Id> Program<'a, T, P> {
                         found.push((u, is_implied));
                     }
                 });
+                // In reverse, so that the stack hands them out in their order and each subtree is one stretch of
+                // `order`.
                 todo.extend(found.iter().rev().map(|&(u, _)| u));
                 below.push(found.drain(..));
             }
@@ -297,12 +306,15 @@ impl<'a, T: Id, P: Id> Program<'a, T, P> {
                     true => (either.view(), u_on),
                     false => (u_off, either.view()),
                 };
+                // Subtrees one by one, each table no longer than the tasks below: in all O(tasks·most), not
+                // O(tasks·most²).
                 off.add(when_off, self.most, &mut spare, work)?;
                 on.add(when_on, self.most, &mut spare, work)?;
             }
             let (count, gain) = self.graph.worth(v);
             on.raise(count, gain, self.most);
             match forced.get(v.index()).copied().flatten() {
+                // An empty table is "impossible", and stays so through every sum above it.
                 Some(true) => off.best.clear(),
                 Some(false) => on.best.clear(),
                 None => {}
@@ -487,6 +499,7 @@ impl Tables {
             }
             arrays.push(sum);
         }
+        // No underflow: `count` has an entry in the table of the vertex above, which was made of these.
         let forced: usize = arrays.iter().map(|a| a.least).sum();
         let shares = split(&arrays, count - forced);
         let shared = vertices.into_iter().zip(arrays).zip(shares);
@@ -511,6 +524,7 @@ fn split(arrays: &[Sum], count: usize) -> Vec<usize> {
     }
     let mut left = count;
     let mut shares = vec![0; arrays.len()];
+    // Back from the last: `sums[i]` is the best of those before i, so each share is found against what it leaves them.
     for (i, array) in arrays.iter().enumerate().rev() {
         let goal = level(&sums[i + 1], left);
         let fits = |&take: &usize| array.best[take] + level(&sums[i], left - take) == goal;

@@ -28,6 +28,7 @@ pub struct Work<'a> {
 pub struct Stopped;
 
 /// Steps between two questions.
+// At some nanoseconds a step, some tens of microseconds: soon enough for Ctrl-C, seldom enough not to be felt.
 const ASK_EVERY: u32 = 4096;
 
 impl Work<'static> {
@@ -47,6 +48,7 @@ impl<'a> Work<'a> {
     pub fn new(steps: u64, stop: &'a (dyn Fn() -> bool + Sync)) -> Work<'a> {
         Work {
             left: steps,
+            // So the first step asks: work that was stopped before it began does nothing.
             until_asked: 0,
             stop,
             stopped: false,
@@ -148,6 +150,7 @@ impl<'a> Work<'a> {
         let lent = steps.min(self.left);
         let mut part = self.part(lent);
         let result = act(&mut part);
+        // A part may have been refilled inside; that gives nothing back.
         self.left -= lent - part.left.min(lent);
         self.stopped |= part.stopped;
         result

@@ -85,6 +85,7 @@ impl<'a> BatchGame<'a> {
         for (i, &task) in chosen.iter().enumerate() {
             if let Err(illegal) = self.game.lease(task) {
                 for &leased in &chosen[..i] {
+                    // A task named twice fails at its second lease, so the first one is given back here as well.
                     self.game.release(leased)?;
                 }
                 return Err(illegal.into());

@@ -109,6 +109,7 @@ impl Bipartite {
         );
         let mut waiting: Vec<u32> = self.parents.lengths().collect();
         let mut executed = vec![false; self.sources()];
+        // Sinks without parents; a block has none, but parts of one may.
         let mut eligible = waiting.iter().filter(|&&w| w == 0).count() as u32;
         let mut out = Vec::with_capacity(order.len() + 1);
         out.push(eligible);

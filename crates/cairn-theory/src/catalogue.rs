@@ -27,6 +27,7 @@ pub fn profile(kind: &Kind) -> Option<Vec<u32>> {
         (0..=sources)
             .map(|t| match *kind {
                 Kind::W { degree, .. } => (degree - 1) * t + last(t),
+                // The first sink takes d sources, each further one d − 1.
                 Kind::M { degree, .. } => t.saturating_sub(1) / (degree - 1),
                 Kind::N { .. } => t,
                 Kind::C { .. } => t.saturating_sub(1) + last(t),
@@ -80,6 +81,7 @@ fn walk_sources(block: &Bipartite, order: &mut Vec<u32>) {
             .filter(|&&v| is_shared(block, v))
             .count()
     };
+    // An N ends on one side with a source whose only child is shared: begun there, the first step would gain nothing.
     let is_end = |&u: &u32| shared(u) <= 1 && shared(u) < block.children(u).len();
     let mut here = (0..block.sources() as u32).find(is_end);
     let mut over = None;
@@ -106,6 +108,7 @@ fn walk_cycle(block: &Bipartite, order: &mut Vec<u32>) {
 /// that leads on last.
 fn walk_sinks(block: &Bipartite, order: &mut Vec<u32>) {
     let leads_on = |u: u32| block.children(u).len() == 2;
+    // Any end will do: an M is the same from both.
     let is_end = |&v: &u32| block.parents(v).iter().filter(|&&u| leads_on(u)).count() <= 1;
     let mut here = (0..block.sinks() as u32).find(is_end);
     let mut over = None;

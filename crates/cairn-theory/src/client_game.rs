@@ -112,6 +112,7 @@ impl<'a> ClientGame<'a> {
             return Ok(Reply::Withdrawn);
         }
         let task = choice(self.unallocated());
+        // Before the books change: a wrong choice of the server leaves everything as it was.
         self.game.lease(task)?;
         self.unallocated.remove(task);
         self.holds.insert(client, task);

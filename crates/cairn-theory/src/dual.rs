@@ -32,6 +32,8 @@ impl Packets {
         for (t, &u) in order.iter().enumerate() {
             step[u as usize] = t as u32 + 1;
         }
+        // Steps count from 1, so 0 is a source that the order leaves out; with the length that also catches one named
+        // twice.
         let named = step.iter().filter(|&&t| t > 0).count();
         assert!(
             named == block.sources() && order.len() == named,
@@ -101,6 +103,7 @@ pub fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
     let mut rendered = 0;
     (0..=sinks)
         .map(|t| {
+            // `fewest` never falls, so one walk inverts it.
             while rendered + 1 < fewest.len() && fewest[rendered + 1] <= t {
                 rendered += 1;
             }

@@ -22,6 +22,7 @@ pub(crate) fn eager_order(block: &Bipartite) -> Vec<u32> {
             break;
         }
     }
+    // Sources without children, which nothing above asks for.
     for source in 0..block.sources() as u32 {
         state.execute(source, &mut order);
     }
@@ -60,6 +61,7 @@ impl Eager<'_> {
     /// Enters a sink under the number of parents it misses now.
     fn count(&mut self, sink: u32) {
         let missing = self.missing[sink as usize];
+        // Only sinks that miss one or two parents move a source's yield: the others need not go through their parents.
         if missing > 2 {
             self.sinks.push(Reverse((missing, sink)));
             return;
@@ -84,6 +86,7 @@ impl Eager<'_> {
     fn best_source(&mut self) -> Option<u32> {
         while let Some(&(yields, Reverse(source))) = self.sources.peek() {
             let current = self.yields[source as usize] == yields;
+            // The best entry makes nothing eligible, so none does; it stays for later.
             if yields.0 == 0 {
                 return None;
             }
@@ -97,6 +100,7 @@ impl Eager<'_> {
 
     fn nearest_sink(&mut self) -> Option<u32> {
         while let Some(Reverse((missing, sink))) = self.sinks.pop() {
+            // Entered again each time it misses one less: older entries are skipped.
             if self.missing[sink as usize] == missing {
                 return Some(sink);
             }
@@ -114,6 +118,8 @@ impl Eager<'_> {
             if self.missing[sink as usize] == 2 {
                 let parents = self.block.parents(sink).iter();
                 for &other in parents.filter(|&&p| !self.executed[p as usize]) {
+                    // No entry in the heap has this lower yield, but `count` below raises the first number and enters
+                    // it.
                     self.yields[other as usize].1 -= 1;
                 }
             }

@@ -207,6 +207,7 @@ impl<'d> Game<'d> {
         };
         let standing: Vec<Standing> = missing.iter().map(first).collect();
         let mut counts = [0; Standing::KINDS];
+        // Counted here once and then kept by `put`: so asking how many is O(1).
         counts[Standing::Eligible as usize] = missing.iter().filter(|&&m| m == 0).count();
         counts[Standing::Waiting as usize] = dag.len() - counts[Standing::Eligible as usize];
         Game {
@@ -354,6 +355,7 @@ impl<'d> Game<'d> {
         for &child in self.dag.children(task) {
             let missing = &mut self.missing[child.index()];
             *missing -= 1;
+            // A cancelled or aborted child keeps its count, too, so that it is right when it is revived.
             if *missing == 0 && self.standing[child.index()] == Standing::Waiting {
                 self.put(child, Standing::Eligible);
                 opened(child);
@@ -391,6 +393,8 @@ impl<'d> Game<'d> {
         let mut stack = vec![task];
         while let Some(parent) = stack.pop() {
             for &child in self.dag.children(parent) {
+                // Only what waits is aborted, and each once; a child that is given up already has its descendants
+                // aborted.
                 if let Some(after) = self.standing(child).after(Move::Abort) {
                     self.put(child, after);
                     aborted(child);
@@ -414,6 +418,8 @@ impl<'d> Game<'d> {
         mut opened: impl FnMut(TaskId),
     ) -> Result<(), IllegalMove> {
         self.check(task, Move::Revive)?;
+        // `after` lets an aborted task wait again, which is for those below a revived one; by itself it would wait for
+        // ever.
         if self.standing(task) == Standing::Aborted {
             return Err(self.reason(task, Move::Revive));
         }
@@ -436,6 +442,8 @@ impl<'d> Game<'d> {
         let mut stack = vec![task];
         while let Some(parent) = stack.pop() {
             for &child in self.dag.children(parent) {
+                // None of these is eligible: each waits for the revived task, which is not executed. A child with two
+                // revived parents passes when the second one is met.
                 if self.standing(child) == Standing::Aborted && !given_up(self, child) {
                     self.put(child, Standing::Waiting);
                     stack.push(child);
@@ -469,6 +477,7 @@ impl<'d> Game<'d> {
         }
         self.put(task, after);
         for &child in self.dag.children(task) {
+            // Whatever it stands at, aborted and cancelled children included.
             self.missing[child.index()] += 1;
             if self.standing(child) == Standing::Eligible {
                 self.put(child, Standing::Waiting);

@@ -220,6 +220,7 @@ fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Plan, Obstacle> {
     let rank_of = rank_of_blocks(survey, &class_of, &ranks);
     let inside_merge = arcs_against_rank(survey, &rank_of, &ranks)?;
     let blocks = sort_blocks(survey, &rank_of, ranks.len());
+    // Whether arcs inside a merged rank are kept shows only in the order itself: the merge interleaves blocks.
     let order = execute(survey, &class_of, &ranks, &blocks);
     check_inside_merge(survey, &order, &inside_merge)?;
     Ok(Plan {
@@ -256,6 +257,8 @@ fn ranks(
             strands: class.strands,
         })
         .collect();
+    // All sums of strands admit: no test of ▷ is needed, whatever their number. With one class alone a level says
+    // more.
     if classes.len() > 1 && classes.iter().all(|c| c.strands) && is_sum(survey) {
         let all = (0..classes.len() as u32).collect();
         return Ok(vec![Rank::Merged {
@@ -269,6 +272,7 @@ fn ranks(
             NoChain::NoSum(a, b) | NoChain::TooLarge(a, b) => (a, b),
         };
         let first = survey.classes()[a as usize].first;
+        // `first` is the first block of its class, so another one of it comes later.
         let later = survey.blocks().blocks().skip(first.index() + 1);
         let second = match a == b {
             true => later
@@ -318,6 +322,7 @@ fn arcs_against_rank(
             if rank_of[to.index()] < rank {
                 return Err(Obstacle::AgainstRank { from, to, by });
             }
+            // Inside a level any order will do, hence the topological one; inside a merge the order is fixed.
             if rank_of[to.index()] == rank && matches!(ranks[rank as usize], Rank::Merged { .. }) {
                 inside.push(InsideMerge { from, to, by });
             }
@@ -398,6 +403,7 @@ fn check_inside_merge(
         position[task.index()] = i as u32;
     }
     for &InsideMerge { from, to, by } in inside {
+        // The parents of `by` are sources of `from`; all arcs that lead to other ranks were settled before.
         let early = |p: &TaskId| position[p.index()] > position[by.index()];
         if survey.dag().parents(by).iter().any(early) {
             return Err(Obstacle::AgainstMerge { from, to, by });
@@ -409,5 +415,6 @@ fn check_inside_merge(
 /// Whether no block feeds another: the dag is a sum of blocks and isolated tasks.
 fn is_sum(survey: &Survey<'_>) -> bool {
     let dag = survey.dag();
+    // A task that is neither has an in-copy and an out-copy, so it leads from block to block.
     dag.tasks().all(|t| dag.is_source(t) || dag.is_sink(t))
 }

@@ -54,6 +54,7 @@ impl<'d, Sum: Copy + Default + Ord + From<u64> + AddAssign + SubAssign> OpenResu
                 self.now -= Sum::from(size(parent));
             }
         }
+        // After the step, as [RY05] counts; what is in use while a task runs is counted in `storage`.
         self.peak = self.peak.max(self.now);
     }
 

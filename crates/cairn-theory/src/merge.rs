@@ -36,6 +36,7 @@ use std::collections::BinaryHeap;
 /// # Panics
 /// If a unit names no profile or a profile falls.
 pub fn largest_merge(profiles: &[&[u32]], units: &[u32]) -> Vec<u32> {
+    // No choice: no suffixes need be ranked.
     if let [alone] = units {
         return vec![0; profiles[*alone as usize].len() - 1];
     }
@@ -83,6 +84,7 @@ pub(crate) fn merged_profile(profiles: &[&[u32]], units: &[u32], order: &[u32]) 
 /// ```
 pub fn sum_admits(first: &[u32], second: &[u32]) -> bool {
     let profiles = [first, second];
+    // If the sum admits, this merge is IC-optimal; so one pair (x, y) above it refutes the sum.
     let order = largest_merge(&profiles, &[0, 1]);
     let merged = merged_profile(&profiles, &[0, 1], &order);
     (first.iter().enumerate()).all(|(x, &e)| {
@@ -113,6 +115,7 @@ impl SuffixRanks {
             longest = longest.max(profile.len());
             start.push(rank.len() as u32);
         }
+        // Ends of strings are suffixes, too, and equal: the smallest of all, never taken.
         let mut sorted: Vec<u32> = (0..rank.len() as u32).collect();
         sorted.sort_by_key(|&i| rank[i as usize]);
         let mut distinct = renumber(&sorted, &mut rank, |rank, i| (rank[i], 0));
@@ -120,6 +123,8 @@ impl SuffixRanks {
         let end: Vec<u32> = (start.windows(2))
             .flat_map(|w| std::iter::repeat_n(w[1] - 1, (w[1] - w[0]) as usize))
             .collect();
+        // Equal profiles come once, but their tails may be equal: so ranks need not become distinct, and `longest`
+        // ends it.
         while known < longest && distinct < sorted.len() {
             // The rank of what follows the first `known` increments; past the end there is nothing to tell apart.
             let after = |rank: &[u32], i: usize| {
@@ -133,6 +138,7 @@ impl SuffixRanks {
             sort_within_ranks(&mut sorted, &rank, |i| after(&rank, i as usize));
             let before = distinct;
             distinct = renumber(&sorted, &mut rank, |rank, i| (rank[i], after(rank, i)));
+            // Who agrees on the first `known` agrees on twice as many: then also on all.
             if distinct == before {
                 break;
             }

@@ -13,6 +13,7 @@ pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
     let (sources, sinks): (Vec<u32>, Vec<u32>) = ((0..s).collect(), (0..k).collect());
     let of_source = colours(&block.joins(), &sources, &sinks, ROUNDS);
     let mut old = sources;
+    // Stable: what stays alike keeps its order, so the numbering is the same in every run.
     old.sort_by_key(|&u| of_source[u as usize]);
     let mut new = vec![0; s as usize];
     for (number, &u) in old.iter().enumerate() {
@@ -36,6 +37,7 @@ pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
 }
 
 /// Enough to tell apart whatever differs within distance 12.
+// A round is linear; what differs farther away is only solved twice, not wrongly.
 const ROUNDS: usize = 12;
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ pub fn by_table(first: &Kind, second: &Kind) -> Option<bool> {
             *s == 2 && *s2 == 2
         }
         (Q { sources }, M { degree, .. }) => sources <= degree,
+        // Among the listed kinds these never hold: N ▷ W, C, Q; M ▷ N, C, Q; C ▷ W, N; Q ▷ W, N.
         _ => false,
     })
 }
@@ -159,6 +160,7 @@ impl<'a> Contender<'a> {
     pub fn new(profile: &'a [u32]) -> Contender<'a> {
         assert!(!profile.is_empty(), "a profile begins with E(0)");
         let increments = || profile.windows(2).map(|w| w[1] - w[0]);
+        // Then the first k increments are the least and the last k the most of any window.
         let rising = increments().zip(increments().skip(1)).all(|(a, b)| a <= b);
         Contender {
             profile,
@@ -210,6 +212,7 @@ impl<'a> Contender<'a> {
         if !(1..=most_k).all(plainly) {
             return Answer::Fails;
         }
+        // A pass gives both kinds of window, though this test asks for one kind of each.
         if !self.prepare(most_k, work) || !other.prepare(most_k, work) {
             return Answer::TooLarge;
         }
@@ -223,6 +226,7 @@ impl<'a> Contender<'a> {
         if self.reflexive {
             return Answer::Holds;
         }
+        // A copy, as both sides are borrowed; its windows are computed a second time.
         let mut twin = self.clone();
         let answer = self.has_priority(&mut twin, work);
         self.reflexive = answer == Answer::Holds;
@@ -297,6 +301,7 @@ impl Weakest {
     /// Of these and others together. O(the shorter of the two).
     pub(crate) fn join(&mut self, mut other: Weakest) {
         if other.least.len() > self.least.len() {
+            // Beyond the shorter one's length only the longer has windows, which stay as they are.
             std::mem::swap(self, &mut other);
         }
         let lower = |mine: &mut [u32], theirs: &[u32]| {

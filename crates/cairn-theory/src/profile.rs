@@ -50,6 +50,7 @@ pub fn profile(dag: &Dag, order: &[TaskId]) -> Result<Vec<u32>, OrderError> {
             .map_err(|illegal| OrderError::Illegal { position, illegal })?;
         eligible.push(game.eligible_count() as u32);
     }
+    // While a task is left, one is eligible: the first one left in a topological order.
     match game.eligible().next() {
         None => Ok(eligible),
         Some(missing) => Err(OrderError::Incomplete {

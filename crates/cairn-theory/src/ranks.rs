@@ -88,6 +88,7 @@ pub enum NoChain {
 /// The first pair of classes that stands in the way.
 pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, NoChain> {
     let mut sorted: Vec<u32> = (0..classes.len() as u32).collect();
+    // Stable: of equal ones the class met first stays first.
     sorted.sort_by(|&a, &b| concatenation_order(profile(classes, a), profile(classes, b)));
     let mut field = Field::new(classes, work);
     let mut components: Vec<Component> = Vec::new();
@@ -100,6 +101,7 @@ pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, No
     for mut component in components {
         let class = component.members[0];
         if component.members.len() > 1 || !field.may_repeat(class)? {
+            // Joined in the order of tests; sorted they read as they came in.
             component.members.sort_unstable();
             let because = field.admission(&component.members)?;
             let classes = component.members;
@@ -108,6 +110,8 @@ pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, No
         }
         // Neighbours are ▷ in this direction; equal concatenations mean in the other one too.
         match ranks.last_mut() {
+            // One member speaks for the level, as being equal is transitive. A class of one block that is not ▷ itself
+            // is alone: a ▷ b ▷ a would make it so.
             Some(Rank::Level(level)) if field.is_mutual(level[0], class) => level.push(class),
             _ => ranks.push(Rank::Level(component.members)),
         }
@@ -140,6 +144,7 @@ fn concatenation_order(a: &[u32], b: &[u32]) -> Ordering {
             x[x.len() - 1] + y[t + 1 - x.len()]
         }
     };
+    // While both are in their first string the sums are the profiles themselves.
     let heads = b[..short].cmp(&a[..short]);
     let rest = || {
         (short..long)
@@ -223,6 +228,8 @@ impl<'a, 'w> Field<'a, 'w> {
         match answer {
             Answer::Holds => Ok(true),
             Answer::Fails => Ok(false),
+            // Merged without being compared: sound, since every sum of strands admits; only the rank is larger than
+            // need be.
             Answer::TooLarge if component.strands && self.classes[class as usize].strands => {
                 Ok(false)
             }
@@ -236,6 +243,7 @@ impl<'a, 'w> Field<'a, 'w> {
             [only] => Weakest::of(&mut self.contenders[only as usize], longest, self.work),
             _ => component.weakest.take(),
         });
+        // The shorter list is appended to the longer: O(C·log C) moves in all.
         if first.members.len() < second.members.len() {
             std::mem::swap(&mut first.members, &mut second.members);
         }
@@ -298,6 +306,7 @@ impl<'a, 'w> Field<'a, 'w> {
             if self.classes[a as usize].copies > 1 {
                 self.check_sum(a, a)?;
             }
+            // Two strands need no test (CMR07, Theorem 4.1); a pair that is comparable needs none of its sum.
             for &b in strands.iter().chain(&others[i + 1..]) {
                 if self.test(a, b) != Answer::Holds && self.test(b, a) != Answer::Holds {
                     self.check_sum(a, b)?;

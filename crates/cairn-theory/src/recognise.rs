@@ -140,6 +140,7 @@ fn by_degrees(block: &Bipartite) -> Option<Kind> {
     }
     let out = Degrees::of((0..sources).map(|u| block.children(u).len()));
     let into = Degrees::of((0..sinks).map(|v| block.parents(v).len()));
+    // Before Q: the cycle of two is the clique of two, and named C.
     if out.all(2) && into.all(2) {
         return Some(Kind::C { sources });
     }
@@ -152,6 +153,7 @@ fn by_degrees(block: &Bipartite) -> Option<Kind> {
     if !is_tree(block) {
         return None;
     }
+    // A tree without branches is a path; with as many sources as sinks its ends are one of each.
     if out.most == 2 && into.most == 2 && sources == sinks {
         return Some(Kind::N { sources });
     }

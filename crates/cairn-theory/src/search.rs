@@ -56,6 +56,7 @@ pub fn solve(block: &Bipartite, work: &mut Work<'_>) -> SearchAnswer {
         return SearchAnswer::GaveUp;
     }
     let mut search = Search {
+        // A good profile to begin with cuts most branches before they are formed.
         profile: block.profile(&eager_order(block)),
         classes: &classes,
         work,
@@ -203,6 +204,7 @@ impl Search<'_, '_> {
 
     /// Raises the profile to the optimum.
     fn enumerate(&mut self) -> Result<(), Stopped> {
+        // Depth first: memory for one path and the siblings along it.
         let mut stack = vec![(self.nothing(), 0)];
         while let Some((state, from)) = stack.pop() {
             if !self.promising(&state, from) {
@@ -227,6 +229,7 @@ impl Search<'_, '_> {
 
     fn raise(&mut self, state: &State) {
         for best in &mut self.profile[state.size as usize..] {
+            // The profile never falls, so all beyond are as large.
             if *best >= state.eligible {
                 break;
             }
@@ -236,6 +239,8 @@ impl Search<'_, '_> {
 
     /// Whether adding sinks from `from` on might improve the profile somewhere.
     fn promising(&self, state: &State, from: usize) -> bool {
+        // With at most 2¹⁶ sources a purse takes 40 bits; a share times the weight of its sink is no more, as demand
+        // counts that weight.
         const UNIT: u64 = 1 << 24;
         let wanted = (from..self.classes.sinks.len()).filter(|&i| !state.sinks.contains(i));
         let wanted: Vec<&SinkClass> = wanted.map(|i| &self.classes.sinks[i]).collect();
@@ -270,6 +275,7 @@ impl Search<'_, '_> {
                 offer = offers.next();
             }
             let part = match offer {
+                // Never by zero: what costs nothing has been bought.
                 Some((cost, _)) => purse / cost,
                 None => 0,
             };
@@ -283,12 +289,14 @@ impl Search<'_, '_> {
 
     /// An order through optimal unions of closures; `None` if there is no such chain.
     fn chain(&mut self) -> Result<Option<Vec<u32>>, Stopped> {
+        // The walk may come to one union by many ways; the sources tell it, what is eligible follows from them.
         let mut seen = HashSet::new();
         // Each state with the number of the one it came from.
         let mut states: Vec<(State, usize)> = vec![(self.nothing(), 0)];
         let mut open = vec![0];
         while let Some(number) = open.pop() {
             let state = states[number].0.clone();
+            // All sinks, so all sources that have children: only idle ones are left.
             if state.eligible == self.profile[self.profile.len() - 1] {
                 return Ok(Some(self.order(&states, number)));
             }
@@ -300,6 +308,8 @@ impl Search<'_, '_> {
                 let size = next.size as usize;
                 let optimal = next.eligible == self.profile[size];
                 if optimal
+                    // Until the last source of the closure nothing more becomes eligible, so what there is must be the
+                    // best even then.
                     && state.eligible == self.profile[size - 1]
                     && seen.insert(next.sources.clone())
                 {

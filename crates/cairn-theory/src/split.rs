@@ -67,6 +67,7 @@ impl Decomposition {
     pub fn new(dag: &Dag) -> Decomposition {
         let (out_block, in_block, blocks) = label(dag);
         let sinks = by_block(blocks, &in_block);
+        // Rows of sinks are in id order, so places ascend with ids: cut out, the children of a source stay sorted.
         let mut in_place = vec![NONE; dag.len()];
         for row in sinks.iter() {
             for (task, place) in row.iter().zip(0..) {
@@ -176,6 +177,7 @@ impl Decomposition {
             walked.push(task);
             at = above;
         }
+        // The walk's first steps may lie before the cycle.
         let mut cycle = walked.split_off(met[at.index()] as usize);
         cycle.reverse();
         Some(cycle)
@@ -203,6 +205,7 @@ impl Decomposition {
     fn sort_super_dag(&self) -> Vec<BlockId> {
         let fed = |&&task: &&TaskId| self.block_above(task).is_some();
         let mut waiting: Vec<u32> = (self.blocks())
+            // Parallel arcs are counted each, here and when they are taken away below.
             .map(|b| self.sources(b).iter().filter(fed).count() as u32)
             .collect();
         let mut order: Vec<BlockId> = Vec::with_capacity(self.len());
@@ -228,6 +231,7 @@ fn label(dag: &Dag) -> (Vec<u32>, Vec<u32>, usize) {
     let mut in_block = vec![NONE; dag.len()];
     let mut blocks = 0;
     let mut open = Vec::new();
+    // In topological order, which numbers the blocks as `blocks` says.
     for &root in dag.topological_order() {
         if dag.is_sink(root) || out_block[root.index()] != NONE {
             continue;

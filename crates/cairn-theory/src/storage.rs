@@ -16,6 +16,7 @@ use cairn_kernel::Rows;
 use std::ops::Range;
 
 /// All bytes of a flow together must stay below this, so that sums and differences fit in 64 bits.
+// An exbibyte: sums of a few such sums, and their differences as signed numbers, still fit.
 pub const MOST_BYTES: u64 = 1 << 60;
 
 /// A file, by number: those of the first task first, then those of the second, and so on; then those without a producer.
@@ -116,6 +117,7 @@ impl Storage {
             let sum = total.checked_add(bytes).filter(|s| *s < MOST_BYTES);
             total = sum.ok_or(StorageError::TooLarge { file: None })?;
         }
+        // Files without a producer form a last row, behind those of all tasks.
         let row = |file: &Stored| file.producer.map_or(tasks, TaskId::index);
         let mut first = vec![0u32; tasks + 2];
         for file in &files {
@@ -136,6 +138,7 @@ impl Storage {
         first.truncate(tasks + 1);
         let readers = (given.iter().zip(0u32..)).flat_map(|(&i, number)| {
             let file = &files[i];
+            // That a task reads what it wrote is no reason to keep it after the task.
             let others = file.consumers.iter().filter(|c| Some(**c) != file.producer);
             others.map(move |c| (number, c.0))
         });
@@ -283,6 +286,7 @@ impl Storage {
         let there = self.initial().filter(|&f| self.outlives(f));
         let mut live: u64 = there.map(|f| self.bytes(f)).sum();
         let step = |&task: &TaskId| {
+            // Inputs still count while the task runs: they are freed only below.
             let need = live + self.reserved(task);
             live += self.lasting(task);
             for file in self.inputs(task) {

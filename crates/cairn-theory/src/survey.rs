@@ -115,6 +115,7 @@ impl<'a> Survey<'a> {
     pub fn new(dag: &'a Dag, limits: &Limits, work: &mut Work<'_>) -> Survey<'a> {
         let (dag, removed, blocks) = decompose(dag);
         let mut surveyor = Surveyor::new(limits, work);
+        // Then no solution of blocks makes a linearization; kinds with a closed form are named all the same.
         surveyor.has_failed = !blocks.is_composite();
         let mut kind_of = Vec::with_capacity(blocks.len());
         let mut solution = Vec::with_capacity(blocks.len());
@@ -268,6 +269,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         } else if !closed_form {
             return (index, self.solve_any(id, &kind, index));
         }
+        // A strand's kind holds its degrees, so it tells the profile as closed forms do.
         let mut class = self.class_of_kind[index as usize];
         if class == NONE {
             let profile = catalogue::profile(&kind);
@@ -285,6 +287,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
             return index;
         }
         let fresh = self.class_of_kind.len() as u32;
+        // Not by `entry`, which would clone the kind, degrees and all, at every lookup.
         self.class_of_kind.push(NONE);
         self.kinds.insert(kind.clone(), fresh);
         fresh
@@ -333,6 +336,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
 
     fn find(&mut self, block: &Bipartite, kind: &Kind) -> Found {
         match kind {
+            // Asked for every block: the parts of the budget notice only while they are spent.
             _ if self.work.is_stopped() => Found::GaveUp,
             Kind::Tree => self.find_tree(block),
             _ => self.find_any(block),
@@ -376,6 +380,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     fn class(&mut self, profile: Vec<u32>, first: BlockId, kind: u32) -> u32 {
         let profile = profile.into_boxed_slice();
         let next = self.classes.len() as u32;
+        // Equal profiles are one class whatever the shape: ▷ sees nothing else.
         let class = *self.class_of_profile.entry(profile).or_insert(next);
         if class == next {
             self.classes.push(Pending {
@@ -401,6 +406,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
 
     fn finish(self) -> (Vec<Kind>, Vec<ClassOfBlocks>) {
         let mut kinds: Vec<(u32, Kind)> = self.kinds.into_iter().map(|(k, i)| (i, k)).collect();
+        // Out of a map in random order: by number they are as they were met, in every run.
         kinds.sort_unstable_by_key(|k| k.0);
         let mut profiles: Vec<(u32, Box<[u32]>)> = (self.class_of_profile.into_iter())
             .map(|(p, c)| (c, p))

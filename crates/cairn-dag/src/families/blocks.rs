@@ -59,6 +59,7 @@ pub(super) fn w(s: u32, d: u32) -> Result<Block, FamilyError> {
     let (s64, d64) = (u64::from(s), u64::from(d));
     let mut block = Block::new(s64, s64 * (d64 - 1) + 1, s64 * d64)?;
     for source in 0..s {
+        // No overflow: `Block::new` has counted the sinks, and this is one of them.
         let leftmost = source * (d - 1);
         (block.arcs).extend((0..d).map(|i| (source, leftmost + i)));
     }

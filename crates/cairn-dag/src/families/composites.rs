@@ -27,6 +27,7 @@ pub(super) fn bipartite_tree(tasks: u32, dice: &mut Dice) -> Result<Dag, FamilyE
 /// The edges of a uniform labelled tree, from a random Prüfer word. Linear.
 fn random_tree(tasks: u32, dice: &mut Dice) -> Result<Vec<(u32, u32)>, FamilyError> {
     check("tasks", u128::from(tasks))?;
+    // Words of n − 2 labels and labelled trees on n tasks correspond one to one: a uniform word is a uniform tree.
     let word: Vec<u32> = (2..tasks).map(|_| dice.below(tasks)).collect();
     // How often each label still has to appear as an inner end.
     let mut left = vec![0u32; wide(tasks)];
@@ -46,6 +47,7 @@ fn random_tree(tasks: u32, dice: &mut Dice) -> Result<Vec<(u32, u32)>, FamilyErr
             next_leaf(&left, &mut cursor)
         };
     }
+    // The smallest leaf went each time, so the largest label is one of the two that remain.
     edges.push((leaf, tasks - 1));
     Ok(edges)
 }
@@ -87,6 +89,7 @@ fn expansive_block(sources: u32, phi: u32, dice: &mut Dice) -> Result<Block, Fam
     check("tasks", u128::from(sources) + u128::from(private))?;
     let mut may_share = own.clone();
     let mut groups: Vec<Vec<u32>> = Vec::new();
+    // Never empty: φ_v ≥ 2, and a new source has used one of it when it comes in.
     let mut open = vec![0u32];
     for v in 1..sources {
         let at = wide(dice.below(narrow(open.len())));
@@ -95,6 +98,7 @@ fn expansive_block(sources: u32, phi: u32, dice: &mut Dice) -> Result<Block, Fam
         may_share[wide(v)] -= 1;
         may_share[wide(earlier)] -= 1;
         if may_share[wide(earlier)] == 0 {
+            // Their order does not matter, since draws are uniform.
             open.swap_remove(at);
         }
         open.push(v);
@@ -180,6 +184,7 @@ fn compose(
         let most = block.sources.min(narrow(sinks.len()));
         let merged = if most == 0 { 0 } else { dice.between(1, most) } as usize;
         let draw = |_| sinks.swap_remove(wide(dice.below(narrow(sinks.len()))));
+        // Taken out of the sinks for good: a merged one has children now.
         let mut source_id: Vec<u32> = (0..merged).map(draw).collect();
         let fresh = u64::from(block.sources) - merged as u64 + u64::from(block.sinks);
         check("tasks", u128::from(tasks) + u128::from(fresh))?;
@@ -188,6 +193,7 @@ fn compose(
             source_id.push(tasks);
             tasks += 1;
         }
+        // Else the merged sources would always be the leftmost of their block.
         dice.shuffle(&mut source_id);
         let new_arcs = block.arcs.iter();
         arcs.extend(new_arcs.map(|&(source, sink)| (source_id[wide(source)], tasks + sink)));

@@ -28,6 +28,7 @@ impl Dice {
             // 32 random bits times n: the high half is the draw, the low half tells whether it is fair.
             let product = (self.bits() >> 32) * n;
             let low = product & 0xFFFF_FFFF;
+            // 2³² mod n is below n: the first comparison spares the division in nearly all draws.
             if low >= n || low >= (1 << 32) % n {
                 return (product >> 32) as u32;
             }
@@ -88,6 +89,7 @@ impl Gaps {
     pub(super) fn draw(&self, dice: &mut Dice) -> u64 {
         let digits = self.ones.iter().enumerate();
         digits.fold(0, |gap, (k, &below)| {
+            // At most 64 digits, as in `new`, so the shift is in range.
             gap | u64::from(dice.bits() < below) << k
         })
     }

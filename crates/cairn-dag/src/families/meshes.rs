@@ -51,6 +51,7 @@ fn points(levels: u32, dim: u32) -> u128 {
     for i in 1..=u128::from(fewer) {
         // Exact: a product of i successive numbers is divisible by i!.
         count = count * (u128::from(more) + i) / i;
+        // Stops before the product could pass 128 bits: a factor has at most 33.
         if count > MOST {
             return count;
         }
@@ -73,6 +74,8 @@ impl Ranks {
     /// Fits the point set only where that itself fits 32 bits.
     fn new(levels: u32, dim: u32) -> Ranks {
         let (levels, dim) = (wide(levels), wide(dim));
+        // Every entry counts points of the mesh, or fewer, so it fits 32 bits once `Draft::new` has accepted their
+        // number.
         let mut binomial = vec![1u32; levels * dim];
         for i in 1..dim {
             for m in 1..levels {
@@ -109,6 +112,8 @@ impl Ranks {
         for i in (0..self.dim).rev() {
             before -= point[i];
             place += self.run(i, before, point[i]);
+            // A letter put in before a run moves it by one: both sums, with and without, from one pass keep a child at
+            // O(1).
             shifted[i] = shifted[i + 1] + self.run(i, before + 1, point[i]);
         }
         let mut kept = 0;
@@ -137,6 +142,7 @@ fn next_point(point: &mut [u32]) -> bool {
     }
     let value = point[i];
     point[i] = 0;
+    // One step of the odometer: one unit moves up by a coordinate, the rest falls back to the first.
     point[0] = value - 1;
     point[i + 1] += 1;
     true

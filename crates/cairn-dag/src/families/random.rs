@@ -32,6 +32,7 @@ pub(super) fn layered(
     let mut back: Vec<u32> = Vec::new();
     for level in 1..levels {
         let first = level * width;
+        // One level more than before; from then on distances stay the same for every level.
         if level <= skip {
             back.extend((level - 1) * width + 1..=level * width);
         }
@@ -55,6 +56,7 @@ pub(super) fn erdos_renyi(tasks: u32, p: f64, dice: &mut Dice) -> Result<Dag, Fa
     }
     let n = u64::from(tasks);
     let mean_arcs = (n * (n - 1) / 2) as f64 * p;
+    // Too many on the average; where chance alone makes them too many, `finish` says so.
     if mean_arcs > MOST as f64 {
         let count = mean_arcs as u128;
         return Err(FamilyError::TooLarge {
@@ -72,6 +74,7 @@ pub(super) fn erdos_renyi(tasks: u32, p: f64, dice: &mut Dice) -> Result<Dag, Fa
                 draft.arc(parent as u32, child as u32);
                 parent = (parent + 1).saturating_add(gaps.draw(dice));
             }
+            // Child j has j pairs; what is left over counts on among those of the next child.
             parent -= child;
         }
     }

@@ -23,6 +23,7 @@ fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
         let mut tasks = 1u128;
         for _ in 0..height {
             tasks = tasks * u128::from(arity) + 1;
+            // Refused below, whatever the exact number; going on would overflow at some height.
             if tasks > u128::from(u32::MAX) {
                 break;
             }
@@ -31,6 +32,7 @@ fn complete(height: u32, arity: u32) -> Result<Draft, FamilyError> {
     };
     let mut draft = Draft::new(tasks, tasks - 1)?;
     for child in 1..tasks as u32 {
+        // As in a heap: generation by generation, the children of v are arity·v + 1 and the next.
         draft.arc((child - 1) / arity, child);
     }
     Ok(draft)
@@ -55,6 +57,7 @@ pub(super) fn prefix_tree(words: &[String], arity: u32) -> Result<Dag, FamilyErr
     let mut arcs = Vec::new();
     let mut next = 0;
     while next < order.len() {
+        // `next` is the number that the word gets, its place in breadth-first order.
         let node = order[next];
         let children = trie.children(node);
         if children.iter().any(|&child| child != Trie::ABSENT) {

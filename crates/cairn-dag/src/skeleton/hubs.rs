@@ -29,6 +29,7 @@ pub(super) fn mark_through_hubs(ranked: &Ranked, fates: &mut Fates, tuning: &Tun
             }
         }
         let decided = before - fates.open;
+        // A round looks at every arc three times: it must decide its share of them to be worth that.
         if decided == 0 || decided.saturating_mul(tuning.worth) < ranked.arc_count() {
             return;
         }

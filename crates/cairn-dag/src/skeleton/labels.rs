@@ -4,6 +4,7 @@ use super::ranked::Ranked;
 use crate::{narrow, wide};
 
 /// Words a set.
+// With both digests half a cache line a rank.
 const WORDS: usize = 2;
 
 type Set = [u64; WORDS];

@@ -64,11 +64,13 @@ impl<'a> Search<'a> {
             let (Some(&Reverse(first)), Some(&last)) = (self.down.peek(), self.up.peek()) else {
                 return (Some(false), work);
             };
+            // Ranks only grow along a path: what is left below starts behind all that is left above.
             if first > last {
                 return (Some(false), work);
             }
             let down = work_down + 1 + self.ranked.children(first).len();
             let up = work_up + 1 + self.ranked.parents(last).len();
+            // The side with less work is the one that would go on; if even that passes the budget, so does the search.
             if down.min(up) > budget {
                 return (None, work);
             }
@@ -116,6 +118,7 @@ impl<'a> Search<'a> {
         let limit = self.ranked.level_end(u);
         let height = self.ranked.height(u);
         for &parent in self.ranked.parents(at).iter().rev() {
+            // The mirror image: of the first level's tasks only `u` itself matters, and not straight from `v`.
             if parent < limit {
                 return at != v && self.ranked.parents(at).binary_search(&u).is_ok();
             }

@@ -126,6 +126,7 @@ impl Sweep {
         }
         let window = wide(last - first) + 1;
         if self.reach.len() < window {
+            // Never cleared: a row is written before it is read, as the walk back fills children before parents.
             self.reach.resize(window, [0; WORDS]);
         }
         for rank in (first..=last).rev() {
@@ -182,14 +183,18 @@ impl Sweep {
             }
             self.waiting_start[at] += 1;
             let column = self.column[wide(child)];
+            // Children ascend in rank, so a path to this one, if there is one, begins with a child that was added
+            // before.
             if column != NO_COLUMN && has(&bits, column) {
                 continue;
             }
+            // `settled_end` never passes `waiting_start`: what is overwritten has been read.
             self.child[wide(self.settled_end[at])] = child;
             self.settled_end[at] += 1;
             self.add_reach(&mut bits, child, first);
         }
         let own = self.column[at];
+        // After its children: a head reaches itself for those above it, not on its own arcs.
         if own != NO_COLUMN {
             bits[usize::from(own) / 64] |= 1 << (own % 64);
         }

@@ -28,6 +28,7 @@ pub struct Fft {
 }
 
 /// The largest dimension whose tasks 64 bits can count.
+// 59·2⁵⁸ < 2⁶⁴ < 60·2⁵⁹.
 const MOST_DIMENSION: u64 = 58;
 
 impl Fft {
@@ -73,6 +74,7 @@ impl Fft {
         let mut execute = |task: u64| {
             task < tasks && self.parents(task).all(|p| executed.is_set(p)) && executed.set(task)
         };
+        // Half as many pairs as there are nonsinks.
         for _ in 0..self.dimension << self.dimension >> 1 {
             let Some(first) = order.next().filter(|&t| execute(t)) else {
                 return false;
@@ -148,6 +150,8 @@ impl Family for Fft {
     fn at(&self, step: u64) -> u64 {
         let (level, rest) = self.place(step);
         let (bit, bits) = self.quad(level);
+        // The lowest bits of the step count within a quad; put back at their place they are the bits in which its
+        // members differ.
         let inner = rest & ((1 << bits) - 1);
         self.number(level, spread(rest >> bits, bit, bits) | inner << bit)
     }

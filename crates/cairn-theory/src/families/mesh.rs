@@ -22,6 +22,7 @@ fn place(task: u64) -> (u64, u64) {
     // level·(level + 1) ≤ 2·task < (level + 1)·(level + 2), so the root is the level or one more.
     let root = match task.checked_mul(2) {
         Some(twice) => twice.isqrt(),
+        // The last half of the numbers: twice that needs a 65th bit.
         None => (2 * u128::from(task)).isqrt() as u64,
     };
     let level = if u128::from(root) * u128::from(root + 1) / 2 > u128::from(task) {
@@ -106,6 +107,7 @@ impl Family for EvolvingMesh {
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {
+        // Level by level in the order of numbers: the task of number `steps` is the next one.
         let (level, x) = place(steps);
         match self.levels {
             Some(levels) if level >= levels => 0,

@@ -95,6 +95,7 @@ pub enum FamilyError {
 /// [`DagError::TooLarge`] if it is infinite or has too many tasks.
 pub fn materialise(family: &impl Family) -> Result<Dag, DagError> {
     let tasks = family.task_count().unwrap_or(u64::MAX);
+    // As `Dag::from_arcs` would refuse, but before the arcs are made.
     if tasks >= u64::from(u32::MAX) {
         return Err(DagError::TooLarge(
             usize::try_from(tasks).unwrap_or(usize::MAX),

@@ -18,6 +18,7 @@ impl Complete {
         if arity < 2 {
             return Err(FamilyError::TooNarrow);
         }
+        // Sums are checked level by level; heights beyond 63 overflow soon, so the loop is short.
         let (mut nodes, mut inner, mut width) = (1u64, 0, 1u64);
         for _ in 0..height {
             inner = nodes;

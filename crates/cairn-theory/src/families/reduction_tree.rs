@@ -80,6 +80,7 @@ impl Family for ReductionTree {
         // Groups come in the postorder of the inner nodes right below which they are.
         let (mut node, mut place) = (0, step / tree.arity);
         let mut size = tree.inner;
+        // The last of a subtree in postorder is its root: there the way down ends.
         while place + 1 < size {
             size = (size - 1) / tree.arity;
             node = tree.arity * node + 1 + place / size;
@@ -185,6 +186,8 @@ pub fn postorder_execute(dag: &Dag) -> Option<Vec<TaskId>> {
         .filter(|&&t| !dag.is_source(t))
     {
         let mut row = dag.parents(task).to_vec();
+        // Heaviest first, as Sethi and Ullman do with registers: what is kept meanwhile is the same for each, so the
+        // largest need should meet the fewest results.
         row.sort_by_key(|p| std::cmp::Reverse(need[p.index()]));
         let inner = row.iter().filter(|p| need[p.index()] > 0);
         // Each subtree done before holds `arity` results until all parents can be executed together.
@@ -231,6 +234,7 @@ fn siblings_together(
                 return false;
             };
             let child = child(task);
+            // The root has no child and no siblings: it may come last only.
             if child.is_none() || *common.get_or_insert(child) != child {
                 return false;
             }

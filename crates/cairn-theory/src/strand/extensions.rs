@@ -8,6 +8,7 @@
 const DIRECT: usize = 16;
 
 /// Prefixes of rows per block of the range-minimum table.
+// The table has a 32nd of the entries, times their logarithm: less than the text itself up to 2³² symbols.
 const BLOCK: usize = 32;
 
 /// The text and, if it is longer than [`DIRECT`], the index of its suffixes.
@@ -77,6 +78,7 @@ impl<'a> Extensions<'a> {
         }
         let level = (last - first).ilog2() as usize;
         let row = &self.minima[level];
+        // Two stretches that overlap: a minimum may count an entry twice.
         let inner = row[first].min(row[last - (1 << level)]);
         inner
             .min(scan(from..first * BLOCK))
@@ -106,6 +108,8 @@ fn common_prefixes(text: &[u32], array: &[u32], rank: &[u32]) -> Vec<u32> {
         let rest = text[i + length..].iter().zip(&text[j + length..]);
         length += rest.take_while(|(a, b)| a == b).count();
         common[place as usize] = length as u32;
+        // The next suffix lacks one symbol in front, so it shares at least one less with its own neighbour: O(n) in
+        // all.
         length = length.saturating_sub(1);
     }
     common
@@ -166,12 +170,14 @@ fn pits_in_order(sorter: &Induce, pits: &[u32], array: &[u32]) -> Vec<u32> {
     for &pit in array.iter().filter(|&&i| number[i as usize] != EMPTY) {
         if let Some(previous) = previous {
             // The last word ends with the text, which no other word does.
+            // Words are compared whole, but overlap by a symbol only: O(n) over all neighbours.
             let same = word(previous) == word(pit) && !is_last(previous) && !is_last(pit);
             name += u32::from(!same);
         }
         names[number[pit as usize] as usize] = name;
         previous = Some(pit);
     }
+    // At most half as many as the text has symbols, since pits are never neighbours: O(n) in all.
     let order = suffix_array(&names, name as usize + 1);
     order.into_iter().map(|i| pits[i as usize]).collect()
 }
@@ -229,6 +235,7 @@ impl<'a> Induce<'a> {
             put(&mut array, &mut next, pit as usize);
         }
         let mut next = self.start[..self.start.len() - 1].to_vec();
+        // The last suffix comes from the end of the text, which is smaller than all and not in the array.
         put(&mut array, &mut next, n - 1);
         for i in 0..n {
             let suffix = array[i];
@@ -236,6 +243,8 @@ impl<'a> Induce<'a> {
                 put(&mut array, &mut next, suffix as usize - 1);
             }
         }
+        // Rising suffixes from the back. Pits put in above may still stand there: each is overwritten before it is
+        // read, as whatever leads to a slot lies behind it.
         let mut end = self.start[1..].to_vec();
         for i in (0..n).rev() {
             let suffix = array[i];

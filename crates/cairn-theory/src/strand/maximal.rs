@@ -24,6 +24,7 @@ pub(super) struct Candidates {
 impl Candidates {
     /// Symbols of zero are never candidates: ask only about parts that end with another symbol.
     pub(super) fn new(text: &[u32], extensions: &Extensions) -> Candidates {
+        // A text shorter than one leaf gets one, which stays empty: all is scanned then.
         let leaves = (text.len() / LEAF).next_power_of_two();
         let mut tree = Candidates {
             start: vec![0; 2 * leaves],
@@ -69,6 +70,7 @@ impl Candidates {
             (from..to).for_each(visit);
             return;
         }
+        // Ends that fill no leaf are looked at one by one: 30 places at the most.
         (from..low * LEAF).for_each(&mut visit);
         (high * LEAF..to).for_each(&mut visit);
         low += self.leaves;
@@ -103,6 +105,7 @@ fn prune(
         while let Some(&u) = open.last() {
             let (u, v) = (u as usize, v as usize);
             let common = extensions.common(u, v, length);
+            // They read alike to the end of the stretch: which one is larger depends on what follows.
             if common == length {
                 break;
             }

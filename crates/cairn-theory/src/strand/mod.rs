@@ -119,6 +119,7 @@ impl Strand {
         let [Some(first), Some(second)] = readings else {
             return None;
         };
+        // Both readings of a palindrome are equal: then the first will do.
         let larger = if second.degrees() > first.degrees() {
             second
         } else {
@@ -264,6 +265,7 @@ impl Sides<'_> {
             nodes += 1;
             let neighbours = self.backbone_neighbours(node).take(3).count();
             match neighbours {
+                // A node of its own; were there another of degree 2, the block would not be connected.
                 0 => return (ends.is_empty()).then_some([node; 2]),
                 1 => ends.push(node),
                 2 => {}

@@ -122,6 +122,7 @@ impl Piece {
             bound: None,
             ..self
         });
+        // The bound is kept: its sources were all compared with it, and the end of the piece is the same.
         let right = (self.best < self.right).then(|| Piece {
             left: self.best + 1,
             left_executed: true,
@@ -194,6 +195,7 @@ impl<'a> Sum<'a> {
         if raised && seen > 0 && start + seen == end {
             head += 1;
         }
+        // Filled up with the zeros that a vector ends in. No overflow of the shift: with all entries seen it is 0.
         head << (self.bits * (entries - 1 - seen))
     }
 
@@ -207,6 +209,7 @@ impl<'a> Sum<'a> {
         }
         if let Some((first, start)) = piece.bound {
             let bound = piece.vector(first, start);
+            // Spares the query for most right remainders; where they are equal the left one wins anyhow.
             if self.compare(leftmost, bound).is_ge() {
                 return;
             }
@@ -241,6 +244,7 @@ impl<'a> Sum<'a> {
         let mut best_gain = gain[best as usize] + u32::from(piece.right_executed);
         let (from, to) = (piece.left as usize + 1, piece.right as usize);
         self.candidates.visit(from, to, |u| {
+            // Most candidates end here, without a comparison of suffixes.
             if gain[u] < best_gain {
                 return;
             }

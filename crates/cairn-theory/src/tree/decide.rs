@@ -47,6 +47,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         if let Some(strand) = Strand::recognise(tree).filter(|_| self.shortcuts) {
             return Ok(Decision::Order(strand.schedule()));
         }
+        // Regular trees fall into the same few shapes again and again: each is decided once.
         let shape = self.names.shape(tree);
         if let Some(known) = self.known.get(&shape.name) {
             return Ok(renamed(known.clone(), |place| {
@@ -54,6 +55,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             }));
         }
         let vertices = corners(profile);
+        // With two corners, the ends, the hull says nothing.
         let decision = if vertices.len() > 2 && self.shortcuts {
             self.decide_intervals(tree, profile, &vertices)?
         } else {
@@ -128,6 +130,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 .map(|p| self.names.shape(&p.block).name)
                 .collect();
             shapes.sort_unstable();
+            // What remains looks the same as after an earlier try, so it has the same answer.
             if !tried.insert(shapes) {
                 continue;
             }
@@ -149,6 +152,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         let mut profiles = Vec::with_capacity(forest.len());
         for part in &forest {
             let size = part.block.sources() + 1;
+            // Paid before: the tree program itself cannot be stopped here.
             self.work.pay((size * size) as u64)?;
             profiles.push(profile(&part.block));
         }
@@ -157,6 +161,7 @@ impl<'a, 'w> Solver<'a, 'w> {
             self.work.pay((all.len() * next.len()) as u64)?;
             all = convolve(&all, next);
         }
+        // The best that is left cannot keep up with the whole tree's profile: this way is a dead end.
         if all != wanted {
             return Ok(Decision::None);
         }
@@ -214,6 +219,7 @@ fn unique_optimum(
     // A price strictly between the slopes of the two edges: their mediant.
     let reward = (after - before) as i64;
     let cost = rise(profile, before, after);
+    // Nothing lost by ties: at this price the optimum is unique.
     let best = best_at_price(tree, reward, cost);
     debug_assert_eq!(best.iter().filter(|x| **x).count(), here);
     best
@@ -223,6 +229,7 @@ fn unique_optimum(
 fn first_rewards(tree: &Bipartite, profile: &[u32]) -> Vec<Vec<u32>> {
     let fewest = (0..tree.sinks() as u32).map(|v| tree.parents(v).len());
     match fewest.min() {
+        // Without sinks there is nothing to gain.
         None => vec![(0..tree.sources() as u32).collect()],
         Some(1) => {
             let alone = |u: u32| {

@@ -27,6 +27,7 @@ impl Names {
         let (order, above) = graph.breadth_first(graph.centre());
         let mut name = vec![Name(0); graph.count()];
         let mut below: Vec<Vec<(Name, usize)>> = vec![Vec::new(); graph.count()];
+        // Leaves first: what hangs from a node has its name before the node gets one.
         for &node in order.iter().rev() {
             below[node].sort_unstable();
             let key = below[node].iter().map(|&(n, _)| n).collect();
@@ -43,6 +44,7 @@ impl Names {
             if !graph.is_sink(node) {
                 sources.push(node as u32);
             }
+            // Sorted by name, so trees of one shape list corresponding sources at the same place.
             stack.extend(below[node].iter().map(|&(_, n)| n));
         }
         Shape {
@@ -108,6 +110,7 @@ impl Graph<'_> {
             node = above[node];
             path.push(node);
         }
+        // With an even number of nodes on it the two middle ones are neighbours, one of each side.
         let (a, b) = (path[(path.len() - 1) / 2], path[path.len() / 2]);
         if self.is_sink(a) { b } else { a }
     }

@@ -20,6 +20,7 @@ pub(super) struct Part {
 /// The connected components of the sources that are due `Now` with the sinks that wait for some of them and, apart
 /// from executed ones, for no others. Linear.
 pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
+    // Sinks that also wait for a later source gain nothing in this interval: they neither count nor join parts.
     let waits_for = |v: u32| {
         let parents = block.parents(v).iter().copied();
         parents.filter(|&u| stage[u as usize] != Stage::Executed)

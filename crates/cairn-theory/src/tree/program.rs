@@ -78,6 +78,7 @@ pub(super) fn best_at_price(block: &Bipartite, reward: i64, cost: i64) -> Vec<bo
     for i in 0..count {
         let (is_sink, number) = rooted.nodes[i];
         let above = second[rooted.above[i]];
+        // Ties to the smaller set.
         let better = value[i][1] > value[i][0];
         second[i] = match (is_sink, i) {
             (_, 0) => better,
