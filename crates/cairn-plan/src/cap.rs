@@ -57,6 +57,7 @@ pub fn trade_off(dag: &Dag, order: &[TaskId]) -> Vec<Capped> {
     points.sort_by_key(|c| (c.peak, Reverse(c.area)));
     let mut best = Vec::new();
     for point in points {
+        // Sorted by peak: a point that costs more memory must have more area.
         if best.last().is_none_or(|b: &Capped| point.area > b.area) {
             best.push(point);
         }
@@ -68,7 +69,9 @@ pub fn trade_off(dag: &Dag, order: &[TaskId]) -> Vec<Capped> {
 fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
     const STEPS: u64 = 32;
     let mut all: Vec<u64> = (0..=STEPS)
+        // In two parts, since cap·i may pass 64 bits.
         .map(|i| cap / STEPS * i + cap % STEPS * i / STEPS)
+        // The list may pass its threshold by a few results before it closes some: so caps just below are tried, too.
         .chain((0..12).map(|i| cap.saturating_sub(i)))
         .collect();
     all.sort_unstable();
@@ -161,6 +164,7 @@ impl<'a> List<'a> {
         let Some(&Reverse((_, first))) = self.by_rank.peek() else {
             return false;
         };
+        // Never below zero: what a task closes is open.
         let after = self.open.saturating_add_signed(self.change(first));
         let task = if after <= threshold {
             first
@@ -190,6 +194,7 @@ impl<'a> List<'a> {
         for &parent in self.dag.parents(task) {
             self.open_children[parent.index()] -= 1;
             if self.open_children[parent.index()] == 1 {
+                // The one child left decides when the parent closes: found by a scan once a parent, O(arcs) in all.
                 let last = self
                     .dag
                     .children(parent)

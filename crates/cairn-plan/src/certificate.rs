@@ -117,6 +117,8 @@ fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certifica
         .map(|(&ours, &hulls)| u64::from(ours.min(hulls)))
         .collect();
     let profile: Vec<u64> = plan.profile.iter().map(|&e| u64::from(e)).collect();
+    // By what the certificate holds, not by the plan's word: a bound that meets the profile proves more than was
+    // claimed.
     let verdict = match plan.verdict {
         _ if bound == profile => written::Verdict::Optimal,
         Verdict::NoneExists => written::Verdict::NoneExists,
@@ -197,6 +199,7 @@ fn pieces(
 
 fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {
     let survey = plan.survey();
+    // The checker has to be told which arcs are shortcuts: it does not look for them.
     let is_left_out = |&(p, c): &(TaskId, TaskId)| !survey.dag().has_arc(p, c);
     let shortcuts = (survey.removed() > 0).then(|| dag.arcs().filter(is_left_out));
     Blocks {
@@ -232,6 +235,7 @@ fn refusal(flow: &Flow, plan: &Plan) -> written::Refusal {
                 vertex_set: names(flow, &c.set),
             };
             let corners = [&crossing.before, &crossing.after];
+            // A crossing always has one of the two, else nothing would be in the way.
             let mut corners = corners.into_iter().flatten().map(corner);
             let first = corners.next().expect("a vertex is in the way");
             written::Refusal::Crossing {

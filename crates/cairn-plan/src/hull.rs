@@ -100,6 +100,8 @@ fn tuned_hull(
                 is_strict: false,
             });
         }
+        // Neighbouring parts of equal slope are one edge: no corner between. In an unsettled part only its range of
+        // slopes is known, so that this may miss a corner, never invent one.
         let corner = parts
             .get(i + 1)
             .is_none_or(|next| part.flattest.cmp_slope(next.steepest) == Ordering::Greater);
@@ -109,6 +111,7 @@ fn tuned_hull(
         match &part.bound {
             Some(points) => {
                 bound.extend(points.iter().map(|&point| part.base + point));
+                // A stretch that was not settled is one link, hence one piece: the last one.
                 unsettled.push(narrow(vertices.len()) - 2);
             }
             None => bound.push(part.base + part.total),
@@ -197,6 +200,8 @@ impl Hull {
                 let rise = u128::from(right.reward - left.reward);
                 let run = u128::from(right.cost - left.cost);
                 let up = u128::from(reward - left.reward);
+                // Rounded up, for costs are whole; the division has no zero, since `right` is the first that reaches
+                // the reward.
                 left.cost + (run * up).div_ceil(rise) as u64
             }
             (None, Some(first)) => first.cost,
@@ -237,6 +242,7 @@ pub fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
             if t >= inner {
                 return (wide(dag.len()) - t) as u32;
             }
+            // Never past the end: `t` is below the cost of all nonsinks, which is that of the last point.
             while hull.bound[left + 1].cost <= t {
                 left += 1;
             }

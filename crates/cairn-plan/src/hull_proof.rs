@@ -122,6 +122,7 @@ fn tuned_certify(
     };
     let pieces = (0..hull.pieces()).into_par_iter();
     Ok(HullCertificate {
+        // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
         pieces: (pieces.with_min_len(64))
             .map_init(|| (Scratch::default(), work.part(u64::MAX)), prove)
             .collect(),
@@ -153,6 +154,7 @@ impl Links {
             }
         }
         for t in dag.tasks() {
+            // After the in copies: a node that is both goes by its out copy's name.
             if let (copy, Some(piece)) = (graph.out_copy[t.index()], hull.executed_in(t)) {
                 piece_of[at(copy)] = narrow(piece);
                 task[at(copy)] = t;

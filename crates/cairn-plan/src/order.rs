@@ -56,7 +56,7 @@ struct Greedy<'a> {
     gain: Vec<u32>,
     near: Vec<u32>,
     executed: Vec<bool>,
-    /// By task: the number of the piece it is offered in.
+    /// By task: whether its piece has begun, so that it may go once it is eligible.
     offered: Vec<bool>,
     heap: BinaryHeap<Entry>,
     order: Vec<TaskId>,
@@ -72,6 +72,7 @@ impl<'a> Greedy<'a> {
                 .count()
         };
         let nearness = |t: TaskId| {
+            // In thousandths: integers, so that equal tasks are equal everywhere.
             let each = dag.children(t).iter().map(|c| 1000 / missing[c.index()]);
             each.sum()
         };
@@ -127,6 +128,8 @@ impl<'a> Greedy<'a> {
                 1 => {
                     let last = TaskId(self.last[c]);
                     self.gain[last.index()] += 1;
+                    // From half of a thousand to all of it. Earlier changes of nearness are not told to the parents:
+                    // that would be a step for every pair of parents.
                     self.near[last.index()] += 500;
                     if self.offered[last.index()] && self.missing[last.index()] == 0 {
                         self.heap.push(self.entry(last));

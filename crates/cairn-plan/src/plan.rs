@@ -185,6 +185,7 @@ fn plan_by_hull<'a>(
 ) -> Plan<'a> {
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
+    // Two orders to start from: in every component the better one is kept.
     let (hull, longest) = rayon::join(
         || {
             let weights = Weights::unit(skeleton.len());
@@ -207,6 +208,7 @@ fn plan_by_hull<'a>(
         methods: decision.methods,
     });
     let (verdict, evidence) = match decision.refusal {
+        // Before any refusal: meeting the bound is a proof.
         _ if decision.gains == decision.upper => (Verdict::Optimal, Evidence::Bound),
         Some(refusal) => (Verdict::NoneExists, Evidence::Refusal(refusal)),
         None if failure.proves_none() => (Verdict::NoneExists, Evidence::Blocks),
@@ -222,6 +224,7 @@ fn plan_by_hull<'a>(
         evidence,
         theory: Err(failure),
         search,
+        // One that was cut short proves less than a new one will, so certificates must not find it here.
         hull: hull.filter(Hull::is_complete),
         checked: Foreseen::default(),
     }
@@ -233,6 +236,7 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
     let mut interval = 0;
     for vertex in &hull.vertices()[1..] {
         interval_of_piece.push(IntervalId::new(interval));
+        // Vertices inside an edge are not the only best sets of their size, so they cut nothing.
         interval += usize::from(vertex.is_strict);
     }
     // The last vertex is the full set, strict or not.
@@ -241,6 +245,8 @@ fn chain_of(dag: &Dag, hull: &Hull, longest: Vec<u32>) -> Chain {
     let nonsinks = dag.tasks().filter(|&t| !dag.is_sink(t)).count();
     Chain {
         interval: dag.tasks().map(of_task).collect(),
+        // A stretch of an incomplete hull is no edge, and which ones are is not asked: chords are used everywhere or
+        // nowhere.
         is_edge: vec![hull.is_complete(); count],
         upper: (0..=wide(nonsinks)).map(|t| hull.at(t) as u32).collect(),
         ranks: vec![places(&chain_order(dag, hull)), longest],

@@ -46,6 +46,7 @@ pub fn fifo(dag: &Dag) -> Vec<TaskId> {
 /// assert_eq!(cairn_plan::policy::lifo(&dag), [1, 3, 2, 0].map(TaskId));
 /// ```
 pub fn lifo(dag: &Dag) -> Vec<TaskId> {
+    // In id order, so that the highest is on top, as the rule says.
     let mut stack: Vec<TaskId> = dag.sources().collect();
     let mut waiting = parents_left(dag);
     let mut order = Vec::with_capacity(dag.len());

@@ -71,9 +71,11 @@ pub fn break_ties(
     }
     let walk =
         |order: &[TaskId], starts| Walk::new(&gains, order, starts, level.as_deref()).rearrange();
+    // From coarse to fine: whole blocks find their places before packets in them do, and packets before tasks.
     new = walk(&new, cut_blocks(blocks, &new));
     new = walk(&new, cut_packets(&gains, &new));
     new = walk(&new, cut_tasks(&gains, &new));
+    // Greedy by the next step: the peak may rise all the same.
     let is_worse = level.is_none() && memory_cost(dag, &new) > memory_cost(dag, order);
     if is_worse { order.to_vec() } else { new }
 }
@@ -146,6 +148,8 @@ impl<'a> Gains<'a> {
                 .min_by(|a, b| level[a.index()].total_cmp(&level[b.index()]));
             if let Some(lower) = lower {
                 let early = place[lower.index()];
+                // All tasks of a packet are eligible at its start, as nothing in it gains before its end: any two may
+                // change places.
                 order.swap(early, end);
                 place[lower.index()] = end;
                 place[last.index()] = early;
@@ -321,6 +325,7 @@ impl<'a> Walk<'a> {
                 let tasks = self.tasks(stretch).iter();
                 let longest = tasks.map(|t| level[t.index()]).fold(0.0, f64::max);
                 // Levels are not negative, and the bits of such floats sort like the numbers.
+                // The sign bit is free, as levels are not negative: the cast keeps the order and can be turned.
                 -(longest.to_bits() as i64)
             }
             None => {
@@ -378,6 +383,7 @@ impl<'a> Walk<'a> {
             for &child in dag.children(task) {
                 self.release(child, stretch, &run);
                 let last = self.gains.last_parent[child.index()];
+                // Whoever makes the child eligible waits for its other parents as well.
                 if last != task {
                     self.release(last, stretch, &run);
                 }

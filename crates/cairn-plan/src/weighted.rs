@@ -115,6 +115,7 @@ impl OverWork {
             while self.reached.get(reached).is_some_and(|&r| r <= moment) {
                 reached += 1;
             }
+            // At the moment when the bound has k + 1: just there the order may lack most.
             let gap = wide((i + 1).saturating_sub(reached));
             if gap > largest.0 {
                 largest = (gap, moment);

@@ -110,6 +110,7 @@ impl Weights {
         let room = (LARGEST_TOTAL / 2) as f64;
         let scale = if longest > 0.0 {
             let scale = (LARGEST_SCALED / longest).min(room / total);
+            // A power of two scales without rounding; beyond ±1022 it would be no normal float any more.
             2f64.powi(scale.log2().floor().clamp(-1022.0, 1022.0) as i32)
         } else {
             1.0

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A prize counts as coming nearer when it lacks no more tasks than this.
+// So each prize tells its needs at most four times, however many they are.
 const NEAR: u32 = 4;
 
 /// All tasks of the piece, those of a lower stage first; within a stage always the one whose choice gains most now,
@@ -20,6 +21,7 @@ pub(super) fn order(piece: &Puzzle, stage: impl Fn(u32) -> u32) -> Vec<u32> {
         .map(|p| narrow(piece.needs(p).len()))
         .collect();
     let mut now = piece.own.clone();
+    // In thousandths of a task: a tie-break, so what rounding loses does not matter.
     let mut near: Vec<u64> = now.iter().map(|&x| u64::from(x) * 1000).collect();
     for p in 0..piece.shared() {
         let part = u64::from(piece.weight[p]) * 1000 / u64::from(lacking[p]);

@@ -24,18 +24,23 @@ pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
     // No more moves than states: a line that is good enough is left alone.
     let moves = (work.left() / 8 / cost_of_move)
         .min(MOST_MOVES)
+        // A cast of a float to an integer saturates: a line of very many states is as good as infinite.
         .min(cost as u64 / 4);
+    // Never refused but when it is time to stop: the product is within an eighth of what is left.
     if !work.afford(moves * cost_of_move) {
         return order;
     }
     anneal(piece, measure, (cost, order), moves)
 }
 
+// Ends of a good line have few neighbours: those of the fewest prizes are tried.
 const STARTS: usize = 12;
 
 fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u64) -> Vec<u32> {
     let (mut cost, mut order) = start;
     let mut best = (cost, order.clone());
+    // A fixed seed, so that a server gives the same batch for the same state; a linear congruence of 64 bits is random
+    // enough.
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut draw = || {
         state = state
@@ -57,6 +62,7 @@ fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u
                 best = (cost, order.clone());
             }
         } else {
+            // The move undone.
             shift(&mut order, to, from);
         }
     }
@@ -112,6 +118,7 @@ impl Measure {
         let mut matter = 0;
         let states = self.change.iter().map(|change| {
             matter += change;
+            // As a float, since places with more than 64 tasks that matter occur, and only comparisons follow.
             2f64.powi(matter)
         });
         states.sum()

@@ -30,6 +30,8 @@ pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Effort) ->
     };
     for (i, &count) in requests.iter().enumerate() {
         let best = now.choose(count, effort);
+        // The plan knows what comes after many batches, the best batch only the next step: either may be the better
+        // start.
         let planned = now.first_by_rank(best.chosen.len());
         let follow = |first: &[TaskId]| serve(&now, first, &requests[i + 1..], effort).total();
         let chosen = if planned != best.chosen && follow(&planned) > follow(&best.chosen) {

@@ -188,6 +188,7 @@ impl<'d> Batcher<'d> {
         let planned_gain = self.state.yield_of(&planned);
         self.make_offers(requests, effort);
         let bought = share(&self.stock, View::Gain, requests, effort.table);
+        // Equal gains go to the plan, whose order was made for what follows.
         let (chosen, gain) = if planned_gain >= bought.value as usize {
             (planned, planned_gain)
         } else {
@@ -263,6 +264,7 @@ impl<'d> Batcher<'d> {
     fn refresh(&mut self) {
         let mut loose = self.state.take_touched();
         self.update_waiting(&loose);
+        // By index: dissolving a piece appends its tasks, which need not be looked at as they have no piece any more.
         for i in 0..loose.len() {
             if self.piece_of[loose[i].index()] != NONE {
                 self.dissolve(self.piece_of[loose[i].index()], &mut loose);
@@ -280,6 +282,7 @@ impl<'d> Batcher<'d> {
     fn update_waiting(&mut self, changed: &[TaskId]) {
         let (state, rank) = (&self.state, &self.rank);
         let (dag, eligible) = (state.dag(), state.eligible());
+        // Building both sets anew is cheaper than so many changes to them.
         if changed.len() > eligible.len() / 4 {
             self.waiting = [false, true].map(|sinks| {
                 let kind = eligible.iter().filter(|&&t| dag.is_sink(t) == sinks);
@@ -353,8 +356,10 @@ impl<'d> Batcher<'d> {
     /// Makes sure that every piece has an offer up to `most` tasks, as good as the effort allows.
     fn make_offers(&mut self, most: usize, effort: &Effort) {
         let mut work = Work::steps(effort.steps);
+        // Then it must give exactly so many tasks as are asked for, and need be exact there only.
         let is_alone = self.pieces.len() - self.free.len() == 1;
         let fresh = std::mem::take(&mut self.fresh);
+        // In the order of numbers, not of a hash: the work left for each must be the same in every run.
         let mut again: Vec<u32> = self.short.iter().copied().collect();
         if effort.steps > 0 {
             again.extend(&self.weak);
@@ -400,6 +405,7 @@ impl Offered {
     /// The best set of `count` tasks of the piece, by local numbers.
     fn pick(&mut self, piece: &Puzzle, count: u32) -> &[u32] {
         /// Sets remembered a piece.
+        // A server asks for a few sizes in turn; each set is as long as its size.
         const MOST: usize = 4;
         let at = match self.picked.iter().position(|p| p.0 == count) {
             Some(at) => at,

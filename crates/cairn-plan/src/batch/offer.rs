@@ -24,6 +24,7 @@ impl Asked {
     /// For a batch of `most`, with room to grow, so that a slightly larger request does not start over. A piece that is
     /// alone has to give exactly so many, so that other numbers do not matter.
     pub(super) fn new(tasks: usize, most: usize, is_alone: bool, steps: u64) -> Asked {
+        // At least 32: small requests grow step by step, and a longer profile costs little there.
         let reach = most.next_power_of_two().max(32).min(tasks);
         let wanted = if is_alone {
             most.min(tasks)..=most.min(tasks)
@@ -54,6 +55,8 @@ impl Asked {
         let covers = self.wanted.start() <= other.wanted.start()
             && self.wanted.end() >= other.wanted.end().min(&self.reach);
         let far = other.reach <= self.reach || other.wanted.end() <= &self.reach;
+        // Twice as much work seldom finds more, so that an offer is not made again for every small change of the
+        // effort.
         far && (other.steps == 0 || (covers && other.steps <= self.steps.saturating_mul(2)))
     }
 }
@@ -87,6 +90,7 @@ fn attempt(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
     }
     let mut offer = by_yield(piece, reach, work);
     let fits = piece.len() <= MOST && piece.shared() <= MOST;
+    // Neither the search nor the tree program will ever do better, whatever the work.
     if !fits && !piece.is_tree() && offer.has_closure() {
         asked.settle();
     }
@@ -114,6 +118,7 @@ fn by_yield(piece: &Puzzle, reach: usize, work: &mut Work<'_>) -> Offer {
     let mut upper = cut(piece.equal_shares());
     let mut orders = [order, Vec::new()];
     let mut is_second = Vec::new();
+    // Where equal shares prove the greedy order already, no cut is needed.
     if gain != upper
         && work.afford(one_step::cost(piece))
         && let Some(closure) = closure(piece, QUESTIONS)
@@ -121,6 +126,7 @@ fn by_yield(piece: &Puzzle, reach: usize, work: &mut Work<'_>) -> Offer {
         let along = cut(piece.gains(&closure.order));
         is_second = along.iter().zip(&gain).map(|(a, g)| a > g).collect();
         gain = along.iter().zip(&gain).map(|(a, g)| *a.max(g)).collect();
+        // The hull is reached at its corners, equal shares may be lower in between: both are bounds.
         upper = (closure.upper.iter().zip(&upper))
             .map(|(c, u)| *c.min(u))
             .collect();
@@ -187,6 +193,7 @@ impl Sets {
                 [] => otherwise.of(piece, count),
                 list => list.to_vec(),
             },
+            // Complete pieces are marked as trees, too: any so many tasks gain the same there.
             Sets::Tree if count == piece.len() || piece.shared() == 0 || !piece.is_tree() => {
                 (0..count as u32).collect()
             }

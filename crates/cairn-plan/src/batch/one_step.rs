@@ -26,6 +26,7 @@ pub(super) fn cost(piece: &Puzzle) -> u64 {
 /// `None` if the piece is too large for 32-bit numbers.
 pub(super) fn closure(piece: &Puzzle, patience: u64) -> Option<Closure> {
     let tasks = piece.len();
+    // Prizes of one task alone are one more sink of it, with their number as weight.
     let owners: Vec<u32> = (0..tasks as u32)
         .filter(|&v| piece.own[at(v)] > 0)
         .collect();
@@ -42,6 +43,7 @@ pub(super) fn closure(piece: &Puzzle, patience: u64) -> Option<Closure> {
     }
     let dag = Dag::from_arcs(nodes, arcs).ok()?;
     let weights = Weights::new(nodes, None, Some(reward)).ok()?;
+    // An atomic, as the cuts of large pieces ask from several threads.
     let asked = AtomicU64::new(0);
     let is_spent = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
     let hull = hull(&dag, &weights, &mut Work::until(&is_spent)).ok()?;

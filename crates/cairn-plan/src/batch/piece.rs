@@ -30,6 +30,7 @@ impl Piece {
         let mut all = Rows::default();
         for &prize in shared {
             let needs = state.choosable_parents(prize);
+            // Parents come by id, pieces are numbered by rank.
             all.push(needs.map(|p| local[p.index()])).sort_unstable();
         }
         Piece {

@@ -52,6 +52,7 @@ pub(super) fn improve(
     let line = Line::new(piece, work);
     let is_closed = |known: &Known| wanted.clone().all(|r| known.gain[r] == known.upper[r]);
     // Narrow beams first: they find good sets, without which nothing can be dropped.
+    // Each so much wider that what the one before cost does not matter.
     for width in [30, 1000, MOST_STATES] {
         if is_closed(known) {
             break;
@@ -135,10 +136,12 @@ impl Line {
                     if chosen && state.count == most {
                         continue;
                     }
+                    // Before the state is made: a sweep cut short proves nothing, but the sets that it noted are real.
                     if !work.afford(future.cost()) {
                         return false;
                     }
                     let mut moved = self.decide(piece, place, state, chosen);
+                    // Before it is dropped for any reason: what it gains is gained by a real set.
                     note(known, &moved);
                     let slot = seen.entry((moved.alive, moved.count));
                     let slot = *slot.or_insert(u32::MAX);
@@ -159,6 +162,8 @@ impl Line {
             }
             if next.len() > width {
                 is_complete = false;
+                // The set as last key makes the order total, so that what is kept does not depend on the selection's
+                // way.
                 next.select_nth_unstable_by(width, |a, b| {
                     (b.hope, b.gain, b.set).cmp(&(a.hope, a.gain, a.set))
                 });
@@ -180,6 +185,8 @@ impl Line {
         let closed = state.alive & self.closing[place];
         let gained: u32 = bits(closed).map(|p| piece.weight[p]).sum();
         State {
+            // A prize is alive only while all its tasks so far are chosen: it begins with the first of them or not at
+            // all.
             alive: (state.alive | self.opening[place]) & !self.closing[place],
             set: state.set | 1 << v,
             count: state.count + 1,
@@ -230,6 +237,7 @@ impl Future {
             let far = places.iter().filter(|&&i| at(i) >= from);
             behind.extend(far.map(|&i| i - narrow(from)));
             let these = &behind[start..];
+            // Without tasks behind it is closed, and never looked at.
             let share = part(piece.weight[p], these.len().max(1));
             if these.len() == places.len() {
                 these.iter().for_each(|&i| base[at(i)] += share);
@@ -272,6 +280,8 @@ impl Future {
                     self.held[these].fill(share);
                 }
             }
+            // At the part of the last task counted: what lies above can be given to those below without raising the
+            // sum there.
             self.level(live, self.sorted[tasks - 1]);
             let (again, at) = self.excess(state, known, wanted);
             // Each way of sharing is a bound for all numbers of tasks: the best of them counts.
@@ -338,6 +348,7 @@ impl Future {
 }
 
 /// How often a state's prizes are shared otherwise before it is kept.
+// A round costs about as much as the first look.
 const ROUNDS: usize = 3;
 
 fn bits(mut mask: u128) -> impl Iterator<Item = usize> {

@@ -44,6 +44,7 @@ pub(super) fn share(stock: &Stock, view: View, count: usize, table: usize) -> Bo
         let pieces = |s: &Step| wide(stock.class(s.class).members.len());
         // All pieces of all classes that have a step of this slope: either all of them fit, or here is the price.
         let wanted: u64 = level.iter().map(|s| pieces(s) * u64::from(s.run)).sum();
+        // Flat steps gain nothing: what is left over is filled up by the plan.
         if first.rise == 0 || left == 0 {
             break;
         }
@@ -69,6 +70,7 @@ fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: usize)
         full: steep.value * u64::from(level[0].run) + left * u64::from(level[0].rise),
     };
     // Lagrange: no sharing lies above the line through the corners bought, with the slope of the next step.
+    // Rounded down, as gains are whole numbers.
     let bound = price.full / price.run;
     let mut best = steep.clone();
     let rest = best.take_level(level, left);
@@ -86,6 +88,7 @@ fn fill(steep: &Cart<'_>, level: &[Step], left: u64, count: usize, table: usize)
         let bound = best.value;
         return best.bought(bound);
     }
+    // At least half of the best where all pieces are expansive, which the steps of envelopes do not promise.
     let mut greedy = Cart::new(steep.stock, steep.view);
     greedy.one_by_one(wide(count));
     if greedy.value > best.value {
@@ -182,6 +185,7 @@ impl<'s> Cart<'s> {
                 from,
             });
             let fitting = steps.take(left.min(u64::from(u32::MAX)) as usize);
+            // Steeper compares as less. Of equal slopes the shorter run: it leaves more room.
             let best = fitting.min_by(|a, b| a.cmp_slope(b).then(a.run.cmp(&b.run)));
             best.filter(|step| step.rise > 0).map(Reverse)
         };
@@ -196,6 +200,7 @@ impl<'s> Cart<'s> {
             && let Some(Reverse(step)) = heap.pop()
         {
             if u64::from(step.run) > left {
+                // The room has shrunk since the entry was made: look again with what is left.
                 heap.extend(jump(step.class, step.from, left));
                 continue;
             }
@@ -295,6 +300,7 @@ fn close_gap<'s>(
     table: usize,
 ) -> Closed<'s> {
     // What a better sharing may lose against the line, counted in parts of 1/run.
+    // No underflow: `known` lies below the bound, which is full/run rounded down.
     let slack = price.full - price.run * (known + 1);
     // A loss that cannot be avoided: the bound is a whole number.
     let least = price.full % price.run;
@@ -320,6 +326,7 @@ fn close_gap<'s>(
         let useful = rising.unwrap_or(0).saturating_add(falling.unwrap_or(0));
         item.pieces = item.pieces.min(useful.min(u64::from(u32::MAX)) as u32);
     }
+    // From `below` fewer to `below` more than the goal, since a fall may come before the rise that uses its tasks.
     let mut best = vec![u64::MAX; width];
     best[below] = 0;
     // One row a piece, to find the sharing again. In 16 bits: a class with more options ends the search.
@@ -384,6 +391,7 @@ fn items(steep: &Cart<'_>, price: &Price, slack: u64, count: usize) -> Vec<Item>
         let corner = runs.map_or(0, |r| *r.keys().next().expect("a class has pieces"));
         let height = |k: usize| {
             let (gain, tasks) = (u64::from(curve[k]) * price.run, wide(k) * price.rise);
+            // Signed: either product may be the larger.
             i128::from(gain) - i128::from(tasks)
         };
         let top = height(at(corner));
@@ -425,6 +433,8 @@ fn extend(
         for to in first..last {
             let reached = best[(to - by) as usize].saturating_add(loss);
             let to = to as usize;
+            // Beyond the slack no sharing can beat the known one: such places stay unreached, and most of the table
+            // empty.
             if reached < next[to] && reached <= slack {
                 next[to] = reached;
                 choice[to] = number as u16 + 1;

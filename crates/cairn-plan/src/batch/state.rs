@@ -49,6 +49,7 @@ impl<'d> BatchState<'d> {
         let mut is_executed = vec![false; dag.len()];
         executed.iter().for_each(|t| is_executed[t.index()] = true);
         let mut state = BatchState::new(dag);
+        // So parents come first, whatever the order given.
         for &task in dag.topological_order() {
             if is_executed[task.index()] {
                 state.execute(task)?;
@@ -115,6 +116,7 @@ impl<'d> BatchState<'d> {
     /// # Errors
     /// If it waits or is executed already.
     pub fn execute(&mut self, task: TaskId) -> Result<(), IllegalMove> {
+        // By way of a lease, so that the books of settled and choosable parents are kept in one place.
         if self.standing(task) == Standing::Eligible {
             self.lease(task)?;
         }
@@ -151,6 +153,7 @@ impl<'d> BatchState<'d> {
     /// How many prizes the chosen tasks, all of them eligible, make eligible together. O(their degrees).
     pub(crate) fn yield_of(&self, chosen: &[TaskId]) -> usize {
         let mut prizes: Vec<TaskId> = chosen.iter().flat_map(|&t| self.prizes(t)).collect();
+        // Sorted instead of counted in a map: a prize is bought when it stands as often as its price.
         prizes.sort_unstable();
         (prizes.chunk_by(|a, b| a == b))
             .filter(|run| run.len() == at(self.price(run[0])))

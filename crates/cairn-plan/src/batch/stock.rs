@@ -59,6 +59,8 @@ impl Step {
     pub(super) fn cmp_slope(&self, other: &Step) -> Ordering {
         let [mine, others] =
             [(self, other), (other, self)].map(|(a, b)| u64::from(a.rise) * u64::from(b.run));
+        // Reversed: the steepest is the least, so that sets of steps start with it. Products of two 32-bit numbers
+        // fit.
         others.cmp(&mine)
     }
 }
@@ -94,6 +96,7 @@ impl Stock {
     /// Takes in a piece of that rank; returns its class. No two pieces have the same rank. O(tasks of the offer) for
     /// a new class, else a look at the numbers.
     pub(super) fn put(&mut self, offer: Offer, piece: u32, rank: u32) -> u32 {
+        // Most offers are: one curve stored, and equal ones found by it alone.
         let is_exact = offer.gain == offer.upper;
         let numbers = Numbers {
             upper: if is_exact { Vec::new() } else { offer.upper },

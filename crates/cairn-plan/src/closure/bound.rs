@@ -75,6 +75,7 @@ fn greedy_points(mut loads: Vec<Load>, scale: u64, total: Gain, at_start: bool) 
     loads.sort_unstable_by(|a, b| b.cmp_slope(a));
     let scale = i128::from(scale);
     let point = |load: i128, cost: u64| {
+        // Rounded up: a bound may be too high, never too low.
         let reward = u64::try_from((load + scale - 1) / scale).unwrap_or(u64::MAX);
         Gain {
             reward: reward.min(total.reward),
@@ -86,6 +87,8 @@ fn greedy_points(mut loads: Vec<Load>, scale: u64, total: Gain, at_start: bool) 
     let mut points = vec![if at_start { point(load, 0) } else { Gain::ZERO }];
     if let Some(first) = loads.get(costless).filter(|first| first.cost > 1) {
         let per_cost = first.load / i128::from(first.cost) + 1;
+        // The line from the start to the first corner would lie too low where rewards without cost lie between: a
+        // point at cost 1 lifts it.
         points.push(point(load + per_cost, 1));
     }
     let mut cost = 0;

@@ -45,6 +45,7 @@ pub(crate) fn attempt<N: Amount>(
         // A phase that leaves most of the surplus would be followed by many like it.
         let slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
         let done = sources.is_empty();
+        // Labels come first each time: the last ones tell the sides, or that it was too slow.
         if !done && !slow && phase < tuning.cold_phases {
             for some in sources.chunks(SOURCES_A_CHECK) {
                 work.go_on()?;
@@ -113,6 +114,7 @@ fn drain<N: Amount>(network: &mut Network<N>, source: usize, path: &mut Vec<u32>
         let mut u = source;
         for &slot in path.iter() {
             let slot = at(slot);
+            // Along needs any amount may go: only arcs walked backwards limit it.
             if !network.needs(u).contains(&slot) {
                 amount = amount.min(network.slots[slot].flow);
             }
@@ -170,6 +172,7 @@ fn find_path<N: Amount>(
             let led = path.pop()? as usize;
             let mate = at(network.slots[led].mate);
             u = at(network.slots[mate].to);
+            // The slot is dead for this phase: labels do not change within it.
             network.nodes[u].cursor += 1;
         }
     }

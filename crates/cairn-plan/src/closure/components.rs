@@ -72,6 +72,7 @@ impl Search {
         included: impl Fn(usize) -> bool,
         joined: impl Fn(usize, usize) -> bool,
     ) {
+        // A path of its own instead of recursion: chains of a million tasks would overflow the stack.
         while let Some((node, slot)) = self.path.last_mut() {
             let (u, s) = (at(*node), at(*slot));
             if s == network.dependants(u).end {
@@ -86,6 +87,7 @@ impl Search {
             }
             if self.number[to] == NONE {
                 self.visit(network, to);
+            // Met, and its component still open: it lies on the way back from here.
             } else if self.of[to] == NONE {
                 self.low[u] = self.low[u].min(self.number[to]);
             }

@@ -11,6 +11,7 @@ use cairn_kernel::Rows;
 use std::cmp::Ordering;
 
 /// Merging is done if it saves at least one node in so many.
+// A quotient is built anew, nodes, arcs and slots: below a twentieth that costs more than it spares.
 const WORTH_MERGING: usize = 20;
 
 /// (node, the node that stands for it from now on), as closure nodes. Every node is merged at most once.
@@ -144,6 +145,7 @@ impl<'a, N: Amount> Ties<'a, N> {
 
     /// A class for what is tied together, or `None` if that saves few nodes.
     fn merged(&self) -> Option<Classes> {
+        // Each tie saves one node at the most: a cheap look before the components are found.
         if self.count_ties() * WORTH_MERGING < self.members {
             return None;
         }
@@ -215,6 +217,7 @@ fn quotient<N: Amount, M: Amount>(
     let factor = unit(place.total) / unit(piece.total);
     let flow_in_new_units = |flow: N| {
         if piece.is_routed {
+            // Rounding only makes the start worse: any flow is valid, and balances are set from it.
             M::from_float(flow.to_float() * factor)
         } else {
             M::ZERO
@@ -263,6 +266,7 @@ fn merged_arcs<N: Amount, M: Amount>(
                     continue;
                 }
                 let flow = in_new_units(towards.flow);
+                // Without merging there are no parallel arcs, and half the work is saved.
                 if has_merged {
                     let known = last[at(to)];
                     if known != NONE && known >= first_arc {

@@ -114,6 +114,8 @@ pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, work: &mut Work<'_>) 
         rayon::scope(|scope| settlers.settle(Some(scope), root));
     }
     let mut chain = (settlers.done.into_inner()).unwrap_or_else(PoisonError::into_inner);
+    // Threads finish in any order; bases tell the place. Two parts of one cost differ in reward: rewards without cost
+    // come first.
     (chain.parts).sort_unstable_by_key(|part| (part.base.cost, part.base.reward));
     chain
 }
@@ -128,6 +130,7 @@ struct Settlers<'a> {
 impl Settlers<'_> {
     /// Settles a piece and all that is cut from it, handing large ones to other threads.
     fn settle<'scope>(&'scope self, scope: Option<&Scope<'scope>>, piece: AnyPiece) {
+        // Only the question is shared among threads; steps are not counted here.
         let mut work = self.work.part(u64::MAX);
         let mut scratch = Scratch::default();
         let mut own = Chain::default();
@@ -149,6 +152,7 @@ impl Settlers<'_> {
                             scope.spawn(move |scope| self.settle(Some(scope), last));
                             stack.push(first);
                         }
+                        // The first on top, so that parts of one thread come in the order of the chain.
                         None => stack.extend([last, first]),
                     }
                 }
@@ -212,6 +216,7 @@ fn merged_root<N: Amount>(
             Some(merged) => piece = merged,
             None => break,
         }
+        // A round that leaves more than two thirds is followed by small ones.
         if 3 * piece.len() > 2 * before {
             break;
         }
@@ -298,6 +303,7 @@ fn whole<N: Amount>(piece: Piece<N>, bound: Option<Vec<Gain>>) -> Part {
 /// A piece whose balances are all zero, in its finest links.
 fn edge<N: Amount>(piece: Piece<N>) -> Part {
     let has_flow = |_, slot: usize| piece.network.slots[slot].flow > N::ZERO;
+    // Residual arcs lead to every need, and back where there is flow: a component comes after all that it needs.
     let parts = components(&piece.network, |_| true, has_flow);
     let mut gains = vec![Gain::ZERO; parts.count];
     let mut sizes = vec![0usize; parts.count];

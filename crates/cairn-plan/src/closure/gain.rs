@@ -19,6 +19,7 @@ impl Gain {
     /// Compares reward/cost exactly. A gain of nothing for nothing has no slope and compares equal to all.
     #[inline]
     pub(crate) fn cmp_slope(self, other: Gain) -> Ordering {
+        // Sums of 64-bit weights: products need 128.
         let left = u128::from(self.reward) * u128::from(other.cost);
         let right = u128::from(other.reward) * u128::from(self.cost);
         left.cmp(&right)

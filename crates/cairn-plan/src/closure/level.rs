@@ -6,6 +6,7 @@ use crate::counts::at;
 use cairn_kernel::{Stopped, Work};
 
 /// Sweeps that level most of what sweeps can.
+// Each sweep levels neighbours; differences over long ways would take as many sweeps as they are long.
 pub(crate) const SWEEPS: usize = 8;
 
 /// Levels the loads of a network: `sweeps` passes over all nodes, up and down in turn.
@@ -92,6 +93,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
     }
 
     fn load(&self, u: usize) -> f64 {
+        // A node without cost keeps nothing, so its load does not matter; 1 spares a division by zero.
         self.network.nodes[u].balance.to_float() / self.cost[u].max(1) as f64
     }
 
@@ -102,6 +104,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
     }
 
     fn level_pair(&mut self, u: usize, slot: usize, need: usize) {
+        // Towards the need any amount may go; rounding is towards zero, so that it never overshoots.
         let amount = N::from_float(self.difference(u, need));
         // Back along the arc, no more than flows there.
         let amount = amount.max(-self.network.slots[slot].flow);
@@ -158,6 +161,7 @@ impl<'a, N: Amount> Sweep<'a, N> {
                 cost: self.cost[need].max(1) as f64,
             });
         }
+        // Equal loads may come in any order: the surface is the same.
         (self.shares).sort_unstable_by(|a, b| a.load().total_cmp(&b.load()));
         let surface = surface(whole.to_float(), &self.shares);
         let mut left = whole;
@@ -188,6 +192,7 @@ fn surface(whole: f64, shares: &[Share]) -> f64 {
         surface = balance / cost;
         if shares
             .get(i + 1)
+            // The next vessel starts above the surface: it and all behind it stay dry.
             .is_some_and(|higher| surface <= higher.load())
         {
             break;

@@ -36,6 +36,7 @@ pub(crate) struct Piece<N> {
 
 /// Whether a piece of this reward and cost can be solved in these integers.
 pub(crate) fn fits<N: Amount>(total: Gain) -> bool {
+    // No flow is larger than all rewards in units of the whole cost: this product, before both are reduced.
     u128::from(total.reward) * u128::from(total.cost) < N::LARGEST_PRODUCT
 }
 
@@ -155,6 +156,7 @@ impl<N: Amount> Piece<N> {
         let mut left = inflow.fold(own, |sum, flow| sum + flow);
         let outflow = network.needs(u).map(|slot| network.slots[slot].flow);
         // Floats choose the shares; what rounding leaves over goes along the last arc, so that nothing is lost.
+        // Without any outflow so far there is no proportion: nothing is spread, and the balance stays here.
         let share = left.to_float() / outflow.fold(N::ZERO, |sum, flow| sum + flow).to_float();
         let mut last = None;
         for slot in network.needs(u) {

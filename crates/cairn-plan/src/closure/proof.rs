@@ -41,6 +41,7 @@ pub(crate) fn link_flow(
         reward: graph.reward.iter().sum(),
         cost: graph.cost.iter().sum(),
     };
+    // Nothing to bear, or nobody to bear it: the empty flow is level.
     if total.is_degenerate() {
         return LinkFlow {
             scale: 1,

@@ -16,6 +16,7 @@ const CLOSED: u32 = NONE - 2;
 
 /// Slots to look at for each live node, that the first round may take before the labels are made exact again. Each round
 /// gets more than the one before, so that in the end one comes to its own end.
+// This and the next change the time, never the result.
 const LOOKS_A_NODE: usize = 30;
 
 /// The fewer should move; but pulling costs less than pushing, until deficits are so many times more than surpluses.
@@ -44,6 +45,8 @@ pub(crate) fn route<N: Amount>(
             } else {
                 Side::Last
             };
+            // What is left has no partner: surplus that reaches no deficit is worth its price, hence first; all else
+            // is last.
             decide_live(scratch, |_| rest);
             return Ok(());
         }
@@ -105,6 +108,7 @@ fn round<N: Amount, const PULL: bool>(
     }
     if reached_all && scratch.queue.len() < scratch.live.len() {
         let sides = &mut scratch.sides;
+        // The dead leave, so that later rounds look at fewer nodes and labels of the rest stay exact.
         scratch.live.retain(|&u| {
             let label = &mut network.labels[at(u)];
             let stays = *label < UNREACHED_ACTIVE;

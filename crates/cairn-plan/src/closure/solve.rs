@@ -40,6 +40,7 @@ pub(crate) fn solve<N: Amount>(
     tuning: &Tuning,
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
+    // Half the size is another problem; a little smaller fails again.
     if piece.len() <= piece.cold_failure / 2 {
         let kept = piece.is_routed.then(|| piece.flow());
         piece.is_routed = false;

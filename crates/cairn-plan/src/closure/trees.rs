@@ -8,6 +8,7 @@ use crate::counts::{at, narrow};
 use cairn_kernel::{Stopped, Work};
 
 /// Slots looked at after which to ask whether to stop: some milliseconds.
+// So that Ctrl-C is heard within a round, which may take seconds on a million nodes.
 const LOOKS_A_CHECK: usize = 1 << 18;
 
 /// Where a node stands in its tree.
@@ -57,6 +58,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     pub(crate) fn new(network: &'a mut Network<N>, scratch: &'a mut Scratch) -> Self {
         let farthest = (scratch.queue.last()).map_or(0, |&u| network.labels[at(u)]);
         // Nodes that climb above this wait for the next round.
+        // Twice the farthest distance leaves room to rise; a bucket for every possible label would be one a node.
         let labels = 2 * at(farthest) + 64;
         scratch.heads.clear();
         scratch.heads.resize(labels, NONE);
@@ -149,6 +151,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
                 // Neither it nor anything below it with its label has a way down.
                 self.lift(u, label);
                 if u == root {
+                    // Else it is cut off, or has risen beyond the buckets: it keeps its surplus for the next round.
                     if label < self.gap && at(label) + 1 < self.heads.len() {
                         self.activate(root);
                     }
@@ -191,6 +194,8 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
     fn lift(&mut self, u: usize, label: u32) {
         self.counts[at(label)] -= 1;
         if self.counts[at(label)] == 0 {
+            // The gap heuristic: labels fall by one along a way to a deficit, so no way leads across a label that
+            // nobody has.
             self.gap = self.gap.min(label);
         }
         self.counts[at(label) + 1] += 1;
@@ -264,6 +269,7 @@ impl<'a, N: Amount, const PULL: bool> Trees<'a, N, PULL> {
             } else {
                 let amount = arc.flow.min(left);
                 self.network.add_flow(slot, -amount);
+                // The arc is exhausted. What is behind it keeps the rest as a tree of its own.
                 if amount < left {
                     self.cut_off(u);
                     self.network.nodes[u].balance = active_amount::<N, PULL>(left - amount);

@@ -26,11 +26,13 @@ impl Method for BlockBound {
         let mut solved: HashMap<Component, Vec<i32>> = HashMap::new();
         let mut sum = vec![0];
         for block in blocks(component) {
+            // As the kernel charges a convolution.
             let cost = wide(sum.len()) * wide(block.nodes()) / 8;
             if !work.spend(cost) {
                 return Finding::default();
             }
             let profile =
+                // Equal blocks are solved once: a component has often many of one shape.
                 (solved.entry(block)).or_insert_with_key(|b| signed(&upper_profile(b, work)));
             sum = convolve(&sum, profile);
         }
@@ -47,6 +49,7 @@ fn blocks(component: &Component) -> Vec<Component> {
     let nodes = component.nodes();
     let mut sets = DisjointSets::new(nodes);
     for r in component.all_rewards() {
+        // Neighbours in the list are enough: joining is transitive.
         for pair in component.needs(r).windows(2) {
             sets.join(narrow(pair[0].index()), narrow(pair[1].index()));
         }
@@ -81,6 +84,7 @@ fn blocks(component: &Component) -> Vec<Component> {
 fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
     let mut known = Knowledge::new(block, block.puzzle().equal_shares(), gate_order(block));
     let methods: [&dyn Method; 3] = [
+        // 2⁶ settings at the most: there may be many blocks, and a bound is all that is wanted.
         &TreeProgram { most: 6 },
         &MacroStates { beam: None },
         &Frontier,

@@ -23,6 +23,7 @@ pub(super) fn compact<N: Copy, G: Copy, I: Iterator<Item = N>>(
     let mut places: Vec<usize> = Vec::new();
     for &gain in gains {
         places.extend(needs(gain).map(|v| place[index(v)]).filter(|&i| is_left[i]));
+        // In the old order among themselves, so that gates stay respected.
         places.sort_unstable();
         for i in places.drain(..) {
             is_left[i] = false;

@@ -185,6 +185,7 @@ pub(crate) fn components(
             Some((interval, part[v.index()], colour[v.index()], v))
         })
         .collect();
+    // By interval, then part, then colour; the task breaks ties, so that the numbering is the same in every run.
     nodes.sort_unstable();
     let mut local = vec![NodeId::default(); dag.len()];
     let mut is_taken = vec![false; dag.len()];
@@ -280,6 +281,7 @@ impl Copies {
         // What differs does so nearby in nearly all workflows; where six steps see no difference, equal components may
         // be solved twice.
         const ROUNDS: usize = 6;
+        // Colouring is a few passes over the arcs; for a component that no other can equal they would be wasted.
         const LARGE: u32 = 4096;
         let n = self.len();
         let mut size = vec![0u32; 2 * n];
@@ -312,12 +314,14 @@ impl Copies {
                 }
                 let start = pool.len();
                 let needs = self.needs.row(child.index());
+                // One pool for all needs: a list for each reward would be an allocation for each task.
                 pool.extend(needs.iter().map(|p| local[p.index()]));
                 pool[start..].sort_unstable();
                 rewards.push((start..pool.len(), child));
             }
         }
         rewards.sort_unstable_by(|(a, x), (b, y)| {
+            // By needs, which brings equal rewards together and does not depend on the tasks' ids.
             (pool[a.clone()].cmp(&pool[b.clone()])).then_with(|| x.cmp(y))
         });
         let mut needs: Rows<NodeId> = Rows::default();
@@ -333,6 +337,7 @@ impl Copies {
                 }
             }
             if self.gate[child.index()].is_some() {
+                // A reward of several tasks may be the gate of each of them.
                 gate[local[child.index()].index()] = Some(RewardId::new(weight.len() - 1));
             }
         }

@@ -22,6 +22,7 @@ pub(super) fn narrow(
     let (step, gain) = (crossing.step, crossing.gain);
     let last = start.len() - 2;
     let interval = start.partition_point(|&s| s <= step) - 1;
+    // The nearer vertex makes the shorter story, so it is tried first.
     let is_after_nearer = after.step - step < step - before.step;
     for is_after in [is_after_nearer, !is_after_nearer] {
         let window = if is_after {
@@ -29,6 +30,7 @@ pub(super) fn narrow(
         } else {
             [interval, last]
         };
+        // A vertex whose set is nested with the witness is in nobody's way: no bound need be asked for.
         let is_in_the_way = match (&crossing.set, is_after) {
             (Some(set), true) => !contains(&after.set, set),
             (Some(set), false) => !contains(set, &before.set),

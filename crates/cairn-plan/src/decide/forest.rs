@@ -93,6 +93,7 @@ impl Forest {
             .map(|&d| self.best[d].len() - 1)
             .sum();
         let mut best = vec![NEVER; upper.len() + below];
+        // What the parts that are open by now gain together; convolved once each, not once for every `done`.
         let mut open = vec![0];
         let mut opened = 0;
         for (done, &own) in upper.iter().enumerate() {
@@ -105,6 +106,7 @@ impl Forest {
                 return None;
             }
             for (slot, &more) in best[done..].iter_mut().zip(&open) {
+                // With NEVER added this stays far below zero, which counts as unreachable wherever it is used.
                 *slot = (*slot).max(own + more);
             }
         }
@@ -193,6 +195,7 @@ impl Sharing<'_> {
                 let rest = left.checked_sub(*take).and_then(|r| sums[i].get(r));
                 rest.is_some_and(|&r| r != NEVER && r + best[*take] == goal)
             };
+            // Where so many cannot be met exactly no share fits: nothing is taken, for an allocation is only a hint.
             let take = (0..best.len()).find(fits).unwrap_or(0);
             shares.push((d, take));
             left -= take;
@@ -255,6 +258,7 @@ impl Ancestors {
             }
             ends.push(next);
         }
+        // n²/8 bytes in all: `most_for_across` keeps that within some 18 MB.
         let words = next.div_ceil(64);
         if !work.spend(wide(arcs * words) / 8) {
             return None;
@@ -292,10 +296,12 @@ impl Ancestors {
         let row = self.bit[task.index()].expect("a task of a part").index();
         let bits = &self.bits[row * self.words..][..self.words];
         // Bits of its word before the given one.
+        // At a multiple of 64 this is no bit at all, and the word behind the end is not read.
         let below = |end: usize| (1u64 << (end % 64)) - 1;
         let mut counts = Vec::new();
         let (mut word, mut before, mut start) = (0, 0, 0);
         for (part, &end) in self.ends.iter().enumerate() {
+            // Bits are sorted by part, so that one pass over the words counts for all parts.
             while word < end / 64 {
                 before += at(bits[word].count_ones());
                 word += 1;

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 pub(super) struct Frontier;
 
 /// Two bits a reward in a 128-bit state.
+// And two to spare, as a node's rewards open before others close: 2·62 bits fit in 128.
 const MOST_OPEN: usize = 60;
 
 /// Steps for finding a state's place in the next layer, twice.
@@ -57,6 +58,7 @@ fn sweep_order(component: &Component, work: &mut Work<'_>) -> Option<Vec<NodeId>
     }
     let mut starts: Vec<NodeId> = component.all_nodes().collect();
     starts.sort_by_key(|&v| (rewards_of[v.index()].len(), v));
+    // Each start costs a whole line-up; good lines begin where few rewards are touched.
     starts.truncate(12);
     let mut best: Option<(usize, Vec<NodeId>)> = None;
     for start in starts {
@@ -103,6 +105,7 @@ fn line_up(
             return None;
         }
         let next = candidates.iter().copied().min_by_key(|&v| (change(v), v));
+        // Where nothing shares a reward with what was placed, any node will do.
         let next = next.or_else(|| (0..nodes).find(|&v| !placed[v]).map(NodeId::new))?;
         candidates.retain(|&v| v != next);
         placed[next.index()] = true;
@@ -119,6 +122,7 @@ fn line_up(
             }
         }
         most = most.max(open);
+        // No better than the best line so far: given up at once.
         if most >= limit {
             return None;
         }
@@ -136,6 +140,7 @@ pub(crate) fn frontier_profile(component: &Component) -> Vec<u32> {
 }
 
 /// For each frontier state, the best gain by number of executed nodes.
+// Sorted, so that the steps spent before a budget ends do not depend on hashing.
 type Layer = BTreeMap<u128, Vec<i32>>;
 
 /// Runs the program along `order`: the exact profile and the number of states met.
@@ -194,8 +199,10 @@ fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option
         states += wide(next.len());
         layer = next;
     }
+    // All rewards are decided, so one state is left.
     let mut profile = layer.remove(&0)?;
     profile.resize(component.nodes() + 1, NEVER);
+    // Gates may forbid a set of just so many; the profile is of at most so many.
     for t in 1..profile.len() {
         profile[t] = profile[t].max(profile[t - 1]);
     }

@@ -7,6 +7,7 @@ use cairn_kernel::Work;
 use std::ops::Range;
 
 /// Items in a window and how coarse they are, from quick to thorough: 2^items sets are looked at.
+// A window of 13 takes some 50 times as long as one of 8: only when the small ones help no more.
 const STAGES: [(usize, u32); 6] = [(8, 0), (8, 1), (8, 2), (13, 0), (13, 1), (13, 2)];
 
 /// Before every item of the window, and after: places of tasks in other segments.
@@ -27,6 +28,7 @@ pub(super) fn improve(
     work: &mut Work<'_>,
 ) {
     let mut best = area(dag, order);
+    // Compacting, gains twice and the sweep's own books: each one pass over the arcs.
     let round = 4 * wide(dag.len() + dag.arc_count());
     for (window, coarseness) in STAGES {
         while work.spend(round) {
@@ -78,6 +80,7 @@ fn sweep(
                 break;
             }
             state.rearrange(&mut items, begin, end);
+            // Windows overlap by half, so that an item can travel the whole way in a few passes.
             let next = begin + window / 2;
             for item in &items[begin..next.min(items.len())] {
                 state.execute(item);
@@ -116,6 +119,7 @@ fn area(dag: &Dag, order: &[TaskId]) -> u64 {
 /// Coarseness 0: an item ends where something is gained. 1 joins an item to the one it depends on when it gains
 /// more a task; 2 joins whenever it does.
 fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -> Vec<Vec<TaskId>> {
+    // `contains` below looks through an item: longer ones would make the cut quadratic.
     const LONGEST: usize = 400;
     let mut items: Vec<(Vec<TaskId>, u64)> = Vec::new();
     let mut current = Vec::new();
@@ -200,6 +204,7 @@ impl<'a> Sweep<'a> {
     fn needs(&self, window: &[Vec<TaskId>], begin: usize) -> Vec<usize> {
         let needs_of = |(i, item): (usize, &Vec<TaskId>)| {
             let parents = item.iter().flat_map(|&t| self.dag.parents(t));
+            // Before the window wraps to a huge number, after it is one too: both fail the test below.
             let items = parents.map(|p| at(self.place[p.index()]).wrapping_sub(begin + 1));
             items
                 .filter(|&j| j < window.len() && j != i)
@@ -226,6 +231,7 @@ impl<'a> Sweep<'a> {
             gain[at(set)] += u32::from(parents == self.missing[child.index()]);
         }
         // From sets without an item to those with it.
+        // The sum over all subsets, item by item: O(items·2^items) instead of 3^items.
         for bit in 0..window.len() {
             for both in gain.chunks_exact_mut(2 << bit) {
                 let (without, with) = both.split_at_mut(1 << bit);
@@ -239,6 +245,7 @@ impl<'a> Sweep<'a> {
 /// The order of items of the largest area, by a program over their subsets; `None` if it is the order they are in.
 fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usize>> {
     let step = |set: usize, i: usize| {
+        // An item gains with its last task: until then the sum stays at what the set before it gained.
         u64::from(gain[set]) * (lengths[i] - 1) + u64::from(gain[set | 1 << i])
     };
     let count = lengths.len();
@@ -265,6 +272,7 @@ fn best_order(lengths: &[u64], needs: &[usize], gain: &[u32]) -> Option<Vec<usiz
         }
     }
     let as_it_was: u64 = (0..count).map(|i| step((1 << i) - 1, i)).sum();
+    // Only a larger area moves anything, so that sweeps come to an end.
     if best[full].0 <= as_it_was + 1 {
         return None;
     }

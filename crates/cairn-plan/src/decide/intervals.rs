@@ -96,9 +96,11 @@ impl Intervals {
         self.inside.extend((1..reached.len()).map(inside));
         let refusing = (parts.iter().copied())
             .filter(|&c| solved.known(c).admits == Some(false))
+            // The smallest is understood soonest, and cheapest to check.
             .min_by_key(|&c| solved.placed(c).tasks.len());
         let refusal = refusing.map(|c| solved.refusal_of(c, from, to));
         let refusal = refusal.or_else(|| {
+            // Then each profile is its component's best, and the largest merge attains the sum's best or nothing does.
             let all_admit = knowns.iter().all(|k| k.admits == Some(true));
             let sum = sum.as_ref().filter(|_| all_admit)?;
             let step = (0..reached.len()).find(|&t| reached[t] != gained(sum[t]))?;
@@ -192,6 +194,7 @@ fn sum_of(
         let mut power = signed(profile(solved.of_class(run[0])));
         let mut left = run.len();
         while left > 0 {
+            // Both convolutions of the turn, charged together.
             if !work.spend((wide(sum.len()) + wide(power.len())) * wide(power.len()) / 8) {
                 return None;
             }

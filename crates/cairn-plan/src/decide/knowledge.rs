@@ -149,6 +149,7 @@ impl Knowledge {
         for (have, new) in self.lower.iter_mut().zip(&profile) {
             *have = (*have).max(*new);
         }
+        // Strictly: of equal orders the first stays, so that later methods do not change a plan for nothing.
         if area(&profile) > area(&self.profile) {
             (self.order, self.profile) = (order, profile);
             self.settle();
@@ -162,6 +163,7 @@ impl Knowledge {
             self.lower,
             self.upper
         );
+        // An order that meets a bound at every step is IC-optimal, whatever method the bound came from.
         if self.profile == self.upper {
             self.admits = Some(true);
         }

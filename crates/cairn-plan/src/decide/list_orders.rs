@@ -23,6 +23,7 @@ impl Method for ListOrders {
 
     fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
         let shape = Shape::new(component);
+        // Three orders, each walked, compacted and measured.
         if !work.spend(24 * wide(shape.size())) {
             return Finding::default();
         }
@@ -119,6 +120,7 @@ impl<'a> Shape<'a> {
                 .map(|&u| height[u.index()] + 1);
             height[v.index()] = next.max().unwrap_or(0);
         }
+        // Of equal heights the one that more rewards need.
         let key: Vec<(u32, usize)> = (self.component.all_nodes())
             .map(|v| (height[v.index()], self.rewards_of(v).len()))
             .collect();
@@ -131,6 +133,7 @@ impl<'a> Shape<'a> {
         const NEAR: u32 = 4;
         let worth = |r: RewardId, waiting: u32| match waiting {
             0 => (0, 0),
+            // The nearness counts in thousandths; a reward that lacks one node counts in both numbers.
             1 => (self.component.weight(r), 1000),
             w if w <= NEAR => (0, 1000 / w),
             _ => (0, 0),

@@ -24,6 +24,7 @@ pub(super) struct MacroStates {
 impl MacroStates {
     /// Whether a beam of this width comes through the component with so many steps, without being narrowed at once.
     pub(super) fn fits(&self, component: &Component, steps: u64) -> bool {
+        // Sizes that a walk really visits: closures mostly bring several nodes at once.
         let states = (component.nodes() / 4).saturating_mul(self.beam.unwrap_or(usize::MAX));
         growing(component, states) <= steps
     }
@@ -80,6 +81,7 @@ impl Method for ChainSearch {
         match space.walk(Some(&known.lower), None, work) {
             None => Finding::default(),
             Some(walk) => Finding {
+                // An order that was found proves nothing by itself: `Knowledge` compares it with the bound.
                 admits: walk.order.is_none().then_some(false),
                 order: walk.order,
                 states: walk.states,

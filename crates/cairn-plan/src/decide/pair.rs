@@ -54,6 +54,7 @@ pub(super) fn look(
 }
 
 /// No walk may cost more than this part of the budget.
+// A walk that is hard at one step must not eat what others could do with.
 const SHARES: u64 = 8;
 
 /// Width of the beam that looks for one best set.
@@ -113,6 +114,7 @@ impl Pairs<'_> {
 
     /// Up to which step there are sets, one inside the next, that gain `lower` at every step: as far as was seen.
     fn nested_through(&self, work: &mut Work<'_>) -> usize {
+        // It tells where to look first, which spares many walks.
         let share = 2 * self.share;
         let lower = self.lower;
         let met = work.lend(share, |work| {
@@ -139,6 +141,7 @@ impl Pairs<'_> {
     fn demand(&self, s: usize, end: usize) -> Vec<u32> {
         (0..self.lower.len())
             .map(|t| match t {
+                // Nobody gains that much: larger sets are not walked to.
                 _ if t > end => u32::MAX,
                 _ if t >= s => self.lower[s],
                 _ => 0,
@@ -172,6 +175,7 @@ impl Pairs<'_> {
             return Some(sorted(known.order[..t].to_vec()));
         }
         let demand = self.demand(t, t);
+        // A beam finds a best set quickly or not at all; then all sets are walked through.
         [Some(BEAM), None].into_iter().find_map(|beam| {
             let mut work = work.part(self.share);
             if !work.can_afford(growing(self.component, t)) {

@@ -16,6 +16,7 @@ impl Solved {
         start: &[usize],
         work: &mut Work<'_>,
     ) -> Refusal {
+        // A quarter is kept for the other components that refuse.
         work.lend(work.left() / 4 * 3, |work| {
             self.look_for_pair(&mut refusal, work);
         });

@@ -58,6 +58,7 @@ impl Steps {
 
     /// The steps of one round, counted from 0; the last has them all.
     fn in_round(&self, round: u32) -> Steps {
+        // Forest, improvement and pairs are not divided: each is needed once at most, or worth its price in any round.
         let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
         let mut limits = *self;
         limits.component.steps /= divisor;
@@ -174,6 +175,7 @@ impl Decider<'_, '_> {
         let order = std::mem::take(&mut intervals.order);
         let gains = gains(self.dag, &order);
         let mut found = Witnesses::new(&gains);
+        // Where the order meets the bound already nothing across intervals can change the verdict.
         if gains != self.upper && order.len() <= limits.most_for_across {
             let windows = Windows::new(self.dag, self.chain, &self.solved, &intervals.start);
             let forest = windows.lower(&mut self.upper, &mut self.work.part(limits.forest));
@@ -196,6 +198,7 @@ impl Decider<'_, '_> {
 
     /// Whether another round would help nobody.
     fn is_settled(&self, round: &Round) -> bool {
+        // Once refused, more rounds only make the order better: worth it where they are short.
         let is_large = round.order.len() > self.limits.most_to_polish;
         let is_near = || falls_short_by(self.dag, &round.gains, &self.upper) < ENOUGH;
         round.gains == self.upper || round.refusal.is_some() && (is_large || is_near())
@@ -243,6 +246,7 @@ const ENOUGH: f64 = 0.005;
 fn falls_short_by(dag: &Dag, reached: &[u32], upper: &[u32]) -> f64 {
     let sum = |gains: &[u32]| gains.iter().map(|&g| f64::from(g)).sum::<f64>();
     let sources = dag.sources().count() as f64;
+    // Eligible tasks are sources less steps plus gains: the part that is the same for every order.
     let always: f64 = (0..upper.len()).map(|t| sources - t as f64).sum();
     (sum(upper) - sum(reached)) / (sum(upper) + always).max(1.0)
 }

@@ -65,6 +65,8 @@ pub(super) fn solve(
     effort: &ComponentSteps,
     work: &mut Work<'_>,
 ) {
+    // A state of a beam looks at all rewards, and there is a beam a size: from some 200 of each on the first beam is
+    // narrowed.
     let large = component.nodes() * component.rewards() > 40_000;
     let first = MacroStates {
         beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),
@@ -73,6 +75,7 @@ pub(super) fn solve(
         beam: Some(5 * effort.beam),
     };
     let all = MacroStates { beam: None };
+    // More than 100 in all: a method that is not reached, or needs less, leaves its share to nobody.
     let share = |percent: u64| effort.steps / 100 * percent;
     if effort.steps == 0 {
         known.learn(&Trivial, component, work);
@@ -83,6 +86,7 @@ pub(super) fn solve(
         (&Trivial, u64::MAX),
         (&ListOrders, share(20)),
         (&first, share(12)),
+        // 2¹⁴ settings; more vertices would not finish within the share.
         (&TreeProgram { most: 14 }, share(15)),
         (&Frontier, share(46)),
     ];

@@ -32,6 +32,7 @@ impl Solved {
         let mut first: Vec<ComponentId> = Vec::new();
         let class = (placed.iter().enumerate())
             .map(|(i, p)| {
+                // Equal components with and without a chord start from other bounds, so they are two classes.
                 let key = (&p.component, is_edge(p.interval));
                 *classes.entry(key).or_insert_with(|| {
                     first.push(ComponentId::new(i));
@@ -115,6 +116,7 @@ impl Solved {
             .filter(|(known, _)| !known.is_decided())
             .for_each(|(known, &first)| {
                 let mut effort = limits.component;
+                // In proportion to nodes, and fixed before any is solved: so threads cannot change what another gets.
                 let share = (limits.components / all.max(1)).saturating_mul(size(first));
                 effort.steps = effort.steps.min(share);
                 let mut work = work.part(u64::MAX);
@@ -125,6 +127,7 @@ impl Solved {
     /// How often each method had the last word, most often first.
     pub(super) fn methods(&self) -> Vec<(&'static str, usize)> {
         let mut count: Vec<(&'static str, usize)> = Vec::new();
+        // By component, not by class: a method that decides a thousand equal ones counts a thousand times.
         for &class in &self.class {
             let name = self.of_class(class).by.0;
             match count.iter_mut().find(|e| e.0 == name) {

@@ -26,6 +26,7 @@ pub(super) fn look(parts: &[Part<'_>], first: usize, work: &mut Work<'_>) -> Con
     }
     let all: usize = parts.iter().map(|p| p.order.len()).sum();
     let mut begin = first;
+    // Pairs are mostly near the first step that fails; tables grow only when there is none.
     let mut end = (2 * first).min(all);
     loop {
         let Some(splits) = Splits::new(parts, end, work) else {
@@ -116,6 +117,7 @@ impl<'a> Splits<'a> {
                     next.extend(above.map(|&h| (a + k, b + h)));
                 }
             }
+            // Ways that agree in both counts are one: without this states would multiply part by part.
             next.sort_unstable();
             next.dedup();
             let cost = states.len() * 2 * part.profile.len() + next.len();

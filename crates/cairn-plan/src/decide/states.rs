@@ -71,6 +71,7 @@ impl States {
         self.area.push(0);
         self.before.push(None);
         let (all, hasher) = (&self.bits, &self.hasher);
+        // Hashed again from the bits when the table grows: 8 bytes a state spared.
         self.table.insert_unique(hash, new, |&s| {
             let mut h = hasher.build_hasher();
             all[bits_of(s)].iter().for_each(|&word| h.write_u64(word));
@@ -96,6 +97,7 @@ pub(super) fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = 
     words.enumerate().flat_map(|(w, mut bits)| {
         std::iter::from_fn(move || {
             let next = (bits != 0).then(|| w * 64 + at(bits.trailing_zeros()));
+            // Clears the lowest bit; of 0 it stays 0.
             bits &= bits.wrapping_sub(1);
             next
         })

@@ -54,6 +54,7 @@ pub(super) struct Explored {
 
 /// The cost of comparing two sets of nodes.
 fn scan(component: &Component) -> u64 {
+    // Four words at a time, about what vector instructions do.
     1 + wide(component.nodes().div_ceil(64)) / 4
 }
 
@@ -68,6 +69,7 @@ impl<'a> Space<'a> {
     pub(super) fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
         let words = component.nodes().div_ceil(64).max(1);
         let rewards = component.rewards();
+        // And at most 256 MB of bit sets, whatever the budget.
         if !work.spend(wide(rewards * words / 4)) || rewards * words > 1 << 25 {
             return None;
         }
@@ -107,6 +109,7 @@ impl<'a> Space<'a> {
                     continue;
                 }
                 let start = r.index() * words;
+                // The gates of its needs can be gained before it, so their closures are complete by now.
                 for gate in c.needs(r).iter().filter_map(|&v| c.gate(v)) {
                     for w in 0..words {
                         self.closure[start + w] |= self.closure[gate.index() * words + w];
@@ -201,6 +204,7 @@ impl<'a> Space<'a> {
             return None;
         }
         // 2^apart states are too many.
+        // So many states as the budget could open at the most, as a power of two.
         let too_many = (work.left() / self.opening()).max(1).ilog2() + 1;
         let is_all = beam.is_none() && threshold.is_none();
         if is_all && self.apart(at(too_many)) >= at(too_many) {
@@ -244,6 +248,7 @@ impl<'a> Space<'a> {
             true => u64::MAX,
             false => work.left(),
         };
+        // By size: a state grows only into larger ones, so all ways to it are known when its turn comes.
         'sizes: for size in 0..=nodes {
             let mut here = std::mem::take(&mut by_size[size]);
             if let Some(width) = width.filter(|&w| here.len() > w) {
@@ -267,6 +272,7 @@ impl<'a> Space<'a> {
                     &mut scratch,
                 );
                 if !work.spend(cost) {
+                    // A complete walk cut short proves nothing; a beam of one still makes an order.
                     if beam.is_none() || work.is_stopped() || overtime < cost {
                         break 'sizes;
                     }
@@ -348,6 +354,7 @@ impl<'a> Space<'a> {
                 states.gain[target.index()] = new_gain;
                 by_size[size + added].push(target);
             }
+            // The gain is the same by every way, the area is not: the best way is kept.
             if is_new || area > states.area[target.index()] {
                 states.area[target.index()] = area;
                 states.before[target.index()] = Some(state);
@@ -395,6 +402,7 @@ impl<'a> Space<'a> {
         if here.len() > width * 12 {
             // Promise is dear to compute: look only at those that are good by a cheaper measure.
             let mut short = Vec::with_capacity(width * 10);
+            // Stable sorts, as everywhere here: equal states stay in the order they were met.
             here.sort_by_key(|&s| std::cmp::Reverse(states.area[s.index()]));
             short.extend_from_slice(&here[..width * 5]);
             here.sort_by_key(|&s| std::cmp::Reverse(states.gain[s.index()]));
@@ -430,6 +438,7 @@ impl<'a> Space<'a> {
         (self.needs.iter().zip(&*missing).zip(weights))
             .filter(|((needs, missing), _)| needs > missing)
             .map(|((&needs, &missing), weight)| {
+                // Squared, so that one reward nearly complete counts more than two half complete.
                 let part = u64::from((needs - missing) * 1000 / needs);
                 part * part * u64::from(weight)
             })

@@ -77,13 +77,16 @@ impl<'a> Windows<'a> {
         let intervals = self.start.len() - 1;
         let mut tried = HashSet::new();
         let mut memo = HashMap::new();
+        // Small windows first, for they are cheap. Radius 0 and 1 are the pairs to either side.
         for radius in 0..2 * intervals {
             for window in self.gaps(upper, found, radius) {
                 let is_one = window[0] == window[1];
+                // One interval alone was solved before; a window without a gap has nothing to give.
                 if is_one || !tried.insert(window) || !self.is_open(window, upper, found) {
                     continue;
                 }
                 let looked = self.look_into(window, upper, found, &mut memo, work);
+                // A window that was only too hard does not end the others.
                 if looked.is_none() && work.is_over() {
                     return;
                 }
@@ -185,6 +188,8 @@ impl<'a> Windows<'a> {
             upper: &part.profile,
             tasks: &part.tasks,
             entries: part.entries.clone(),
+            // Its parts stand at the window's beginning, so that what they wait for lies no later, and what waits for
+            // them no earlier.
             interval: first,
         }));
         let forest = Forest::new(self.dag, &parts, work)?;
@@ -207,6 +212,7 @@ impl<'a> Windows<'a> {
             .map(|&interval| match interval? {
                 i if i < a => Some(before),
                 i if i <= b => Some(inside),
+                // Never executed, so that its rewards count for nobody.
                 _ => None,
             })
             .collect();
@@ -257,6 +263,7 @@ impl<'a> Windows<'a> {
             let prefixes: Vec<&[TaskId]> = (orders.iter().zip(&allocation))
                 .map(|(o, &k)| &o[..k])
                 .collect();
+            // An allocation may fall short where so many cannot be met exactly; then it shows nothing at `t`.
             if prefixes.iter().map(|p| p.len()).sum::<usize>() == t
                 && work.spend(wide(self.dag.arc_count()))
             {
@@ -283,6 +290,7 @@ fn sum_at<'p>(
 }
 
 fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>> {
+    // A window is no edge of the hull, so there is no chord: all of the rewards is the bound to begin with.
     let start = vec![component.total(); component.nodes() + 1];
     let mut known = Knowledge::new(component, start, gate_order(component));
     let methods: [(&dyn Method, u64); 3] = [

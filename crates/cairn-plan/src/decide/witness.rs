@@ -65,6 +65,7 @@ impl Witnesses {
 /// Walks greedily forward from each vertex of the chain, past the next one, and backward from each: sets that
 /// leave the chain. `chain` lists the tasks of each interval. O(tasks²) for each; stops with the budget.
 pub(super) fn greedy(dag: &Dag, chain: &[Vec<TaskId>], found: &mut Witnesses, work: &mut Work<'_>) {
+    // Marks, missing parents and the gain are counted anew for each vertex.
     let begin = 2 * wide(dag.len() + dag.arc_count());
     for start in 0..chain.len() {
         let steps: usize = chain[start..].iter().take(2).map(Vec::len).sum();
@@ -133,6 +134,8 @@ fn forward(
         let worth = |v: TaskId| {
             let children = dag.children(v).iter();
             let now = children.clone().filter(|c| missing[c.index()] == 1).count();
+            // A child that lacks one counts 100,000, one that lacks two half of it, and so on: integers, the same
+            // everywhere.
             let near: u64 = children
                 .map(|c| 100_000 / u64::from(missing[c.index()]))
                 .sum();
@@ -151,6 +154,7 @@ fn forward(
             }
         }
         t += 1;
+        // The set is written down only where it is the best so far: that is a pass over all tasks.
         if gain > found.gain(t) && !work.spend(wide(dag.len())) {
             return None;
         }

@@ -24,6 +24,7 @@ const PATH: f64 = 0.75;
 /// If `ic` or `seconds` are not for this dag.
 pub fn blend(dag: &Dag, seconds: Option<&[f64]>, ic: &[TaskId]) -> Vec<TaskId> {
     let level = bottom_levels(dag, seconds);
+    // Not zero, so that tasks without any duration do not divide by it.
     let longest = level.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let mut score = vec![0.0; dag.len()];
     for (place, task) in ic.iter().enumerate() {

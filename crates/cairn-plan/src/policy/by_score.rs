@@ -24,6 +24,7 @@ fn first_eligible(dag: &Dag, list: Vec<TaskId>) -> Vec<TaskId> {
         let parents = dag.parents(task).iter();
         parents.map(|p| place[p.index()]).max() < Some(place[task.index()])
     };
+    // Scores that never rise towards children, as path lengths, sort topologically: no heap is needed then.
     if dag.tasks().all(is_behind) {
         return list;
     }

@@ -5,6 +5,7 @@ use crate::{HullError, Weights, Work, weighted_order};
 use cairn_dag::{Dag, TaskId};
 
 /// Paths and durations are rounded to so many units of the longest.
+// Sums over 10⁶ tasks stay within 2⁴⁰.
 const UNITS: f64 = 1e6;
 
 /// An order along the hull of executed work against the bottom levels of the tasks made eligible: the plan's way of
@@ -42,6 +43,7 @@ fn weights(dag: &Dag, seconds: Option<&[f64]>) -> Weights {
 
 fn scaled(values: &[f64]) -> Vec<u64> {
     let most = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // At least one unit: a task that costs nothing would make slopes infinite.
     let units = |v: &f64| (v / most * UNITS).round().max(1.0) as u64;
     values.iter().map(units).collect()
 }

@@ -24,6 +24,7 @@ pub(super) fn sketched(dag: &Dag, work: impl Fn(TaskId) -> f64 + Sync) -> Vec<f6
         .collect();
     let all_draws = |task: TaskId| sweeps.iter().map(|sums| sums[task.index()]).sum::<f64>();
     (dag.tasks())
+        // One less than draws over their sum: the estimate of the rate without bias.
         .map(|task| (DRAWS - 1) as f64 / all_draws(task))
         .collect()
 }
@@ -34,6 +35,7 @@ fn sums_of_least(dag: &Dag, work: &impl Fn(TaskId) -> f64, sweep: u64, table: &[
     for &task in dag.topological_order().iter().rev() {
         let rate = work(task);
         let mut own = std::array::from_fn(|lane| {
+            // Each variable has a number of its own, so that sweeps may run in any order and on any thread.
             let number = (u64::from(task.0) * (DRAWS / LANES) as u64 + sweep) * LANES as u64;
             exponential(mixed(number + lane as u64), table) / rate
         });
@@ -58,6 +60,7 @@ fn mixed(number: u64) -> u64 {
 /// A standard exponential variable: −ln u, where u's leading zeros and next bits are those of `bits`.
 #[inline]
 fn exponential(bits: u64, table: &[f64]) -> f64 {
+    // Of all-zero bits there is no fraction to shift to: such a draw has a chance of 2⁻⁵¹.
     let zeros = bits.leading_zeros().min(63 - FRACTION);
     let fraction = (bits << (zeros + 1)) >> (64 - FRACTION);
     f64::from(zeros) * std::f64::consts::LN_2 + table[fraction as usize]
@@ -69,6 +72,7 @@ fn minus_logarithms() -> Vec<f64> {
         let u = (1.0 + (f64::from(i) + 0.5) / f64::from(1 << FRACTION)) / 2.0;
         // −ln u = 2·artanh((1 − u)/(1 + u)), and the quotient is at most a third.
         let q = (1.0 - u) / (1.0 + u);
+        // From the smallest, by Horner; the twentieth power of 1/9 is below the last bit.
         let terms = (0..20u32).rev();
         2.0 * q * terms.fold(0.0, |sum, k| sum * q * q + 1.0 / f64::from(2 * k + 1))
     };

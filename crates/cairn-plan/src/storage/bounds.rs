@@ -114,6 +114,7 @@ impl<'p> Bounds<'p> {
         let mut places: Vec<usize> = (0..order.len()).collect();
         places.sort_by_key(|&i| Reverse(needs[i]));
         for place in places {
+            // By falling need along one order, which no task's least need exceeds: none behind can raise the bound.
             if needs[place] <= self.best {
                 break;
             }
@@ -175,6 +176,7 @@ impl<'p> Bounds<'p> {
             };
             let cut = self.cuts.before(task, within, out, work)?;
             let need = cut.live + self.piece.reserved(task);
+            // The least over the antichain is no more than this one's: it cannot raise the bound.
             if need <= self.best {
                 return Ok(None);
             }
@@ -202,9 +204,11 @@ fn live_files(piece: &Piece, executed: &[bool]) -> Vec<FileId> {
 /// Pairs of independent tasks in which most bytes meet that nobody else reads, those with most first: before one of two
 /// such joins is done, what is made for both lies there.
 fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+    // At most 276 pairs, two cuts each for first and for last.
     const JOINS: usize = 24;
     let storage = &piece.storage;
     let meets = |t: TaskId| -> u64 {
+        // A file that many read is shared out: it would lie there for other reasons, too.
         let share = |f: FileId| storage.bytes(f) / storage.consumer_slots(f).len().max(1) as u64;
         storage.inputs(t).map(share).sum()
     };
@@ -242,6 +246,7 @@ fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped
 
 /// Tasks of one depth never come before each other. Small antichains first.
 fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+    // Each costs two passes over the piece, and gives antichains at every depth.
     const NEIGHBOURS: usize = 60;
     const LARGE: usize = 4;
     let mut depth = vec![0u32; piece.len()];
@@ -263,6 +268,7 @@ fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, St
         let same = tasks.chunk_by(|a, b| depth[a.index()] == depth[b.index()]);
         found.extend(same.filter(|c| c.len() > 1).map(<[TaskId]>::to_vec));
     };
+    // Whole levels: the longest antichains, and so the dearest; they are sorted behind the small ones.
     split(piece.tasks().collect());
     let degree = |t: TaskId| (piece.parents(t).len(), piece.children(t).len());
     for task in piece.tasks() {

@@ -9,6 +9,7 @@ use cairn_dag::{TaskId, narrow, wide};
 use cairn_kernel::{Rows, Stopped, Work};
 
 /// More than all bytes together.
+// All bytes are below 2⁶⁰, so no cut of this width is ever least, and adding flow to it does not overflow.
 const ENDLESS: i64 = 1 << 61;
 
 /// On which side of a cut a node must be.
@@ -86,6 +87,8 @@ impl<'p> Cuts<'p> {
                 } else if consumers.len() == 1 {
                     let only = consumers.next().expect("one consumer").0;
                     // Children are few or sorted; a file of its own for each is the usual case.
+                    // On the arc to the child that is there anyhow, which the way back keeps closed: no node and no
+                    // arc of its own.
                     match direct[..children].iter_mut().find(|(c, _)| *c == only) {
                         Some((_, sum)) => *sum += bytes,
                         None => direct.push((only, bytes)),
@@ -97,6 +100,7 @@ impl<'p> Cuts<'p> {
                 }
             }
             for (i, &(to, bytes)) in direct.iter().enumerate() {
+                // The endless way back is what keeps X closed: a child in X with its parent outside would cut it.
                 let back = if i < children { ENDLESS } else { 0 };
                 arcs.push((from, to, bytes, back));
             }
@@ -238,6 +242,7 @@ impl<'p> Cuts<'p> {
                 for (i, &arc) in self.path.iter().enumerate().rev() {
                     self.room[wide(arc)] -= amount;
                     self.room[wide(arc ^ 1)] += amount;
+                    // The full arc nearest to the start: from its tail on another way is looked for.
                     if self.room[wide(arc)] == 0 {
                         full = i;
                     }
@@ -301,6 +306,7 @@ impl<'p> Cuts<'p> {
             }
         }
         work.pay(self.leaving.items().len() as u64)?;
+        // Tasks come first among the nodes; files and the two ends are cut off.
         is_reached.truncate(self.piece.len());
         Ok(is_reached)
     }

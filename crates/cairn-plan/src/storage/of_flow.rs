@@ -146,6 +146,7 @@ impl<'f> Gathered<'f> {
 
     /// A file seen for the first time.
     fn begin(&mut self, file: File<'f>, producer: Option<TaskId>, assumed: &Assumed<'_>) -> usize {
+        // What the user says of a path wins over the file, and both over what is said of all.
         let known = (assumed.size_of)(file.path).or(file.bytes).or(assumed.size);
         let is_temporary = file.temp || (assumed.is_temporary)(file.path);
         let stored = Stored {
@@ -186,6 +187,7 @@ impl<'f> Gathered<'f> {
     ) -> Result<(), ModelError> {
         let number = match self.by_path.get(file.path) {
             Some(&number) => number,
+            // An input of the whole flow: it lies there before and after, outside the count.
             None if !file.temp && !(assumed.is_temporary)(file.path) => return Ok(()),
             None if assumed.is_rest => self.begin(file, None, assumed),
             None => {
@@ -221,6 +223,7 @@ impl<'f> Gathered<'f> {
     fn finish(mut self, flow: &Flow, assumed: &Assumed<'_>) -> Result<Modelled<'f>, ModelError> {
         for file in &mut self.files {
             let others = file.consumers.iter().any(|c| Some(*c) != file.producer);
+            // A file that only its own task reads is a final result like one that nobody reads.
             if assumed.keeping == Keeping::FinalsCounted && !others {
                 file.is_kept = true;
             }
@@ -275,6 +278,7 @@ fn check_order(flow: &Flow, files: &Gathered<'_>) -> Result<(), ModelError> {
             continue;
         };
         let is_far = |t: &&TaskId| **t != producer && !dag.has_arc(producer, **t);
+        // Nearly all readers are children: a search through the dag only for those that are not.
         let mut far = file.consumers.iter().filter(is_far).peekable();
         if far.peek().is_none() {
             continue;

@@ -65,6 +65,7 @@ impl Piece {
             scratch.push(self.storage.scratch(task));
             for file in self.storage.outputs(task) {
                 let consumers = self.storage.consumers(file);
+                // A consumer of a file made here cannot lie before: outside means later.
                 let later = consumers.clone().any(|c| !inside(c));
                 files.push(Stored {
                     producer: Some(local(task)),
@@ -94,6 +95,7 @@ impl Piece {
         }
         files.push(Stored {
             producer: None,
+            // All that is live before and freed by nobody here, as one file that is kept.
             bytes: u64::try_from(fixed).expect("what is there counts as live"),
             is_kept: true,
             consumers: Vec::new(),

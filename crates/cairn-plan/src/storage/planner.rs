@@ -75,6 +75,7 @@ impl Candidate {
     /// Takes the better of two.
     fn offer(&mut self, piece: &Piece, order: Vec<TaskId>) -> bool {
         let other = Candidate::new(piece, order);
+        // Fewer moments at the peak is progress, too: once the last is gone the peak falls.
         let is_better = (other.peak, other.times) < (self.peak, self.times);
         if is_better {
             *self = other;
@@ -226,6 +227,7 @@ fn improve(
         let simple = [0, 1, 5].into_iter();
         let valleys = (2..5).chain(7..10);
         let valleys = valleys.filter(|_| piece.len() <= budget::LARGE_VALLEY);
+        // Of every three numbers the third is a valley, which costs most: not for each piece.
         let noisy = (10..10 + 3 * rounds).filter(|round| round % 3 < 2);
         for round in simple.chain(valleys).chain(noisy) {
             let order = start(piece, &given, round, work)?;
@@ -245,6 +247,7 @@ fn improve(
         if cut.live + piece.reserved(task) >= best.peak || best.peak <= enough {
             return Ok(());
         }
+        // Least sets lie between the two; the ends differ most in what they leave to either side.
         let sides = [&cut.smallest, &cut.largest];
         let sides = if sides[0] == sides[1] {
             &sides[..1]
@@ -258,6 +261,7 @@ fn improve(
                 (best.order.iter()).partition(|t| side[t.index()]);
             let mut plain = before.clone();
             plain.extend(&after);
+            // The task that was at the peak right behind the cut, where it needs least.
             let mut at_once = before.clone();
             at_once.push(task);
             at_once.extend(after.iter().filter(|&&t| t != task));
@@ -275,6 +279,7 @@ fn improve(
             return Ok(());
         }
         for (order, middle) in divided {
+            // No order of the whole is below the task's least need, so that neither side need be.
             let enough = enough.max(cut.live + piece.reserved(task));
             let parts = [(0, middle), (middle, piece.len())];
             let mut joined = Vec::with_capacity(piece.len());
@@ -287,6 +292,7 @@ fn improve(
                 done = done.and(improve(&part, &mut inner, depth - 1, enough, true, work));
                 joined.extend(inner.order.iter().map(|t| order[from + t.index()]));
             }
+            // Before `done` is asked: what was found when the work ran out may be better all the same.
             is_better = best.offer(piece, joined);
             done?;
             if is_better {

@@ -21,6 +21,7 @@ impl Chance {
     }
 
     fn below(&mut self, count: usize) -> usize {
+        // The bias of a remainder is some 2⁻⁴⁴ for a million tasks: no matter here.
         (self.next() % count.max(1) as u64) as usize
     }
 
@@ -68,6 +69,7 @@ pub(crate) fn depth_first(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Task
     work.pay(piece.steps())?;
     let mut walk = Walk::new(piece);
     let mut stack: Vec<TaskId> = piece.tasks().filter(|&t| walk.is_eligible(t)).collect();
+    // The first on top.
     stack.reverse();
     while let Some(task) = stack.pop() {
         walk.execute(task);
@@ -95,6 +97,7 @@ impl Keys {
         for &task in order {
             sorted.clear();
             sorted.extend(piece.parents(task).map(|p| p.0));
+            // Liu: what rises highest above its rest goes first, while little else lies there.
             by_key(&mut sorted, &key);
             let (mut sum, mut top) = (0f64, 0f64);
             for &parent in &sorted {
@@ -283,6 +286,7 @@ pub(crate) fn valley(
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
     let longest = match goals {
+        // A goal with more missing ancestors than this is not near; sinks are meant however far they are.
         Goals::Begun => 200,
         Goals::Sinks => usize::MAX,
     };
@@ -318,6 +322,7 @@ pub(crate) fn valley(
             }
         }
         looked_at = climb.walk.order.len();
+        // Thrown out only when they are half of all: O(1) a task in all.
         if 2 * dead > begun.len() {
             begun.retain(|&t| !climb.walk.is_executed(t));
             dead = 0;
@@ -339,6 +344,7 @@ pub(crate) fn valley(
         let (length, peak, live) = (climb.walk.order.len(), climb.peak, climb.walk.live);
         let mut best = None;
         for &task in &candidates {
+            // The hill of this try alone; the peak paid before comes back with `roll_back`.
             climb.peak = 0;
             let is_closed = climb.close(task, longest);
             let (hill, now) = (climb.peak, climb.walk.live);
@@ -348,6 +354,7 @@ pub(crate) fn valley(
             }
             let growth = now - live;
             let score = match uphill {
+                // A valley costs no more than its hill: of several the one with the lowest.
                 _ if growth <= 0 => (0, hill.max(peak), growth),
                 Uphill::LowestPeak => (1, hill.max(peak), growth),
                 Uphill::LargestFall => (1, now - hill, hill),
