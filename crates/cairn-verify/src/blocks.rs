@@ -19,6 +19,7 @@ pub(crate) fn check(
     solver: &mut Solver,
 ) -> Result<Outcome, Rejected> {
     let relaxed = without(dag, order, &blocks.left_out)?;
+    // One group and nothing waits: blocks, joined by common children alone.
     let placed = parts(&relaxed, &vec![0; dag.len()], false);
     let count = placed.len();
     if count as u64 != blocks.count {
@@ -40,6 +41,7 @@ pub(crate) fn check(
             }
         }
     }
+    // What the order reaches, not what the solver found: where a block is unknown this is what is asserted of it.
     let lists: Vec<&[u64]> = reached.iter().map(Vec::as_slice).collect();
     let Some(total) = sum(&lists, &mut solver.effort) else {
         let tasks = dag.len();
@@ -48,6 +50,8 @@ pub(crate) fn check(
         )));
     };
     let sources = dag.sources().count() as u64;
+    // At every step up to all nonsinks, which is as far as `total` goes; behind it the profile is the number of tasks
+    // left.
     let is_short = |&t: &usize| (sources + total[t]).saturating_sub(t as u64) != profile[t];
     if let Some(t) = (0..total.len()).find(is_short) {
         return Err(Rejected::BelowBlocks(t));
@@ -79,6 +83,8 @@ fn without(dag: &Dag, order: &[TaskId], left_out: &[(u32, u32)]) -> Result<Dag, 
     let arcs = dag.arcs().map(|(p, c)| (p.0, c.0));
     let kept: Vec<(u32, u32)> = arcs.filter(|a| gone.binary_search(a).is_err()).collect();
     let relaxed = Dag::from_arcs(dag.len(), kept).expect("fewer arcs make no cycle");
+    // Else a task that is a reward or must be executed in the dag would be none in the blocks, and the counts would
+    // differ.
     let is_same = |t: TaskId| {
         dag.is_source(t) == relaxed.is_source(t) && dag.is_sink(t) == relaxed.is_sink(t)
     };
@@ -96,6 +102,7 @@ fn reached_by(block: &Placed, place: &[usize]) -> Vec<u64> {
     let mut gains = vec![0u64; steps.len() + 1];
     for reward in &block.part.rewards {
         let last = reward.iter().map(|&v| done_at[v as usize]).max();
+        // Gained with the block's task that is executed last of those it asks for, counted within the block.
         gains[steps.partition_point(|&s| Some(s) <= last)] += 1;
     }
     for t in 1..gains.len() {

@@ -20,6 +20,7 @@ pub(crate) fn check_claimed(certificate: &Certificate, by_hull: &[u64]) -> Resul
     }
     let bound = &certificate.bound;
     if *bound != claimed {
+        // A bound that is only too long agrees everywhere: then the last step is named.
         let wrong = (0..claimed.len()).find(|&t| bound.get(t) != Some(&claimed[t]));
         let t = wrong.unwrap_or(claimed.len() - 1);
         return Err(Rejected::BoundNotFromEvidence(t));
@@ -37,6 +38,7 @@ fn lower(claimed: &mut [u64], search: &Search) -> Result<(), Rejected> {
     for &(t, value) in &search.bounds {
         let slot = usize::try_from(t).ok().and_then(|t| claimed.get_mut(t));
         match slot {
+            // Rising steps, so that no step is lowered twice; `None` is less than every step.
             Some(slot) if value < *slot && last < Some(t) => *slot = value,
             _ => return Err(Rejected::SearchOutOfPlace(t)),
         }
@@ -81,12 +83,14 @@ pub(crate) fn lower_by_parts(
     let mut lower =
         |gains: Option<Vec<u64>>| lower_to(best, &gains.unwrap_or_default(), goal, ground);
     let of_intervals: Vec<&Placed> = ground.inside.iter().collect();
+    // From cheap to dear: blocks without order, then the parts of intervals, then the whole dag.
     let _ = lower(exact_sum(&parts(dag, &vec![0; dag.len()], false), solver))
         || lower(upper(ground.hull, &of_intervals, solver))
         || lower(exact_sum(&ground.whole, solver));
 }
 
 /// The most steps for [`across_intervals`].
+// A second at the most: it only adds proof where the certificate is true anyhow.
 const ACROSS: u64 = 100_000_000;
 
 /// What is proved of all orders by what the parts of intervals must wait for: with the intervals as they are, and then with
@@ -98,6 +102,7 @@ pub(crate) fn across_intervals(goal: &[u64], ground: &Ground<'_>, solver: &Solve
     let corners = &ground.hull.corners;
     let mut best = ground.by_hull();
     let mut tried = BTreeSet::new();
+    // Narrow windows first; each wider one costs more and is only looked into where a step is still open.
     for width in 1..corners.len() {
         let open: Vec<usize> = (0..best.len()).filter(|&t| best[t] > goal[t]).collect();
         let around = (open.len() * width) as u64;
@@ -140,6 +145,7 @@ pub(crate) fn check_exactly(
     ground: &Ground<'_>,
     solver: &mut Solver,
 ) -> Result<(), Rejected> {
+    // Nothing where the dag is too large: then there is no truth to hold against it, and nothing is rejected.
     let gains = exact_sum(&ground.whole, solver).unwrap_or_default();
     let is_low = |&t: &usize| certificate.bound[t] < ground.eligible(t, gains[t]);
     match (0..gains.len()).find(is_low) {

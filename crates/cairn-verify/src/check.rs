@@ -13,6 +13,7 @@ use crate::{blocks, bound, order, refusal, storage};
 use cairn_dag::{Flow, TaskId};
 
 /// How many tasks and arcs may be read to find real sets.
+// Some seconds; fewer walks only find fewer lies, they never reject a true certificate.
 const WALKS: u64 = 300_000_000;
 
 /// Checks a certificate against the dag it is about.
@@ -81,6 +82,7 @@ pub(crate) fn verify_within(
     )));
 
     // `bound`: it follows from the evidence, and no set that can be executed lies above it.
+    // Before anything dear: most false bounds end here.
     bound::check_claimed(certificate, &ground.by_hull())?;
     let real = real_sets(flow, certificate, &order, &hull)?;
     bound::check_against(certificate, &real, &ground)?;
@@ -138,6 +140,7 @@ fn prove_bound(
         best.iter_mut()
             .zip(across)
             .for_each(|(a, b)| *a = (*a).min(b));
+        // What could not be proved may still be refuted, where the dag is small.
         bound::check_exactly(certificate, ground, solver)?;
     }
     let open: Vec<usize> = (0..goal.len()).filter(|&t| goal[t] < best[t]).collect();
@@ -189,6 +192,7 @@ fn check_verdict(
         (Verdict::NoneExists, Some(refusal)) if !meets => {
             check_refusal(refusal, ground, real, best, solver, said)
         }
+        // An open verdict whose bound is met would be optimal: who writes that contradicts himself.
         (Verdict::Open, None) if !meets => Ok(()),
         (verdict, _) => Err(Rejected::VerdictUnfit(verdict.clone())),
     }
@@ -207,6 +211,7 @@ fn check_refusal(
     solver.next_question();
     let (verdict, reason) = refusal::check(ground, refusal, solver)?;
     if !verdict.is_proved() {
+        // Down to the truth, if it can be had: the lower the bound, the fewer orders could meet it.
         let lowest = vec![0; best.len()];
         bound::lower_by_parts(&mut best, &lowest, ground, solver);
         let meets = |gains: &Vec<u64>| {

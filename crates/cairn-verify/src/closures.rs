@@ -39,6 +39,7 @@ impl Closures {
         for list in &part.before {
             behind.push(unite(&behind, list));
         }
+        // Sorted, so that the order of closures, and with it the steps spent, are the same in every run.
         let mut count: BTreeMap<Bits, u64> = BTreeMap::new();
         for reward in &part.rewards {
             *count.entry(unite(&behind, reward)).or_default() += 1;
@@ -72,6 +73,7 @@ impl Closures {
     /// others has: another union comes out each time some of them are united.
     fn apart(&self, most: u32) -> u32 {
         let mut by_size: Vec<&Bits> = self.closures.iter().map(|(c, _)| c).collect();
+        // Small ones first: they take fewer tasks away from the others.
         by_size.sort_by_key(|c| size(c));
         let mut taken: Vec<&Bits> = Vec::new();
         // Tasks in one of those taken, and in at least one.
@@ -98,11 +100,14 @@ impl Closures {
         // What could not finish is not begun: 2^apart unions are too many.
         let unions = effort.0 / self.price().max(1);
         let too_many = unions.checked_ilog2().map_or(0, |log| log + 1);
+        // Each closure is a union, and any some of those apart are different ones.
         if unions < self.closures.len() as u64 || self.apart(too_many) >= too_many {
             return None;
         }
         let mut best = vec![0; self.tasks + 1];
         let mut by_size: BTreeMap<usize, HashSet<Bits>> = start(self.tasks);
+        // By size, smallest first: unions only grow, so a size is complete when its turn comes, and can be thrown away
+        // after.
         while let Some((size, sets)) = by_size.pop_first() {
             for set in &sets {
                 if !effort.spend(self.price()) {
@@ -139,6 +144,7 @@ impl Closures {
                 let Some(in_time) = in_time else {
                     return Some(true);
                 };
+                // It gains less than it should at its own size: no order passes here.
                 if in_time == size {
                     continue;
                 }

@@ -9,6 +9,7 @@ use crate::files::Files;
 use cairn_dag::Dag;
 
 /// Anything at all.
+// Above all bytes (below 2⁶⁰), and far enough from the end of 64 bits that what flows back can be added.
 const ENDLESS: u64 = u64::MAX / 4;
 
 /// What came of a question.
@@ -57,12 +58,14 @@ pub(crate) fn at_least(
     };
     let tasks = dag.len();
     let (source, sink) = (tasks + files.all.len(), tasks + files.all.len() + 1);
+    // Built anew for every question, without a trick: what is checked here must be easy to read.
     let mut network = Network {
         to: Vec::new(),
         room: Vec::new(),
         arcs: vec![Vec::new(); sink + 1],
     };
     for (parent, child) in dag.arcs() {
+        // A child in X with its parent outside would cut this arc, which no least cut does: so X is closed.
         network.join(child.index(), parent.index(), ENDLESS, 0);
     }
     for (number, file) in files.all.iter().enumerate() {
@@ -125,6 +128,7 @@ fn flow(network: &mut Network, source: usize, sink: usize, goal: u64, steps: &mu
                 }
             }
         }
+        // No way is left: the flow is largest, hence as large as some cut, and that is below the goal.
         if level[sink] == usize::MAX {
             return Shown::No;
         }
@@ -149,6 +153,7 @@ fn flow(network: &mut Network, source: usize, sink: usize, goal: u64, steps: &mu
                 }
                 *steps = steps.saturating_sub(path.len() as u64);
                 total = total.saturating_add(width);
+                // Back to the first arc that is full: beyond it the path is dead.
                 let full = path.iter().position(|&a| network.room[a] == 0).unwrap_or(0);
                 node = network.to[path[full] ^ 1];
                 path.truncate(full);

@@ -9,9 +9,11 @@
 use crate::parts::{Effort, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
+// Two of them, with any gains added, do not overflow.
 const NEVER: i64 = i64::MIN / 4;
 
 /// No question may have more neighbours than this when it leaves.
+// 2¹⁴ tables for one question: more would not end within any look.
 const NEIGHBOURS: usize = 14;
 
 /// The questions of a part, equal ones put together. Rewards that ask for the same tasks are one with a weight. Tasks
@@ -30,6 +32,7 @@ fn questions(part: &Part) -> Questions {
     for reward in &part.rewards {
         *weights.entry(reward).or_default() += 1;
     }
+    // Sorted maps throughout: numbers, and the steps spent, are the same in every run.
     let number: BTreeMap<&Vec<u32>, usize> = weights.keys().copied().zip(0..).collect();
     let mut asked_by = vec![Vec::new(); part.before.len()];
     for (reward, &r) in &number {
@@ -86,6 +89,7 @@ fn leaving(game: &Questions, effort: &mut Effort) -> Option<Vec<(usize, Vec<usiz
         }
         let neighbours: Vec<usize> = std::mem::take(&mut adjacent[v]).into_iter().collect();
         for &u in &neighbours {
+            // Taken out under its old degree and put in under the new one.
             queue.remove(&(adjacent[u].len(), u));
             adjacent[u].remove(&v);
             adjacent[u].extend(neighbours.iter().filter(|&&w| w != u));
@@ -106,6 +110,7 @@ pub(crate) fn profile(part: &Part, effort: &mut Effort) -> Option<Vec<u64>> {
     for (v, neighbours) in leaving(&game, effort)? {
         let about: Vec<Message> = std::mem::take(&mut waiting[v])
             .into_iter()
+            // A message waits at every neighbour; the first of them to leave takes it, the others find it gone.
             .filter_map(|m: usize| messages[m].take())
             .collect();
         let table = leave(&game, v, &neighbours, &about, effort)?;
@@ -119,6 +124,7 @@ pub(crate) fn profile(part: &Part, effort: &mut Effort) -> Option<Vec<u64>> {
     }
     let mut height = 0;
     let climb = total.into_iter().map(|gain| {
+        // Some numbers of tasks cannot be met exactly; the profile is for at most so many.
         height = height.max(gain);
         height as u64
     });
@@ -148,6 +154,7 @@ fn leave(
     for answers in 0..1usize << neighbours.len() {
         let mut best = Vec::new();
         for yes in [false, true] {
+            // A yes needs a yes to all it asks for; a no forbids a yes to whoever asks for it.
             if yes && answers & asks != asks || !yes && answers & asked != 0 {
                 continue;
             }

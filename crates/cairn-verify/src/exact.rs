@@ -39,6 +39,8 @@ impl Solver {
     /// With less effort than the checker's own, for answers that it will give too. What takes more is mostly hopeless,
     /// and people wait for it.
     pub(crate) fn for_foresight() -> Solver {
+        // So much above the longest look that some looks fit in; below it none is begun, as the checker itself might
+        // get further.
         Solver::with(LONGEST_LOOK + 60_000_000, LONGEST_LOOK)
     }
 
@@ -65,6 +67,7 @@ impl Solver {
 
     /// Whether with more effort this question would have gone the same way: enough was left for every look.
     pub(crate) fn is_as_with_all_effort(&self) -> bool {
+        // Every look is cut at this or less: none was cut short for want of steps.
         self.effort.0 >= LONGEST_LOOK
     }
 
@@ -79,6 +82,8 @@ impl Solver {
         if let Some(known) = self.profiles.get(part) {
             return known.clone();
         }
+        // Elimination first, as most parts are trees or nearly; unions of closures next; then elimination with more
+        // patience.
         let found = (self.look(LOOK, |e| eliminate::profile(part, e)))
             .or_else(|| self.look(LONG_LOOK, |e| Closures::new(part, e)?.profile(e)))
             .or_else(|| self.look(LONG_LOOK, |e| eliminate::profile(part, e)));

@@ -11,6 +11,7 @@ use cairn_dag::{File, Flow, TaskId};
 use hashbrown::HashMap;
 
 /// Sums of all bytes must stay below this.
+// The planner's own limit: beyond it no certificate speaks of storage.
 const MOST: u64 = 1 << 60;
 
 /// One file.
@@ -74,6 +75,7 @@ fn size(assumed: &Assumed, file: &File<'_>) -> u64 {
     let given = assumed
         .size_of
         .iter()
+        // The last pattern that matches holds.
         .rev()
         .find(|(p, _)| fits(p, file.path));
     let said = given.map(|(_, bytes)| *bytes).or(file.bytes);
@@ -133,6 +135,7 @@ impl Files {
         for file in &mut all {
             file.readers.sort_unstable();
             file.readers.dedup();
+            // Before finals are told apart: a file that only its writer reads is a final result.
             file.readers.retain(|&r| Some(r) != file.writer);
             file.is_kept |= assumed.keeping == Keeping::FinalsCounted && file.readers.is_empty();
         }
@@ -143,6 +146,7 @@ impl Files {
             .map(|t| flow.scratch(t).unwrap_or(0))
             .collect();
         let sizes = all.iter().map(|f| f.bytes).chain(scratch.iter().copied());
+        // 128 bits hold any sum of 64-bit sizes: whatever a certificate assumes, nothing wraps.
         let total = sizes.map(u128::from).sum::<u128>();
         if total >= u128::from(MOST) {
             return Err(Rejected::SizesTooLarge);

@@ -10,11 +10,13 @@ use cairn_dag::Flow;
 /// certificate is checked against the dag at hand. O((tasks + arcs)·log).
 pub fn fingerprint(flow: &Flow) -> Fingerprint {
     let dag = flow.dag();
+    // Sorted, so that the order of tasks in the file does not matter.
     let mut names: Vec<&str> = dag.tasks().map(|t| flow.name(t)).collect();
     names.sort_unstable();
     let name = |t| flow.name(t);
     let mut arcs: Vec<(&str, &str)> = dag.arcs().map(|(p, c)| (name(p), name(c))).collect();
     arcs.sort_unstable();
+    // The offset and, below, the prime that define FNV-1a of 64 bits: they are part of the format.
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut feed = |text: &str| {
         for &byte in text.as_bytes().iter().chain(&[255]) {

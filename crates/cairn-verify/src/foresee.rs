@@ -44,6 +44,7 @@ pub fn foresee(
         blocks::check(flow.dag(), order, blocks, &claims.profile, &mut solver)
             .is_ok_and(|outcome| outcome.is_proved())
     });
+    // Only an answer that more effort could not change is foretold.
     if by_blocks && solver.is_as_with_all_effort() {
         return Foreseen {
             verdict: *bound == claims.profile,
@@ -72,6 +73,7 @@ pub fn foresee(
     }
     let mut steps = match solver.is_as_with_all_effort() {
         true => reached(&best),
+        // What the hull proves by itself needs no effort.
         false => by_hull,
     };
     if steps.contains(&false) {

@@ -30,6 +30,7 @@ pub(crate) fn bound(
         }
     }
     let mut leaves_first: Vec<usize> = (0..parts.len()).collect();
+    // A controller is of an earlier group, so that all it controls is done before it.
     leaves_first.sort_by_key(|&i| std::cmp::Reverse(parts[i].group));
     // By part: what it gains at most with all that it controls.
     let mut best: Vec<Vec<u64>> = vec![Vec::new(); parts.len()];
@@ -85,7 +86,9 @@ fn controllers(
             }
         }
         let earlier = (fewest.into_iter().enumerate())
+            // Every part has an entry, its first task: so no `usize::MAX` is left.
             .filter(|&(other, count)| count > 0 && parts[other].group < placed.group);
+        // Any controller gives a valid bound; the latest binds most.
         controllers.push(earlier.max_by_key(|&(other, count)| (parts[other].group, count)));
     }
     Some(controllers)

@@ -65,6 +65,7 @@ pub(crate) fn upper(hull: &Hull, parts: &[&Placed], solver: &mut Solver) -> Opti
 fn under_hull(hull: &Hull, placed: &Placed) -> Vec<u64> {
     let from = hull.corners[placed.group as usize];
     let all = placed.part.rewards.len() as u64;
+    // No underflow: the hull never falls, and at the corner it is just that.
     let share = |x: u64| all.min(hull.at(from.0 + x) - from.1);
     (0..=placed.tasks.len() as u64).map(share).collect()
 }
@@ -80,6 +81,7 @@ pub(crate) fn across(
     if !solver.effort.spend((dag.len() + dag.arc_count()) as u64) {
         return None;
     }
+    // Numbers may be left out in between: only their order matters.
     let group = |&j: &u32| if j <= last { j.min(first) } else { j };
     let groups: Vec<u32> = ground.hull.interval.iter().map(group).collect();
     let placed = parts(dag, &groups, true);

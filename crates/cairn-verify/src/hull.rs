@@ -62,6 +62,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
         {
             return Err(Rejected::PieceMiscounted(i));
         }
+        // A piece that executes nothing has no price; what needs nothing is a source, and that is no reward.
         if piece.cost == 0 {
             return Err(Rejected::PieceEmpty(i));
         }
@@ -79,6 +80,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
         {
             return Err(Rejected::TaskInNoPiece);
         }
+        // Needs lead to the same piece or an earlier one: with that, all pieces up to any are an ideal.
         let is_late = |&p: &TaskId| executed_in[p.index()] > eligible_in[task.index()];
         let is_early =
             !dag.is_source(task) && executed_in[task.index()] < eligible_in[task.index()];
@@ -96,6 +98,7 @@ pub(crate) fn check(dag: &Dag, order: &[TaskId], pieces: &[Piece]) -> Result<Hul
         reward += piece.reward;
         match pieces.get(i + 1).map(|next| falls(piece, next)) {
             Some(false) => return Err(Rejected::PriceRises(i)),
+            // Where the price stays the same the ideal is one of many best ones, and no corner.
             Some(true) if !is_equal(piece, &pieces[i + 1]) => corners.push((cost, reward)),
             Some(true) => {}
             None => corners.push((cost, reward)),
@@ -154,6 +157,7 @@ fn check_flows(
     }
     for v in dag.tasks().map(TaskId::index) {
         let (executed, eligible) = (executed_in[v], eligible_in[v]);
+        // A sink is executed in no piece and a source eligible in none: they take and bring nothing.
         let price = |i: u32| pieces.get(i as usize).map_or(0, |p| u128::from(p.reward));
         // What out(v) hands on to in(v); nothing leaves the piece.
         let Some(on) = received[v].checked_sub(price(executed)) else {

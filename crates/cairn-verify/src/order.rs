@@ -55,6 +55,7 @@ pub(crate) fn profile_of(dag: &Dag, order: &[TaskId]) -> Result<Vec<u64>, Reject
             waits_for[child.index()] -= 1;
             eligible += u64::from(waits_for[child.index()] == 0);
         }
+        // No underflow: the task was eligible, so it is counted.
         eligible -= 1;
         profile.push(eligible);
     }

@@ -34,6 +34,7 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
         let parents = dag.parents(v).iter().copied();
         parents.filter(move |p| Some(group[p.index()]) == last)
     };
+    // If its last parents are of an earlier group, they are taken as executed.
     let waits = |v: TaskId| ordered && !dag.is_sink(v) && last(v) == Some(group[v.index()]);
     let mut sets = DisjointSets((0..dag.len() as u32).collect());
     for v in dag.tasks() {
@@ -48,6 +49,7 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
     let mut part_of = vec![u32::MAX; dag.len()];
     let mut number = vec![0; dag.len()];
     let mut placed: Vec<Placed> = Vec::new();
+    // In this order tasks of a part are numbered after those they wait for, which `closures` relies on.
     for &v in dag.topological_order().iter().filter(|&&v| !dag.is_sink(v)) {
         let root = sets.find(v);
         if part_of[root.index()] == u32::MAX {
@@ -139,6 +141,7 @@ pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> 
             others.push(profile);
         }
     }
+    // The best t steps of several falling lists are the t largest of all, and each list's are taken from its front.
     concave.sort_unstable_by(|a, b| b.cmp(a));
     let mut total = vec![0];
     let mut height = 0;
@@ -146,6 +149,7 @@ pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> 
         height += step;
         total.push(height);
     }
+    // Short ones first keep the sum short for longest.
     others.sort_by_key(|p| p.len());
     effort.lend(LONGEST_LOOK, |effort| add_up(total, &others, effort))
 }

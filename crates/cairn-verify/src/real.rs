@@ -31,6 +31,7 @@ impl Real {
         let executes = |t: &TaskId| !dag.is_sink(*t);
         let as_given: Vec<TaskId> = order.iter().copied().filter(executes).collect();
         let mut by_piece = as_given.clone();
+        // Stable: within a piece the order given is kept, which respects parents.
         by_piece.sort_by_key(|&t| piece(t));
         let start = Walk::new(dag, &place);
         let orders = vec![
@@ -83,6 +84,7 @@ impl Real {
         for (j, corner) in hull.corners.windows(2).enumerate() {
             let (from, to) = (corner[0].0 as usize, corner[1].0 as usize);
             let end = hull.corners.get(j + 2).map_or(to, |c| c.0 as usize);
+            // From the empty set the greedy orders above have walked already.
             if j > 0 && effort.spend(cost) {
                 let gains = at.clone().greedy(|_| 0, end - from);
                 self.note(from, &gains);
@@ -189,6 +191,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        // A whole order: sinks follow, which gain nothing.
         if most > dag.len() {
             gains.resize(dag.len() + 1, self.gain);
         }

@@ -21,6 +21,8 @@ pub(crate) fn check(
     solver: &mut Solver,
 ) -> Result<(Outcome, Option<Outcome>), Rejected> {
     let outcome = reason(ground, refusal, solver)?;
+    // Asked even if the reason is proved: should the whole dag admit, something here is wrong, and nothing must be
+    // accepted.
     let whole: Vec<&Placed> = ground.whole.iter().collect();
     let none = |what: &str| format!("no IC-optimal order exists: {what}");
     match (admits(&whole, solver), outcome) {
@@ -140,6 +142,7 @@ impl Between {
             let at = corner(ground, vertex, set)?;
             // The empty set and the full one are in nobody's way.
             match (vertex < step && step <= corners[last].0, step < vertex) {
+                // At most one corner on either side: two on one side would be one too many.
                 (true, _) if from == 0 && at > 0 => from = at,
                 (_, true) if to == last && at < last => to = at,
                 _ => return Err(Rejected::CornerNotInTheWay(vertex, step)),
@@ -186,6 +189,7 @@ fn crossing(
     witness: Option<&Witness>,
     solver: &mut Solver,
 ) -> Result<Outcome, Rejected> {
+    // The full set has no sinks, but the witness may: they are in nobody's way.
     let is_full = between.to + 1 == ground.hull.corners.len();
     let is_between = |set: BTreeSet<TaskId>| {
         set.is_superset(&set_at(ground, between.from))
@@ -219,6 +223,7 @@ fn crossing(
     let together: Vec<Placed> = together.into_iter().filter(|p| p.group == 1).collect();
     match exact_sum(&together, solver) {
         Some(gains) if is_below(&gains) => Ok(Outcome::Proved(claim)),
+        // Exact, so the claim is false: some set between the corners is as good.
         Some(_) if best.is_some() => Err(Rejected::SetInTheWay(step, between.sets.clone())),
         _ => Ok(Outcome::Asserted(format!(
             "{claim} ({size} tasks in {} parts)",
@@ -284,6 +289,7 @@ fn admits(parts: &[&Placed], solver: &mut Solver) -> Option<bool> {
             Some(true) => {}
             None => all_admit = false,
         }
+        // Without the answer for a part its profile may still refute: no chain, no order.
         profiles.push(solver.profile(&placed.part));
     }
     let mut profiles: Vec<Vec<u64>> = profiles.into_iter().collect::<Option<_>>()?;
@@ -307,6 +313,7 @@ fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option
     for t in 1..best.len() {
         let mut next = BTreeSet::new();
         for given in &layer {
+            // A copy and a sum for each part, and a place in a sorted set.
             if !effort.spend(1000 + (given.len() * given.len()) as u64) {
                 return None;
             }

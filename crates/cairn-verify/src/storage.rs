@@ -32,6 +32,7 @@ pub(crate) fn check_within(
     if found != storage.peak {
         return Err(Rejected::OtherPeak(found, storage.peak));
     }
+    // Refuted by the order at hand: no flow need be asked.
     if storage.lower_bound > storage.peak {
         return Err(Rejected::LowerBoundAbovePeak(
             storage.lower_bound,
@@ -167,6 +168,7 @@ fn bound_holds(
             true => within.extend(&others),
             false => out.extend(&others),
         }
+        // What must lie there before it, beside its own; nothing where its own alone is enough.
         let goal = bound.saturating_sub(files.own(task));
         match at_least(flow.dag(), files, &within, &out, goal, steps) {
             Shown::Yes => (),
