@@ -63,6 +63,7 @@ pub fn convert(
     crate::write(flow, to, &mut bytes)?;
     let (bytes, again) = read_back(flow, to, bytes)?;
     let mut losses = compare(flow, &again);
+    // Of what the file says beyond its flow; what the flow holds and the text does not is in the comparison.
     losses.extend(unheld::unheld(source, from, flow));
     losses.extend(promised_files(flow, to));
     Ok(Converted {
@@ -75,6 +76,7 @@ pub fn convert(
 /// Reads what was written. An error when it is not the same dag with the same names.
 fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Flow), WriteError> {
     let unfaithful = |why: String| WriteError::Unfaithful { format, why };
+    // Before reading back: the loader refuses a zero byte as "no text", which would not tell whose it is.
     if bytes.contains(&0) {
         let hard = flow.dag().tasks().find(|&t| {
             let texts = [flow.label(t), flow.given_kind(t), flow.command(t)];
@@ -87,6 +89,7 @@ fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Fl
         return Err(unfaithful(format!("it has a zero character{whose}")));
     }
     let mut report = Report::default();
+    // No path, so that nothing is looked for on disk; the format is given, so that the name need not tell it.
     let name = format!("output.{}", format.name());
     let source = Source::from_bytes(&name, bytes, &Limits::default(), &mut report);
     let again = source

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 /// Time and space linear.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     let mut xml = Reader::from_str(source.text());
+    // `<job/>` as a start and an end, so that both kinds take the same way.
     xml.config_mut().expand_empty_elements = true;
     let mut dax = Dax {
         draft: Draft::new(source, report),
@@ -37,6 +38,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         };
         if let Err(message) = step {
             let at = match xml.error_position() {
+                // An error of ours, not of the parser: it lies at the event that was read.
                 0 => at as usize,
                 position => position as usize,
             };
@@ -207,6 +209,7 @@ impl Dax<'_, '_> {
     /// The task that a `ref` means.
     fn reference(&mut self, element: &BytesStart<'_>, at: Mark) -> Result<Option<Symbol>, String> {
         match attribute(element, "ref")? {
+            // Declared later or not at all: the builder names what is missing.
             Some(id) => Ok(Some(self.draft.build.mention(&id, at))),
             None => Err("this element has no 'ref'".to_owned()),
         }
@@ -239,6 +242,7 @@ impl Dax<'_, '_> {
         match name {
             "argument" => {
                 if let (Some(argument), Some(job)) = (self.argument.take(), &mut self.job) {
+                    // XML is broken into lines and indented at will: blanks between words mean one blank.
                     let words = argument.split_whitespace().collect::<Vec<_>>();
                     job.arguments = words.join(" ");
                 }
@@ -383,6 +387,7 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                 };
                 for found in element.attributes().flatten() {
                     let key = found.key.as_ref();
+                    // Namespaces say how the XML is to be read, not what the workflow is.
                     let foreign = key.starts_with("xmlns") || key.contains(':');
                     if !foreign && !held.contains(&key) && !found.value.is_empty() {
                         tally.add(&format!("<{name} {key}=…>"), "field", place);

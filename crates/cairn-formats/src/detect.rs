@@ -92,6 +92,7 @@ fn by_structure(text: &str, promised: Option<Format>) -> Option<Result<Format, U
         [b'[', ..] if is_toml_header(text) => Format::FlowToml,
         [b'[', rest @ ..] if is_json_list(rest) => Format::FlowJson,
         [b'{', ..] => return Some(by_json_keys(text, promised)),
+        // The only XML that is read; what else begins so is told what a DAX is.
         [b'<', ..] => Format::Dax,
         _ if is_dot(text) => Format::Dot,
         _ => return None,
@@ -145,6 +146,7 @@ fn is_dot(mut text: &str) -> bool {
     if keyword == "strict" {
         keyword = word(rest);
     }
+    // Undirected graphs count as DOT, too: its reader says what is wrong with them.
     if !matches!(&keyword[..], "digraph" | "graph") {
         return false;
     }
@@ -217,6 +219,7 @@ impl<'de> Visitor<'de> for KeysSeed<'_> {
             if self.0.found.is_some() {
                 return Err(A::Error::custom("found"));
             }
+            // They only name what the file is: the first few will do, and a file of a million keys fills no memory.
             if !FIELDS.contains(&&*key) && self.0.others.len() < 50 {
                 self.0.others.push(key.to_string());
             }
@@ -270,6 +273,7 @@ impl<'de> Visitor<'de> for IsTaskclusterTask {
 /// Formats of lines, by the first lines that are no comments.
 fn by_lines(text: &str) -> Option<Format> {
     let comment = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    // The beginning tells: a large file is not looked through before it is read.
     let lines: Vec<&str> = text.lines().filter(comment).take(200).collect();
     let first = *lines.first()?;
     let word = |line: &str| {
@@ -293,6 +297,7 @@ fn by_lines(text: &str) -> Option<Format> {
     }
     let of_task_edge =
         |w: &&String| matches!(&w[..], "TASK" | "EDGE" | "FILE" | "INPUTS" | "OUTPUTS");
+    // Nine in ten: a mistake or two must not hide what it is, and DAGMan has none of these words.
     if words.iter().filter(of_task_edge).count() * 10 >= words.len() * 9
         && words.iter().any(|w| matches!(&w[..], "TASK" | "FILE"))
     {
@@ -303,6 +308,7 @@ fn by_lines(text: &str) -> Option<Format> {
     }
     let count = |line: &str| line.split_whitespace().count();
     let numbers = |line: &str| line.split_whitespace().all(|w| w.parse::<u64>().is_ok());
+    // After those with words: an STG is nothing but numbers, the first of them their count.
     if count(first) == 1 && lines.len() > 1 && count(lines[1]) >= 3 && all(numbers) {
         return Some(Format::Stg);
     }

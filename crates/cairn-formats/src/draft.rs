@@ -137,6 +137,7 @@ impl<'s, 'r> Draft<'s, 'r> {
         let size = size.trim();
         // Some write a whole number as `2.0e3`; those are below 2⁵³ or rounded already.
         let float = || size.parse().ok().and_then(whole_bytes);
+        // The whole number first: as a float it would lose digits beyond 2⁵³.
         let bytes = size.parse().ok().or_else(float);
         if bytes.is_none() && !size.is_empty() {
             let message = format!("'{size}' is no size of a file and is ignored");
@@ -201,6 +202,7 @@ impl<'s, 'r> Draft<'s, 'r> {
 
     /// Freezes the flow, and gives the report back for what can only be seen in the whole flow.
     pub(crate) fn finish_and_report(mut self) -> (Option<Flow>, &'r mut Report) {
+        // Otherwise every task behind the break would be called undeclared.
         if self.incomplete {
             return (None, self.report);
         }

@@ -38,6 +38,7 @@ impl Separator {
     /// What really stands between the columns of this text, where `self` is expected.
     fn found_in(self, text: &str) -> Separator {
         let is_record = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        // Physical lines: a quoted field with a line end in it only blurs the count.
         let records = || text.lines().map(str::trim).filter(is_record).take(200);
         let is_header = |separator: &Separator| {
             let mut first = Records::of(records().next().unwrap_or(""), *separator);
@@ -46,6 +47,7 @@ impl Separator {
         let count = |line: &str, separator: Separator| {
             let mut quoted = false;
             let is_one = |c: &char| {
+                // A doubled quote toggles twice: inside stays inside.
                 quoted ^= *c == '"';
                 !quoted && *c == separator.character()
             };
@@ -100,6 +102,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
             columns = Some(header.unwrap_or((0, 1)));
         }
         let (parent_column, child_column) = columns.unwrap_or((0, 1));
+        // Told once, at the first line that has more.
         if (fields.len() > 2 || parent_column.max(child_column) > 1) && !warned {
             let message = format!(
                 "there are {} columns; only parent and child are used",
@@ -238,6 +241,8 @@ impl<'t> Records<'t> {
             self.fields.clear();
             let record = self.record();
             if record.is_err() {
+                // A quote that is never closed would swallow the rest: go on with the next line, so that other
+                // mistakes are found, too.
                 self.rest = before;
                 self.skip(end);
             } else {
@@ -320,6 +325,7 @@ pub(crate) fn write(flow: &Flow, separator: Separator, out: &mut dyn Write) -> i
     writeln!(out, "parent{comma}child")?;
     for task in dag.tasks() {
         let earlier = |other: &&TaskId| **other < task;
+        // Reading numbers tasks as they appear: what follows makes each appear at its turn.
         let previous = task.0.checked_sub(1).map(TaskId);
         // the line "previous,task" names both in order: write it first, and `previous` needs no line of its own
         let first = previous.filter(|&previous| dag.has_arc(previous, task));

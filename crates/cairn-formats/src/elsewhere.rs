@@ -103,6 +103,7 @@ struct Look<'t> {
 
 impl<'t> Look<'t> {
     fn new(text: &'t str) -> Option<Look<'t>> {
+        // Enough to tell, however long the file.
         let lines: Vec<&str> = text.lines().take(300).map(str::trim).collect();
         let says = |line: &&&str| !line.is_empty() && !line.starts_with("%%");
         let first = lines.iter().find(says).copied()?;
@@ -152,6 +153,7 @@ impl<'t> Look<'t> {
             return Some(C);
         }
         let ends = self.count(|line| line.ends_with(';') || line.ends_with('{'));
+        // More than half of the lines, and at least three: a short DOT or JSON text must not pass for a program.
         if ends * 2 > self.lines.len().max(4) {
             return Some(PROGRAM);
         }

@@ -75,6 +75,7 @@ impl<'s> Walk<'_, 's> {
             }
         };
         // Texts that are compared with a field beside them.
+        // Compared at the end of the object: its fields come in any order.
         let mut texts: Vec<(String, String)> = vec![(String::new(), name.to_owned())];
         while let Some(key) = map.next_key::<Text<'de>>()? {
             let known = table.iter().find(|(field, _)| *field == &*key);
@@ -107,6 +108,7 @@ impl<'s> Walk<'_, 's> {
         }
         for (field, held) in table {
             let text = |name: &str| texts.iter().find(|(key, _)| key == name).map(|t| &*t.1);
+            // Where tasks have labels both texts are held, one as name and one as label.
             if !self.labelled
                 && let Held::SameAs(other) = held
                 && let (Some(one), Some(other_text)) = (text(field), text(other))

@@ -18,6 +18,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     let mut draft = Draft::new(source, report);
     let document: Document<'_> = json::parse(&mut draft)?;
     let mut steps = document.steps.0;
+    // A JSON object has its keys as text, "10" before "2": tasks are numbered as Galaxy numbers steps.
     steps.sort_by_key(|(number, _)| *number);
     let mut symbols: HashMap<u64, Symbol> = HashMap::with_capacity(steps.len());
     for (number, step) in &steps {
@@ -40,6 +41,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
             }
         }
     }
+    // A second pass, as steps may be connected to later ones.
     for (number, step) in &steps {
         let Some(&child) = symbols.get(number) else {
             continue;
@@ -139,6 +141,7 @@ impl<'de> Visitor<'de> for StepsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut steps = Vec::new();
         while let Some(step) = list.next_element::<Step<'de>>()? {
+            // In a list a step without an id has that of its place.
             steps.push((step.id.unwrap_or(steps.len() as u64), step));
         }
         Ok(Steps(steps))

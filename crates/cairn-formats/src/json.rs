@@ -22,6 +22,7 @@ pub(crate) fn unreadable(draft: &mut Draft<'_, '_>, error: &serde_json::Error) {
 }
 
 fn place(source: &Source, error: &serde_json::Error) -> Place {
+    // An error that serde made without the text, such as a field that is missing.
     if error.line() == 0 {
         return source.place();
     }
@@ -59,6 +60,7 @@ pub(crate) fn help(error: &serde_json::Error) -> &'static str {
 /// Appends `string` in quotes, escaped.
 pub(crate) fn push_string(text: &mut String, string: &str) {
     let plain = |b: u8| b >= 0x20 && b != b'"' && b != b'\\';
+    // Nearly every string: copied whole, without a look at each character.
     if string.bytes().all(plain) {
         text.push('"');
         text.push_str(string);

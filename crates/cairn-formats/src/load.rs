@@ -24,8 +24,10 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             max_bytes: Limits::MOST_BYTES,
+            // A PARENT line of a million children is some tens of megabytes; beyond that it is no list of lines.
             max_line: 64 << 20,
             max_document_line: 1 << 30,
+            // Repetitive text packs to a two-hundredth or so; gzip's limit, of zeros alone, is a thousandth.
             max_growth: 500,
         }
     }
@@ -157,6 +159,7 @@ fn read_limited(
     // What unpacks to no more than this does no harm, however little it was made of.
     const SMALL: usize = 64 << 20;
     let most = usize::try_from(limits.max_bytes.min(Limits::MOST_BYTES)).unwrap_or(usize::MAX);
+    // One more than its size, so that the read that finds the end needs no second allocation.
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(most));
     let mut lines = LineLengths::default();
     // A chunk stays in the cache while it is looked at; and the whole text need not be cleared before it is read.
@@ -205,6 +208,7 @@ fn read_limited(
             );
         }
         match read {
+            // `fill` stops early at the end of the input alone.
             Ok(()) if filled < CHUNK => return Ok(bytes),
             Ok(()) => {}
             Err(error) if packed.is_some() => {
@@ -250,6 +254,7 @@ impl LineLengths {
     /// Takes the next chunk; `false` when a line in it is too long. (A line that begins *and* ends inside one
     /// chunk is never too long.)
     fn take(&mut self, chunk: &[u8]) -> bool {
+        // Only the first and the last line of a chunk reach beyond it: the search ends at their ends.
         let first = chunk.iter().position(|&b| b == b'\n');
         self.current += first.unwrap_or(chunk.len()) as u64;
         if self.current > self.most {

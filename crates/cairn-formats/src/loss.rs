@@ -53,6 +53,7 @@ impl fmt::Display for Loss {
         };
         f.write_str(&of_count)?;
         if !first.is_empty() {
+            // A name may be a whole command line; what is shown must fit beside the rest.
             let shown: String = first.chars().take(60).collect();
             let cut = if shown.len() < first.len() { "…" } else { "" };
             let word = if *count == 1 { "" } else { "first: " };

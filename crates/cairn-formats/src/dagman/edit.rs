@@ -64,6 +64,7 @@ pub(crate) fn set_dagman_priorities(
         let lines = Lines::of(&mut workflow, &root);
         lines.edit(&workflow, &root, &wanted, existing, &mut edits);
     }
+    // A line put behind a backslash would continue the statement there instead of being one.
     for &(file, ..) in edits.keys() {
         let source = workflow.files.source(file);
         if ends_in_backslash(source.text()) {
@@ -93,6 +94,7 @@ impl Wanted {
         let mut wanted = Wanted {
             by_scope: workflow.roots.iter().map(empty).collect(),
         };
+        // By scope: nodes whose copies in several splices want different values.
         let mut shared = vec![0; workflow.roots.len()];
         wanted.collect(
             workflow,
@@ -145,6 +147,7 @@ impl Wanted {
                     let new = fits.ok().flatten();
                     shared[scope.index] +=
                         usize::from(seat.is_some() && new.is_some() && *seat != new);
+                    // `None` is less than any value, so a copy without a wish changes nothing.
                     *seat = (*seat).max(new);
                 }
                 What::Splice(Some(splice)) => {
@@ -241,6 +244,7 @@ impl Lines {
             for (file, span) in &self.priorities[entry] {
                 put(edits, (*file, span.start, span.end, 0), Edit::Value(value));
             }
+            // Its own line comes after every ALL_NODES, so the new value there counts; `None` is before all.
             if self.last[entry] > self.last_all {
                 continue;
             }
@@ -251,6 +255,7 @@ impl Lines {
                 put(edits, (declared.file, declared.end, declared.end, 0), line);
             } else {
                 let end = content_end(workflow.files.source(root.file).text());
+                // Several such lines share one place: the entry keeps them in the order of the file.
                 put(edits, (root.file, end, end, entry + 1), line);
             }
         }
@@ -287,6 +292,7 @@ fn apply(workflow: &Workflow<'_>, edits: Edits) -> Vec<EditedFile> {
         };
         (file, edited, 0)
     };
+    // The top file always, changed or not: callers write it out.
     files.push(begin(0));
     for ((file, start, end, _), edit) in edits {
         if files.last().is_none_or(|(last, ..)| *last != file) {

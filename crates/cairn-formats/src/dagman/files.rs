@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 /// How deep files may contain each other.
+// Reading is recursive: deep enough for any workflow, and far from the end of the stack.
 pub(crate) const DEEPEST: usize = 64;
 /// How many times a file may be included, all in all.
 pub(crate) const MOST_INCLUDES: usize = 100_000;
@@ -56,6 +57,7 @@ impl<'l> Files<'l> {
 
     fn add(&mut self, source: Source, path: PathBuf) -> FileId {
         let first_mark = self.all.last().map_or(0, |last| {
+            // One more for a last line without its end, and one so that no two files share a mark.
             let lines = last.source.text().bytes().filter(|&b| b == b'\n').count();
             last.first_mark
                 .saturating_add(u32::try_from(lines + 2).unwrap_or(u32::MAX))
@@ -153,10 +155,12 @@ impl<'l> Files<'l> {
                 .first()
                 .map(|problem| problem.message.clone());
             first_failure.get_or_insert(why.unwrap_or_else(|| "it cannot be read".to_owned()));
+            // The same file twice would be the same failure twice.
             if beside == wanted {
                 break;
             }
         }
+        // Remembered, so that a file that is missing is told once, however often it is named.
         self.by_path.insert(identity(&wanted), None);
         let why = first_failure.unwrap_or_default();
         let message = format!("cannot use '{}': {why}", wanted.display());
@@ -249,6 +253,7 @@ pub(crate) fn identity(path: &Path) -> PathBuf {
     } else {
         path
     };
+    // A file that does not exist, or a text that was never on disk: then names are compared as text.
     path.canonicalize().unwrap_or_else(|_| {
         let mut clean = PathBuf::new();
         for part in path.components() {

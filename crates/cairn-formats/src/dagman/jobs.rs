@@ -137,7 +137,10 @@ impl Nodes {
             Some(match key {
                 "job" | "node" | "dagnodename" => flow.name(task).to_owned(),
                 "retry" => retry.to_string(),
+                // HTCondor counts clusters from 1; here the number of the task stands for it, so that files named by
+                // it differ.
                 "cluster" | "clusterid" => (task.index() + 1).to_string(),
+                // One job a node is all that is run here, see `unfit`.
                 "process" | "procid" | "step" | "row" | "itemindex" => "0".to_owned(),
                 "dag_status" | "failed_count" => "0".to_owned(),
                 _ => return None,
@@ -226,6 +229,7 @@ impl Nodes {
         if let Some(exit) = later(own, all, |d| &d.pre_skip) {
             print.text("pre skip", &exit.to_string());
         }
+        // Of the first attempt: the number of the attempt must not make a task look changed.
         match self.program(flow, task, place, 0, &RefCell::default()) {
             Ok(None) => print.text("noop", ""),
             Err(trouble) => print.text("trouble", &trouble.to_string()),
@@ -267,6 +271,7 @@ fn located(program: &Program, directory: &Path) -> String {
     let path = directory.join(executable);
     match (Path::new(executable).is_absolute(), &program.directory) {
         (true, _) => executable.clone(),
+        // The job starts in another directory, from which a relative path would not lead back.
         (false, Some(_)) => match std::path::absolute(&path) {
             Ok(path) => path.to_string_lossy().into_owned(),
             Err(_) => executable.clone(),

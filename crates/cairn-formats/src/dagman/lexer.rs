@@ -43,6 +43,7 @@ impl<'t> Lines<'t> {
 
     /// The next line that says something.
     pub(crate) fn next_line(&mut self) -> Option<Line<'t>> {
+        // A file that ends with a line end has no empty line behind it.
         while self.at < self.text.len() {
             let start = self.at;
             let rest = &self.text[start..];
@@ -78,6 +79,7 @@ impl<'t> Lines<'t> {
             end: first.start + first.text.len(),
         };
         let mut last = first;
+        // The backslash is cut off the part that was added last, or off the first line.
         while last.text.ends_with('\\') {
             match words.parts.last_mut() {
                 Some(part) => part.end -= 1,
@@ -237,6 +239,7 @@ impl<'t> Words<'t> {
                 self.at += 1;
             }
             let plain = &self.text[start..self.at];
+            // The usual word has no quotes and needs no copy.
             if !self.peek().is_some_and(is_quote) {
                 return Ok(Some(Word {
                     text: Cow::Borrowed(plain),
@@ -284,6 +287,8 @@ impl<'t> Words<'t> {
         }
         match open {
             Some((_, offset)) => Err(OpenQuote(offset)),
+            // Bytes of whole characters were taken out of a text: nothing is lost, but where a backslash stands before
+            // half of one.
             None => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         }
     }

@@ -48,6 +48,7 @@ pub(crate) fn encode(name: &str) -> Cow<'_, str> {
     if is_plain(name) && !name.contains('%') {
         return Cow::Borrowed(name);
     }
+    // One encoded letter is enough to make another word of it.
     let first_too = is_reserved(name) || opens_description(name);
     let mut encoded = String::with_capacity(name.len() + 8);
     for (i, c) in name.char_indices() {
@@ -83,6 +84,7 @@ pub(crate) fn decode(encoded: Cow<'_, str>) -> Cow<'_, str> {
             }
         }
     }
+    // An encoding of no text, such as `%FF`, was not made here: the name stays as it is.
     String::from_utf8(bytes).map_or(encoded, Cow::Owned)
 }
 

@@ -110,6 +110,7 @@ impl<'t> Parser<'t, '_> {
     fn node(&mut self, kind: NodeKind) -> Result<Statement<'t>, Fault> {
         let word = self.need("node name")?;
         let (name_span, name) = (word.span.clone(), self.decoded(word));
+        // In an encoded file a reserved word stands there as something else.
         if name::is_reserved(&name) && !self.encoded {
             let message = format!("'{name}' is a reserved word and cannot name a node");
             return Err(Fault {
@@ -122,6 +123,7 @@ impl<'t> Parser<'t, '_> {
             Some(word) => word,
             None => return Err(self.fault("the submit file or description is missing")),
         };
+        // A sub-dag has a DAGMan file and never a description, whatever its name looks like.
         let description = match closing_of(&opening.text).filter(|_| kind != NodeKind::Subdag) {
             Some(closing) => Description::Inline(self.inline_description(&opening, &closing)?),
             None => Description::Named(opening.text),
@@ -153,6 +155,7 @@ impl<'t> Parser<'t, '_> {
     /// Swallows the lines up to the closing one, which may go on with options of the node.
     fn inline_description(&mut self, opening: &Word<'t>, closing: &str) -> Result<&'t str, Fault> {
         let tail = self.text[self.words.offset()..*self.end].trim();
+        // A description on one line, which people try: without this the whole rest of the file would be swallowed.
         if tail.ends_with('}') && closing == "}" {
             let help = "put the description on lines of its own between '{' and '}'";
             return Err(Fault {
@@ -360,6 +363,7 @@ impl<'t> Parser<'t, '_> {
 
     fn vars(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
+        // Looked at first: a key may be called `append`, and then `=` follows, which makes it another word.
         let mut after_option = self.words.clone();
         let option = after_option.next_word(Quotes::Keep).ok().flatten();
         let is = |keyword| (option.as_ref()).is_some_and(|w| is_keyword(&w.text, keyword));
@@ -401,6 +405,7 @@ impl<'t> Parser<'t, '_> {
         }
         self.words.bump();
         self.words.skip_blanks();
+        // As in a submit file `==` would be a comparison: a slip, not a value.
         if self.words.peek() == Some(b'=') {
             return Err(self.fault_at(start, format!("two '=' after '{key}'")));
         }

@@ -105,6 +105,7 @@ impl ScopeVariables {
         }
         let key = (Box::from(key), append);
         let own = self.own.get(&entry).and_then(|own| own.get(&key));
+        // By position, which comes first in the pair: the later line counts.
         let latest = own.max(self.all.get(&key))?;
         Some(&latest.1)
     }
@@ -165,6 +166,7 @@ impl Layout<'_, '_> {
                 "self-loops were refused before"
             );
         }
+        // After all tasks of the splices: what the outer file says of them outweighs what they say.
         for &(number, setting) in &scope.nested {
             let task = self.tasks[base + number as usize];
             match setting {
@@ -194,6 +196,7 @@ impl Layout<'_, '_> {
             Err(error) => {
                 let full = report.is_full();
                 report.build_error(&error, |mark| self.workflow.files.place_of_mark(mark, full));
+                // The numbers of later tasks count on, so that no arc is tied to the wrong one; the error is reported.
                 self.build.mention(name, entry.mark)
             }
         };

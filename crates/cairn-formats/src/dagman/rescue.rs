@@ -25,6 +25,7 @@ const HEAD: &str = "# Rescue DAG file";
 /// assert!(!cairn_formats::is_rescue("a\nb\n"));
 /// ```
 pub fn is_rescue(text: &str) -> bool {
+    // Even with nothing done: DAGMan writes one when the first node fails.
     if text.trim_start().starts_with(HEAD) {
         return true;
     }
@@ -110,6 +111,7 @@ fn newest(path: &Path) -> Option<(u32, PathBuf)> {
         let digits = [name, bare]
             .into_iter()
             .filter_map(|n| file.strip_prefix(n)?.strip_prefix(".rescue"));
+        // Three digits, as DAGMan writes them; `x.dag.rescue1.bak` and the like are somebody else's.
         let mut digits = digits.filter(|d| d.len() >= 3 && d.bytes().all(|b| b.is_ascii_digit()));
         digits.next()?.parse::<u32>().ok()
     };
@@ -183,11 +185,13 @@ pub fn write_rescue(path: &Path, text: &str) -> io::Result<PathBuf> {
         let file = path.with_file_name(format!("{name}.rescue{number:03}"));
         let opened = std::fs::OpenOptions::new()
             .write(true)
+            // Never over another one: two runs may end at the same moment.
             .create_new(true)
             .open(&file);
         match opened {
             Ok(mut opened) => {
                 opened.write_all(text.as_bytes())?;
+                // It is written when a run ends badly, perhaps with the machine: it should be on the disk.
                 opened.sync_all()?;
                 return Ok(file);
             }

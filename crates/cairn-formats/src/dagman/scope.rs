@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The most tasks that splicing may make.
+// Some gigabytes of flow: twenty files that splice each other twice would make a million times as many.
 pub(crate) const MOST_TASKS: u64 = 20_000_000;
 /// The most bytes that the names of all spliced tasks may have.
 pub(crate) const MOST_NAME_BYTES: u64 = 1 << 30;
@@ -191,6 +192,7 @@ impl Scope {
             MapEntry::Occupied(taken) => return Err(*taken.get() as usize),
             MapEntry::Vacant(free) => free.insert(index as u32),
         };
+        // Fits: `MOST_TASKS` is checked before a splice is added, and nodes are lines of files of at most 4 GiB.
         let first = self.size.tasks as u32;
         self.size = sum(self.size, size);
         self.entries.push(Entry {
@@ -216,6 +218,8 @@ impl Scope {
                 What::Splice(splice) => Found::Splice(entry.first, splice.as_ref()),
             });
         }
+        // The shortest prefix that is a splice: names of nodes may hold `+` themselves where DAGMan is told to allow
+        // it.
         for (plus, _) in name.match_indices('+') {
             let Some(&index) = self.by_name.get(&name[..plus]) else {
                 continue;

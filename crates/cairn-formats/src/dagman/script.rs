@@ -41,9 +41,11 @@ impl Composed<'_> {
     /// The line. The exit of PRE is `$p`, that of the job `$r`.
     pub(super) fn line(&self) -> String {
         let mut line = match &self.pre {
+            // What DAGMan gives for $PRE_SCRIPT_RETURN where there is none.
             None => "p=-1\n".to_owned(),
             Some(pre) => {
                 let skip = match self.pre_skip {
+                    // 0 is success anyhow, and a script has no exit beyond 255.
                     Some(exit @ 1..=255) => format!(" {exit}) exit 0 ;;"),
                     _ => String::new(),
                 };

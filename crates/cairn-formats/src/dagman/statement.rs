@@ -166,6 +166,7 @@ pub(crate) fn statements(text: &str) -> Statements<'_> {
 /// or ties nodes.
 pub(crate) fn looks_like(text: &str) -> bool {
     let (mut good, mut bad, mut telling) = (0, 0, false);
+    // Enough to tell, and a large file of another kind is not read to its end.
     for (_, statement) in statements(text).take(100) {
         match statement {
             Ok(statement) => {
@@ -182,6 +183,7 @@ pub(crate) fn looks_like(text: &str) -> bool {
             Err(_) => bad += 1,
         }
     }
+    // Mistakes are allowed for: a DAGMan file with a few must still be read as one, to name them.
     telling && good > bad
 }
 

@@ -26,9 +26,11 @@ pub(crate) struct Submit {
 pub(crate) type Variables<'a> = dyn Fn(&str, bool) -> Option<&'a str> + 'a;
 
 /// A macro may expand into others, but not without end: this deep, and this many in one value.
+// Twelve lines of `a = $(b)$(b)` would make thousands of copies: both limits are needed.
 const MOST_DEPTH: usize = 16;
 const MOST_MACROS: usize = 100;
 /// The longest value that expanding macros may make.
+// What Linux takes for one argument of a program.
 const LONGEST: usize = 1 << 17;
 
 impl Submit {
@@ -103,6 +105,7 @@ impl Submit {
             Some(text) => split_arguments(&text)?,
             None => Vec::new(),
         };
+        // What `description` wrote, undone: so a command survives being written and read any number of times.
         if executable == SHELL {
             if let [dash_c, command] = &arguments[..]
                 && dash_c == "-c"
@@ -254,6 +257,7 @@ impl<'a, 'v> Macros<'a, 'v> {
 
     /// The value of the first of some keys that is set.
     fn value_of(&self, keys: &[&str]) -> Result<Option<String>, Trouble> {
+        // Each value has its own: a long description is no endless one.
         self.left.set(MOST_MACROS);
         match keys.iter().find_map(|key| self.raw(key)) {
             Some(text) => self.expand(text, 0).map(Some),
@@ -357,6 +361,7 @@ pub(crate) fn split_arguments(text: &str) -> Option<Vec<String>> {
     let mut characters = inner.chars().peekable();
     while let Some(mut c) = characters.next() {
         if c == '"' {
+            // A single double quote inside is no valid syntax; HTCondor refuses it too.
             characters.next_if_eq(&'"')?;
         } else if c == '\'' {
             let doubled = open && characters.next_if_eq(&'\'').is_some();
@@ -384,6 +389,7 @@ pub(crate) fn split_arguments(text: &str) -> Option<Vec<String>> {
 
 /// The word as the shell must see it.
 fn shell_quoted(word: &str) -> String {
+    // Letters beyond ASCII mean nothing to the shell.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c) || !c.is_ascii();
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
@@ -468,6 +474,7 @@ fn escaped(text: &str) -> String {
         match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
+            // By bytes, in octal with a leading 0: the one form that `printf %b` has in every shell.
             c if c.is_control() => {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {

@@ -137,6 +137,7 @@ impl Workflow<'_> {
                 }
             }
         }
+        // A node named twice, or at two ends of nested splices, is tied once.
         numbers.sort_unstable();
         numbers.dedup();
         if numbers.is_empty() && report.errors() == errors && !broken {
@@ -171,6 +172,7 @@ impl Workflow<'_> {
             self.too_many_arcs(total, site, report);
             return;
         }
+        // Counted before they are made: one line of 10⁵ parents and 10⁵ children would be 80 GB.
         scope.size.arcs = total;
         let mark = self.files.mark(site.file, site.span.line);
         for &parent in parents {
@@ -244,6 +246,7 @@ impl Workflow<'_> {
                 return;
             }
         }
+        // Told once a splice, not once a CONNECT.
         if connected.insert(child_first) {
             self.warn_of_orphan(scope, child_first, &below, site, report);
         }

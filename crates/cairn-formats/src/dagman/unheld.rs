@@ -83,6 +83,7 @@ impl Bodies {
             } => {
                 let body = match description {
                     Description::Inline(body) => (*body).to_owned(),
+                    // Marked by a character that no text here has, so that one map holds both kinds.
                     Description::Named(file) => format!("\0{file}"),
                 };
                 self.of_nodes.insert(name.to_string(), body);

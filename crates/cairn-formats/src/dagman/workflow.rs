@@ -75,6 +75,7 @@ impl<'l> Workflow<'l> {
 
     /// Reads the scope of a file that has been entered, unless that was done before. `None` when there was an error in it.
     fn scope(&mut self, file: FileId, directory: &Path, report: &mut Report) -> Option<Rc<Scope>> {
+        // The same file spliced with another DIR finds other files: it is another scope.
         let key = (file, identity(directory));
         if let Some(known) = self.by_place.get(&key) {
             return known.clone();
@@ -141,6 +142,7 @@ impl<'l> Workflow<'l> {
             match statement {
                 Ok(Statement::Include { file: name }) => {
                     let mut silent = Report::default();
+                    // Files that are missing were reported in the first pass.
                     let report_here = if first_time {
                         &mut *report
                     } else {
@@ -202,6 +204,7 @@ impl<'l> Workflow<'l> {
         let included = self.files.find(name, directory, file, at, report)?;
         if first_time {
             self.includes += 1;
+            // As often as it is included: what is read again costs time again.
             self.included_bytes += self.files.source(included).text().len();
         }
         if self.includes > MOST_INCLUDES || self.included_bytes > MOST_INCLUDED_BYTES {

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Children on one `PARENT` line: longer lists go on in another line.
+// DAGMan reads lines of any length, but editors and people do not.
 const CHILDREN_A_LINE: usize = 1000;
 
 /// Writes the flow. Reading it back gives the same tasks in the same order, arcs, commands, retries and priorities.

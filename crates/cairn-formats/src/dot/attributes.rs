@@ -48,6 +48,7 @@ impl<'s> Parser<'s, '_> {
             }
         })?;
         if let Some(blank) = self.blank.get_mut(&parent) {
+            // The first edge that says something; later ones do not change it.
             blank.leaving = blank.leaving.or(label);
         }
         if let Some(blank) = self.blank.get_mut(&child) {
@@ -122,6 +123,7 @@ impl<'s> Parser<'s, '_> {
     ) -> Result<Lists, Wrong> {
         let mut lists = Lists::default();
         while self.take(b'[')? {
+            // The first list of several: a new attribute goes there. No list can open at byte 0.
             if lists.open == 0 {
                 lists.open = self.lexer.end();
             }
@@ -134,6 +136,7 @@ impl<'s> Parser<'s, '_> {
                 let mut end = self.lexer.end();
                 let mut start = end;
                 let has_value = self.take(b'=')?;
+                // A key alone is set, as Graphviz has it.
                 let mut value = Cow::Borrowed("true");
                 if has_value {
                     self.peek()?;

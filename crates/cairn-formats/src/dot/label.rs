@@ -14,6 +14,7 @@ pub(super) fn text(raw: &str, name: &str, is_record: bool) -> String {
 fn strings(raw: &str, name: &str, is_record: bool) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut chars = raw.chars().peekable();
+    // Raw text with quotes and pluses in it: what stands between two strings is skipped.
     let mut inside = false;
     let mut in_port = false;
     while let Some(c) = chars.next() {
@@ -48,6 +49,7 @@ fn html(raw: &str) -> String {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
         let close = if rest.starts_with('<') { '>' } else { ';' };
+        // An ampersand that begins no entity: the rest is plain text.
         let Some(end) = rest.find(close) else {
             break;
         };

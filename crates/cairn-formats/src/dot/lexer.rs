@@ -53,6 +53,7 @@ impl<'a> Lexer<'a> {
 
     /// The next token and where it begins. Strings joined by `+` are one token.
     pub(super) fn next(&mut self) -> Result<(Token<'a>, usize), Wrong> {
+        // Noted before blanks are skipped, for edits that go right behind a token.
         self.before = self.at;
         self.skip_blanks()?;
         let start = self.at;
@@ -112,6 +113,7 @@ impl<'a> Lexer<'a> {
     fn word(&mut self) -> Result<&'a str, Wrong> {
         let bytes = &self.text.as_bytes()[self.at..];
         let sign = usize::from(bytes[0] == b'-');
+        // Every byte of a letter beyond ASCII is 0x80 or more, so that words never end inside one.
         let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | 0x80..);
         let parts = bytes[sign..].iter().position(|&b| !is_part(b));
         let length = sign + parts.unwrap_or(bytes.len() - sign);
@@ -177,6 +179,7 @@ impl<'a> Lexer<'a> {
         }
         self.at = at + 1;
         let last = &self.text[start..at];
+        // No escape was met: the text is borrowed as it stands, which is nearly always so.
         if start == open + 1 {
             return Ok(Cow::Borrowed(last));
         }

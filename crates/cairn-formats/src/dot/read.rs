@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Arcs that subgraphs may multiply to, in all.
+// 33 million arcs from one line would be some hundred bytes of text: no file means that.
 const MOST_PRODUCTS: usize = 1 << 25;
 
 /// Reads the first graph of the source, which must be directed.
@@ -41,6 +42,7 @@ pub(super) fn read_with_sites<'r>(
         let place = |source: &Source| source.place_at(wrong.at);
         parser.draft.unreadable(place, wrong.message, wrong.help);
     }
+    // At the end, when all edges are known. In any order, for each sets its own label.
     for (node, Blank { leaving, entering }) in std::mem::take(&mut parser.blank) {
         if let Some(edge) = leaving.or(entering) {
             let label = label::text(edge, "", false);
@@ -174,6 +176,7 @@ impl<'s> Parser<'s, '_> {
             return wrong(at, "expected { here", "the body of a graph is in braces");
         }
         self.open(None);
+        // No recursion: a text of a million braces must not end the stack.
         while !self.frames.is_empty() {
             self.statement()?;
         }
@@ -273,6 +276,7 @@ impl<'s> Parser<'s, '_> {
             return wrong(at, "expected { after 'subgraph'", "correct the DOT here");
         };
         let ranges = self.subgraphs.get(&name).cloned().unwrap_or_default();
+        // A subgraph that is named again and again inside others doubles each time: its members are paid for.
         self.spend(ranges.iter().map(|(start, end)| end - start).sum())?;
         if self.frames.len() > 1 {
             for &(start, end) in &ranges {
@@ -303,6 +307,7 @@ impl<'s> Parser<'s, '_> {
             self.id("a value")?;
             return Ok(());
         }
+        // A port and a compass point.
         for _ in 0..2 {
             if self.take(b':')? {
                 self.id("a port")?;

@@ -23,6 +23,7 @@ pub(crate) fn spots(text: &str) -> Option<Vec<Spot>> {
             before: before.to_owned(),
             after: after.to_owned(),
         },
+        // As it is spelled there, quotes included: so it is the same node.
         None => added(text, &text[site.name], end, brace),
     });
     Some(spots.collect())
@@ -41,6 +42,7 @@ fn added(text: &str, name: &str, end: usize, brace: usize) -> Spot {
     } else if text[..end].ends_with(';') {
         (end, format!(" {name} [priority="), "];")
     } else {
+        // A statement before may end without a semicolon, and then the new one would be read as part of it.
         (end, format!("; {name} [priority="), "]")
     };
     Spot {

@@ -78,6 +78,7 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
             }
             _ => {}
         }
+        // The first graph alone is read: what follows is warned of by the reader.
         if braces <= 0 && token == Token::Mark(b'}') {
             break;
         }

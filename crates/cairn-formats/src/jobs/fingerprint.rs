@@ -16,6 +16,7 @@ impl Fingerprint {
 
     pub(super) fn done(&self) -> [u8; 16] {
         let mut short = [0; 16];
+        // 128 bits: among 10⁹ tasks the chance that two agree is below 10⁻²⁰.
         short.copy_from_slice(&self.0.finalize().as_bytes()[..16]);
         short
     }

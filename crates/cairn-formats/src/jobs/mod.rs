@@ -186,6 +186,7 @@ impl Jobs {
             }
             (_, template) => What::Lines(template),
         };
+        // A second reading, for what no flow holds; only where somebody runs it.
         let mut exported = HashMap::new();
         if format == Format::Makeflow {
             let by_name = makeflow::environments(source).into_iter();

@@ -133,6 +133,7 @@ impl Programs {
             match program(entry, &listing.transformations, flow, task) {
                 Ok(program) => programs.by_task[task.index()] = Some(Box::new(program)),
                 Err((message, help)) => {
+                    // A transformation that is missing is told once, not for each of its thousand jobs.
                     if refused.insert(entry.name.to_string()) {
                         let at = entry.at.filter(|_| !report.is_full());
                         let place: Place =
@@ -199,6 +200,7 @@ fn program(
         ));
     }
     let mut found = transformations.iter().filter(|t| name.means(&t.name));
+    // Of several versions one that is here; else the first, to say that it is elsewhere.
     let found = found.clone().find(|t| t.path.is_some()).or(found.next());
     let path = match found {
         Some(t) if t.container => {
@@ -223,6 +225,7 @@ fn program(
     let mut first = String::new();
     push_word(&mut first, &name.name);
     let line = flow.command(task).unwrap_or("");
+    // The reader made the command of the program's name and the arguments: what is behind the name are these.
     let arguments = line.strip_prefix(&*first).unwrap_or("").trim();
     // As Pegasus hands them to HTCondor: single quotes hold blanks.
     let quoted = format!("\"{}\"", arguments.replace('"', "\"\""));
@@ -231,6 +234,7 @@ fn program(
         (message, "close them".to_owned())
     })?;
     let mut environment = found.map_or_else(Environment::new, |t| t.environment.clone());
+    // The job's own variables outweigh those of its transformation.
     environment.extend(entry.environment.clone());
     Ok(Program {
         path,
@@ -352,6 +356,7 @@ fn of_yaml(text: &str) -> Listing {
         is_workflow: job.name.is_none() && job.file.is_some(),
         environment: environment(&job.profiles),
         files: [job.stdin, job.stdout, job.stderr].map(|file| file.map(|f| f.to_string())),
+        // An id that was copied, having escapes, lies elsewhere: then the place is not known.
         at: (job.id.as_ptr() as usize)
             .checked_sub(text.as_ptr() as usize)
             .filter(|at| *at < text.len()),

@@ -101,6 +101,7 @@ const KNOWN_TO_SHELLS: [&str; 89] = [
 pub(super) fn words(line: &str) -> Option<impl Iterator<Item = &str>> {
     // A line break before or behind a command does nothing; one inside would end it.
     let line = line.trim_matches([' ', '\t', '\n']);
+    // No quotes, no `~`, `$`, `*`, `;` and so on; letters beyond ASCII are left to the shell, whose locale may matter.
     let plain = |b: u8| b.is_ascii_alphanumeric() || b" \t-_./:=+,@%".contains(&b);
     if line.is_empty() || !line.bytes().all(plain) {
         return None;

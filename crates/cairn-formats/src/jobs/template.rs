@@ -95,6 +95,7 @@ impl Template {
                     })?;
                     pieces.push(Piece::Text(std::mem::take(&mut text)));
                     pieces.push(Piece::Key(key.to_owned(), quoted));
+                    // Whatever the value is, it ends as a part of a word: a `#` behind it begins no comment.
                     shell.take('x');
                     rest = behind;
                     continue;
@@ -207,6 +208,7 @@ impl Shell {
                 '\\' => self.backslash = true,
                 '\'' if !self.double => self.single = true,
                 '"' => self.double = !self.double,
+                // Never taken back: where such a thing ends is too hard to tell, so that all behind it is refused.
                 '`' => self.backtick = true,
                 '(' | '{' if self.double && last == Some('$') => self.nested = true,
                 '<' if !self.double && last == Some('<') => self.here_document = true,

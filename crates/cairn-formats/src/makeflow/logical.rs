@@ -28,6 +28,7 @@ impl<'t> Scan<'t> {
         let line = self.line;
         let (text, length, open) = joined(self.rest);
         let length = match open {
+            // So a quote that is never closed costs one line, not the rest of the file.
             Some(_) => self
                 .rest
                 .find('\n')

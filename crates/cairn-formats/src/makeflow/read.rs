@@ -10,6 +10,7 @@ use cairn_dag::Flow;
 use hashbrown::HashMap;
 
 /// The longest value of a variable, in bytes.
+// A=$(A)$(A) doubles a value in every line: 40 lines would fill any memory.
 const LONGEST_VALUE: usize = 1 << 20;
 /// The most bytes that all replaced variables of a file may come to.
 const MOST_REPLACED: usize = 256 << 20;
@@ -351,6 +352,7 @@ impl Reader<'_, '_> {
         if after <= MOST_REPLACED {
             return self.variables.get(name).map(str::to_owned);
         }
+        // The first time only: all that follows would fail alike.
         if before <= MOST_REPLACED {
             let message = format!(
                 "the variables come to more than {} MiB",
@@ -409,6 +411,7 @@ impl Reader<'_, '_> {
                     length = taken;
                     match name.map(|name| (name, self.value(name, line))) {
                         Some((_, Some(value))) if quote.is_none() => {
+                            // One level deep: values were expanded when they were set.
                             self.cut(&value, false, line, words)
                         }
                         Some((_, Some(value))) => value.chars().for_each(|c| words.push(c)),

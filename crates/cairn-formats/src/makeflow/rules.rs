@@ -48,6 +48,7 @@ pub(super) fn tie(
     }
     for rule in rules {
         let mut name = rule.name();
+        // A file may be called like that, too.
         while rule.outputs.is_empty() && writer.contains_key(&name[..]) {
             name.push('\'');
         }

@@ -16,6 +16,7 @@ use std::ops::Range;
 const AT_ONCE: usize = 128;
 
 /// Unknown fields that are warned of.
+// So few that a list is searched faster than a set would be.
 const MOST_UNKNOWN: usize = 20;
 
 /// A file that a task reads or writes.
@@ -216,6 +217,7 @@ impl<'s, 'r> Sink<'s, 'r> {
         for batch in &mut *batches {
             batch.declare_tasks(&mut self.draft.build);
         }
+        // Shared and unchanged while parents are looked up, which is what allows it to be done side by side.
         let build = &self.draft.build;
         side_by_side(batches, |batch| batch.find_parents(build));
         for batch in batches {
@@ -271,6 +273,7 @@ pub(super) fn side_by_side<'s>(
     work: impl Fn(&mut Batch<'s>) + Send + Sync,
 ) {
     match batches {
+        // A small file is one batch: no threads are woken for it.
         [alone] => work(alone),
         many => many.par_iter_mut().for_each(work),
     }

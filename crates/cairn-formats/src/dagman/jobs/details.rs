@@ -41,6 +41,7 @@ pub(super) fn later<'d, T: Clone + 'd>(
     let own = own.and_then(|own| get(own).as_ref());
     let all = get(all).as_ref();
     let latest = match (own, all) {
+        // The later line wins in DAGMan, whether it names the node or all of them.
         (Some(own), Some(all)) if all.0 > own.0 => Some(all),
         (own, all) => own.or(all),
     };
@@ -174,6 +175,7 @@ impl ScopeNodes {
                 return is_a("a SERVICE", help);
             }
         }
+        // What is done is not run, so nothing about it need be refused.
         let Some(Found::Own(entry)) = scope.find(name).filter(|_| !done) else {
             return Ok(());
         };

@@ -113,6 +113,8 @@ impl<'w, 'l> Layout<'w, 'l> {
             NodeDescription::Inline(submit) => (self.add((**submit).clone()), None),
             NodeDescription::Named(name) => {
                 let is_here = |scope: &&Rc<Scope>| scope.descriptions.contains_key(&**name);
+                // From the outermost scope inward, as in `read`: of two descriptions of one name that of the top file
+                // counts.
                 let origin = match around.iter().find(is_here) {
                     Some(scope) => Origin::Named(scope.index, name.clone()),
                     None => Origin::File(self.nodes.directory(place).join(&**name)),
@@ -128,6 +130,7 @@ impl<'w, 'l> Layout<'w, 'l> {
         let at_node = |layout: &Layout<'_, '_>, report: &Report| {
             (layout.workflow.files).place_of_mark(mark, report.is_full())
         };
+        // A description shared by thousands of nodes is complained of once; no macro has the empty name.
         if self.checked.insert((submit, String::new())) {
             let here = at_node(self, report);
             unfit::check(&self.nodes, place, submit, file.as_deref(), here, report);

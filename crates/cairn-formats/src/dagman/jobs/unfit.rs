@@ -90,6 +90,7 @@ impl Check<'_, '_> {
 
     fn kind_of_job(&mut self) {
         if let Some(universe) = self.value("universe") {
+            // The numbers are HTCondor's own for the same three.
             const HERE: [&str; 6] = ["vanilla", "local", "scheduler", "5", "7", "12"];
             if !HERE.contains(&&*universe.to_ascii_lowercase()) {
                 let message = format!("jobs of the universe '{universe}' are not run here");
