@@ -89,7 +89,7 @@ fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Fl
         return Err(unfaithful(format!("it has a zero character{whose}")));
     }
     let mut report = Report::default();
-    // No path, so that nothing is looked for on disk; the format is given, so that the name need not tell it.
+    // The format is given, so that nothing hangs on the name, which is for messages.
     let name = format!("output.{}", format.name());
     let source = Source::from_bytes(&name, bytes, &Limits::default(), &mut report);
     let again = source

@@ -16,6 +16,7 @@ pub(crate) enum Packing {
 
 impl Packing {
     /// How many first bytes [`Packing::of`] needs.
+    // Of xz and bzip2: the others need four.
     pub(crate) const HEAD: usize = 6;
 
     /// By the first bytes.
@@ -31,6 +32,7 @@ impl Packing {
             [0xfd, b'7', b'z', b'X', b'Z', 0] => {
                 Packing::Other("xz file", "unpack it first: xz -d FILE")
             }
+            // With the first two bytes of a block's own mark: a text may well begin with BZh9.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41] => {
                 Packing::Other("bzip2 file", "unpack it first: bzip2 -d FILE")
             }
@@ -47,6 +49,7 @@ impl Packing {
         let endings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
         for (ending, packing) in endings {
             if let Some(cut) = name.len().checked_sub(ending.len())
+                // A file called `.gz` is hidden, not packed.
                 && cut > 0
                 && name.is_char_boundary(cut)
                 && name[cut..].eq_ignore_ascii_case(ending)
@@ -63,6 +66,7 @@ impl Packing {
             Packing::Plain | Packing::Other(..) => Box::new(input),
             Packing::Gzip => {
                 let input = io::BufReader::new(input);
+                // Files that were packed in parts and joined are one gzip stream after another.
                 Box::new(flate2::read::MultiGzDecoder::new(input))
             }
             Packing::Zstd => Box::new(zstd::stream::read::Decoder::new(input)?),

@@ -69,6 +69,7 @@ pub(crate) fn with_document<'t, S: DeserializeSeed<'t>>(
 
 /// Limits that follow the length of the text: no alias can make much of little.
 fn options(text: &str) -> serde_saphyr::Options {
+    // Without aliases a byte makes about two events at the most (`[:,:,:]`): four leave room.
     let most = text.len().saturating_mul(4).saturating_add(1000);
     let budget = serde_saphyr::budget! {
         max_events: most,

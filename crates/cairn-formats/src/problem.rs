@@ -74,6 +74,7 @@ pub struct Report {
 
 impl Report {
     /// How many errors, and how many warnings, are kept.
+    // More than anybody reads at once; and a large file that is wrong in every line must not fill the memory.
     pub(crate) const LIMIT: usize = 50;
 
     /// Adds an error.
@@ -106,6 +107,7 @@ impl Report {
 
     /// The error added last is cured by what the caller can offer.
     pub(crate) fn cured_by(&mut self, cure: Cure) {
+        // An error that was not kept must not leave its cure with one that was.
         if let Some(last) = self
             .problems
             .last_mut()

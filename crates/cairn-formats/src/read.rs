@@ -104,6 +104,7 @@ fn read_as(source: &Source, format: Format, report: &mut Report) -> Option<Flow>
             let mut limits = Limits::default();
             let mut load = |path: &Path, report: &mut Report| {
                 let source = Source::load_named_by_file(path, &limits, report)?;
+                // One allowance for all files together: many small ones are as large as one large.
                 limits.max_bytes = limits.max_bytes.saturating_sub(source.text().len() as u64);
                 Some(source)
             };

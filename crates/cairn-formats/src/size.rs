@@ -48,9 +48,11 @@ pub(crate) fn parse_binary(text: &str, unit: u64) -> Option<u64> {
 }
 
 fn scaled(digits: &str, scale: u64) -> Option<u64> {
+    // Exact where it can be: what `exact` advises must be read back to the byte.
     if let Ok(whole) = digits.parse::<u64>() {
         return whole.checked_mul(scale);
     }
+    // A fraction, for which 53 bits will do; neither NaN nor what 64 bits cannot hold is in the range.
     let value = (digits.parse::<f64>().ok()? * scale as f64).round();
     (0.0..9e18).contains(&value).then_some(value as u64)
 }

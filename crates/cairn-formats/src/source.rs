@@ -135,6 +135,7 @@ impl Source {
 
     /// The place of a whole line, counted from 1. Linear in the text: for errors only.
     pub(crate) fn place_of_line(&self, line: u32) -> Place {
+        // Line 0, the whole file, wraps to one that no text has.
         let text = (self.text.lines().nth((line as usize).wrapping_sub(1))).unwrap_or("");
         self.place_in_line(line, text.as_bytes(), None)
     }

@@ -96,6 +96,7 @@ fn task<'t>(
     };
     draft.seconds(task, seconds, line);
     let given: Vec<&str> = words.collect();
+    // First, since a task without predecessors has none in the next lines either.
     if given.len() == count {
         given
             .iter()

@@ -6,11 +6,13 @@ const MOST_CANDIDATES: usize = 200_000;
 /// The candidate that differs least from `word`, if one is close: at most a third of the letters off, case aside.
 /// Time O(candidates × length).
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Cost is the square of the length: 64 letters are more than a keyword or a likely misspelling has.
     let letters: Vec<char> = word.chars().map(fold).take(64).collect();
     let allowed = (letters.len() / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates.into_iter().take(MOST_CANDIDATES) {
         let most = best.map_or(allowed + 1, |(distance, _)| distance);
+        // One change is a character, which is four bytes at most: tells most words apart without taking them to letters.
         if candidate.len().abs_diff(word.len()) > 4 * most {
             continue;
         }
@@ -19,6 +21,7 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             continue;
         }
         let distance = edit_distance(&letters, &other);
+        // Strictly, so that of equals the first stays.
         if distance < most {
             best = Some((distance, candidate));
         }

@@ -44,6 +44,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         };
         for word in &task.dependencies.0 {
             let mark = draft.mark(word);
+            // By the key of the document first; else by the label, which in a graph of ids is the name.
             let parent = symbols.get(&**word).copied();
             match parent.or_else(|| draft.build.lookup(word)) {
                 Some(parent) => draft.arc(parent, child, mark),

@@ -37,6 +37,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         sizes: HashMap::new(),
         has_commands: has_commands(source.text()),
     };
+    // Twice, as a file's size may stand behind the tasks that use it, and a use is noted with its size.
     reader.records(Reader::size);
     reader.records(Reader::record);
     reader.draft.finish()
@@ -56,11 +57,13 @@ fn has_commands(text: &str) -> bool {
             "TASK" => {}
             _ => continue,
         }
+        // Whether there are more than three is all that is asked.
         let words: Vec<&str> = words.take(5).collect();
         match words[..] {
             [_, kind, ..] if kind.contains("::") => return false,
             [_, option, ..] if option.starts_with('-') && option.len() > 1 => return true,
             [_, program, ..] if program.contains('/') => return true,
+            // The number is what the program takes, and no duration.
             [_, "sleep" | "echo", _] => others += 1,
             [_, _, seconds] if seconds.parse::<f64>().is_ok() => durations += 1,
             [_, _, ..] => others += 1,
@@ -70,8 +73,8 @@ fn has_commands(text: &str) -> bool {
     others > durations / 10
 }
 
-/// The words of a command as pegasus-mpi-cluster cuts them, and where each begins: blanks part them outside of quotes,
-/// a closing quote ends one, a backslash takes the next character as it is.
+/// The words of a command as pegasus-mpi-cluster cuts them: blanks part them outside of quotes, a closing quote
+/// ends one, a backslash takes the next character as it is.
 fn command_words(text: &str) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let mut in_quotes = false;
@@ -149,6 +152,7 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
             continue;
         }
         let words = command_words(behind_id(line));
+        // Each option has a value behind it, and all stand before the executable.
         let options = words.chunks(2).map_while(|pair| TaskOption::of(&pair[0]));
         for option in options {
             match option {
@@ -278,6 +282,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                     .map(|n| self.draft.build.set_cpus(task, n.ceil() as u32))
                     .is_some(),
                 TaskOption::Tries => (value.parse::<u32>())
+                    // The first try is no retry.
                     .map(|tries| self.draft.build.set_retries(task, tries.saturating_sub(1)))
                     .is_ok(),
                 TaskOption::Priority => (value.parse())

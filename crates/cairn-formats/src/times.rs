@@ -179,6 +179,7 @@ fn detect(text: &str) -> Option<LogFormat> {
     let first = lines().next()?;
     let columns = |by: char| first.split(by).map(|c| c.trim().to_ascii_lowercase());
     let has = |by: char, wanted: &[&str]| wanted.iter().all(|w| columns(by).any(|c| c == *w));
+    // The surest signs first; rows of name and number, which many a text could be, last.
     if first.starts_with("# ninja log") {
         return Some(LogFormat::Ninja);
     }

@@ -39,6 +39,7 @@ fn push_attributes(text: &mut String, flow: &Flow, task: TaskId) {
     plain(
         text,
         "seconds",
+        // In quotes, for a bare number of DOT has no exponent.
         flow.seconds(task).map(|s| format!("\"{s:?}\"")),
     );
     plain(

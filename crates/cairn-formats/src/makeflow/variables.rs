@@ -39,6 +39,7 @@ impl Variables {
 
 /// The length of the `$…` that the text begins with, and the variable it names: `$X`, `$(X)` or `${X}`.
 pub(super) fn variable(text: &str) -> (usize, Option<&str>) {
+    // Behind the dollar, which callers have seen.
     let after = &text[1..];
     let closing = match after.bytes().next() {
         Some(b'(') => ')',
@@ -58,6 +59,7 @@ pub(super) fn variable(text: &str) -> (usize, Option<&str>) {
         .map(|end| &after[1..1 + end])
         .filter(|name| is_name(name))
     {
+        // The dollar and both brackets.
         Some(name) => (name.len() + 3, Some(name)),
         None => (1, None),
     }

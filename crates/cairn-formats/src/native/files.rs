@@ -13,6 +13,7 @@ pub(super) fn warn_of_unordered_reads(flow: &Flow, source: &Source, report: &mut
     let mut writer: HashMap<&str, TaskId> = HashMap::new();
     for task in dag.tasks() {
         for file in flow.outputs(task) {
+            // Of several writers the first: which one is meant nobody can tell.
             writer.entry(file.path).or_insert(task);
         }
     }
@@ -71,6 +72,7 @@ impl Ancestry<'_> {
                 self.position[t.index()] = i as u32;
             }
         }
+        // A new number instead of clearing `met`, which would cost the whole dag for each question.
         self.searches += 1;
         let mut stack = vec![task];
         while let Some(at) = stack.pop() {
@@ -79,6 +81,7 @@ impl Ancestry<'_> {
                 if parent == ancestor || self.steps > MOST_STEPS {
                     return true;
                 }
+                // What stands before the ancestor in a topological order cannot wait for it: no need to look behind it.
                 let before = self.position[parent.index()] < self.position[ancestor.index()];
                 if !before && self.met[parent.index()] != self.searches {
                     self.met[parent.index()] = self.searches;

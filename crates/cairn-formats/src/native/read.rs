@@ -15,6 +15,7 @@ use std::fmt;
 pub(crate) fn read_toml(source: &Source, report: &mut Report) -> Option<Flow> {
     let mut document = Document::new(source, report);
     let (table, mut errors) = toml::de::DeTable::parse_recoverable(source.text());
+    // A table with holes would only bring errors that follow from the first ones.
     if errors.is_empty() {
         let table = toml::Deserializer::from(table);
         errors.extend(DocumentSeed(&mut document).deserialize(table).err());
@@ -68,6 +69,7 @@ fn read_pieces(source: &Source, report: &mut Report, pieces: usize, bytes: usize
     let mut rest = read_next_pieces(source.text(), bytes, &mut read);
     while !rest.is_empty() {
         let read_on = || read_next_pieces(rest, bytes, &mut next);
+        // One after the other the sink would wait for the readers, and they for it; two sets of batches let both go on.
         ((), rest) = rayon::join(|| sink.take(&mut read), read_on);
         std::mem::swap(&mut read, &mut next);
     }
@@ -87,6 +89,7 @@ fn read_next_pieces<'s>(text: &'s str, bytes: usize, batches: &mut [Batch<'s>]) 
 
 /// Cuts the text behind the first line break after so many bytes.
 fn cut(text: &str, bytes: usize) -> (&str, &str) {
+    // Bytes are searched, as `least` may be inside a character; behind a line break never is.
     let least = bytes.min(text.len());
     let more = text.as_bytes()[least..].iter().position(|&b| b == b'\n');
     text.split_at(more.map_or(text.len(), |more| least + more + 1))
@@ -233,6 +236,7 @@ impl<'de> Visitor<'de> for SweepsSeed<'_, 'de, '_> {
         while let Some(sweep) =
             list.next_element_seed(SweepSeed(&document.batch[0], &mut unknown))?
         {
+            // Tasks read before this sweep are declared before its own, in the order of the file.
             document.draft();
             let Document { batch, sink } = &mut *document;
             for (field, mark) in unknown.drain(..) {

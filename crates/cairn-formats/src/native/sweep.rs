@@ -24,6 +24,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The most tasks that the sweeps of one file may make.
+// A few lists of a hundred values multiply to more than any memory holds: refused before the first is made.
 const MOST_TASKS: u64 = 20_000_000;
 
 /// Fields whose texts may become numbers once their keys are replaced.
@@ -88,6 +89,7 @@ impl<'de> Visitor<'de> for SweepSeed<'_, 'de> {
             let mark = self.0.mark(&key);
             match &*key {
                 "over" => {
+                    // The first of both fields; `NOWHERE` is larger than every place.
                     sweep.mark = sweep.mark.min(mark);
                     sweep.over = map.next_value_seed(OverSeed(self.0))?;
                 }
@@ -458,6 +460,7 @@ fn scalar(text: &str) -> Option<Value> {
     match text {
         "true" => Some(Value::Bool(true)),
         "false" => Some(Value::Bool(false)),
+        // Whole numbers first: a float would round sizes beyond 2⁵³ bytes.
         _ => (text.parse::<u64>().map(Value::from).ok())
             .or_else(|| text.parse::<i64>().map(Value::from).ok())
             .or_else(|| text.parse::<f64>().ok().and_then(number)),

@@ -34,6 +34,7 @@ pub(crate) const FIELDS: [&str; 17] = [
 pub(crate) const HELD_OF_TASK: Held = {
     const TABLE: [(&str, Held); FIELDS.len()] = {
         let mut table = [const { ("", Held::All) }; FIELDS.len()];
+        // A constant can use no iterator.
         let mut i = 0;
         while i < FIELDS.len() {
             table[i] = (FIELDS[i], Held::All);
@@ -105,6 +106,7 @@ impl<'de> Visitor<'de> for TaskSeed<'_, 'de> {
         let (parents, files) = (batch.parents.len(), batch.files.len());
         let (pools, tags) = (batch.pools.len(), batch.tags.len());
         let result = read_task(batch, map);
+        // Readers of lines go on with the next one: parents left behind would be looked up, and told as unknown.
         if result.is_err() {
             batch.parents.truncate(parents);
             batch.files.truncate(files);
@@ -122,7 +124,9 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
     let mut name = None;
     let (parents, inputs) = (batch.parents.len(), batch.files.len());
     let (pools, tags) = (batch.pools.len(), batch.tags.len());
+    // Fields come in any order, but a task's inputs and outputs are a range each: outputs wait until all inputs are in.
     let mut outputs = Vec::new();
+    // A bit for each of the fields, of which there are fewer than 32.
     let (mut seen, mut foreign) = (0u32, 0);
     while let Some(key) = map.next_key::<Text<'de>>()? {
         let Some(field) = FIELDS.iter().position(|f| *f == &*key) else {
@@ -158,6 +162,7 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             "time_limit" => task.time_limit = map.next_value_seed(Seconds { texts: true })?,
             "done" => task.done = map.next_value::<Option<bool>>()?.unwrap_or(false),
             "seconds" => task.seconds = map.next_value_seed(Seconds { texts: false })?,
+            // `COUNT` takes no more than 32 bits hold.
             "cpus" => task.cpus = map.next_value_seed(COUNT)?.map(|n| n as u32),
             "retries" => task.retries = map.next_value_seed(COUNT)?.map(|n| n as u32),
             "kind" => task.kind = map.next_value()?,
@@ -216,6 +221,7 @@ impl<'de> Visitor<'de> for ParentsSeed<'_, 'de> {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<(), E> {
+        // Text that was unescaped is no part of the file, so it has no place of its own.
         let mark = self.0.here;
         self.0.parents.push((Text(name.to_owned().into()), mark));
         Ok(())
@@ -436,6 +442,7 @@ const PRIORITY: Whole<i64> = Whole {
 
 /// A whole number in a range, or null.
 struct Whole<T> {
+    // Holds what `visit_i64` and what `visit_u64` bring.
     least: i128,
     most: i128,
     what: &'static str,

@@ -26,6 +26,7 @@ pub(crate) fn write_toml(flow: &Flow, out: &mut dyn Write) -> Result<()> {
         text.push('\n');
         out.write_all(text.as_bytes())?;
     }
+    // The reader wants the field, even if it holds nothing.
     if flow.dag().is_empty() {
         out.write_all(b"task = []\n")?;
     }
@@ -93,8 +94,10 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
     }
     if let Some(seconds) = flow.seconds(task) {
         style.push_key(text, "seconds");
+        // `?` has an exponent where a plain number would have hundreds of digits; both are read back to the last bit.
         push_plain(text, format_args!("{seconds:?}"));
     }
+    // The mark belongs to the writer of a file; among inputs the reader refuses it.
     let inputs = flow.inputs(task).map(|file| File {
         temp: false,
         ..file
@@ -213,6 +216,7 @@ impl Style {
     fn push_key(self, text: &mut String, key: &str) {
         match self {
             Style::Json => {
+                // Only a fresh object ends so: strings end with their quote, inner objects with a closing brace.
                 text.push_str(if text.ends_with('{') { "\"" } else { ",\"" });
                 text.push_str(key);
                 text.push_str("\":");

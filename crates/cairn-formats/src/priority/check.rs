@@ -43,6 +43,7 @@ pub(super) fn dagman(
     );
     let mut fetch = |path: &Path, report: &mut Report| {
         let found = load(path, report)?;
+        // The first is the top file, which was handed in as `top`.
         let edited = files.iter().skip(1).find(|file| file.path == path);
         Some(match edited {
             Some(file) => found.with_text(file.text.clone()),
@@ -77,6 +78,7 @@ pub(super) fn dagman(
 }
 
 fn own_name(name: &str) -> &str {
+    // Nodes of splices are called `splice+node`.
     name.rsplit('+').next().unwrap_or(name)
 }
 

@@ -152,6 +152,7 @@ fn in_profile(text: &str, inside: Range<usize>) -> Option<Value> {
 /// `<profile …/>` becomes `<profile …>5</profile>`.
 fn in_empty_profile(text: &str, element: &BytesStart<'_>, tag: &Range<usize>) -> Option<Value> {
     let is_plain = is_tag(text, tag) && text[tag.clone()].ends_with("/>");
+    // `after` is a fixed text, so it closes an element without a prefix alone.
     (is_plain && prefix(element).is_empty()).then(|| Value {
         span: tag.end - 2..tag.end,
         before: ">",

@@ -184,6 +184,7 @@ impl Scanner<'_> {
         loop {
             match self.peek()? {
                 b'"' => self.string()?,
+                // Which bracket it is does not matter: a reader has accepted the text, so they match.
                 b'{' | b'[' => {
                     depth += 1;
                     self.at += 1;
@@ -206,6 +207,7 @@ impl Scanner<'_> {
         loop {
             match self.peek()? {
                 b'"' => return self.take(b'"'),
+                // What is escaped may be a quote; the digits behind `\u` are none.
                 b'\\' => self.at += 2,
                 _ => self.at += 1,
             }

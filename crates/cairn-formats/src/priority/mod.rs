@@ -108,6 +108,7 @@ pub fn set_priorities(
             flow: after,
         });
     }
+    // Spots belong to tasks by their number alone: one more or less, and all would go to wrong tasks.
     let spots = spots(source.text(), format)?.filter(|spots| spots.len() == flow.dag().len());
     let spots = spots.ok_or_else(|| match crate::native::files_of_sweeps(source, format) {
         Some(_) => PriorityError::Sweep,
@@ -116,6 +117,7 @@ pub fn set_priorities(
         ),
     })?;
     let wanted = |(task, spot): (_, &Spot)| {
+        // A priority may stand elsewhere than in the spot: in WfFormat's execution, in a Condor profile of Pegasus.
         let kept = !spot.is_open(existing)
             || existing == ExistingPriorities::Keep && flow.priority(task).is_some();
         if kept {

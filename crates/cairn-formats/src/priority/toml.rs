@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 pub(crate) fn toml_spots(text: &str) -> Option<Vec<Spot>> {
     let document = DeTable::parse(text).ok()?;
     let mut spots = Vec::new();
+    // The reader walks over a table of the same type, so both meet the keys in the same order.
     for (key, value) in document.get_ref() {
         if !matches!(&**key.get_ref(), "task" | "tasks") {
             continue;

@@ -83,6 +83,7 @@ impl<'t> Scan<'t> {
 
     /// Visits the keys of a mapping and their values.
     fn mapping(&mut self, start: Node<'t>, visit: &mut Visit<'_, 't>) -> Result<Mapping, Tangled> {
+        // 0: without an anchor. What is inserted under one would appear wherever an alias names it.
         let (Event::MappingStart(style, 0, _), span) = start else {
             return Err(tangled(&start.1));
         };

@@ -70,11 +70,13 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
             body.push(line.trim());
         }
         let node = body.iter().find_map(|l| l.strip_prefix("DAG Node: "));
+        // Never taken out: a job that was evicted runs again, and its node was named when it was submitted.
         let job = open.entry(event.job).or_default();
         if let Some(node) = node {
             job.node = Some(node.trim().to_owned());
         }
-        // 001 executes; 004 evicted, 007 shadow exception, 022 disconnected, 024 not reconnected: it is lost; 005 ended.
+        // 001 executes; 004 evicted, 007 shadow exception, 024 not reconnected: it is lost; 005 ended; 009 aborted, 012 held:
+        // somebody's will, which says nothing of job or worker. After 022, disconnected, it may come back.
         let end = match event.number {
             1 => {
                 job.start = Some(event.time);

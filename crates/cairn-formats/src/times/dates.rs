@@ -19,10 +19,12 @@ pub(super) fn date(text: &str) -> Option<f64> {
 
 /// Days since 1970 (Hinnant's algorithm).
 fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March, so that the leap day is their last; five months from there have 153 days.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let of_era = year - era * 400;
     let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    // 146,097 days are 400 years; 719,468 lie between the first of March of year 0 and 1970.
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
@@ -32,6 +34,7 @@ fn clock(text: &str) -> Option<f64> {
     let parts: Vec<&str> = text.split(':').collect();
     let [h, m, s] = parts[..] else { return None };
     let (h, m, s): (u32, u32, f64) = (h.parse().ok()?, m.parse().ok()?, s.parse().ok()?);
+    // A leap second is the 60th; some write midnight as 24:00:00.
     let good = h < 25 && m < 60 && (0.0..61.0).contains(&s);
     good.then(|| f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s)
 }

@@ -62,6 +62,7 @@ fn slots(jobs: &[&Job]) -> u32 {
     // Of equal moments the ends first.
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut times: Vec<(i64, f64)> = Vec::new();
+    // Signed: of a job without length the end comes before its beginning.
     let (mut running, mut since) = (0i64, changes[0].0);
     for (time, change) in changes {
         if running > 0 && time > since {
@@ -123,6 +124,7 @@ fn speed(jobs: &[&Job]) -> Option<f64> {
     let mut by_host: HashMap<&str, Vec<f64>> = HashMap::new();
     for job in done() {
         if let Some(host) = &job.host {
+            // There, as the same jobs were gone through above.
             let ratio = usual[job.kind.as_str()] / job.seconds;
             by_host.entry(host).or_default().push(ratio);
         }

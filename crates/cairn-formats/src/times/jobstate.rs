@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 /// Whether it is a line of such a log.
 pub(super) fn is_line(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
+    // Seconds since 1970 have nine digits from 1973 on: smaller numbers are rows of some table.
     let is_time = |w: &str| w.len() >= 9 && w.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let is_state =
         |w: &str| w.contains('*') || w.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
@@ -64,6 +65,7 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
                     "JOB_SUCCESS" => Ended::Done,
                     _ => Ended::Failed,
                 };
+                // Where no termination was told, this line is the end.
                 let span = ran.remove(name);
                 if let Some((start, end)) = span.or_else(|| Some((started.remove(name)?, time))) {
                     push(start, end, how);

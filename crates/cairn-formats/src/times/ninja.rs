@@ -34,6 +34,7 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
             return Vec::new();
         };
         match by_output.get(output) {
+            // In the place of the older one, so that the order is that of the first build.
             Some(&at) => jobs[at] = job,
             None => {
                 by_output.insert(output, jobs.len());

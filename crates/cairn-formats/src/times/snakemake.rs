@@ -151,6 +151,7 @@ fn decoded(text: &str) -> Option<String> {
         if count >= 8 {
             count -= 8;
             bytes.push((bits >> count) as u8);
+            // Never more than 7 bits stay, so that 32 always hold six more.
             bits &= (1 << count) - 1;
         }
     }

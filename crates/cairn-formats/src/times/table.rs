@@ -49,6 +49,7 @@ pub(super) fn csv(source: &Source, report: &mut Report) -> Vec<Job> {
     let (mut name, mut seconds, kind) = (find(&NAMES), find(&SECONDS), find(&KINDS));
     let mut jobs = Vec::new();
     let mut all: Vec<(usize, &str)> = rows.collect();
+    // No header: then the first row is a job, too.
     if name.is_none() || seconds.is_none() {
         (name, seconds) = (Some(0), Some(1));
         all.insert(0, (first, line));
@@ -118,6 +119,7 @@ pub(super) fn nextflow(source: &Source, report: &mut Report) -> Vec<Job> {
             return Vec::new();
         };
         let name = cell(Some(name));
+        // `WORKFLOW:PROCESS (tag)`: the process is what jobs have in common.
         let process = name.split(" (").next().unwrap_or(name);
         let begin = cell(start);
         let begin = match begin.parse::<f64>() {
@@ -178,6 +180,7 @@ pub fn by_kind(logs: &[Log]) -> Vec<KindTimes> {
         })
         .collect();
     let total = |row: &KindTimes| row.mean * row.done as f64;
+    // Kinds decide between equals, for the table they come from has no order.
     rows.sort_by(|a, b| {
         total(b)
             .total_cmp(&total(a))

@@ -276,6 +276,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
     fn find(&mut self, word: &str, tasks: &'d [Task<'s>]) -> (Symbol, Mark) {
         let mark = self.draft.mark(word);
         if let Some(symbol) = self.draft.build.lookup(word)
+            // One that was only mentioned so far may be the other key of a task.
             && self.draft.build.is_declared(symbol)
         {
             return (symbol, mark);
@@ -291,6 +292,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
             let mut keys = HashMap::new();
             for (task, symbol) in tasks.iter().zip(&self.symbols) {
                 if let (Some(other), Some(symbol)) = (self.keys(task).1, *symbol) {
+                    // A word that two tasks share means neither.
                     let unique = |task: &mut Option<Symbol>| *task = None;
                     keys.entry(other).and_modify(unique).or_insert(Some(symbol));
                 }
@@ -373,6 +375,7 @@ fn names_are_unique(tasks: &[Task<'_>]) -> bool {
     let all_have_ids = tasks.iter().all(|t| t.id.is_some());
     let mut names = HashSet::with_capacity(tasks.len());
     let mut unique = tasks.iter().filter_map(|t| t.name.as_deref());
+    // Without ids there is nothing else to call them by: names that come twice are then told as errors.
     !all_have_ids || unique.all(|name| names.insert(name))
 }
 

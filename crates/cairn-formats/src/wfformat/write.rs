@@ -46,6 +46,7 @@ fn push_specification(text: &mut String, flow: &Flow, task: TaskId) {
     push_list(text, "children", flow.dag().children(task).iter().map(name));
     push_list(text, "inputFiles", flow.inputs(task).map(|f| f.path));
     push_list(text, "outputFiles", flow.outputs(task).map(|f| f.path));
+    // Else they stand in the execution, once.
     if !is_executed(flow, task) {
         push_demands(text, flow, task);
     }
@@ -93,6 +94,7 @@ fn push_demands(text: &mut String, flow: &Flow, task: TaskId) {
         push_string(text, command);
         text.push_str(", \"arguments\": []}");
     }
+    // Of none the reader would make one, and memory of 0 is what nobody measured.
     if let Some(cpus) = flow.cpus(task).filter(|&c| c > 0) {
         push(text, format_args!(", \"coreCount\": {cpus}"));
     }
@@ -141,6 +143,7 @@ fn longest_path(flow: &Flow) -> f64 {
         end[task.index()] = start.fold(0.0, f64::max) + flow.seconds(task).unwrap_or(0.0);
     }
     let longest = end.into_iter().fold(0.0, f64::max);
+    // A sum of numbers may be infinite, which JSON cannot say.
     longest.min(f64::MAX)
 }
 
