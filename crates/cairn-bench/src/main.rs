@@ -7,6 +7,7 @@ mod disk;
 mod keeper;
 mod measure;
 mod plan;
+mod random;
 mod read;
 mod run;
 mod serve;

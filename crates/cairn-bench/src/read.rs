@@ -2,6 +2,7 @@
 //! file of the corpus. Each reading happens in a process of its own, so that its peak memory is the reader's.
 
 use crate::measure::{peak_memory, timed};
+use crate::random::Random;
 use cairn_formats::{Limits, Report, Source};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -93,7 +94,7 @@ fn processor_seconds() -> f64 {
 /// are, the less do caches help.
 fn write_lines(path: &Path, tasks: u64, arcs: u64, reach: u64) -> std::io::Result<()> {
     let mut out = BufWriter::new(std::fs::File::create(path)?);
-    let mut random = SplitMix(1);
+    let mut random = Random(1);
     let mut written = 0;
     for task in 0..tasks {
         write!(out, "{{\"name\":\"task-{task:06}\"")?;
@@ -115,16 +116,4 @@ fn write_lines(path: &Path, tasks: u64, arcs: u64, reach: u64) -> std::io::Resul
         written += wanted;
     }
     out.flush()
-}
-
-/// The generator SplitMix64.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
 }

@@ -48,6 +48,18 @@ fn dag(tasks: u32) -> Dag {
     Dag::from_arcs(tasks as usize, (0..tasks).flat_map(back).collect()).expect("arcs go forward")
 }
 
+/// A command of these words, and nothing else.
+fn job_of(words: Vec<String>) -> Job {
+    let command = Line {
+        words,
+        ..Line::default()
+    };
+    Job {
+        command,
+        ..Job::default()
+    }
+}
+
 struct Band(Arc<Flow>);
 
 impl Tasks for Band {
@@ -65,14 +77,7 @@ impl Tasks for Band {
 
     fn job(&self, _: Task, _: u32) -> Option<Job> {
         let words = vec!["true".to_owned()];
-        let command = Line {
-            words,
-            ..Line::default()
-        };
-        Some(Job {
-            command,
-            ..Job::default()
-        })
+        Some(job_of(words))
     }
 
     fn programs(&self) -> Option<Vec<String>> {
@@ -98,14 +103,7 @@ impl Tasks for Cells {
 
     fn job(&self, task: Task, _: u32) -> Option<Job> {
         let words = vec!["cell".to_owned(), task.0.to_string()];
-        let command = Line {
-            words,
-            ..Line::default()
-        };
-        Some(Job {
-            command,
-            ..Job::default()
-        })
+        Some(job_of(words))
     }
 
     fn programs(&self) -> Option<Vec<String>> {

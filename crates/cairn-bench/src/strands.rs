@@ -1,6 +1,7 @@
 //! Strands and sums of strands with about 10⁶ sources, bipartite trees, and the order iterators of the implicit families.
 
 use crate::measure::timed;
+use crate::random::Random;
 use cairn_theory::Bipartite;
 use cairn_theory::families::{EvolvingMesh, Family, Fft, OutTree, ReductionMesh, ReductionTree};
 use cairn_theory::strand::{Strand, schedule_sum};
@@ -241,17 +242,4 @@ fn fibonacci(length: usize) -> Vec<u32> {
     }
     b.truncate(length);
     b
-}
-
-/// SplitMix64: the same figures everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, k: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % u64::from(k)) as u32
-    }
 }

@@ -1,6 +1,7 @@
 //! Linearization of dags of about 10⁶ tasks: seconds from the frozen dag to the proved order.
 
 use crate::measure::timed_on_cpu;
+use crate::random::Random;
 use cairn_dag::{Dag, TaskId};
 use cairn_theory::Work;
 use cairn_theory::linearize::linearize;
@@ -279,17 +280,4 @@ fn with_shortcuts(of: &Dag, count: usize) -> Dag {
         arcs.extend(grandchild.map(|g| (task.0, g.0)));
     }
     dag(of.len(), arcs)
-}
-
-/// SplitMix64: the same numbers everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, k: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % u64::from(k.max(1))) as u32
-    }
 }

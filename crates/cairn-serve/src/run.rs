@@ -233,17 +233,14 @@ fn end_what_is_left(id: &str, now: Moment, watch: Watch<'_>) -> Result<(), RunEr
     Ok(())
 }
 
-/// What this state is called, so that its processes can be told from others.
-fn identity(store: &mut Store, is_dry: bool) -> Result<String, RunError> {
+/// What this state is called, so that its processes can be told from others, and whether that is new: then it has none yet,
+/// and the name is to be written before it has.
+fn identity(store: &Store) -> Result<(String, bool), RunError> {
     if let Some(id) = store.meta(ID)? {
-        return Ok(id);
+        return Ok((id, false));
     }
     let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
-    let id = id.trim().to_owned();
-    if !is_dry {
-        store.set_meta(ID, &id)?;
-    }
-    Ok(id)
+    Ok((id.trim().to_owned(), true))
 }
 
 /// Bytes of memory of this machine, where it tells.

@@ -23,10 +23,10 @@ pub use reader::Reader;
 pub use writer::Writer;
 
 use cairn_engine::{Entry, Moment, Snapshot, Task};
-use group::{insert_group, insert_order, insert_snapshot, packed};
+use group::{insert_group, insert_meta, insert_order, insert_snapshot, packed};
 use lock::lock;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
-use schema::migrate;
+use schema::{create, migrate};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,9 +74,10 @@ impl Store {
         std::fs::create_dir_all(folder).map_err(failed)?;
         let lock = lock(folder)?;
         let path = folder.join(FILE);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if !path.exists() {
+            create(&path)?;
+        }
         let open = || -> rusqlite::Result<Result<Connection, StoreError>> {
             let mut database = Connection::open_with_flags(&path, flags)?;
             // Readers of ours are short; those of others must not stop a run at once.
@@ -366,10 +367,7 @@ impl Store {
     /// # Errors
     /// If it cannot be written.
     pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
-        self.write(|tx, _| {
-            let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
-            tx.execute(sql, [key, value]).map(|_| ())
-        })
+        self.write(|tx, _| insert_meta(tx, key, value))
     }
 
     /// Removes a value.

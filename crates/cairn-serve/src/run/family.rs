@@ -2,7 +2,7 @@
 //! files and without an order of its own.
 
 use super::drive::Drive;
-use super::{BOOT, RunError, Summary, Watch, Work, boot, end_what_is_left, identity};
+use super::{BOOT, ID, RunError, Summary, Watch, Work, boot, end_what_is_left, identity};
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::replay::replayed;
@@ -41,8 +41,10 @@ pub fn run_family(
     watch: Watch<'_>,
 ) -> Result<Summary, RunError> {
     let clock = Clock::new();
-    let id = identity(&mut store, false)?;
-    end_what_is_left(&id, clock.now(), watch)?;
+    let (id, is_new) = identity(&store)?;
+    if !is_new {
+        end_what_is_left(&id, clock.now(), watch)?;
+    }
     let total = setup.until.or(setup.shape.tasks());
     let mut digest = Digest::new();
     digest.text(&setup.name);
@@ -71,14 +73,14 @@ pub fn run_family(
         // It is failed, as was just seen.
         let _ = engine.revive(clock.now(), task, &mut out);
     }
-    let mut drive = Drive::new(engine, setup.work, clock, id, &store, watch);
+    let mut drive = Drive::new(engine, setup.work, clock, id.clone(), &store, watch);
     drive.total = total.map_or(0, |total| total as usize);
     drive.condensed_after = CONDENSED;
     drive.forgets = true;
     drive.group.entries = out.entries;
     drive.join(Offer::cpus(setup.slots));
+    drive.group.meta = vec![(ID, id), (BOOT, boot())];
     let group = std::mem::take(&mut drive.group);
-    store.set_meta(BOOT, &boot())?;
     match known {
         Some(_) => store.append_group(&group)?,
         None => store.begin_flow(&record, std::iter::empty(), &group)?,

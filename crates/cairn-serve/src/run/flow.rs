@@ -4,7 +4,9 @@ use super::course::Course;
 use super::drive::Drive;
 use super::files::{self, Files};
 use super::resume::{self, Given, Resumed};
-use super::{BOOT, News, POLICY, RunError, Summary, Watch, Work, boot, end_what_is_left, identity};
+use super::{
+    BOOT, ID, News, POLICY, RunError, Summary, Watch, Work, boot, end_what_is_left, identity,
+};
 use crate::clock::Clock;
 use crate::digest::flow_digest;
 use crate::disk::{Disk, Layout, Planner};
@@ -103,8 +105,8 @@ pub fn run(
     let now = clock.now();
     let Setup { flow, work, .. } = setup;
     let dag = flow.dag();
-    let id = identity(&mut store, setup.is_dry)?;
-    if !setup.is_dry {
+    let (id, is_new) = identity(&store)?;
+    if !setup.is_dry && !is_new {
         end_what_is_left(&id, now, watch)?;
     }
     let directory = |task| work.directory(task);
@@ -156,7 +158,7 @@ pub fn run(
         half_made,
         ..
     } = resumed;
-    let mut drive = Drive::new(engine, work, clock, id, &store, watch);
+    let mut drive = Drive::new(engine, work, clock, id.clone(), &store, watch);
     drive.total = part.len();
     drive.group = group;
     drive.course = Some(Course::new(dag.len(), order));
@@ -184,12 +186,13 @@ pub fn run(
         return Ok(part.summary(&drive, false));
     }
     match tight {
-        Some(order) => order_by_disk(&mut drive, &mut store, dag, &order)?,
-        None => order_tasks(&mut drive, &mut store, orders, is_same_policy)?,
+        Some(order) => order_by_disk(&mut drive, &store, dag, &order)?,
+        None => order_tasks(&mut drive, &store, orders, is_same_policy)?,
     }
     drive.join(setup.offer);
+    // All that a later start must know is on the disk before the first process is there.
+    drive.group.meta.extend([(ID, id), (BOOT, boot.clone())]);
     let group = std::mem::take(&mut drive.group);
-    store.set_meta(BOOT, &boot)?;
     if is_new_flow {
         let record = FlowRecord {
             digest,
@@ -353,11 +356,11 @@ fn keep_disk<'a>(
 /// The tasks go in an order for a tight cap; those that do not wait stand first.
 fn order_by_disk(
     drive: &mut Drive<'_, Frozen<'_>>,
-    store: &mut Store,
+    store: &Store,
     dag: &cairn_dag::Dag,
     order: &[TaskId],
 ) -> Result<(), RunError> {
-    store.set_meta(POLICY, BY_DISK)?;
+    drive.group.meta.push((POLICY, BY_DISK.to_owned()));
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);
     let mut waits = vec![false; dag.len()];
     order.iter().for_each(|t| waits[t.index()] = true);
@@ -373,7 +376,7 @@ fn order_by_disk(
 /// Sees to it that an order is in force, and that a better one will be.
 fn order_tasks(
     drive: &mut Drive<'_, Frozen<'_>>,
-    store: &mut Store,
+    store: &Store,
     orders: Orders<'_>,
     is_same_policy: bool,
 ) -> Result<(), RunError> {
@@ -381,7 +384,7 @@ fn order_tasks(
     if is_ordered && is_same_policy {
         return Ok(());
     }
-    store.set_meta(POLICY, &orders.policy)?;
+    drive.group.meta.push((POLICY, orders.policy));
     let begin = Instant::now();
     let better = (orders.better)();
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);

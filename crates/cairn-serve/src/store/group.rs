@@ -40,6 +40,8 @@ pub struct Group {
     pub orders: Vec<(u32, Vec<u32>)>,
     /// What the log comes to.
     pub snapshot: Option<Condensed>,
+    /// Values that belong to the whole store, by name.
+    pub meta: Vec<(&'static str, String)>,
 }
 
 impl Group {
@@ -49,6 +51,7 @@ impl Group {
             && self.stamps.is_empty()
             && self.orders.is_empty()
             && self.snapshot.is_none()
+            && self.meta.is_empty()
     }
 
     /// Moves all of another group behind this one.
@@ -62,6 +65,7 @@ impl Group {
         self.entries.append(&mut other.entries);
         self.stamps.append(&mut other.stamps);
         self.orders.append(&mut other.orders);
+        self.meta.append(&mut other.meta);
     }
 }
 
@@ -77,9 +81,17 @@ pub(super) fn insert_order(tx: &Connection, plan: u32, order: &[u32]) -> rusqlit
     Ok(())
 }
 
+pub(super) fn insert_meta(tx: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+    tx.execute(sql, [key, value]).map(|_| ())
+}
+
 pub(super) fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> rusqlite::Result<()> {
     for (plan, order) in &group.orders {
         insert_order(tx, *plan, order)?;
+    }
+    for (key, value) in &group.meta {
+        insert_meta(tx, key, value)?;
     }
     let sql = "INSERT OR REPLACE INTO stamp (task, inputs, outputs) VALUES (?1, ?2, ?3)";
     let mut insert = tx.prepare_cached(sql)?;

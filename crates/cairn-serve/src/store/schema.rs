@@ -2,6 +2,7 @@
 
 use super::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
+use std::fs::File;
 use std::path::Path;
 
 /// Marks the file as ours: "Carn".
@@ -9,6 +10,43 @@ pub(super) const APPLICATION: i64 = 0x4361_726e;
 
 /// One step from each version of the schema to the next. Steps are only ever added.
 const MIGRATIONS: [&str; 1] = [include_str!("schema-1.sql")];
+
+/// Makes an empty store. It is made beside and moved into its place whole: nobody sees half of it, and the disk is waited for
+/// twice instead of a dozen times, which a short run would feel.
+pub(super) fn create(path: &Path) -> Result<(), StoreError> {
+    let failed = |e: std::io::Error| StoreError::io(path, &e);
+    let beside = path.with_extension("new");
+    // What an earlier start left half done, and the logs of a file that is gone: `SQLite` would play them back into the new one.
+    for left in [
+        "cairn.new",
+        "cairn.new-wal",
+        "cairn.new-shm",
+        "cairn.db-wal",
+        "cairn.db-shm",
+    ] {
+        match std::fs::remove_file(path.with_file_name(left)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e)),
+            _ => (),
+        }
+    }
+    let make = || -> rusqlite::Result<Result<(), StoreError>> {
+        let mut database = Connection::open(&beside)?;
+        database.pragma_update(None, "synchronous", "OFF")?;
+        database.pragma_update(None, "journal_mode", "MEMORY")?;
+        migrate(&mut database, path)?.map_or_else(
+            |refusal| Ok(Err(refusal)),
+            |()| database.pragma_update(None, "journal_mode", "WAL").map(Ok),
+        )
+    };
+    make().map_err(|e| StoreError::sql(path, &e))??;
+    (File::open(&beside).and_then(|file| file.sync_all()))
+        .and_then(|()| std::fs::rename(&beside, path))
+        .and_then(|()| match path.parent() {
+            Some(folder) => File::open(folder)?.sync_all(),
+            None => Ok(()),
+        })
+        .map_err(failed)
+}
 
 /// Brings the schema to this version, or says why not.
 pub(super) fn migrate(

@@ -230,6 +230,34 @@ fn after_a_snapshot_only_later_events_are_read_and_numbers_never_come_again() {
     }
 }
 
+/// Whatever an earlier start left beside: the new store is empty, whole and alone in its folder.
+#[test]
+fn a_new_store_has_nothing_of_what_was_left_half_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut old = Store::create_or_open(at, Sync::Full).unwrap();
+    old.append(&[leased(1)]).unwrap();
+    // Its log, as a killed process leaves it, once as that of a half-made file and once as that of a lost one.
+    for name in ["cairn.new", "cairn.db"] {
+        let log = at.join(format!("{name}-wal"));
+        let other = at.join("kept");
+        std::fs::copy(at.join("cairn.db-wal"), &other).unwrap();
+        drop(old);
+        std::fs::remove_file(at.join(FILE)).unwrap();
+        std::fs::rename(other, log).unwrap();
+        std::fs::write(at.join("cairn.new"), "half").unwrap();
+        old = Store::create_or_open(at, Sync::Full).unwrap();
+        old.check().unwrap();
+        assert_eq!(all(&old), [], "{name}");
+        let beside = std::fs::read_dir(at)
+            .unwrap()
+            .map(|e| e.unwrap().file_name());
+        let half = |name: &std::ffi::OsString| name.to_string_lossy().contains("new");
+        assert_eq!(beside.filter(half).count(), 0, "{name}");
+        old.append(&[leased(1)]).unwrap();
+    }
+}
+
 #[test]
 fn a_store_is_open_once() {
     let folder = tempfile::tempdir().unwrap();

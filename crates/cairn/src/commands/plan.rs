@@ -107,7 +107,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if flags.order {
         print_order(&read.flow, &found.reached.order)?;
-        return said(&proof, out);
+        return answer(&proof, out);
     }
     if !clock.stop()() {
         found.plan.checked = foresee(&read.flow, &found.plan);
@@ -144,7 +144,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         text += &format!("  time      {read_ms:.1} ms to read, {plan_ms:.1} ms to plan\n");
     }
     out.answer(&value, &text)?;
-    said(&proof, out)
+    answer(&proof, out)
 }
 
 /// Whether to say what `auto` would choose: beside the plain plan, to whom hints are welcome.
@@ -248,7 +248,7 @@ impl Proof<'_> {
 }
 
 /// The answer is "no" when a certificate was asked for and there is none. What is missing is said after the plan.
-fn said(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
+fn answer(proof: &Option<Proof<'_>>, out: &Output) -> Result<(), Failure> {
     match proof {
         Some(proof) if !proof.is_written => {
             let path = screen::path(proof.path);

@@ -442,9 +442,10 @@ pub(super) fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
     }
 }
 
-/// How long the first task may wait for a plan.
+/// How long the first task may wait for a plan: half of the 50 ms and 50 µs a task within which it starts. Reading the file,
+/// a quick order and writing both down take from the other half.
 fn patience(flow: &Flow) -> Duration {
-    Duration::from_millis(50) + Duration::from_micros(50) * flow.dag().len() as u32
+    Duration::from_millis(25) + Duration::from_micros(25) * flow.dag().len() as u32
 }
 
 /// Tasks run meanwhile: the thread that plans works only where they leave something.
