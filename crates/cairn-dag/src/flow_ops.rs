@@ -74,6 +74,7 @@ impl Flow {
             }
         }
         limit_pools(&mut build, second);
+        // Last, so that of two limits the first flow's counts.
         limit_pools(&mut build, self);
         Ok(finish(build)?.with_dag(composed.dag))
     }
@@ -88,7 +89,6 @@ impl Flow {
         for &task in tasks {
             add(&mut build, self.name(task), (self, task), None)?;
         }
-        // Last, so that of two limits the first flow's counts.
         limit_pools(&mut build, self);
         Ok(finish(build)?.with_dag(part.dag))
     }

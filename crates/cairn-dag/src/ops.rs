@@ -85,6 +85,7 @@ impl Dag {
         merges: &[(TaskId, TaskId)],
     ) -> Result<Composition, OperationError> {
         let renamed = self.merged_ids(second, merges)?;
+        // Each merge was seen to name another source, so there are no more of them than tasks.
         let tasks = self.len() + second.len() - merges.len();
         let arcs = self.arcs().map(|(u, v)| (u.0, v.0));
         let more = second
@@ -103,6 +104,7 @@ impl Dag {
         second: &Dag,
         merges: &[(TaskId, TaskId)],
     ) -> Result<Vec<TaskId>, OperationError> {
+        // More merges than the second dag has tasks are refused below; here they must only not go below zero.
         let tasks = self.len() + second.len() - merges.len().min(second.len());
         if tasks >= u32::MAX as usize {
             return Err(OperationError::TooLarge(tasks));

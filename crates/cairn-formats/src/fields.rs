@@ -74,8 +74,7 @@ impl<'s> Walk<'_, 's> {
                 return Ok(());
             }
         };
-        // Texts that are compared with a field beside them.
-        // Compared at the end of the object: its fields come in any order.
+        // Texts that are compared with a field beside them: at the end, as the fields of an object come in any order.
         let mut texts: Vec<(String, String)> = vec![(String::new(), name.to_owned())];
         while let Some(key) = map.next_key::<Text<'de>>()? {
             let known = table.iter().find(|(field, _)| *field == &*key);

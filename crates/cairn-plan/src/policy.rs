@@ -157,6 +157,7 @@ pub fn memory(dag: &Dag) -> Vec<TaskId> {
         for &parent in dag.parents(task) {
             open_children[parent.index()] -= 1;
             if open_children[parent.index()] == 1 {
+                // Once for each parent, when its last child but one goes: O(arcs) in all.
                 let last = dag.children(parent).iter().find(|c| !executed[c.index()]);
                 let last = *last.expect("one child is left");
                 if waiting[last.index()] == 0 {

@@ -103,6 +103,7 @@ impl Comparison {
 
     /// The step at which the first is farthest below the second, and by how much; `None` if it never is.
     pub fn deepest(&self) -> Option<(usize, u64)> {
+        // Of equals the first, as `min_by_key` has it.
         let (step, &depth) = (self.difference.iter().enumerate()).min_by_key(|&(_, &d)| d)?;
         (depth < 0).then_some((step, depth.unsigned_abs()))
     }

@@ -206,6 +206,7 @@ impl Storage {
 
     /// The task that writes a file. O(log tasks).
     pub fn producer(&self, file: FileId) -> Option<TaskId> {
+        // Tasks that write nothing begin where the next one does: of equals the last has the file.
         let after = self.first.partition_point(|&first| first <= file.0);
         (after <= self.tasks()).then(|| TaskId::new(after - 1))
     }
@@ -258,6 +259,7 @@ impl Storage {
     /// # Errors
     /// If all together would be too much; nothing is changed then.
     pub fn resize(&mut self, file: FileId, bytes: u64) -> Result<(), StorageError> {
+        // Its bytes are part of the total, so this cannot go below zero.
         let rest = self.total - self.bytes(file);
         let sum = rest.checked_add(bytes).filter(|s| *s < MOST_BYTES);
         self.total = sum.ok_or(StorageError::TooLarge {

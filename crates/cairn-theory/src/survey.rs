@@ -364,10 +364,12 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     fn find_any(&mut self, block: &Bipartite) -> Found {
+        // Not zero, as a block has an arc.
         let price = block.arc_count().div_ceil(64) as u64;
         let most = self.limits.block_states.min(self.states.left()) / price;
         // No search of a block visits more states than it has sets of sources.
         let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
+        // No overflow: `most` was divided by the price.
         let _ = self.states.spend(sets.min(most) * price);
         match search::solve(block, &mut self.states.part(most)) {
             SearchAnswer::Optimal { order, profile } => Found::Optimal { order, profile },

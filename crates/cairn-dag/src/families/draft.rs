@@ -21,6 +21,7 @@ impl Draft {
         check("tasks", tasks)?;
         check("arcs", arcs)?;
         let mut list = Vec::new();
+        // All at once: a family too large for the memory is an error, not the end of the process.
         let reserved = list.try_reserve_exact(arcs as usize);
         reserved.map_err(|_| FamilyError::OutOfMemory { tasks, arcs })?;
         Ok(Draft {

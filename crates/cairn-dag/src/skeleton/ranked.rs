@@ -95,6 +95,7 @@ impl Ranked {
     }
 
     fn set_heights(&mut self) {
+        // Backward: children have larger ranks, so their heights are known.
         for at in (0..narrow(self.len())).rev() {
             let below = self.children(at).iter().map(|&c| self.height(c) + 1);
             self.node[wide(at)].height = below.max().unwrap_or(0);

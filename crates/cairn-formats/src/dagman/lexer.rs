@@ -287,8 +287,8 @@ impl<'t> Words<'t> {
         }
         match open {
             Some((_, offset)) => Err(OpenQuote(offset)),
-            // Bytes of whole characters were taken out of a text: nothing is lost, but where a backslash stands before
-            // half of one.
+            // Nothing is lost: bytes were taken one by one, but those of a character all, as blanks, quotes and backslashes
+            // are none of its inner ones.
             None => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         }
     }

@@ -121,6 +121,7 @@ impl Settings {
 
     /// The settings of a node whose scope has `all` for all its nodes.
     pub(crate) fn with(self, all: Settings) -> (Option<i32>, Option<u32>) {
+        // Pairs compare by their positions, of which no two are equal.
         let later =
             |own: Option<(u32, i64)>, all: Option<(u32, i64)>| own.max(all).map(|(_, value)| value);
         let wide = |(position, value): (u32, i32)| (position, i64::from(value));
@@ -247,6 +248,7 @@ impl Scope {
 
     /// The full name of a task of this scope.
     pub(crate) fn name_of(&self, number: u32) -> String {
+        // A splice without tasks begins where the next entry does: of equals the last has the task.
         let after = self.entries.partition_point(|entry| entry.first <= number);
         let entry = &self.entries[after - 1];
         match &entry.what {

@@ -172,7 +172,7 @@ impl Workflow<'_> {
             self.too_many_arcs(total, site, report);
             return;
         }
-        // Counted before they are made: one line of 10⁵ parents and 10⁵ children would be 80 GB.
+        // Counted before they are made: one line of 10⁵ parents and 10⁵ children would be 120 GB.
         scope.size.arcs = total;
         let mark = self.files.mark(site.file, site.span.line);
         for &parent in parents {

@@ -194,6 +194,7 @@ impl<'a> Lexer<'a> {
         for (i, b) in self.text.as_bytes()[open..].iter().enumerate() {
             match b {
                 b'<' => depth += 1,
+                // Never below zero: it begins with a bracket, and ends where all are closed.
                 b'>' => depth -= 1,
                 _ => {}
             }

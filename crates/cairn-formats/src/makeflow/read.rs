@@ -150,6 +150,7 @@ impl Reader<'_, '_> {
                 .strip_prefix("export")
                 .filter(|rest| rest.starts_with([' ', '\t']))
                 .unwrap_or(text);
+            // Counted with the `export` in front, so too far by as much.
             let equals = equals.min(text.find('=').unwrap_or(equals));
             self.assignment(text, equals, line, open.is_some());
         } else if text.starts_with('.') {

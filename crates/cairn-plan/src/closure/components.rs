@@ -75,6 +75,7 @@ impl Search {
         // A path of its own instead of recursion: chains of a million tasks would overflow the stack.
         while let Some((node, slot)) = self.path.last_mut() {
             let (u, s) = (at(*node), at(*slot));
+            // Needs and dependants lie side by side: one counter goes through both.
             if s == network.dependants(u).end {
                 self.path.pop();
                 self.leave(u);

@@ -162,6 +162,7 @@ impl<N: Amount> Piece<N> {
         for slot in network.needs(u) {
             let flow = network.slots[slot].flow;
             if flow > N::ZERO {
+                // Rounding may ask for more than there is.
                 let amount = N::from_float(flow.to_float() * share).min(left);
                 network.set_flow(slot, amount);
                 left -= amount;

@@ -24,6 +24,7 @@ pub(super) fn twin_chain(graph: &ClosureGraph) -> Vec<(Gain, Vec<u32>)> {
             links.extend(flow.components(graph, &piece));
         } else {
             let last = piece.iter().copied().filter(|u| !first.contains(u));
+            // Below the first part, so that links come out in the order of the chain.
             stack.push(last.collect());
             stack.push(first);
         }
@@ -58,6 +59,7 @@ impl Flow {
         }
         for &(from, to) in &graph.needs {
             if let (Some(from), Some(to)) = (place(from), place(to)) {
+                // Never what limits a path, and sums with it do not overflow.
                 left[from][to] = i128::MAX / 4;
             }
         }

@@ -135,6 +135,7 @@ impl Knowledge {
             area(&self.lower),
             area(&self.profile),
         );
+        // Each bound moves one way only: equal sums mean that nothing changed.
         if after != before {
             self.by = (name, finding.states);
         }

@@ -27,6 +27,7 @@ pub(super) fn look(parts: &[Part<'_>], first: usize, work: &mut Work<'_>) -> Con
     let all: usize = parts.iter().map(|p| p.order.len()).sum();
     let mut begin = first;
     // Pairs are mostly near the first step that fails; tables grow only when there is none.
+    // Not 0, so that it grows below: of no tasks there is but one split, which cannot fall short.
     let mut end = (2 * first).min(all);
     loop {
         let Some(splits) = Splits::new(parts, end, work) else {
@@ -86,6 +87,7 @@ impl<'a> Splits<'a> {
 
     /// How many of part `i` a best split of `t` can have after `taken` of the parts before it. Reports each.
     fn choices(&self, i: usize, taken: usize, t: usize, mut report: impl FnMut(usize)) {
+        // A best split is best in every prefix and every suffix, or else it could be bettered there.
         let gained = self.before[i][taken];
         let rest = &self.after[i + 1];
         for (k, &gain) in self.parts[i].profile.iter().enumerate() {
@@ -143,6 +145,7 @@ impl<'a> Splits<'a> {
         let mut set = Vec::with_capacity(t);
         for (i, part) in self.parts.iter().enumerate() {
             let mut most = 0;
+            // Any choice will do, as each leads on to a best split; this is the last reported.
             self.choices(i, set.len(), t, |k| most = k);
             set.extend(&part.order[..most]);
         }

@@ -136,6 +136,7 @@ fn forward(
             let now = children.clone().filter(|c| missing[c.index()] == 1).count();
             // A child that lacks one counts 100,000, one that lacks two half of it, and so on: integers, the same
             // everywhere.
+            // No division by zero: of a child that it is to open, at least the task itself is missing.
             let near: u64 = children
                 .map(|c| 100_000 / u64::from(missing[c.index()]))
                 .sum();

@@ -206,6 +206,7 @@ impl<'f> Gathered<'f> {
         let mut is_said = false;
         for file in flow.outputs(task) {
             is_said = true;
+            // There, as all that is written was gathered before anything is read.
             let number = self.by_path[file.path];
             self.files[number].consumers.extend(silent);
         }

@@ -165,6 +165,7 @@ fn start(
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
     const UPHILL: [Uphill; 3] = [Uphill::LowestPeak, Uphill::LargestFall, Uphill::LeastGrowth];
+    // Far apart for neighbouring rounds, and the same in every run.
     let seed = round.wrapping_mul(7919);
     let narrow = budget::VALLEY / 2;
     match round {

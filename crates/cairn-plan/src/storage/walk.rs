@@ -12,6 +12,7 @@ pub(crate) struct Walk<'p> {
     waiting: Vec<u32>,
     /// By file: consumers not executed, and these combined by exclusive or, so that the last one is known.
     left: Vec<(u32, u32)>,
+    // Signed like the changes to it; all bytes together are below 2⁶⁰.
     pub(crate) live: i64,
     pub(crate) order: Vec<TaskId>,
 }
@@ -65,6 +66,7 @@ impl<'p> Walk<'p> {
     pub(crate) fn change(&self, task: TaskId) -> i64 {
         let storage = &self.piece.storage;
         let freed = (storage.inputs(task))
+            // The task is among the consumers left: where one is left, it is this.
             .filter(|&f| self.left[f.index()].0 == 1 && !storage.is_kept(f))
             .map(|f| self.piece.bytes(f));
         self.piece.lasting(task) - freed.sum::<i64>()
@@ -103,6 +105,7 @@ impl<'p> Walk<'p> {
         self.live -= self.piece.lasting(task);
         for file in self.piece.storage.inputs(task) {
             let (count, which) = &mut self.left[file.index()];
+            // Before the count, since `execute` asks after it.
             if *count == 0 && !self.piece.storage.is_kept(file) {
                 self.live += self.piece.bytes(file);
             }

@@ -45,6 +45,7 @@ impl Complete {
         if node >= self.inner {
             return 0..0;
         }
+        // An inner node has all its children, so their numbers were counted by `new` and fit.
         let first = self.arity * node + 1;
         first..first + self.arity
     }
@@ -61,6 +62,7 @@ impl Complete {
     /// The place of a node on its level.
     pub(super) fn index(&self, node: u64) -> u64 {
         let (mut first, mut width) = (0, 1);
+        // Ends on the last level at the latest, whose width `new` has seen to fit.
         while node - first >= width {
             first += width;
             width *= self.arity;
@@ -132,6 +134,7 @@ impl Family for OutTree {
 
     fn best_eligible(&self, steps: u64) -> u64 {
         if steps <= self.0.inner {
+            // Each of the inner tasks takes itself away and brings its children.
             1 + (self.0.arity - 1) * steps
         } else {
             self.0.nodes.saturating_sub(steps)

@@ -141,6 +141,7 @@ impl Strand {
     /// The sequence δ of T\[δ\].
     pub fn degrees(&self) -> Vec<u32> {
         let last = self.sources.len() - 1;
+        // The first degree may be 1, for a strand that begins with a sink; at the other end it is counted by its sink.
         let mut degrees = vec![self.private[0] + u32::from(last > 0)];
         let mut left = 0;
         for (place, _) in self.closes.iter().enumerate().filter(|(_, c)| **c) {
@@ -263,6 +264,7 @@ impl Sides<'_> {
         let mut nodes = 0;
         for node in self.nodes().filter(|&n| self.degree(n) >= 2) {
             nodes += 1;
+            // The third one tells that it is no path; a sink of a million parents need not be counted.
             let neighbours = self.backbone_neighbours(node).take(3).count();
             match neighbours {
                 // A node of its own; were there another of degree 2, the block would not be connected.
@@ -289,6 +291,7 @@ impl Sides<'_> {
         let mut sinks = 0;
         let mut previous = None;
         let mut here = Some(end);
+        // Comes to an end: every backbone node has at most two neighbours there, and the walk begins where there is one.
         while let Some(node) = here {
             let next = (self.backbone_neighbours(node)).find(|&n| Some(n) != previous);
             let leaves = self.neighbours(node).filter(|&n| self.degree(n) == 1);
@@ -302,6 +305,7 @@ impl Sides<'_> {
                 }
                 Node::Sink(_) => {
                     sinks += 1;
+                    // Its leaves stand between its backbone parents: the right one of these closes it, or else the last leaf.
                     for leaf in leaves {
                         let Node::Source(u) = leaf else { continue };
                         strand.sources.push(u);

@@ -25,6 +25,7 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
         let parents = block.parents(v).iter().copied();
         parents.filter(|&u| stage[u as usize] != Stage::Executed)
     };
+    // One list for all parts: a source is in one of them only.
     let mut source_name = vec![u32::MAX; block.sources()];
     let mut seen_sink = vec![false; block.sinks()];
     let mut found = Vec::new();
