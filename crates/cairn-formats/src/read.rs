@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// Reads a flow: in `format`, or else in the format that [`detect()`] finds.
 ///
 /// `None` when the report holds an error; readers go on past an error where they can, so there may be several.
-/// Warnings tell what was ignored. Files that a DAGMan file includes, or the sweep of a flow file names, are loaded, too. A flow without a task is an error:
-/// there is nothing to order, and nothing to prove of it.
+/// Warnings tell what was ignored. Files that a DAGMan file includes, or the sweep of a flow file names, are loaded,
+/// too. A flow without a task is an error: there is nothing to order, and nothing to prove of it.
 ///
 /// Time and space are linear in the input (subgraphs in DOT may multiply arcs, up to a limit).
 pub fn read(

@@ -9,7 +9,7 @@
 //!
 //! pegasus-mpi-cluster has `EDGE parent child` and `TASK id [options] executable arguments …`, in quotes where they have
 //! blanks. Of the options, `-c` (processors), `-t` (tries) and `-p` (priority, larger first) are kept; `-m`, `-f` and `-F`
-//! have no place in a flow.
+//! are left out.
 
 use crate::draft::Draft;
 use crate::loss::Tally;

@@ -112,8 +112,9 @@ pub fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
         .collect()
 }
 
-/// ▷ between the duals: dual(G2) ▷ dual(G1), which holds iff G1 ▷ G2 (\[CMR07\], Theorem 5.3, for all bipartite dags
-/// in which every source has a child and every sink a parent). The arguments are the optimal profiles of G1 and G2 and their numbers of sinks.
+/// ▷ between the duals: dual(G2) ▷ dual(G1), which holds iff G1 ▷ G2 (\[CMR07\], Theorem 5.3, for all bipartite dags in
+/// which every source has a child and every sink a parent). The arguments are the optimal profiles of G1 and G2 and
+/// their numbers of sinks.
 pub fn dual_has_priority(first: (&[u32], u32), second: (&[u32], u32)) -> bool {
     let first = dual_profile(first.0, first.1);
     let second = dual_profile(second.0, second.1);

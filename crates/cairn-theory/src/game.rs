@@ -457,8 +457,8 @@ impl<'d> Game<'d> {
     /// with the task if it is eligible, and `closed` with every child that no longer is. O(children).
     ///
     /// # Errors
-    /// If the task is not executed, or a child of it is leased, executed or failed (release, reopen or revive that first); the game is
-    /// then unchanged.
+    /// If the task is not executed, or a child of it is leased, executed or failed (release, reopen or revive that
+    /// first); the game is then unchanged.
     pub fn reopen(
         &mut self,
         task: TaskId,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The most tasks that splicing may make.
-// Some gigabytes of flow: twenty files that splice each other twice would make a million times as many.
+// Some gigabytes of flow. Twenty files, each of which splices the next one twice, come to half a million of the last.
 pub(crate) const MOST_TASKS: u64 = 20_000_000;
 /// The most bytes that the names of all spliced tasks may have.
 pub(crate) const MOST_NAME_BYTES: u64 = 1 << 30;

@@ -1,9 +1,10 @@
 //! Writes a flow as a DAGMan file. Knows nothing of splices: the file is flat.
 //!
 //! A task with a command gets an inline submit description that runs it with `/bin/sh`; one without names the submit
-//! file `<task>.sub`, which is the user's to write. All tasks are `JOB`s: a flow does not say that one was `FINAL`. Retries, priorities and what is done already are kept; durations
-//! and files have no place in DAGMan. Names that DAGMan cannot take are percent-encoded, see [`super::name`]. DAGMan's
-//! numbers have 32 bits: a priority or number of retries beyond that is cut to the nearest.
+//! file `<task>.sub`, which is the user's to write. All tasks are `JOB`s: a flow does not say that one was `FINAL`.
+//! Retries, priorities and what is done already are kept; durations and files have no place in DAGMan. Names that
+//! DAGMan cannot take are percent-encoded, see [`super::name`]. DAGMan's numbers have 32 bits: a priority or number of
+//! retries beyond that is cut to the nearest.
 
 use super::submit::Demands;
 use super::{name, submit};

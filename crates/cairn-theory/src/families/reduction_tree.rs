@@ -166,7 +166,8 @@ pub fn is_optimal(dag: &Dag, order: &[TaskId]) -> Option<bool> {
 }
 
 /// An IC-optimal order of a stored reduction-tree that spares memory: Postorder-Execute, at every task the parent whose
-/// subtree needs more memory first. (On small trees of any shape no IC-optimal order needs less, by brute force.) `None` if the dag is no reduction-tree, see [`arity`]. O(n log arity).
+/// subtree needs more memory first. (On small trees of any shape no IC-optimal order needs less, by brute force.)
+/// `None` if the dag is no reduction-tree, see [`arity`]. O(n log arity).
 ///
 /// ```
 /// use cairn_dag::Dag;
