@@ -1,6 +1,6 @@
 //! What the engine answers, and what follows for the driver. Decides nothing.
 
-use crate::{Entry, Span, Task, Token, WorkerId};
+use crate::{Digest, Entry, Outcome, Span, Task, Token, WorkerId};
 
 /// A task that a worker was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,12 @@ pub enum Refusal {
         /// Bytes that are missing for anything to go on; 0 where it will go on when something ends.
         missing: u64,
     },
+    /// What is left waits for results of other volunteers than this.
+    #[error("what is left waits for results of others")]
+    Others,
+    /// A volunteer has as much as its results so far deserve.
+    #[error("the worker has as many tasks as it may have at once")]
+    Quota,
     /// Somebody said pause.
     #[error("paused")]
     Paused,
@@ -65,7 +71,8 @@ fn missing_bytes(missing: u64) -> String {
 pub enum Receipt {
     /// It counts.
     Accepted,
-    /// It counts: the attempt was given up for lost, but nobody had begun another.
+    /// It counts: the attempt was given up for lost, but nobody had begun another. Of a volunteer: it is taken though its
+    /// time was up.
     AcceptedLate,
     /// The task is executed already: nothing is to be done, nothing is wrong.
     Already,
@@ -73,6 +80,19 @@ pub enum Receipt {
     Superseded,
     /// There is no such task, or no such attempt was ever begun.
     Unknown,
+}
+
+/// An attempt that ended, as a driver tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// Which task.
+    pub task: Task,
+    /// The attempt.
+    pub token: Token,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it made, by the bytes that the driver itself has. What a volunteer returns without one is a failure.
+    pub digest: Option<Digest>,
 }
 
 /// What came of an exchange.

@@ -92,6 +92,10 @@ impl Position for Batched<'_> {
         self.game.parents(task)
     }
 
+    fn opens(&self, task: Task) -> u64 {
+        self.game.opens(task)
+    }
+
     fn is_settled(&self) -> bool {
         self.game.is_settled()
     }

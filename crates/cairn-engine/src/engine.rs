@@ -2,6 +2,7 @@
 
 mod apply;
 mod choose;
+mod copies;
 mod storage;
 mod timers;
 mod together;
@@ -9,16 +10,18 @@ mod why;
 
 pub use why::{Why, WhyNot};
 
+use crate::leases::{Lease, Leases};
 use crate::queue::{ClassId, Queue};
-use crate::snapshot::{Lease, Tries};
+use crate::snapshot::Tries;
+use crate::trust::Trust;
 use crate::{
     Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Moment, Needs, Offer, Order, Outbox,
-    Outcome, Position, Receipt, Refusal, Release, Rules, Task, Token, Worker, WorkerId,
+    Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use timers::Timer;
 
 /// A task that is overtaken no more.
@@ -33,7 +36,8 @@ struct Reservation {
 ///
 /// Laws, tested with random play: events alone rebuild the state; every prefix of them is closed under parents; no token
 /// is given out twice; a worker has no more than it offers; pools are never exceeded; a task is executed once; among the
-/// tasks that fit, that of least rank goes first; a task that fits some worker is not overtaken for ever.
+/// tasks that fit, that of least rank goes first; a task that fits some worker is not overtaken for ever; no worker and no
+/// client has two attempts at one task; what volunteers return counts only when enough of them agree.
 ///
 /// A request costs O(classes of needs + log(eligible)), a return O(children + log(eligible)).
 #[derive(Clone, Debug)]
@@ -42,7 +46,7 @@ pub struct Engine<P> {
     rules: Rules,
     queue: Queue,
     pub(crate) workers: Vec<Worker>,
-    pub(crate) leases: HashMap<Task, Lease>,
+    pub(crate) leases: Leases,
     pub(crate) tries: HashMap<Task, Tries>,
     pools_busy: Vec<u32>,
     timers: BinaryHeap<Reverse<(Moment, Timer)>>,
@@ -61,6 +65,10 @@ pub struct Engine<P> {
     /// Eligible tasks out of the queue, which the keeper refused when it was at this version.
     withheld: Vec<(ClassId, Task)>,
     withheld_at: u64,
+    /// What is known of volunteers and of what they returned.
+    pub(crate) trust: Trust,
+    /// Tasks that some volunteer has had, and of which another copy is needed, by rank. They are in no queue.
+    wanted: BTreeSet<(u64, Task)>,
 }
 
 impl<P: Position> Engine<P> {
@@ -68,12 +76,13 @@ impl<P: Position> Engine<P> {
     pub fn new(position: P, rules: Rules, order: Order) -> Engine<P> {
         let queue = Queue::new(order, rules.classes.clone());
         let pools_busy = vec![0; rules.pools.len()];
+        let trust = Trust::new(rules.distrust.clone());
         Engine {
             position,
             rules,
             queue,
             workers: Vec::new(),
-            leases: HashMap::new(),
+            leases: Leases::default(),
             tries: HashMap::new(),
             pools_busy,
             timers: BinaryHeap::new(),
@@ -90,6 +99,8 @@ impl<P: Position> Engine<P> {
             keeper: None,
             withheld: Vec::new(),
             withheld_at: 0,
+            trust,
+            wanted: BTreeSet::new(),
         }
     }
 
@@ -125,12 +136,13 @@ impl<P: Position> Engine<P> {
             }
         }
         let limits: Vec<_> = (self.leases.iter())
-            .filter_map(|(&task, lease)| {
+            .filter_map(|(task, lease)| {
                 let limit = self.queue.needs(lease.class).limit?;
                 Some((lease.since + limit, Timer::Limit(task, lease.token)))
             })
             .collect();
         limits.into_iter().for_each(|(at, t)| self.timer(at, t));
+        self.expect_volunteers();
     }
 
     /// Tasks go by this order from now on; the store knows it as `plan`.
@@ -139,6 +151,7 @@ impl<P: Position> Engine<P> {
         self.position.reordered();
         self.withheld.clear();
         self.refill();
+        self.want_anew();
         self.commit(now, Event::Ordered { plan }, out);
     }
 
@@ -181,8 +194,8 @@ impl<P: Position> Engine<P> {
             Gone::Left => Release::GivenBack,
             Gone::Lost => Release::Lost,
         };
-        for (task, _) in self.workers[worker.index()].holds.clone() {
-            self.release(now, task, release, out);
+        for (task, token) in self.workers[worker.index()].holds.clone() {
+            self.release(now, task, token, release, out);
         }
         self.commit(now, Event::Departed { worker, why }, out);
     }
@@ -214,11 +227,19 @@ impl<P: Position> Engine<P> {
         want: usize,
         out: &mut Outbox,
     ) -> Exchanged {
-        let receipts = (returns.iter())
-            .map(|&(task, token, outcome)| self.give_back(now, task, token, outcome, out))
-            .collect();
+        let each = |&(task, token, outcome): &(Task, Token, Outcome)| {
+            let digest = None;
+            let back = Returned {
+                task,
+                token,
+                outcome,
+                digest,
+            };
+            self.take_back(now, worker, &back, out)
+        };
+        let receipts = returns.iter().map(each).collect();
         let mut granted = match (self.hear(now, worker), holding) {
-            (Ok(()), Some(holding)) => self.unheard(worker, holding),
+            (Ok(()), Some(holding)) => self.tell_again(now, worker, holding),
             _ => Vec::new(),
         };
         let more = want.saturating_sub(granted.len());
@@ -245,8 +266,9 @@ impl<P: Position> Engine<P> {
             return Vec::new();
         };
         let missing = known.holds.iter().filter(|held| !holding.contains(held));
+        let class = |&(task, token): &(Task, Token)| Some(self.leases.get(task, token)?.class);
         missing
-            .map(|&(task, token)| self.granted(task, token, self.leases[&task].class))
+            .filter_map(|held| Some(self.granted(held.0, held.1, class(held)?)))
             .collect()
     }
 
@@ -266,8 +288,11 @@ impl<P: Position> Engine<P> {
         let known = &self.workers[worker.index()];
         let stale = |&&(task, token): &&(Task, Token)| {
             // Work on a task that nobody has may still count, though it was given up for lost.
-            !known.holds.contains(&(task, token))
-                && self.position.standing(task) != Ok(Standing::Eligible)
+            let may_count = match known.client() {
+                Some(client) => self.takes_late(task, token, client),
+                None => self.position.standing(task) == Ok(Standing::Eligible),
+            };
+            !known.holds.contains(&(task, token)) && !may_count
         };
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);
@@ -275,13 +300,13 @@ impl<P: Position> Engine<P> {
         let twice = |held: &&(Task, Token)| known.unheard.contains(held);
         let twice: Vec<_> = missing.iter().filter(twice).copied().collect();
         self.workers[worker.index()].unheard = missing;
-        for (task, _) in twice {
-            self.release(now, task, Release::Unheard, out);
+        for (task, token) in twice {
+            self.release(now, task, token, Release::Unheard, out);
         }
         Ok(stale)
     }
 
-    /// An attempt ended.
+    /// An attempt of somebody who is trusted ended.
     pub fn give_back(
         &mut self,
         now: Moment,
@@ -293,17 +318,29 @@ impl<P: Position> Engine<P> {
         let Ok(standing) = self.position.standing(task) else {
             return Receipt::Unknown;
         };
-        let lease = self.leases.get(&task).copied();
-        if let Some(lease) = lease.filter(|lease| lease.token == token) {
+        if let Some(&lease) = self.leases.get(task, token) {
             self.workers[lease.worker.index()].last_seen = now;
             self.end(now, task, lease, outcome, out);
             return Receipt::Accepted;
         }
         let tries = self.tries.get(&task).copied().unwrap_or_default();
         let is_known = tries.attempts >= token.attempt.max(1) && token.epoch <= self.epoch;
+        let is_checked = self.trust.has(task);
+        let was_trusted = || {
+            let copy = self.trust.copy(task, token);
+            copy.is_some_and(|copy| copy.client.is_none())
+        };
         match (standing, outcome) {
             (Standing::Executed, _) => Receipt::Already,
-            (Standing::Eligible, Outcome::Executed) if is_known && token.epoch >= self.reopened => {
+            (Standing::Eligible | Standing::Leased, Outcome::Executed)
+                if is_checked && was_trusted() =>
+            {
+                self.execute(now, task, token, tries.last, out);
+                Receipt::AcceptedLate
+            }
+            (Standing::Eligible, Outcome::Executed)
+                if is_known && token.epoch >= self.reopened && !is_checked =>
+            {
                 // Who had it was given up for lost, and nobody has begun anew: the work is not thrown away.
                 let worker = tries.last;
                 let event = Event::Executed {
@@ -314,7 +351,7 @@ impl<P: Position> Engine<P> {
                 self.commit(now, event, out);
                 Receipt::AcceptedLate
             }
-            _ if is_known || lease.is_some() => Receipt::Superseded,
+            _ if is_known || standing == Standing::Leased => Receipt::Superseded,
             _ => Receipt::Unknown,
         }
     }
@@ -322,21 +359,20 @@ impl<P: Position> Engine<P> {
     fn end(&mut self, now: Moment, task: Task, lease: Lease, outcome: Outcome, out: &mut Outbox) {
         let Lease { token, worker, .. } = lease;
         match outcome {
-            Outcome::Executed => {
-                let event = Event::Executed {
-                    task,
-                    token,
-                    worker,
-                };
-                self.commit(now, event, out);
-            }
-            Outcome::GivenBack => self.release(now, task, Release::GivenBack, out),
+            Outcome::Executed => self.execute(now, task, token, worker, out),
+            Outcome::GivenBack => self.release(now, task, token, Release::GivenBack, out),
             Outcome::Failed { exit, cause } => {
                 let failed = self.tries.get(&task).map_or(0, |t| t.failures);
                 let halts = (self.rules.halt_on.get(&task)).filter(|&&(on, _)| on == exit);
                 let halts = halts.map(|&(_, returned)| returned);
                 let never = self.rules.never_retry_on.get(&task) == Some(&exit);
-                let for_good = failed >= self.rules.retries(task) || halts.is_some() || never;
+                // While others work on it, one that fails costs the task no more than a try.
+                let is_last = !self.leases.has_other(task, token);
+                let is_worn = failed >= self.rules.retries(task) && is_last;
+                let for_good = is_worn || halts.is_some() || never;
+                if for_good {
+                    self.stop_others(task, token, out);
+                }
                 let event = Event::Failed {
                     task,
                     token,
@@ -345,6 +381,7 @@ impl<P: Position> Engine<P> {
                     for_good,
                 };
                 self.commit(now, event, out);
+                self.judge_again(now, task, worker, out);
                 if let Some(exit) = halts {
                     self.halt(now, exit, out);
                 }
@@ -364,7 +401,7 @@ impl<P: Position> Engine<P> {
 
     /// What is leased, to whom.
     pub fn held(&self) -> impl Iterator<Item = (WorkerId, Task, Token)> + '_ {
-        (self.leases.iter()).map(|(&task, lease)| (lease.worker, task, lease.token))
+        (self.leases.iter()).map(|(task, lease)| (lease.worker, task, lease.token))
     }
 
     /// A task shall not be executed. Who has it is to end it.
@@ -376,18 +413,24 @@ impl<P: Position> Engine<P> {
         if standing == Standing::Executed || standing.is_given_up() {
             return Err(Illegal(format!("it is {} already", standing.name())));
         }
-        if let Some(lease) = self.leases.get(&task) {
-            out.kills.push((lease.worker, task, lease.token));
-        }
+        self.stop_all(task, out);
         self.commit(now, Event::Cancelled { task }, out);
         Ok(())
     }
 
-    /// A leased task is taken back, since what it reads changes. Who has it is to end it.
+    /// A leased task is taken back, since what it reads changes. Who has it is to end it, and what came back of it is
+    /// forgotten.
     pub fn recall(&mut self, now: Moment, task: Task, out: &mut Outbox) {
-        if let Some(lease) = self.leases.get(&task) {
-            out.kills.push((lease.worker, task, lease.token));
-            self.release(now, task, Release::GivenBack, out);
+        if self.trust.has(task) {
+            // Results of volunteers that wait for validation were made of what is no longer so.
+            self.stop_all(task, out);
+            self.commit(now, Event::Cancelled { task }, out);
+            return self.commit(now, Event::Revived { task }, out);
+        }
+        self.stop_all(task, out);
+        let held: Vec<Token> = self.leases.of(task).map(|lease| lease.token).collect();
+        for token in held {
+            self.release(now, task, token, Release::GivenBack, out);
         }
     }
 
@@ -465,10 +508,19 @@ impl<P: Position> Engine<P> {
         &self.workers
     }
 
-    /// Who has the task, as which attempt, since when.
+    /// Who has the task, as which attempt, since when: the first of them, where there are several.
     pub fn lease(&self, task: Task) -> Option<(WorkerId, Token, Moment)> {
-        let lease = self.leases.get(&task)?;
-        Some((lease.worker, lease.token, lease.since))
+        self.attempts(task).next()
+    }
+
+    /// Everybody who has the task, each with the attempt and since when, from old to new.
+    pub fn attempts(&self, task: Task) -> impl Iterator<Item = (WorkerId, Token, Moment)> + '_ {
+        (self.leases.of(task)).map(|lease| (lease.worker, lease.token, lease.since))
+    }
+
+    /// What is known of volunteers, and of results that wait for validation.
+    pub fn trust(&self) -> &Trust {
+        &self.trust
     }
 
     /// What the task needs now: limits grow when an attempt failed for want of memory or time.
@@ -536,7 +588,11 @@ impl<P: Position> Engine<P> {
             self.queue.pop(class);
         }
         self.overtaken.remove(&task);
-        let attempts = self.tries.get(&task).map_or(0, |tries| tries.attempts);
+        let mut attempts = self.tries.get(&task).map_or(0, |tries| tries.attempts);
+        if self.position.standing(task) == Ok(Standing::Leased) {
+            let live = self.leases.of(task).map(|lease| lease.token.attempt);
+            attempts = live.fold(attempts, u32::max);
+        }
         let token = Token {
             epoch: self.epoch,
             attempt: attempts + 1,
@@ -551,14 +607,21 @@ impl<P: Position> Engine<P> {
         if let Some(limit) = granted.limit {
             self.timer(now + limit, Timer::Limit(task, token));
         }
+        if self.workers[worker.index()].client().is_some() {
+            self.expect_by(now, task, token);
+        }
         granted
     }
 
     /// Takes a task back that nobody is to blame for, or for whose loss nobody is.
-    fn release(&mut self, now: Moment, task: Task, why: Release, out: &mut Outbox) {
-        let token = self.leases[&task].token;
+    fn release(&mut self, now: Moment, task: Task, token: Token, why: Release, out: &mut Outbox) {
+        if self.is_volunteers(task, token) {
+            return self.release_copy(now, task, token, why, out);
+        }
         let lost = self.tries.get(&task).map_or(0, |tries| tries.losses);
-        let for_good = why == Release::Lost && lost + 1 > self.rules.losses;
+        let worker = self.leases.get(task, token).map(|lease| lease.worker);
+        let is_worn = why == Release::Lost && lost + 1 > self.rules.losses;
+        let for_good = is_worn && !self.leases.has_other(task, token);
         let event = Event::Released {
             task,
             token,
@@ -566,6 +629,9 @@ impl<P: Position> Engine<P> {
             for_good,
         };
         self.commit(now, event, out);
+        if let Some(worker) = worker {
+            self.judge_again(now, task, worker, out);
+        }
     }
 }
 

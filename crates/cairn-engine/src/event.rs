@@ -1,6 +1,6 @@
 //! What happened: events that alone rebuild the state. Knows no store.
 
-use crate::{Moment, Offer, Task, Token, WorkerId};
+use crate::{Digest, Moment, Offer, Task, Token, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// Why an attempt failed.
@@ -62,6 +62,8 @@ pub enum Release {
     Lost,
     /// The worker does not know of it: the answer that gave it never arrived.
     Unheard,
+    /// The time of a volunteer was up. What it made is taken all the same if it comes.
+    Overdue,
 }
 
 /// Why a worker is gone.
@@ -104,7 +106,7 @@ pub enum Event {
         /// Why.
         why: Gone,
     },
-    /// A task was given to a worker.
+    /// A task was given to a worker; where others have it already, as a copy.
     Leased {
         /// Which task.
         task: Task,
@@ -113,7 +115,24 @@ pub enum Event {
         /// To whom.
         worker: WorkerId,
     },
-    /// A task is done; its children that wait for nothing else are eligible with this same event.
+    /// An attempt came back whose result waits for validation, or validates others.
+    Returned {
+        /// Which task.
+        task: Task,
+        /// The attempt.
+        token: Token,
+        /// Whose it was.
+        worker: WorkerId,
+        /// What it made.
+        digest: Digest,
+    },
+    /// Results of a task do not agree, and there were enough of them: it is given up, and whatever waits for it is aborted.
+    Disputed {
+        /// Which task.
+        task: Task,
+    },
+    /// A task is done; its children that wait for nothing else are eligible with this same event, and whatever else was
+    /// tried at it ends.
     Executed {
         /// Which task.
         task: Task,
@@ -132,7 +151,7 @@ pub enum Event {
         exit: i32,
         /// What went wrong.
         cause: Cause,
-        /// Whether it is given up, and whatever waits for it is aborted; else it is eligible again.
+        /// Whether it is given up, and whatever waits for it is aborted; else it is eligible again, unless others have it.
         for_good: bool,
     },
     /// A lease ended otherwise.
@@ -143,7 +162,7 @@ pub enum Event {
         token: Token,
         /// Why.
         why: Release,
-        /// Whether it is given up, since too many workers were lost over it; else it is eligible again.
+        /// Whether it is given up, since too many workers were lost over it; else it is eligible again, unless others have it.
         for_good: bool,
     },
     /// Somebody said that the task shall not be executed; whatever waits for it is aborted.
@@ -171,6 +190,30 @@ pub enum Event {
         /// What the run returns.
         exit: i32,
     },
+}
+
+impl Event {
+    /// The task that it is about.
+    pub fn task(&self) -> Option<Task> {
+        match *self {
+            Event::Leased { task, .. }
+            | Event::Returned { task, .. }
+            | Event::Disputed { task }
+            | Event::Executed { task, .. }
+            | Event::Failed { task, .. }
+            | Event::Released { task, .. }
+            | Event::Cancelled { task }
+            | Event::Revived { task }
+            | Event::Reopened { task } => Some(task),
+            Event::Opened { .. }
+            | Event::Ordered { .. }
+            | Event::Joined { .. }
+            | Event::Departed { .. }
+            | Event::Paused
+            | Event::Unpaused
+            | Event::Halted { .. } => None,
+        }
+    }
 }
 
 /// An event and when it happened.

@@ -1,6 +1,6 @@
 //! What tasks need and what workers offer. Knows no task and no worker.
 
-use crate::Span;
+use crate::{ClientId, Span};
 use serde::{Deserialize, Serialize};
 
 /// A named resource that all workers share, such as licences, by number.
@@ -52,6 +52,12 @@ pub struct Offer {
     /// When it leaves, where that is known: microseconds since 1970.
     #[serde(default)]
     pub until: Option<u64>,
+    /// Who it is, where nobody vouches for it: its results count as [`crate::Distrust`] says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientId>,
+    /// Whether it works in the folder of the workflow itself, where two attempts at one task would write over each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shared: bool,
 }
 
 impl Offer {
@@ -62,6 +68,8 @@ impl Offer {
             memory: None,
             tags: Vec::new(),
             until: None,
+            client: None,
+            is_shared: false,
         }
     }
 

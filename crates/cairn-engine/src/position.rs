@@ -73,6 +73,11 @@ pub trait Position {
     /// If it is not executed, or something stands on it.
     fn reopen(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal>;
 
+    /// How many tasks wait for nothing but this one; 0 where the position does not tell.
+    fn opens(&self, _task: Task) -> u64 {
+        0
+    }
+
     /// Calls `each` with every eligible task but those that [`Position::next_source`] will yet tell of.
     fn eligible(&self, each: &mut dyn FnMut(Task));
 
@@ -180,6 +185,16 @@ impl Position for Frozen<'_> {
 
     fn reopen(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
         Ok((self.game).reopen(id(task)?, |t| opened.push(t.into()), |_| ())?)
+    }
+
+    fn opens(&self, task: Task) -> u64 {
+        let Some(task) = task.frozen() else { return 0 };
+        let dag = self.game.dag();
+        let done = |&parent: &cairn_dag::TaskId| {
+            parent == task || self.game.standing(parent) == Standing::Executed
+        };
+        let opened = dag.children(task).iter();
+        opened.filter(|&&c| dag.parents(c).iter().all(done)).count() as u64
     }
 
     fn eligible(&self, each: &mut dyn FnMut(Task)) {

@@ -1,6 +1,6 @@
 //! What a run promises each task: needs, budgets, limits. Knows no state.
 
-use crate::{Needs, Span, Task};
+use crate::{Distrust, Needs, Span, Task};
 use hashbrown::HashMap;
 
 /// What holds for a whole run. Where a column is shorter than the tasks are many, the rest has what stands beside it.
@@ -26,6 +26,12 @@ pub struct Rules {
     pub silence: Span,
     /// After so many tasks are given up, nothing more is leased; 0: go on to the end.
     pub failures: u64,
+    /// By task of a frozen dag: its kind. Tasks beyond are of kind 0.
+    pub kind_of: Vec<u32>,
+    /// What results of workers count for that nobody vouches for.
+    pub distrust: Distrust,
+    /// Whether a worker without anything else to do gets a copy of what a slower one works on.
+    pub speculates: bool,
 }
 
 impl Default for Rules {
@@ -42,6 +48,9 @@ impl Default for Rules {
             losses: 5,
             silence: Span::seconds(15),
             failures: 0,
+            kind_of: Vec::new(),
+            distrust: Distrust::default(),
+            speculates: false,
         }
     }
 }
@@ -53,6 +62,10 @@ fn column(column: &[u32], task: Task) -> Option<u32> {
 impl Rules {
     pub(crate) fn class(&self, task: Task) -> usize {
         column(&self.class_of, task).unwrap_or(0) as usize
+    }
+
+    pub(crate) fn kind(&self, task: Task) -> u32 {
+        column(&self.kind_of, task).unwrap_or(0)
     }
 
     pub(crate) fn retries(&self, task: Task) -> u32 {

@@ -1,28 +1,16 @@
 //! The whole durable state as one value: what a log of events comes to. Knows no store.
 
-use crate::queue::ClassId;
+use crate::trust::{Books, Trust};
 use crate::{
     Cause, Engine, Illegal, Moment, Needs, Order, Position, Rules, Span, Task, Token, Worker,
     WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
-/// A task that somebody works on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lease {
-    pub(crate) worker: WorkerId,
-    pub(crate) token: Token,
-    /// When it was given.
-    pub(crate) since: Moment,
-    pub(crate) class: ClassId,
-    /// Whether the worker was told to end it.
-    pub(crate) is_ending: bool,
-}
-
 /// What became of earlier attempts at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tries {
-    /// The highest number given to an attempt that ended.
+    /// The highest number given to an attempt that ended, or to a copy.
     pub(crate) attempts: u32,
     pub(crate) failures: u32,
     pub(crate) losses: u32,
@@ -81,6 +69,8 @@ pub struct Snapshot {
     leases: Vec<(Task, Token, WorkerId, Moment)>,
     /// By task.
     tries: Vec<(Task, Tries)>,
+    #[serde(default, skip_serializing_if = "Books::is_empty")]
+    trust: Books,
     position: Vec<u8>,
 }
 
@@ -106,7 +96,7 @@ impl<P: Position> Engine<P> {
     pub fn snapshot(&self) -> Snapshot {
         let leases = self.leases.iter();
         let mut leases: Vec<_> = leases
-            .map(|(&task, l)| (task, l.token, l.worker, l.since))
+            .map(|(task, l)| (task, l.token, l.worker, l.since))
             .collect();
         leases.sort_unstable();
         let mut tries: Vec<_> = self.tries.iter().map(|(&task, &t)| (task, t)).collect();
@@ -129,6 +119,7 @@ impl<P: Position> Engine<P> {
             workers: self.workers.iter().map(bare).collect(),
             leases,
             tries,
+            trust: self.trust.books(),
             position: self.position.packed(),
         }
     }
@@ -153,6 +144,7 @@ impl<P: Position> Engine<P> {
         engine.reopened = snapshot.reopened;
         engine.workers = snapshot.workers;
         engine.tries = snapshot.tries.into_iter().collect();
+        engine.trust = Trust::restored(engine.rules().distrust.clone(), snapshot.trust);
         for (task, token, worker, since) in snapshot.leases {
             if worker.index() >= engine.workers.len() {
                 return Err(Illegal(format!("there is no worker {}", worker.0)));

@@ -1,6 +1,6 @@
 //! The workers of a run: what each offers, has and has done. Knows no task.
 
-use crate::{Moment, Needs, Offer, Task, Token};
+use crate::{ClientId, Moment, Needs, Offer, Task, Token};
 use serde::{Deserialize, Serialize};
 
 /// A worker, present or gone.
@@ -52,6 +52,12 @@ impl Worker {
             busy_cpus: 0,
             busy_memory: 0,
         }
+    }
+
+    /// Who it is, where nobody vouches for it.
+    #[inline]
+    pub fn client(&self) -> Option<ClientId> {
+        self.offer.client
     }
 
     /// Whether it could do a task with these needs when it had nothing else, and will live long enough.

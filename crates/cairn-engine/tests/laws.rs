@@ -20,8 +20,11 @@ struct Play<'d> {
     now: Moment,
     /// Every attempt ever granted, to whom.
     granted: BTreeMap<(Task, Token), WorkerId>,
+    /// Bytes that each was given: what a task needs may have grown since.
+    memory: BTreeMap<(Task, Token), u64>,
     random: Random,
     workers: usize,
+    copies: usize,
 }
 
 impl<'d> Play<'d> {
@@ -39,8 +42,10 @@ impl<'d> Play<'d> {
             log: out.entries,
             now: Moment(0),
             granted: BTreeMap::new(),
+            memory: BTreeMap::new(),
             random,
             workers: 0,
+            copies: 0,
         }
     }
 
@@ -79,6 +84,7 @@ impl<'d> Play<'d> {
         let answer = self.tell(|engine, now, out| engine.ask(now, worker, want, out));
         for granted in answer.iter().flatten() {
             let (task, token) = (granted.task, granted.token);
+            self.memory.insert((task, token), granted.memory);
             assert!(
                 self.granted.insert((task, token), worker).is_none(),
                 "an attempt comes once"
@@ -102,6 +108,29 @@ impl<'d> Play<'d> {
         answer
     }
 
+    /// A copy of something that others have, for the first that can have it.
+    fn copy(&mut self) {
+        let here = self.engine.workers().iter().enumerate();
+        let here = here.filter(|(_, w)| w.is_here);
+        let mut here: Vec<u32> = here.map(|(n, _)| n as u32).collect();
+        self.random.shuffle(&mut here);
+        let held = self.engine.held().map(|(_, task, _)| task).min();
+        let Some(task) = held else { return };
+        for worker in here.into_iter().map(WorkerId) {
+            let had = self.engine.attempts(task).any(|(w, ..)| w == worker);
+            let copy = self.tell(|engine, now, out| engine.copy(now, worker, task, out));
+            if let Ok(Granted { token, memory, .. }) = copy {
+                self.memory.insert((task, token), memory);
+                assert!(!had, "nobody has it twice");
+                assert_eq!(self.engine.attempts(task).last().unwrap().1, token);
+                let before = self.granted.insert((task, token), worker);
+                assert!(before.is_none(), "an attempt comes once");
+                self.copies += 1;
+                return;
+            }
+        }
+    }
+
     fn restart(&mut self) {
         let order = self.order.clone();
         let position = Frozen::new(self.dag);
@@ -122,7 +151,7 @@ impl<'d> Play<'d> {
     fn step(&mut self) {
         self.now = self.now + Span::seconds(self.random.below(7) as u64);
         let (task, worker) = (self.some_task(), self.some_worker());
-        match self.random.below(24) {
+        match self.random.below(26) {
             0 | 1 => {
                 let mut offer = Offer::cpus(1 + self.random.below(4) as u32);
                 offer.memory = [None, Some(8)][self.random.below(2)];
@@ -157,6 +186,7 @@ impl<'d> Play<'d> {
                 }
                 _ => self.tell(|engine, now, out| engine.unpause(now, out)),
             },
+            24 | 25 => self.copy(),
             _ => self.restart(),
         }
         self.check();
@@ -248,10 +278,10 @@ impl<'d> Play<'d> {
                 assert!(worker.is_here, "who is gone has nothing");
                 let standing = self.engine.position().standing(task);
                 assert_eq!(standing, Ok(Standing::Leased));
-                assert_eq!(self.engine.lease(task).map(|(_, t, _)| t), Some(token));
+                assert!(self.engine.attempts(task).any(|(_, t, _)| t == token));
                 let needs = self.engine.needs(task);
                 cpus += worker.offer.cpus_for(&needs);
-                memory += needs.memory;
+                memory += self.memory[&(task, token)];
                 needs
                     .pools
                     .iter()
@@ -267,7 +297,14 @@ impl<'d> Play<'d> {
                 .all(|(busy, all)| busy <= all)
         );
         let leased = self.engine.position().count(Standing::Leased);
-        assert_eq!(leased, Some(self.engine.held().count() as u64));
+        let held: BTreeSet<Task> = self.engine.held().map(|(_, task, _)| task).collect();
+        assert_eq!(leased, Some(held.len() as u64));
+        let mut each: Vec<_> = self.engine.held().map(|(w, task, _)| (task, w)).collect();
+        each.sort_unstable();
+        assert!(
+            each.is_sorted_by(|a, b| a < b),
+            "no worker has a task twice"
+        );
     }
 
     /// A worker that can do everything comes, and nothing goes wrong any more: the run ends.
@@ -323,6 +360,7 @@ fn needs(cpus: u32, memory: u64, pool: u32, limit: Option<u64>) -> Needs {
 
 #[test]
 fn random_play_keeps_the_laws() {
+    let mut copies = 0;
     for seed in 0..2_000 {
         let mut random = Random::new(seed);
         let dag = random_dag(2 + random.below(12), random.below(4), seed);
@@ -346,7 +384,9 @@ fn random_play_keeps_the_laws() {
             play.step();
         }
         play.finish();
+        copies += play.copies;
     }
+    assert!(copies > 500, "{copies} copies");
 }
 
 /// \[RY05\], Rules 1-4: with workers of one slot the engine answers as the server of the paper does.

@@ -1,8 +1,9 @@
 //! The only place where the state changes, by events alone. Decides nothing.
 
 use super::Engine;
+use crate::leases::Lease;
 use crate::queue::ClassId;
-use crate::snapshot::Lease;
+use crate::trust::End;
 use crate::{
     Entry, Event, Gone, Illegal, Keeper, Moment, Outbox, Position, Release, Task, Token, Worker,
     WorkerId,
@@ -15,6 +16,11 @@ impl<P: Position> Engine<P> {
         let done = self.apply(now, &event);
         debug_assert_eq!(done, Ok(()), "{event:?}");
         self.settle_books(out);
+        if !self.trust.is_idle()
+            && let Some(task) = event.task()
+        {
+            self.want(task);
+        }
         out.entries.push(Entry { at: now, event });
     }
 
@@ -22,11 +28,20 @@ impl<P: Position> Engine<P> {
     pub(super) fn settle_books(&mut self, out: &mut Outbox) {
         let mut opened = std::mem::take(&mut self.opened);
         for task in opened.drain(..) {
-            let class = self.class(task);
-            self.queue.push(class, task);
+            self.enqueue(task);
         }
         self.opened = opened;
         out.aborted.append(&mut self.aborted);
+    }
+
+    fn enqueue(&mut self, task: Task) {
+        match self.trust.has(task) {
+            true => self.want(task),
+            false => {
+                let class = self.class(task);
+                self.queue.push(class, task);
+            }
+        }
     }
 
     /// The class of what the task needs now.
@@ -57,6 +72,9 @@ impl<P: Position> Engine<P> {
                 if worker.index() != self.workers.len() {
                     return Err(Illegal("workers join out of order".into()));
                 }
+                if let Some(client) = offer.client {
+                    self.trust.joined(client);
+                }
                 let worker = Worker::new(name.clone(), offer.clone());
                 self.workers.push(worker);
             }
@@ -70,10 +88,40 @@ impl<P: Position> Engine<P> {
                 token,
                 worker,
             } => {
-                self.known(*worker)?;
-                self.position.lease(*task)?;
+                let client = self.known(*worker)?.client();
+                match self.position.standing(*task)? {
+                    Standing::Leased => self.add_copy(*task, *token, *worker)?,
+                    _ => {
+                        self.position.lease(*task)?;
+                        self.tell_keeper(*task, Keeper::start);
+                    }
+                }
                 self.take(*task, *token, *worker, at);
-                self.tell_keeper(*task, Keeper::start);
+                let kind = self.rules.kind(*task);
+                self.trust.leased(*task, *token, client, kind, at);
+            }
+            Event::Returned {
+                task,
+                token,
+                worker,
+                digest,
+            } => {
+                self.known(*worker)?;
+                if self.position.standing(*task)? == Standing::Eligible {
+                    // It came late, and nobody had begun anew: now it waits for validation.
+                    self.position.lease(*task)?;
+                    self.tell_keeper(*task, Keeper::start);
+                }
+                self.put_back(*task, *token);
+                let tries = self.tries.entry(*task).or_default();
+                tries.ended(*token, Some(*worker));
+                self.trust.returned(*task, *token, *digest, at);
+            }
+            Event::Disputed { task } => {
+                self.position.fail(*task, &mut self.aborted)?;
+                self.put_all_back(*task);
+                self.trust.given_up(*task);
+                self.after_release(*task, true);
             }
             Event::Executed {
                 task,
@@ -82,12 +130,18 @@ impl<P: Position> Engine<P> {
             } => {
                 self.known(*worker)?;
                 self.position.execute(*task, &mut self.opened)?;
-                self.put_back(*task);
+                let may_have_others = self.leases.has_copies() || self.trust.has(*task);
+                self.put_back(*task, *token);
+                if may_have_others {
+                    self.put_all_back(*task);
+                }
                 self.tell_keeper(*task, Keeper::execute);
                 // First attempts need no book: `Reopened` knows that there was one.
                 if let Some(tries) = self.tries.get_mut(task) {
                     tries.ended(*token, Some(*worker));
                 }
+                let kind = self.rules.kind(*task);
+                self.trust.executed(*task, *token, kind);
                 self.workers[worker.index()].executed += 1;
             }
             Event::Failed {
@@ -97,22 +151,26 @@ impl<P: Position> Engine<P> {
                 for_good,
                 ..
             } => {
-                match for_good {
-                    true => self.position.fail(*task, &mut self.aborted)?,
-                    false => self.position.release(*task)?,
-                }
-                let lease = self.put_back(*task);
+                let goes_on = self.end_attempt(*task, *token, *for_good)?;
+                let lease = self.put_back(*task, *token);
+                let client = lease.and_then(|l| self.workers[l.worker.index()].client());
                 let needs = self.needs(*task);
                 let tries = self.tries.entry(*task).or_default();
                 tries.ended(*token, lease.map(|lease| lease.worker));
-                tries.failures += 1;
-                let most = self.workers.iter().filter(|w| w.is_here);
-                let most = most.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
-                tries.grow(*cause, &needs, most.unwrap_or(u64::MAX));
+                if client.is_none() {
+                    tries.failures += 1;
+                    let most = self.workers.iter().filter(|w| w.is_here);
+                    let most = most.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
+                    tries.grow(*cause, &needs, most.unwrap_or(u64::MAX));
+                }
                 if let Some(lease) = lease {
                     self.workers[lease.worker.index()].failed += 1;
                 }
-                self.after_release(*task, *for_good);
+                let kind = self.rules.kind(*task);
+                self.trust.ended(*task, *token, End::Error, kind, at);
+                if !goes_on {
+                    self.after_release(*task, *for_good);
+                }
             }
             Event::Released {
                 task,
@@ -120,27 +178,38 @@ impl<P: Position> Engine<P> {
                 why,
                 for_good,
             } => {
-                match for_good {
-                    true => self.position.fail(*task, &mut self.aborted)?,
-                    false => self.position.release(*task)?,
-                }
-                let lease = self.put_back(*task);
+                let goes_on = self.end_attempt(*task, *token, *for_good)?;
+                let lease = self.put_back(*task, *token);
+                let client = lease.and_then(|l| self.workers[l.worker.index()].client());
                 let tries = self.tries.entry(*task).or_default();
                 tries.ended(*token, lease.map(|lease| lease.worker));
                 if *why == Release::Lost {
-                    tries.losses += 1;
+                    if client.is_none() {
+                        tries.losses += 1;
+                    }
                     if let Some(lease) = lease {
                         self.workers[lease.worker.index()].lost += 1;
                     }
                 }
-                self.after_release(*task, *for_good);
+                let end = match why {
+                    Release::Lost | Release::Overdue => End::Late,
+                    Release::GivenBack | Release::Unheard => End::Aborted,
+                };
+                let kind = self.rules.kind(*task);
+                self.trust.ended(*task, *token, end, kind, at);
+                if !goes_on {
+                    self.after_release(*task, *for_good);
+                }
             }
             Event::Cancelled { task } => {
                 self.position.cancel(*task, &mut self.aborted)?;
-                if let Some(lease) = self.put_back(*task) {
+                let newest = self.leases.of(*task).last().copied();
+                self.put_all_back(*task);
+                if let Some(lease) = newest {
                     let tries = self.tries.entry(*task).or_default();
                     tries.ended(lease.token, Some(lease.worker));
                 }
+                self.trust.given_up(*task);
                 self.unsettle_keeper();
             }
             Event::Revived { task } => {
@@ -172,9 +241,34 @@ impl<P: Position> Engine<P> {
         self.workers.get_mut(worker.index()).ok_or_else(missing)
     }
 
+    /// What the end of an attempt without a result does to its task. Whether others go on with it.
+    fn end_attempt(&mut self, task: Task, token: Token, for_good: bool) -> Result<bool, Illegal> {
+        let goes_on =
+            !for_good && (self.leases.has_other(task, token) || self.trust.has_result(task));
+        match (for_good, goes_on) {
+            (true, _) => self.position.fail(task, &mut self.aborted)?,
+            (false, false) => self.position.release(task)?,
+            (false, true) => (),
+        }
+        Ok(goes_on)
+    }
+
+    /// Somebody works on a task that others have, too.
+    fn add_copy(&mut self, task: Task, token: Token, worker: WorkerId) -> Result<(), Illegal> {
+        if self.leases.of(task).any(|lease| lease.worker == worker) {
+            let text = format!("worker {} has task {} already", worker.0, task.0);
+            return Err(Illegal(text));
+        }
+        let tries = self.tries.entry(task).or_default();
+        tries.attempts = tries.attempts.max(token.attempt);
+        Ok(())
+    }
+
     pub(super) fn after_release(&mut self, task: Task, for_good: bool) {
         match for_good {
             true => {
+                self.put_all_back(task);
+                self.trust.given_up(task);
                 self.failures += 1;
                 self.unsettle_keeper();
             }
@@ -199,12 +293,20 @@ impl<P: Position> Engine<P> {
             since,
             class,
             is_ending: false,
+            due: None,
         };
         self.leases.insert(task, lease);
     }
 
-    pub(super) fn put_back(&mut self, task: Task) -> Option<Lease> {
-        let lease = self.leases.remove(&task)?;
+    /// Nobody works on the task any more.
+    fn put_all_back(&mut self, task: Task) {
+        while let Some(&Lease { token, .. }) = self.leases.oldest(task) {
+            self.put_back(task, token);
+        }
+    }
+
+    pub(super) fn put_back(&mut self, task: Task, token: Token) -> Option<Lease> {
+        let lease = self.leases.remove(task, token)?;
         let needs = self.queue.needs(lease.class);
         for &(pool, amount) in &needs.pools {
             self.pools_busy[pool.0 as usize] -= amount;
@@ -218,14 +320,14 @@ impl<P: Position> Engine<P> {
         self.queue.clear();
         self.withheld.clear();
         self.refill();
+        self.want_anew();
     }
 
     pub(super) fn refill(&mut self) {
         let mut eligible = Vec::new();
         self.position.eligible(&mut |task| eligible.push(task));
         for task in eligible {
-            let class = self.class(task);
-            self.queue.push(class, task);
+            self.enqueue(task);
         }
     }
 }

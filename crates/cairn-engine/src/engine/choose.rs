@@ -32,6 +32,9 @@ impl<P: Position> Engine<P> {
         if let Some(refusal) = self.refuses_all() {
             return Err(refusal);
         }
+        if self.is_spent(now, worker) {
+            return Err(Refusal::Quota);
+        }
         self.tell_sources();
         self.drop_idle_reservation();
         self.requeue_withheld();
@@ -47,12 +50,20 @@ impl<P: Position> Engine<P> {
                 unfit = true;
             } else if !asking.has_room(needs) || !self.has_pools(needs) {
                 blocked = blocked.filter(|&b| b < candidate).or(Some(candidate));
+            } else if !self.is_in_time(worker, task) {
+                unfit = true;
             } else if !self.is_kept_from(worker, task, needs) {
                 best = best.filter(|&b| b < candidate).or(Some(candidate));
             }
         }
         if best.is_none() {
             best = self.next_by_storage(now, worker);
+        }
+        if let Some(copy) = self.next_copy(now, worker) {
+            best = best.filter(|&b| b < copy).or(Some(copy));
+        }
+        if best.is_none() && !self.trust.is_idle() {
+            best = self.extra_copy(now, worker);
         }
         let asking = &self.workers[worker.index()];
         match (best, blocked) {
@@ -68,6 +79,7 @@ impl<P: Position> Engine<P> {
                     missing: self.keeper().map_or(0, Keeper::missing),
                 },
                 (None, None) if unfit => Refusal::NothingFits,
+                (None, None) if !self.wanted.is_empty() => Refusal::Others,
                 (None, None) => Refusal::NothingEligible,
             }),
         }

@@ -9,6 +9,8 @@ use std::cmp::Reverse;
 pub(super) enum Timer {
     Silence(WorkerId),
     Limit(Task, Token),
+    /// A volunteer should be back.
+    Due(Task, Token),
 }
 
 impl<P: Position> Engine<P> {
@@ -35,19 +37,23 @@ impl<P: Position> Engine<P> {
                     }
                 }
                 Timer::Limit(task, token) => self.limit(now, task, token, out),
+                Timer::Due(task, token) => self.due(now, task, token, out),
             }
         }
     }
 
     /// An attempt is beyond its limit: who has it should end it; who does not say so within the silence is not waited for.
     pub(super) fn limit(&mut self, now: Moment, task: Task, token: Token, out: &mut Outbox) {
-        let Some(lease) = (self.leases.get_mut(&task)).filter(|lease| lease.token == token) else {
+        let Some(lease) = self.leases.get_mut(task, token) else {
             return;
         };
         if lease.is_ending {
             let (exit, cause) = (0, Cause::Time);
             let (lease, outcome) = (*lease, Outcome::Failed { exit, cause });
-            return self.end(now, task, lease, outcome, out);
+            return match self.is_volunteers(task, token) {
+                true => self.fail_copy(now, task, token, exit, cause, out),
+                false => self.end(now, task, lease, outcome, out),
+            };
         }
         lease.is_ending = true;
         out.kills.push((lease.worker, task, token));

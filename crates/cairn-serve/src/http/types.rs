@@ -357,6 +357,10 @@ pub enum Reason {
     Held,
     /// Nothing may start without the risk that the disk is full before the run is over.
     Storage,
+    /// What is left waits for results of other volunteers.
+    Others,
+    /// A volunteer has as much as its results so far deserve.
+    Quota,
     /// Somebody said pause.
     Paused,
     /// Too many tasks failed.
@@ -377,6 +381,8 @@ impl Reason {
             Refusal::NothingFits => Reason::NothingFits,
             Refusal::Held(_) => Reason::Held,
             Refusal::Storage { .. } => Reason::Storage,
+            Refusal::Others => Reason::Others,
+            Refusal::Quota => Reason::Quota,
             Refusal::Paused => Reason::Paused,
             Refusal::TooManyFailures => Reason::TooManyFailures,
             Refusal::Halted => Reason::Halted,

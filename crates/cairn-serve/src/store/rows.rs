@@ -1,6 +1,8 @@
 //! Events as rows of a table, and back. Knows no transaction.
 
-use cairn_engine::{Cause, Entry, Event, Gone, Moment, Offer, Release, Task, Token, WorkerId};
+use cairn_engine::{
+    Cause, Digest, Entry, Event, Gone, Moment, Offer, Release, Task, Token, WorkerId,
+};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
@@ -83,6 +85,16 @@ fn columns(event: &Event) -> Columns {
             token,
             worker,
         } => attempt("leased", task, token, Some(*worker)),
+        Event::Returned {
+            task,
+            token,
+            worker,
+            digest: Digest([high, low]),
+        } => Columns {
+            info: Some(Value::Text(format!("{high:016x}{low:016x}"))),
+            ..attempt("returned", task, token, Some(*worker))
+        },
+        Event::Disputed { task } => about("disputed", task),
         Event::Executed {
             task,
             token,
@@ -124,10 +136,11 @@ fn columns(event: &Event) -> Columns {
 
 const GONE: [(Gone, &str); 2] = [(Gone::Left, "left"), (Gone::Lost, "lost")];
 
-const RELEASE: [(Release, &str); 3] = [
+const RELEASE: [(Release, &str); 4] = [
     (Release::GivenBack, "given-back"),
     (Release::Lost, "lost"),
     (Release::Unheard, "unheard"),
+    (Release::Overdue, "overdue"),
 ];
 
 const CAUSES: [Cause; 6] = [
@@ -218,6 +231,16 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
             token: token()?,
             worker: worker()?,
         },
+        "returned" => Event::Returned {
+            task: task()?,
+            token: token()?,
+            worker: worker()?,
+            digest: digest(
+                seq,
+                row.get_ref(10)?.as_str().map_err(|e| strange(seq, &e))?,
+            )?,
+        },
+        "disputed" => Event::Disputed { task: task()? },
         "executed" => Event::Executed {
             task: task()?,
             token: token()?,
@@ -249,6 +272,15 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
 
 fn strange(seq: i64, what: &dyn std::fmt::Display) -> Unread {
     Unread::Strange(format!("event {seq}: {what}"))
+}
+
+/// What stands in 32 hexadecimal digits.
+fn digest(seq: i64, text: &str) -> Result<Digest, Unread> {
+    let part = |range| u64::from_str_radix(text.get(range).unwrap_or(""), 16);
+    match (part(0..16), part(16..32)) {
+        (Ok(high), Ok(low)) if text.len() == 32 => Ok(Digest([high, low])),
+        _ => Err(strange(seq, &format!("'{text}' is no digest"))),
+    }
 }
 
 fn meaning<T: Copy>(seq: i64, words: &[(T, &str)], word: &str) -> Result<T, Unread> {

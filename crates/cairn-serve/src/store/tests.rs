@@ -1,6 +1,6 @@
 use super::schema::APPLICATION;
 use super::*;
-use cairn_engine::{Cause, Event, Gone, Offer, Release, Token, WorkerId};
+use cairn_engine::{Cause, ClientId, Digest, Event, Gone, Offer, Release, Token, WorkerId};
 use proptest::prelude::*;
 
 fn token() -> impl Strategy<Value = Token> {
@@ -14,12 +14,16 @@ fn offer() -> impl Strategy<Value = Offer> {
         any::<Option<u64>>(),
         tags,
         any::<Option<u64>>(),
+        any::<Option<u32>>(),
+        any::<bool>(),
     )
-        .prop_map(|(cpus, memory, tags, until)| Offer {
+        .prop_map(|(cpus, memory, tags, until, client, is_shared)| Offer {
             cpus,
             memory,
             tags,
             until,
+            client: client.map(ClientId),
+            is_shared,
         })
 }
 
@@ -35,7 +39,12 @@ fn event() -> impl Strategy<Value = Event> {
         Cause::Output,
         Cause::Start,
     ]);
-    let release = prop::sample::select(vec![Release::GivenBack, Release::Lost, Release::Unheard]);
+    let release = prop::sample::select(vec![
+        Release::GivenBack,
+        Release::Lost,
+        Release::Unheard,
+        Release::Overdue,
+    ]);
     prop_oneof![
         any::<u32>().prop_map(|epoch| Event::Opened { epoch }),
         any::<u32>().prop_map(|plan| Event::Ordered { plan }),
@@ -75,6 +84,15 @@ fn event() -> impl Strategy<Value = Event> {
                 for_good,
             }
         }),
+        (task(), token(), any::<u32>(), any::<[u64; 2]>()).prop_map(
+            |(task, token, worker, digest)| Event::Returned {
+                task,
+                token,
+                worker: WorkerId(worker),
+                digest: Digest(digest),
+            }
+        ),
+        task().prop_map(|task| Event::Disputed { task }),
         task().prop_map(|task| Event::Cancelled { task }),
         task().prop_map(|task| Event::Revived { task }),
         task().prop_map(|task| Event::Reopened { task }),

@@ -110,6 +110,8 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
         memory: join.memory,
         tags: join.tags,
         until: join.seconds_left.map(until),
+        client: None,
+        is_shared: false,
     };
     let name = join.name;
     let (worker, epoch) = server.ask(|reply| Ask::Join { name, offer, reply }).await?;
