@@ -313,6 +313,7 @@ struct Sums {
     seconds: f64,
 }
 
+#[allow(clippy::print_stdout, reason = "what the devices cost is to be seen")]
 fn play(devices: Devices, seeds: u64) -> Sums {
     let mut sums = Sums::default();
     for seed in 0..seeds {

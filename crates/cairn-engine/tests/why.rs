@@ -45,6 +45,7 @@ fn offer(random: &mut Random, now: Moment) -> Offer {
         memory: [None, Some(5), Some(8)][random.below(3)],
         tags: [vec![], vec!["gpu".to_owned()]][random.below(2)].clone(),
         until: [None, Some(now.0 + 30_000_000)][random.below(2)],
+        ..Offer::cpus(0)
     }
 }
 
@@ -95,6 +96,7 @@ fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
                 let lease = engine.lease(task).unwrap();
                 assert_eq!((lease.0, lease.1), (worker, token));
             }
+            Why::Validates { .. } => panic!("nobody here is a volunteer"),
             Why::Executed => assert_eq!(standing, Standing::Executed),
             Why::Failed => assert_eq!(standing, Standing::Failed),
             Why::Cancelled => assert_eq!(standing, Standing::Cancelled),
@@ -140,6 +142,9 @@ fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
                         Some(WhyNot::MemoryTaken { .. }) => 6,
                         Some(WhyNot::Pool { .. }) => 7,
                         Some(WhyNot::KeptFor(_) | WhyNot::Storage { .. }) => 8,
+                        Some(WhyNot::Had | WhyNot::Quota | WhyNot::Slow) => {
+                            panic!("nobody here is a volunteer")
+                        }
                     }] += 1;
                 }
             }

@@ -19,7 +19,7 @@ use cairn_engine::{
     Token, WorkerId,
 };
 use cairn_theory::game::Standing;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// So many of the slowest tasks are remembered.
 const SLOWEST: usize = 12;
@@ -57,12 +57,14 @@ enum How {
     },
     GivenBack,
     Cancelled,
+    /// It came back, and waits for validation.
+    Returned,
 }
 
 impl How {
     fn number(self) -> u8 {
         match self {
-            How::Executed => 0,
+            How::Executed | How::Returned => 0,
             How::Failed { .. } => 1,
             How::Lost { .. } => 2,
             How::GivenBack | How::Cancelled => 3,
@@ -76,6 +78,7 @@ impl How {
             How::Lost { .. } => "lost",
             How::GivenBack => "given back",
             How::Cancelled => "cancelled",
+            How::Returned => "returned",
         }
     }
 }
@@ -102,7 +105,10 @@ pub struct Live<'f> {
     course: Course,
     totals: Totals,
     workers: Vec<Account>,
-    open: HashMap<u32, Open>,
+    /// Attempts under way, by task; those at one task are copies of each other.
+    open: BTreeMap<(u32, Token), Open>,
+    /// Tasks with a result that waits for validation.
+    in_hand: HashSet<u32>,
     ended: Vec<Ended>,
     /// Ended attempts that were told of.
     told: usize,
@@ -143,7 +149,8 @@ impl<'f> Live<'f> {
             course: Course::default(),
             totals: Totals::default(),
             workers: Vec::new(),
-            open: HashMap::new(),
+            open: BTreeMap::new(),
+            in_hand: HashSet::new(),
             ended: Vec::new(),
             told: 0,
             failures: Vec::new(),
@@ -272,9 +279,8 @@ impl<'f> Live<'f> {
                 token,
                 worker,
             } => {
-                self.position.lease(*task)?;
                 let id = self.known(*task)?;
-                self.moved(id, Standing::Eligible, Standing::Leased);
+                self.lease(*task, id)?;
                 self.began.get_or_insert(at);
                 let needs = self.needs(id);
                 self.with(*worker, |account| account.take(needs));
@@ -283,7 +289,18 @@ impl<'f> Live<'f> {
                     token: *token,
                     begin: at,
                 };
-                self.open.insert(id, open);
+                self.open.insert((id, *token), open);
+            }
+            Event::Returned { task, token, .. } => {
+                let id = self.known(*task)?;
+                self.lease(*task, id)?;
+                self.close(at, id, *token, How::Returned);
+                self.in_hand.insert(id);
+            }
+            Event::Disputed { task } => {
+                let id = self.known(*task)?;
+                self.fail(*task, id)?;
+                self.close_all(at, id, How::Cancelled);
             }
             Event::Executed {
                 task,
@@ -311,7 +328,7 @@ impl<'f> Live<'f> {
                 for_good,
             } => {
                 let how = match why {
-                    Release::Lost => How::Lost {
+                    Release::Lost | Release::Overdue => How::Lost {
                         for_good: *for_good,
                     },
                     Release::GivenBack | Release::Unheard => How::GivenBack,
@@ -321,9 +338,7 @@ impl<'f> Live<'f> {
             Event::Cancelled { task } => {
                 let id = self.known(*task)?;
                 self.position.cancel(*task, &mut Vec::new())?;
-                if let Some(open) = self.open.get(&id).copied() {
-                    self.close(at, id, open.token, How::Cancelled);
-                }
+                self.close_all(at, id, How::Cancelled);
                 self.recount();
             }
             Event::Revived { task } => {
@@ -383,7 +398,13 @@ impl<'f> Live<'f> {
             let child = self.known(child)?;
             self.moved(child, Standing::Waiting, Standing::Eligible);
         }
-        let begin = self.close(at, id, token, How::Executed);
+        let begin = self.close(at, id, token, How::Executed).or_else(|| {
+            // It came back before, and waited for validation.
+            let mut ended = self.ended.iter().rev();
+            let found = ended.find(|e| e.task == id && e.token == token)?;
+            self.in_hand.contains(&id).then_some(found.begin)
+        });
+        self.close_all(at, id, How::Cancelled);
         self.with(worker, |account| account.executed += 1);
         // What was executed before the run took no time in it.
         if let Some(begin) = begin {
@@ -423,23 +444,20 @@ impl<'f> Live<'f> {
     ) -> Result<(), Illegal> {
         let id = self.known(task)?;
         let from = self.position.standing(task)?;
+        let goes_on = self.in_hand.contains(&id) || self.others(id).any(|other| other != token);
         match for_good {
-            true => {
-                let mut aborted = Vec::new();
-                self.position.fail(task, &mut aborted)?;
-                self.moved(id, from, Standing::Failed);
-                for task in aborted {
-                    let task = self.known(task)?;
-                    self.moved(task, Standing::Waiting, Standing::Aborted);
-                }
-            }
+            true => self.fail(task, id)?,
+            false if goes_on => (),
             false => {
                 self.position.release(task)?;
                 self.moved(id, from, Standing::Eligible);
             }
         }
-        let worker = self.open.get(&id).map(|open| open.worker);
+        let worker = self.open.get(&(id, token)).map(|open| open.worker);
         self.close(at, id, token, how);
+        if for_good {
+            self.close_all(at, id, How::Cancelled);
+        }
         if let (Some(worker), How::Failed { .. } | How::Lost { .. }) = (worker, how) {
             self.with(worker, |account| match how {
                 How::Lost { .. } => account.lost += 1,
@@ -449,9 +467,50 @@ impl<'f> Live<'f> {
         Ok(())
     }
 
+    /// Somebody has the task, or its result waits for validation.
+    fn lease(&mut self, task: Task, id: u32) -> Result<(), Illegal> {
+        if self.position.standing(task)? != Standing::Leased {
+            self.position.lease(task)?;
+            self.moved(id, Standing::Eligible, Standing::Leased);
+        }
+        Ok(())
+    }
+
+    /// The task is given up.
+    fn fail(&mut self, task: Task, id: u32) -> Result<(), Illegal> {
+        let from = self.position.standing(task)?;
+        let mut aborted = Vec::new();
+        self.position.fail(task, &mut aborted)?;
+        self.moved(id, from, Standing::Failed);
+        for task in aborted {
+            let task = self.known(task)?;
+            self.moved(task, Standing::Waiting, Standing::Aborted);
+        }
+        Ok(())
+    }
+
+    /// The attempts at a task that are under way.
+    fn others(&self, task: u32) -> impl Iterator<Item = Token> + '_ {
+        let all = (task, Token::default())..;
+        let of = self
+            .open
+            .range(all)
+            .take_while(move |&(&(t, _), _)| t == task);
+        of.map(|(&(_, token), _)| token)
+    }
+
+    /// Nothing of the task goes on.
+    fn close_all(&mut self, at: Moment, task: u32, how: How) {
+        self.in_hand.remove(&task);
+        let tokens: Vec<Token> = self.others(task).collect();
+        for token in tokens {
+            self.close(at, task, token, how);
+        }
+    }
+
     /// Notes how an attempt ended; when it began, if that is known.
     fn close(&mut self, at: Moment, task: u32, token: Token, how: How) -> Option<Moment> {
-        let open = self.open.remove(&task)?;
+        let open = self.open.remove(&(task, token))?;
         self.lists_changed = true;
         let needs = self.needs(task);
         self.with(open.worker, |account| account.put_back(needs));

@@ -7,7 +7,7 @@ use crate::queue::ClassId;
 use crate::trust::End;
 use crate::{
     Cause, ClientId, Digest, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal,
-    Release, Returned, Span, Task, Token, Verdict, WorkerId,
+    Release, Returned, Span, Task, Token, Verdict, WhyNot, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::cmp::Reverse;
@@ -456,6 +456,22 @@ impl<P: Position> Engine<P> {
         (is_alone || !shares(worker))
             && live.all(|lease| lease.worker != worker && !shares(lease.worker))
             && client.is_none_or(|client| self.trust.may(task, client))
+    }
+
+    /// What keeps a task from a volunteer.
+    pub(super) fn why_distrusted(
+        &self,
+        now: Moment,
+        worker: WorkerId,
+        task: Task,
+    ) -> Option<WhyNot> {
+        let client = self.client(worker)?;
+        match () {
+            () if !self.trust.may(task, client) => Some(WhyNot::Had),
+            () if self.is_spent(now, worker) => Some(WhyNot::Quota),
+            () if !self.is_in_time(worker, task) => Some(WhyNot::Slow),
+            () => None,
+        }
     }
 
     /// Whoever has failed with a task, or was late, gets it again only where nobody else is there for it.

@@ -1,7 +1,7 @@
 //! Why a task is not running, why a worker is idle: the chooser's filters, each of which says why not. Leases nothing.
 
 use super::Engine;
-use crate::{Moment, Needs, PoolId, Position, Refusal, Task, Token, WorkerId};
+use crate::{Moment, Needs, PoolId, Position, Refusal, Task, Token, Verdict, WorkerId};
 use cairn_theory::game::Standing;
 
 /// Which filter keeps a task from a worker: the first that does, in the chooser's order. Whoever gives the chooser another filter
@@ -51,6 +51,12 @@ pub enum WhyNot {
         /// Bytes that are missing for anything to go on; 0 where it will go on when something ends.
         missing: u64,
     },
+    /// A volunteer that has returned the task, or has it: others must say the same.
+    Had,
+    /// A volunteer that has as much as its results so far deserve.
+    Quota,
+    /// A volunteer that takes longer than the task's time.
+    Slow,
 }
 
 /// Why a task is not running, or that it is.
@@ -64,6 +70,15 @@ pub enum Why {
         token: Token,
         /// Since when.
         since: Moment,
+    },
+    /// Nobody works on it, and results of it wait for others that say the same.
+    Validates {
+        /// Equal results at the most.
+        has: u32,
+        /// That must be equal.
+        of: u32,
+        /// Each worker that is here, with what keeps it from making one more.
+        workers: Vec<(WorkerId, Option<WhyNot>)>,
     },
     /// It is done.
     Executed,
@@ -111,7 +126,7 @@ impl<P: Position> Engine<P> {
                     token,
                     since,
                 },
-                None => return None,
+                None => self.why_validates(now, task),
             },
             Standing::Waiting => {
                 let parents = self.position.parents(task).into_iter();
@@ -123,6 +138,22 @@ impl<P: Position> Engine<P> {
             }
             Standing::Eligible => self.why_eligible(now, task),
         })
+    }
+
+    fn why_validates(&self, now: Moment, task: Task) -> Why {
+        let of = self.trust.distrust().agree();
+        let (has, of) = match self.trust.verdict(task) {
+            Verdict::Waits { has, of } => (has, of),
+            _ => (of, of),
+        };
+        let needs = self.needs(task);
+        let here = (0..self.workers.len()).filter(|&w| self.workers[w].is_here);
+        let each = |w: usize| {
+            let worker = WorkerId(w as u32);
+            (worker, self.why_not(now, worker, task, &needs))
+        };
+        let workers = here.map(each).collect();
+        Why::Validates { has, of, workers }
     }
 
     fn why_eligible(&mut self, now: Moment, task: Task) -> Why {
@@ -203,6 +234,9 @@ impl<P: Position> Engine<P> {
         if let Some(&(pool, needs)) = short {
             let free = free(pool);
             return Some(WhyNot::Pool { pool, needs, free });
+        }
+        if let Some(why) = self.why_distrusted(now, worker, task) {
+            return Some(why);
         }
         let kept = self.reservation.map(|kept| kept.task);
         kept.filter(|_| self.is_kept_from(worker, task, needs))

@@ -155,6 +155,15 @@ fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'st
             let size = size(missing);
             ("storage", format!("Eligible tasks are held back: {size} of storage are missing for the next."))
         }
+        Some(Refusal::Others) => (
+            "others",
+            "What is left waits for results of other volunteers: this one has returned its own.".to_owned(),
+        ),
+        Some(Refusal::Quota) => (
+            "quota",
+            "It has as many tasks as its results so far deserve: errors, lateness and wrong results lower that, right ones raise it."
+                .to_owned(),
+        ),
         Some(Refusal::Paused) => ("paused", "The run is paused.".to_owned()),
         Some(Refusal::TooManyFailures) => ("too-many-failures", "Too many tasks failed: nothing more is begun.".to_owned()),
         Some(Refusal::Halted) => ("halted", "A task ended the run: nothing more is begun.".to_owned()),
@@ -173,6 +182,12 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
                 token.attempt
             );
             ("leased", text, Vec::new())
+        }
+        Reasons::Validates { has, of, workers } => {
+            let text = format!("It waits for validation: {has} of {of} equal results are there.");
+            let (_, mut reasons) = of_eligible(0, workers, named, tasks);
+            reasons.retain(|reason| reason.kind != "order");
+            ("leased", text, reasons)
         }
         Reasons::Executed => ("executed", "It is done.".to_owned(), Vec::new()),
         Reasons::Failed => {
@@ -319,6 +334,12 @@ fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
         }
         WhyNot::Tag(tag) => ("tag", format!("lacks the label '{tag}'")),
         WhyNot::Leaves => ("leaves", "leaves before it could be done".to_owned()),
+        WhyNot::Had => ("had", "has had it: others must say the same".to_owned()),
+        WhyNot::Quota => (
+            "quota",
+            "has as many tasks as its results deserve".to_owned(),
+        ),
+        WhyNot::Slow => ("slow", "takes longer than the task's time".to_owned()),
         WhyNot::Cpus { needs, free } => {
             let needed = counted(*needs as usize, "processor");
             ("busy", format!("busy: {needed} needed, {free} free"))

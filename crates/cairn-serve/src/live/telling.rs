@@ -79,7 +79,7 @@ impl Live<'_> {
         let rate = began.and_then(|began| self.course.rate(seconds(now), began));
         let rate = rate.filter(|_| !is_settled);
         let mut running: Vec<Running> = (self.open.iter())
-            .map(|(&task, open)| (open.worker.0, u64::from(task), seconds(open.begin)))
+            .map(|(&(task, _), open)| (open.worker.0, u64::from(task), seconds(open.begin)))
             .collect();
         running.sort_by(|a, b| a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)));
         running.truncate(2000);
@@ -193,7 +193,7 @@ impl Live<'_> {
         };
         let ended = self.slowest.iter().map(|&(s, task)| (s, task, false));
         let open = (self.open.iter())
-            .map(|(&task, open)| (now.since(open.begin).0 as f64 / 1e6, task, true));
+            .map(|(&(task, _), open)| (now.since(open.begin).0 as f64 / 1e6, task, true));
         let mut all: Vec<_> = ended.chain(open).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         all.truncate(SLOWEST);
@@ -252,7 +252,10 @@ impl Live<'_> {
                 },
             })
             .collect();
-        all.extend(self.open.get(&id).map(|open| AttemptTold {
+        let open = self
+            .others(id)
+            .filter_map(|token| self.open.get(&(id, token)));
+        all.extend(open.map(|open| AttemptTold {
             attempt: open.token.attempt,
             epoch: open.token.epoch,
             worker: self.worker(open.worker),

@@ -96,7 +96,9 @@ impl<P: Position> Desk<'_, P> {
         let worker = |id: WorkerId| self.engine.workers()[id.0 as usize].name.clone();
         let named = match &why {
             Why::Runs { worker: id, .. } => vec![worker(*id)],
-            Why::Eligible { workers, .. } => workers.iter().map(|(id, _)| worker(*id)).collect(),
+            Why::Eligible { workers, .. } | Why::Validates { workers, .. } => {
+                workers.iter().map(|(id, _)| worker(*id)).collect()
+            }
             _ => Vec::new(),
         };
         Some(Told::Task { now, why, named })
