@@ -93,25 +93,22 @@ pub(crate) fn metrics(picture: &Picture) -> String {
     let quantiles = ["0.5", "0.99", "0.999", "1"];
     let quantiles =
         quantiles.map(|q| (quantile(q), tally.commit_quantile(q.parse().unwrap_or(1.0))));
+    let (commits, events) = (tally.commits as f64, tally.events as f64);
+    let sums = [
+        ("_sum".to_owned(), tally.commit_micros as f64 / 1e6),
+        ("_count".to_owned(), commits),
+    ];
     head(
         "cairn_commit_seconds",
         "summary",
         "How long commits took since the start.",
-        &quantiles,
+        &[&quantiles[..], &sums[..]].concat(),
     );
-    let (commits, events) = (tally.commits as f64, tally.events as f64);
     head(
         "cairn_commits_total",
         "counter",
         "Groups of events on the disk since the start.",
         &one(commits),
-    );
-    let seconds = tally.commit_micros as f64 / 1e6;
-    head(
-        "cairn_commit_seconds_total",
-        "counter",
-        "Time spent in commits since the start.",
-        &one(seconds),
     );
     head(
         "cairn_events_total",
