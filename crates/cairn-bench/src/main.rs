@@ -4,6 +4,7 @@ mod batch;
 mod closure;
 mod dag;
 mod disk;
+mod disk_run;
 mod keeper;
 mod measure;
 mod plan;
@@ -34,6 +35,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "disk",
         "time against caps on the disk, and runs that stop without the rule",
         disk::run,
+    ),
+    (
+        "disk-run",
+        "2,000 samples with real files under a cap, in a run and through a server with four workers",
+        disk_run::run,
     ),
     (
         "keeper",

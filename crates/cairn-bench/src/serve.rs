@@ -128,6 +128,8 @@ fn be_server(state: &Path) {
     let ((store, begun), seconds) = timed(|| {
         let mut store = Store::create_or_open(state, Sync::Full).expect("a store");
         let setup = Setup {
+            disk: None,
+            weights: Vec::new(),
             flow: &flow,
             done: &[],
             fingerprints: Vec::new(),

@@ -3,6 +3,7 @@
 mod apply;
 mod choose;
 mod copies;
+mod room;
 mod storage;
 mod timers;
 mod together;
@@ -62,6 +63,8 @@ pub struct Engine<P> {
     opened: Vec<Task>,
     aborted: Vec<Task>,
     keeper: Option<Box<Keeper>>,
+    /// By task, where anybody says: bytes in a folder of its own.
+    weights: Vec<u64>,
     /// Eligible tasks out of the queue, which the keeper refused when it was at this version.
     withheld: Vec<(ClassId, Task)>,
     withheld_at: u64,
@@ -97,6 +100,7 @@ impl<P: Position> Engine<P> {
             opened: Vec::new(),
             aborted: Vec::new(),
             keeper: None,
+            weights: Vec::new(),
             withheld: Vec::new(),
             withheld_at: 0,
             trust,

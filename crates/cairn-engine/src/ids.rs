@@ -28,7 +28,8 @@ impl Task {
 pub struct WorkerId(pub u32);
 
 impl WorkerId {
-    pub(crate) fn index(self) -> usize {
+    /// The number, for lists by worker.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }

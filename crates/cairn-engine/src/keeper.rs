@@ -18,6 +18,7 @@
 //! missing once it is stuck; [`Keeper::adopt`] takes another order.
 
 mod follow;
+mod held;
 mod learn;
 mod peaks;
 
@@ -103,6 +104,8 @@ pub struct Keeper {
     used: u64,
     /// Bytes that lie there beyond what is in use: [`Keeper::hold`].
     held: u64,
+    /// Those of them that a task will write over, by task.
+    lies: hashbrown::HashMap<u32, u64>,
     /// L(X): what would be in use if all that runs ended now.
     live: u64,
     running: usize,
@@ -154,6 +157,7 @@ impl Keeper {
             is_pinned: vec![false; files],
             used: 0,
             held: 0,
+            lies: hashbrown::HashMap::new(),
             live: 0,
             running: 0,
             version: 0,
@@ -194,25 +198,6 @@ impl Keeper {
     /// Bytes reserved now: by what runs, by files that are wanted, by what is kept.
     pub fn used(&self) -> u64 {
         self.used
-    }
-
-    /// Bytes lie there that are in use no more, or never were: a file that waits to be deleted, one that cannot be. They count
-    /// until [`Keeper::let_go`]. Whoever holds files that wait to be deleted deletes them in the end: while it does not, tasks
-    /// may have to wait, but safety is not lost.
-    pub fn hold(&mut self, bytes: u64) {
-        self.held = self.held.saturating_add(bytes);
-        self.version += 1;
-    }
-
-    /// So many of them are gone: deleted, or about to be written over by a task that reserved their bytes.
-    pub fn let_go(&mut self, bytes: u64) {
-        self.held = self.held.saturating_sub(bytes);
-        self.version += 1;
-    }
-
-    /// Bytes that are held.
-    pub fn held(&self) -> u64 {
-        self.held
     }
 
     /// Bytes reserved by what runs: its files, as large as they are expected to be, and its scratch.
@@ -256,7 +241,9 @@ impl Keeper {
             return 0;
         }
         let first = u64::try_from(self.peaks.first().unwrap_or(0)).unwrap_or(0);
-        first.saturating_add(self.held).saturating_sub(self.cap)
+        let task = (self.peaks.first_place()).map(|place| TaskId(self.at[wide(place)]));
+        let held = self.held - task.map_or(0, |task| self.lying(task));
+        first.saturating_add(held).saturating_sub(self.cap)
     }
 
     /// Whether a task whose parents are done may start now.
@@ -269,7 +256,7 @@ impl Keeper {
             return false;
         }
         let reserved = self.storage.reserved(task);
-        let there = self.used.saturating_add(self.held);
+        let there = self.there() - self.lying(task);
         if there.saturating_add(reserved) > self.cap {
             return false;
         }
@@ -344,6 +331,7 @@ impl Keeper {
         self.frees = frees;
         self.peaks.clear(place);
         self.phase[task.index()] = Phase::Running;
+        self.write_over(task);
         self.running += 1;
         self.version += 1;
         if let Some(sizes) = &mut self.sizes {
@@ -553,6 +541,7 @@ impl Keeper {
         if comes_back {
             self.place.copy_from_slice(&self.given);
         }
+        self.settle_lying();
         self.renumber(None);
         if let Some(sizes) = self.sizes.take() {
             self.learn(*sizes);

@@ -44,7 +44,7 @@ pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
 pub use rules::Rules;
-pub use sizes::{SAFETY, Sizes, numbered};
+pub use sizes::{Learnt, SAFETY, Sizes, numbered};
 pub use snapshot::Snapshot;
 pub use trust::{ClientId, Digest, Distrust, Record, Trust, Verdict};
 pub use workers::Worker;

@@ -58,6 +58,9 @@ pub struct Offer {
     /// Whether it works in the folder of the workflow itself, where two attempts at one task would write over each other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_shared: bool,
+    /// Bytes for the folders of its tasks; `None` where nobody counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<u64>,
 }
 
 impl Offer {
@@ -70,6 +73,7 @@ impl Offer {
             until: None,
             client: None,
             is_shared: false,
+            disk: None,
         }
     }
 

@@ -31,12 +31,37 @@ const SETTLED: u32 = u32::MAX;
 #[derive(Clone, Debug, PartialEq)]
 struct Class {
     kind: u32,
+    /// Which output of its task.
+    output: u32,
     is_unknown: bool,
     seen: u32,
     /// The largest ratio, or number of bytes.
     most: f64,
     /// What expected bytes are multiplied by.
     factor: f64,
+}
+
+impl Class {
+    /// What expected bytes are to be multiplied by, after what was seen.
+    fn wanted(&self, safety: f64) -> f64 {
+        let spare = (safety - 1.0) / f64::from(self.seen.max(1)).sqrt();
+        self.most * (1.0 + spare)
+    }
+}
+
+/// What was learnt of files of one sort: to be kept from one run to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Learnt {
+    /// The number of the kind of task.
+    pub kind: u32,
+    /// Which output of its task.
+    pub output: u32,
+    /// Whether the input says nothing of their sizes.
+    pub is_unknown: bool,
+    /// How many were measured.
+    pub seen: u32,
+    /// The largest ratio of measured to expected bytes; where nothing was expected, the most bytes.
+    pub most: f64,
 }
 
 /// Tasks of one kind.
@@ -106,8 +131,9 @@ impl Sizes {
         for &(kind, _, _) in keys.iter().filter(|(_, _, is_unknown)| *is_unknown) {
             kinds[wide(kind)].seen = Some(0);
         }
-        let classes = keys.into_iter().map(|(kind, _, is_unknown)| Class {
+        let classes = keys.into_iter().map(|(kind, output, is_unknown)| Class {
             kind,
+            output,
             is_unknown,
             seen: 0,
             most: 0.0,
@@ -157,8 +183,7 @@ impl Sizes {
         let ratio = bytes as f64 / f64::from(self.expected[file.index()]);
         class.seen += 1;
         class.most = class.most.max(ratio);
-        let spare = (self.safety - 1.0) / f64::from(class.seen).sqrt();
-        let wanted = class.most * (1.0 + spare);
+        let wanted = class.wanted(self.safety);
         let is_unknown = class.is_unknown;
         let kind = wide(class.kind);
         let is_other = class.most > class.factor
@@ -180,6 +205,43 @@ impl Sizes {
             self.kinds[kind].seen = Some(fewest);
         }
         is_other.then_some(number)
+    }
+
+    /// What was learnt, for another run.
+    pub fn learnt(&self) -> Vec<Learnt> {
+        let seen = self.classes.iter().filter(|c| c.seen > 0);
+        let learnt = seen.map(|c| Learnt {
+            kind: c.kind,
+            output: c.output,
+            is_unknown: c.is_unknown,
+            seen: c.seen,
+            most: c.most,
+        });
+        learnt.collect()
+    }
+
+    /// What an earlier run learnt counts as if it had been seen here. Before anything is measured; afterwards
+    /// [`Sizes::apply`].
+    pub fn recall(&mut self, learnt: &[Learnt]) {
+        for told in learnt
+            .iter()
+            .filter(|l| l.most.is_finite() && l.most >= 0.0)
+        {
+            let key = (told.kind, told.output, told.is_unknown);
+            let is_it = |c: &&mut Class| (c.kind, c.output, c.is_unknown) == key;
+            if let Some(class) = self.classes.iter_mut().find(is_it) {
+                class.seen = class.seen.max(told.seen);
+                class.most = class.most.max(told.most);
+                class.factor = class.wanted(self.safety);
+            }
+        }
+        for (number, kind) in (0u32..).zip(&mut self.kinds) {
+            let of_kind = self
+                .classes
+                .iter()
+                .filter(|c| c.is_unknown && c.kind == number);
+            kind.seen = of_kind.map(|c| c.seen).min();
+        }
     }
 
     /// The files of a class that are not measured yet. O(files).
@@ -362,6 +424,37 @@ mod tests {
         }
         assert!(over * 100 < all, "{over} of {all}");
         assert!(worst < 1.1, "{worst}");
+    }
+
+    #[test]
+    fn what_was_learnt_is_known_in_the_next_run() {
+        let storage = storage(&[1000, 0, 1000, 0]);
+        let kinds = || vec![0, 1, 0, 1];
+        let mut first = Sizes::new(&storage, kinds(), &[], 1.3);
+        first.measure(FileId(0), 3000);
+        first.measure(FileId(1), 77);
+        let mut next = Sizes::new(&storage, kinds(), &[], 1.3);
+        assert_eq!(next.reserve(FileId(3)), 0);
+        next.start(TaskId(1));
+        assert!(!next.may(TaskId(3)), "nothing is known of its kind");
+        next.recall(&first.learnt());
+        assert!(next.may(TaskId(3)));
+        for file in [2, 3].map(FileId) {
+            assert_eq!(next.reserve(file), first.reserve(file));
+        }
+        assert_eq!(next.reserve(FileId(0)), next.reserve(FileId(2)));
+        // Of other kinds, or nonsense: no harm.
+        let told = |kind, most| Learnt {
+            kind,
+            output: 0,
+            is_unknown: false,
+            seen: 9,
+            most,
+        };
+        next.recall(&[told(99, 5.0), told(0, f64::NAN), told(0, -1.0)]);
+        assert_eq!(next.reserve(FileId(2)), first.reserve(FileId(2)));
+        // Kinds whose sizes are known do not start slowly because of it.
+        assert!(next.may(TaskId(0)));
     }
 
     #[test]

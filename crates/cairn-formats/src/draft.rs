@@ -146,6 +146,16 @@ impl<'s, 'r> Draft<'s, 'r> {
         bytes
     }
 
+    /// The same of a number.
+    pub(crate) fn sized(&mut self, size: f64, mark: Mark) -> Option<u64> {
+        let bytes = whole_bytes(size);
+        if bytes.is_none() {
+            let message = format!("{size} is no size of a file and is ignored");
+            self.warning(mark, message, "write the number of bytes");
+        }
+        bytes
+    }
+
     pub(crate) fn error(
         &mut self,
         mark: Mark,

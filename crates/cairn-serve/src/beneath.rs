@@ -113,6 +113,24 @@ impl Beneath {
     }
 }
 
+impl Beneath {
+    /// Moves a file from elsewhere on the same disk beside the place of `path`, to be placed.
+    pub(crate) fn adopt(&self, from: &Path, path: &str, is_executable: bool) -> Result<Pending> {
+        let (mut file, pending) = self.create(path, is_executable)?;
+        let mode = file.metadata()?.permissions();
+        rustix::fs::renameat(rustix::fs::CWD, from, &pending.parent, &pending.temporary)?;
+        // As if it had been made here.
+        file = File::from(rustix::fs::openat(
+            &pending.parent,
+            &pending.temporary,
+            OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW,
+            Mode::empty(),
+        )?);
+        file.set_permissions(mode)?;
+        Ok(pending)
+    }
+}
+
 impl Pending {
     /// Takes its place, whole; what stood there is replaced, a link too.
     pub(crate) fn place(mut self) -> Result<()> {

@@ -5,14 +5,21 @@
 //! What is deleted is credited afterwards, and it is deleted only once the end of its last reader is committed. So a file is
 //! there or it is not, and whoever goes on after a crash looks which: [`Disk::settle`].
 
+mod away;
+mod learnt;
+
+pub(crate) use away::{Away, Over};
+pub(crate) use learnt::SIZES;
+
 use crate::free_bytes;
 use cairn_dag::TaskId;
 use cairn_engine::{Engine, Keeper, Position, Task};
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How often the free space is looked at.
@@ -21,12 +28,19 @@ const LOOK: Duration = Duration::from_millis(500);
 /// So much stays free for what nobody declares: the store, logs.
 const SPARE: u64 = 8 << 20;
 
+/// How long an order may be looked for when the one in force is not safe any more; and how many times as long as it took nobody
+/// looks again.
+const REPLAN: Duration = Duration::from_secs(2);
+const REST: u32 = 10;
+
 /// The files of a flow, and what they may take.
 pub struct Layout {
     /// Who writes and reads what; what is not kept is temporary.
     pub storage: Storage,
     /// By file: where it is; `None` where nobody names it.
     pub paths: Vec<Option<String>>,
+    /// The kinds of tasks, by the number that the keeper's sizes have for them.
+    pub kinds: Vec<String>,
     /// The cap, where there is one.
     pub cap: Option<Cap>,
 }
@@ -59,6 +73,9 @@ pub struct Unkept {
     /// What to do.
     pub cure: String,
 }
+
+/// Looks for priorities that are faster under the cap of a keeper, by which nothing was started; while tasks run already.
+pub type Priorities<'a> = dyn Fn(&Keeper) -> Receiver<Vec<TaskId>> + 'a;
 
 /// Finds an order of the waiting tasks that is within the keeper's cap, in about this time, and has the keeper take it. Returns
 /// in which order they are tried then: the cap is tight.
@@ -96,6 +113,8 @@ pub struct Usage {
     pub used: u64,
     /// What is kept for tasks that run.
     pub reserved: u64,
+    /// The most that was there or reserved at once since the start.
+    pub peak: u64,
     /// Free on the disk, when somebody looked.
     pub free: u64,
     /// Whether the rest can go on one by one within the cap.
@@ -109,13 +128,17 @@ pub(crate) struct Disk {
     places: Vec<Option<PathBuf>>,
     /// By file: readers that are not executed.
     left: Vec<u32>,
-    /// Outputs of tasks that wait, there before: by task how many bytes.
-    stale: HashMap<TaskId, u64>,
     /// Wanted no more since events that were not handed over yet.
     fresh: Vec<(FileId, u64)>,
     /// Wanted no more since the group of events with this number.
     due: VecDeque<(u64, FileId, u64)>,
     cap: Option<Watched>,
+    /// When an order may be looked for again, and the keeper's version when that was done last.
+    planned: Option<(Instant, u64)>,
+    /// The kinds of tasks, by number.
+    kinds: Vec<String>,
+    /// When it was last told what was learnt of sizes, and the text.
+    told: Option<(Instant, String)>,
 }
 
 /// The cap, and the space that others leave.
@@ -124,6 +147,8 @@ struct Watched {
     most: u64,
     free: u64,
     looked: Option<Instant>,
+    /// The most that was ever there or reserved since it is watched.
+    peak: u64,
 }
 
 impl Disk {
@@ -135,6 +160,7 @@ impl Disk {
         let Layout {
             storage,
             paths,
+            kinds,
             cap,
         } = layout;
         let place = |file: FileId| {
@@ -146,10 +172,12 @@ impl Disk {
         let disk = Disk {
             places: storage.files().map(place).collect(),
             left: vec![0; storage.files().len()],
-            stale: HashMap::new(),
             fresh: Vec::new(),
             due: VecDeque::new(),
             cap: None,
+            planned: None,
+            kinds,
+            told: None,
             storage,
         };
         (disk, cap)
@@ -165,8 +193,8 @@ impl Disk {
         self.places[file.index()].as_deref()
     }
 
-    /// Learns where all tasks stand and what lies on the disk, and puts the keeper in its place. Temporary files that nobody wants
-    /// any more go now, if anything may. Nothing runs.
+    /// Learns where all tasks stand, what an earlier run learnt of sizes and what lies on the disk, and puts the keeper in its place. Temporary files that nobody wants
+    /// any more go now, if anything may. What tasks under way have written is part of what they reserve.
     ///
     /// # Errors
     /// If the free space is wanted and cannot be told.
@@ -174,17 +202,23 @@ impl Disk {
         &mut self,
         engine: &mut Engine<P>,
         cap: Option<Cap>,
+        known: Option<&str>,
         may_delete: bool,
     ) -> io::Result<Vec<Swept>> {
         self.recount(engine);
         let mut watched = None;
-        if let Some(cap) = cap {
+        if let Some(mut cap) = cap {
+            if let Some(known) = known {
+                // Too large to be true: then it is learnt anew.
+                let _ = cap.keeper.recall(&self.recall(known));
+            }
             engine.keep(cap.keeper);
             watched = Some((cap.most, cap.folder));
         }
         let is_capped = watched.is_some();
         let mut swept = Vec::new();
         let mut there = 0;
+        let mut waits: Vec<TaskId> = Vec::new();
         for file in self.storage.files() {
             let producer = self.storage.producer(file);
             let is_made = producer.is_none_or(|t| is_executed(engine, t));
@@ -212,10 +246,7 @@ impl Disk {
                 match producer {
                     _ if is_gone => (),
                     _ if is_free => held += bytes,
-                    Some(task) if !is_made => {
-                        *self.stale.entry(task).or_default() += bytes;
-                        held += bytes;
-                    }
+                    Some(task) if !is_made => waits.push(task),
                     _ => measured(engine, file, bytes),
                 }
             }
@@ -237,10 +268,14 @@ impl Disk {
                 most,
                 free: free.unwrap_or(u64::MAX),
                 looked: None,
+                peak: 0,
             });
             if let Some(keeper) = engine.keeper_mut() {
                 keeper.set_cap(most);
             }
+            waits.dedup();
+            waits.iter().for_each(|&t| self.left_behind(engine, t));
+            self.note(engine);
         }
         Ok(swept)
     }
@@ -258,11 +293,23 @@ impl Disk {
         !self.storage.is_kept(file) && self.left[file.index()] == 0
     }
 
-    /// A task begins: it writes over what there is of its outputs.
-    pub(crate) fn begun<P: Position>(&mut self, engine: &mut Engine<P>, task: TaskId) {
-        let stale = self.stale.remove(&task);
-        if let Some((bytes, keeper)) = stale.zip(engine.keeper_mut()) {
-            keeper.let_go(bytes);
+    /// An attempt at a task is over and the task is not executed: what lies there of its outputs counts until somebody begins
+    /// with it again and writes over it.
+    pub(crate) fn left_behind<P: Position>(&self, engine: &mut Engine<P>, task: TaskId) {
+        if self.cap.is_none() {
+            return;
+        }
+        let places = self.storage.outputs(task).filter_map(|f| self.place(f));
+        let bytes = places.filter_map(bytes_at).sum();
+        if let Some(keeper) = engine.keeper_mut() {
+            keeper.lies(task, bytes);
+        }
+    }
+
+    /// Notes the most that was ever there or reserved.
+    pub(crate) fn note<P: Position>(&mut self, engine: &Engine<P>) {
+        if let Some((cap, keeper)) = self.cap.as_mut().zip(engine.keeper()) {
+            cap.peak = cap.peak.max(keeper.there());
         }
     }
 
@@ -350,19 +397,6 @@ impl Disk {
         swept
     }
 
-    /// The outputs of tasks that come next lie there from before: these tasks write over them. Returns whether there are any.
-    pub(crate) fn write_over<P: Position>(&mut self, engine: &mut Engine<P>) -> bool {
-        let Some(keeper) = engine.keeper() else {
-            return false;
-        };
-        let next: Vec<TaskId> = keeper.next_by_order().collect();
-        let next = next.into_iter().find(|t| self.stale.contains_key(t));
-        if let Some(task) = next {
-            self.begun(engine, task);
-        }
-        next.is_some()
-    }
-
     /// Looks at the free space now and then: where others leave less than the cap allows, that is the cap.
     pub(crate) fn watch<P: Position>(&mut self, engine: &mut Engine<P>) {
         let unwritten = match &self.cap {
@@ -375,11 +409,28 @@ impl Disk {
         cap.looked = Some(Instant::now());
         // Where it cannot be told, what was asked for holds.
         cap.free = free_bytes(&cap.folder).unwrap_or(u64::MAX);
-        let there = keeper.used().saturating_add(keeper.held());
+        let there = keeper.there();
         let most = room(cap.most, there, unwritten, cap.free);
         if most != keeper.cap() {
             keeper.set_cap(most);
         }
+    }
+
+    /// Looks for another order as soon as the one in force is not safe, since sizes turned out larger, tasks failed for good, or others
+    /// fill the disk: later on it may be too late. Not all the time: what was found to be unsafe is not looked at again until
+    /// something changed.
+    pub(crate) fn replan<P: Position>(&mut self, engine: &mut Engine<P>, planner: &Planner<'_>) {
+        let Some(keeper) = engine.keeper_mut().filter(|k| !k.is_safe()) else {
+            return;
+        };
+        let now = Instant::now();
+        let may_plan = |(at, version): (Instant, u64)| now >= at && version != keeper.version();
+        if !self.planned.is_none_or(may_plan) || keeper.waiting().is_empty() {
+            return;
+        }
+        // If there is none, what comes first and fits still goes.
+        let _ = planner(keeper, REPLAN);
+        self.planned = Some((now + now.elapsed() * (1 + REST), keeper.version()));
     }
 
     /// What running tasks reserved and have not written yet.
@@ -406,12 +457,13 @@ impl Disk {
     pub(crate) fn usage<P: Position>(&self, engine: &Engine<P>) -> Option<Usage> {
         let (cap, keeper) = self.cap.as_ref().zip(engine.keeper())?;
         let reserved = keeper.reserved();
-        let all = keeper.used().saturating_add(keeper.held());
+        let all = keeper.there();
         Some(Usage {
             cap: keeper.cap(),
             asked: cap.most,
             used: all.saturating_sub(reserved),
             reserved,
+            peak: cap.peak.max(all),
             free: cap.free,
             is_safe: keeper.is_safe(),
         })
@@ -422,6 +474,16 @@ impl Disk {
 fn room(most: u64, there: u64, unwritten: u64, free: u64) -> u64 {
     let written = there.saturating_sub(unwritten);
     most.min(written.saturating_add(free.saturating_sub(SPARE)))
+}
+
+/// An order of all tasks: those that do not wait stand first.
+pub(crate) fn whole_order(dag: &cairn_dag::Dag, waiting: &[TaskId]) -> Vec<TaskId> {
+    let mut waits = vec![false; dag.len()];
+    waiting.iter().for_each(|t| waits[t.index()] = true);
+    let others = dag.topological_order().iter().copied();
+    let mut all: Vec<TaskId> = others.filter(|t| !waits[t.index()]).collect();
+    all.extend(waiting);
+    all
 }
 
 fn is_executed<P: Position>(engine: &Engine<P>, task: TaskId) -> bool {

@@ -16,12 +16,13 @@ mod pieces;
 mod routes;
 mod stamps;
 mod tasks;
+mod transit;
 pub mod types;
 mod watch;
 mod why;
 
 pub use begin::{BeginError, Begun, Setup, begin, begin_family};
-pub use desk::End;
+pub use desk::{DiskNews, DiskSetup, End};
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
 pub use watch::Sight;
@@ -130,6 +131,8 @@ pub enum ServeError {
 pub(crate) struct Shared {
     desk: mpsc::Sender<Ask>,
     tasks: Arc<dyn Tasks>,
+    /// By task: bytes in a folder of its own; empty where nobody says.
+    weights: Vec<u64>,
     tokens: Tokens,
     files: Files,
     logs: Logs,
@@ -206,6 +209,7 @@ pub fn serve<P: Position + Send>(
     let shared = Arc::new(Shared {
         desk: sender.clone(),
         tasks,
+        weights: begun.weights.clone(),
         tokens: settings.tokens,
         files,
         logs,
@@ -229,7 +233,8 @@ pub fn serve<P: Position + Send>(
         stays: settings.stays,
         grace,
     };
-    let desk = Desk::new(begun, store, manner);
+    let mut desk = Desk::new(begun, store, manner);
+    desk.watch_uploads(shared.files.transit());
     let scheme = settings.certificate.as_ref().map_or("http", |_| "https");
     let handle = Handle {
         desk: sender,

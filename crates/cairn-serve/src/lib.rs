@@ -21,5 +21,5 @@ pub mod tokens;
 pub mod work;
 
 pub use digest::flow_digest;
-pub use disk::{Cap, Layout, Most, Planner, Unkept, Usage};
+pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage};
 pub use free::free_bytes;

@@ -16,7 +16,7 @@ mod rules;
 
 pub(crate) use again::{Known, Now, again};
 pub(crate) use drive::log_name;
-pub(crate) use files::{Files, aside_name};
+pub(crate) use files::{Files, aside_name, place};
 
 pub use again::Why;
 pub use family::{FamilySetup, run_family};

@@ -3,6 +3,7 @@
 
 mod carry;
 mod confine;
+mod disk;
 mod finish;
 mod place;
 mod start;
@@ -13,7 +14,7 @@ pub use confine::{Limits, Sandbox, confine, probe};
 use self::place::{Place, Spooled};
 use self::talk::{Mouth, Talk, Word};
 use crate::client::{CallError, Caller};
-use crate::http::types::{Attempt, Join, Joined, Lease};
+use crate::http::types::{Attempt, Join, Joined, Lease, Reason};
 use crate::spawn::{Processes, end_survivors};
 use cairn_engine::Outcome;
 use std::collections::HashMap;
@@ -43,6 +44,20 @@ pub enum Where {
     Own,
 }
 
+impl Where {
+    /// The folder that the server sees too, if tasks run in one.
+    fn shared(&self, joined: &Joined) -> Option<PathBuf> {
+        match self {
+            Where::Shared(folder) => Some(folder.clone()),
+            Where::AsServer => {
+                let folder = joined.folder.as_ref().map(PathBuf::from);
+                folder.filter(|folder| folder.is_dir())
+            }
+            Where::Own => None,
+        }
+    }
+}
+
 /// How a worker is set up.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -52,6 +67,8 @@ pub struct Settings {
     pub slots: u32,
     /// Bytes of memory for all tasks together; `None`: nobody counts.
     pub memory: Option<u64>,
+    /// Bytes that the folders of its tasks may take together; `None`: nobody counts.
+    pub disk: Option<u64>,
     /// Words by which tasks find it.
     pub tags: Vec<String>,
     /// How long it stays.
@@ -145,6 +162,8 @@ enum Fate {
     Stopped,
     /// It is given back.
     Returned,
+    /// Its files are too large for this worker.
+    TooLarge,
 }
 
 struct Worker<'s> {
@@ -162,6 +181,10 @@ struct Worker<'s> {
     trouble: Option<WorkError>,
     is_away: bool,
     is_finished: bool,
+    /// When the folders were measured last.
+    measured: Option<Instant>,
+    /// Why there is nothing to do, as it was last said.
+    idle_for: Option<Reason>,
     name: String,
     said: &'s dyn Fn(Note),
 }
@@ -201,6 +224,8 @@ pub fn work(
         memory: settings.memory,
         tags: settings.tags.clone(),
         seconds_left: settings.lifetime.map(|life| life.as_secs_f64()),
+        carries: settings.place == Where::Own,
+        disk: settings.disk,
     };
     let (words, inbox) = channel();
     let (mut reader, waker) = std::io::pipe()?;
@@ -213,6 +238,7 @@ pub fn work(
         caller,
         place,
         slots,
+        settings.place.clone(),
         &spooled,
         Mouth::new(words, waker),
     ));
@@ -236,6 +262,8 @@ pub fn work(
         trouble: None,
         is_away: false,
         is_finished: false,
+        measured: None,
+        idle_for: None,
         name,
         said,
     };
@@ -278,6 +306,7 @@ impl Worker<'_> {
                 self.hear(word)?;
             }
             self.end_late();
+            self.end_large();
             let has_work = !self.jobs.is_empty() || !self.results.is_empty();
             if has_work {
                 idle_since = Instant::now();
@@ -329,6 +358,7 @@ impl Worker<'_> {
         match word {
             Word::Joined(joined) => self.joined(joined),
             Word::Begin(leases) => leases.into_iter().for_each(|lease| self.begin(lease)),
+            Word::Idle(why) => self.idle(why),
             Word::Stop(attempts) => self.stop(&attempts),
             Word::Away(why) => {
                 if !std::mem::replace(&mut self.is_away, true) {
@@ -345,14 +375,7 @@ impl Worker<'_> {
 
     fn joined(&mut self, joined: Joined) {
         self.is_away = false;
-        self.shared = match &self.settings.place {
-            Where::Shared(folder) => Some(folder.clone()),
-            Where::AsServer => joined
-                .folder
-                .map(PathBuf::from)
-                .filter(|folder| folder.is_dir()),
-            Where::Own => None,
-        };
+        self.shared = self.settings.place.shared(&joined);
         self.programs = self.settings.allow.clone().or(joined.programs);
         (self.said)(Note::Joined {
             worker: joined.worker,

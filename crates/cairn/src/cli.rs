@@ -467,7 +467,7 @@ pub(crate) struct Serve {
     pub(crate) format: Option<String>,
     /// A family that is never written down instead of a FILE: mesh:LEVELS, mesh (without end), rmesh:LEVELS, tree:HEIGHT,
     /// outtree:HEIGHT (with an arity: tree:HEIGHT:3), fft:DIMENSION; needs --run 'COMMAND {level} {index}'
-    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool"], requires = "run")]
+    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool", "disk"], requires = "run")]
     pub(crate) family: Option<String>,
     /// Where a mesh without end ends: tasks of fewer levels than this are executed
     #[arg(long, value_name = "LEVEL", requires = "family")]
@@ -508,6 +508,11 @@ pub(crate) struct Serve {
     /// Do not look for the rescue file beside a DAGMan file
     #[arg(long)]
     pub(crate) no_rescue: bool,
+    #[command(flatten, next_help_heading = "Disk")]
+    pub(crate) disk: Disk,
+    /// How much larger than expected a file may well be: reserved until sizes of its kind were measured
+    #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk", help_heading = "Disk")]
+    pub(crate) safety: f64,
     /// Speak TLS with a certificate made here; workers know it by the fingerprint that is printed
     #[arg(long, help_heading = "Security")]
     pub(crate) tls: bool,
@@ -595,6 +600,10 @@ pub(crate) struct Work {
     /// Memory that tasks may take at once, such as 16GB [default: nobody counts]
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<String>,
+    /// Bytes that the folders of its tasks may take together, such as 100GB or 50%free; a task whose files do not fit is not given to
+    /// it, one whose files grow beyond is ended. For workers with folders of their own (--dir) [default: nobody counts]
+    #[arg(long, value_name = "CAP")]
+    pub(crate) disk: Option<String>,
     /// It leaves after this time, such as 2h; tasks that take longer are not given to it
     #[arg(long, value_name = "TIME", value_parser = span::seconds)]
     pub(crate) lifetime: Option<f64>,

@@ -6,14 +6,12 @@ mod common;
 
 use cairn_oracle::Random;
 use common::Run;
+use common::samples::{
+    LARGE, SMALL, SmallDisk, assert_made, planned_peak, samples, there, watched, write,
+};
 use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn command(folder: &Path, args: &[&str]) -> Command {
@@ -30,104 +28,6 @@ fn cairn(folder: &Path, args: &[&str]) -> Run {
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-fn write(folder: &Path, tasks: &[Value]) {
-    let mut text = String::new();
-    for task in tasks {
-        writeln!(text, "{task}").unwrap();
-    }
-    std::fs::write(folder.join("f.jsonl"), text).unwrap();
-}
-
-const LARGE: u64 = 100_000;
-const SMALL: u64 = 1_000;
-
-/// Samples of three steps: two large temporary files, then a small one that is kept.
-fn samples(count: usize) -> Vec<Value> {
-    let mut tasks = Vec::new();
-    for i in 0..count {
-        let (a, b, c) = (format!("{i}.a"), format!("{i}.b"), format!("{i}.c"));
-        tasks.push(json!({
-            "name": format!("make-{i}"), "run": format!("head -c {LARGE} /dev/zero > {a}"),
-            "outputs": [{ "path": a, "bytes": LARGE, "temp": true }],
-        }));
-        tasks.push(json!({
-            "name": format!("sort-{i}"), "after": [format!("make-{i}")], "inputs": [a],
-            "run": format!("cat {a} > {b}"),
-            "outputs": [{ "path": b, "bytes": LARGE, "temp": true }],
-        }));
-        tasks.push(json!({
-            "name": format!("sum-{i}"), "after": [format!("sort-{i}")], "inputs": [b],
-            "run": format!("test $(wc -c < {b}) = {LARGE} && head -c {SMALL} {b} > {c}"),
-            "outputs": [{ "path": c, "bytes": SMALL }],
-        }));
-    }
-    tasks
-}
-
-/// The samples' files, one after the other, with their sizes.
-fn seen(folder: &Path) -> HashMap<OsString, u64> {
-    let entries = std::fs::read_dir(folder).unwrap().flatten();
-    let ours = entries.filter(|e| {
-        let name = e.file_name();
-        let name = name.to_string_lossy();
-        [".a", ".b", ".c"].iter().any(|end| name.ends_with(end))
-    });
-    ours.filter_map(|e| Some((e.file_name(), e.metadata().ok()?.len())))
-        .collect()
-}
-
-/// Bytes of the samples' files that are there at one moment, or a few less: what was seen both before and after it.
-fn there(folder: &Path) -> u64 {
-    let (before, after) = (seen(folder), seen(folder));
-    let both = before
-        .iter()
-        .filter_map(|(name, a)| Some(a.min(after.get(name)?)));
-    both.sum()
-}
-
-/// Runs something, and says the most bytes that were seen meanwhile.
-fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, u64) {
-    let (most, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                most.fetch_max(there(folder), Ordering::Relaxed);
-                std::thread::sleep(Duration::from_micros(500));
-            }
-        });
-        let ran = run();
-        is_over.store(true, Ordering::Relaxed);
-        (ran, most.load(Ordering::Relaxed))
-    })
-}
-
-fn assert_made(folder: &Path, count: usize) {
-    for i in 0..count {
-        let made = std::fs::read(folder.join(format!("{i}.c"))).unwrap();
-        assert!(
-            made.len() as u64 == SMALL && made.iter().all(|b| *b == 0),
-            "{i}"
-        );
-        for temporary in ["a", "b"] {
-            assert!(
-                !folder.join(format!("{i}.{temporary}")).exists(),
-                "{i}.{temporary}"
-            );
-        }
-    }
-}
-
-/// The smallest peak that `plan` finds.
-fn planned_peak(folder: &Path) -> u64 {
-    let plan = cairn(
-        folder,
-        &["plan", "f.jsonl", "--disk", "1TB", "--json", "--no-arrays"],
-    );
-    assert_eq!(plan.code, 0, "{plan:?}");
-    let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
-    plan["storage"]["peak"].as_u64().unwrap()
 }
 
 #[test]
@@ -184,6 +84,98 @@ fn samples_stay_under_the_cap_and_come_out_right() {
     assert_eq!(simulated.code, 0, "{simulated:?}");
     let value: Value = serde_json::from_str(&simulated.stdout).unwrap();
     assert_eq!(value["storage"]["fits_now"]["fifo"]["stuck"], 8, "{value}");
+}
+
+/// What the disk itself says, at every moment: a folder cannot be looked at in one moment, a disk of its own can.
+#[test]
+fn the_disk_never_has_more_than_the_cap_not_even_at_the_planned_peak() {
+    const COUNT: usize = 40;
+    let Some(disk) = SmallDisk::new(64 << 20, "the most that a disk has") else {
+        return;
+    };
+    let state = folder();
+    let folder = disk.path();
+    write(folder, &samples(COUNT));
+    let peak = planned_peak(folder);
+    let before = disk.used();
+    for (jobs, cap) in [
+        ("-j1", peak),
+        ("-j2", peak),
+        ("-j4", peak),
+        ("-j4", 3 * peak),
+    ] {
+        let place = state.path().join(format!("{jobs}-{cap}"));
+        let bytes = format!("{cap}B");
+        let args = ["run", "f.jsonl", jobs, "--disk", &bytes, "--safety", "1"];
+        let args = [&args[..], &["--state", place.to_str().unwrap()]].concat();
+        let (ran, most) = disk.watched(|| cairn(folder, &args));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(most > before + LARGE, "nothing was seen");
+        assert!(most - before <= cap, "{jobs}: {} > {cap}", most - before);
+        assert_made(folder, COUNT);
+        (0..COUNT).for_each(|i| std::fs::remove_file(folder.join(format!("{i}.c"))).unwrap());
+    }
+}
+
+/// Files are half as large again as declared: the order that was safe is so no more, and another one is found in time.
+#[test]
+fn files_larger_than_said_are_planned_for_anew() {
+    const COUNT: usize = 3;
+    let folder = folder();
+    let mut tasks = samples(COUNT);
+    for task in &mut tasks {
+        if task["outputs"][0]["bytes"] == LARGE {
+            task["outputs"][0]["bytes"] = (LARGE * 2 / 3).into();
+        }
+    }
+    write(folder.path(), &tasks);
+    // As declared all samples go side by side; as they are, one after the other does.
+    let cap = 3 * LARGE + COUNT as u64 * SMALL;
+    let disk = format!("{cap}B");
+    let args = [
+        "run", "f.jsonl", "-j1", "--disk", &disk, "--safety", "1", "--policy", "fifo",
+    ];
+    let (ran, most) = watched(folder.path(), || cairn(folder.path(), &args));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(most <= cap, "{most} > {cap}");
+    assert_made(folder.path(), COUNT);
+}
+
+/// Files are so much larger than declared that no order is left: what fits goes on, then the run stops and names the bytes; with
+/// more it goes on from there.
+#[test]
+fn a_run_that_does_not_fit_any_more_drains_and_names_the_missing_bytes() {
+    let folder = folder();
+    let mut tasks = samples(4);
+    for task in &mut tasks {
+        if task["outputs"][0]["bytes"] == LARGE {
+            task["outputs"][0]["bytes"] = (LARGE / 4).into();
+        }
+    }
+    write(folder.path(), &tasks);
+    let cap = LARGE * 3 / 2;
+    let run = |disk: u64| {
+        let disk = format!("{disk}B");
+        let args = [
+            "run", "f.jsonl", "-j2", "--disk", &disk, "--safety", "1", "--json",
+        ];
+        cairn(folder.path(), &args)
+    };
+    let (ran, _) = watched(folder.path(), || run(cap));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let last: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
+    let missing = last["missing_bytes"].as_u64().unwrap();
+    let (used, peak) = (&last["storage"]["used"], &last["storage"]["peak"]);
+    // The next task has its input there and needs as much again.
+    assert!(
+        missing > 0 && missing <= used.as_u64().unwrap() + LARGE - cap + SMALL,
+        "{last}"
+    );
+    assert!(peak.as_u64() >= used.as_u64(), "{last}");
+    assert!(last["executed"].as_u64().unwrap() >= 2, "{last}");
+    let ran = run(10 * LARGE);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_made(folder.path(), 4);
 }
 
 #[test]
@@ -301,6 +293,47 @@ fn unknown_sizes_are_learnt_slowly() {
     assert_made(folder.path(), 12);
 }
 
+/// What was measured is known in the next run: a cap that cannot be kept is refused then, before anything starts.
+#[test]
+fn what_was_learnt_of_sizes_is_known_the_next_time() {
+    let folder = folder();
+    let mut tasks = samples(6);
+    for task in &mut tasks {
+        task["outputs"][0].as_object_mut().unwrap().remove("bytes");
+    }
+    write(folder.path(), &tasks);
+    let run = |cap: u64| {
+        let disk = format!("{cap}B");
+        cairn(
+            folder.path(),
+            &["run", "f.jsonl", "-j2", "--disk", &disk, "--safety", "1"],
+        )
+    };
+    // Nothing is known yet: room for all of them.
+    let ran = run(20 * LARGE);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let state = folder.path().join(".cairn/f.jsonl");
+    let store = cairn_serve::store::Store::create_or_open(&state, cairn_serve::store::Sync::Full);
+    let known = store.unwrap().meta("sizes").unwrap().unwrap();
+    let known: Value = serde_json::from_str(&known).unwrap();
+    let largest = known
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|k| k["most"].as_f64().unwrap());
+    assert_eq!(largest.fold(0.0, f64::max), LARGE as f64, "{known}");
+    for i in 0..6 {
+        std::fs::remove_file(folder.path().join(format!("{i}.c"))).unwrap();
+    }
+    let ran = run(LARGE);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("no order stays within"), "{ran:?}");
+    assert_eq!(there(folder.path()), 0);
+    let ran = run(3 * LARGE);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_made(folder.path(), 6);
+}
+
 #[test]
 fn what_cannot_be_kept_is_refused_before_anything_starts() {
     let folder = folder();
@@ -345,38 +378,12 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
     assert!(folder.path().join("given").exists());
 }
 
-/// A small disk of its own, or nothing where that may not be.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    fn new(size: &str) -> Option<SmallDisk> {
-        let folder = folder();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", size, "none"])
-            .arg(folder.path())
-            .stderr(Stdio::null())
-            .status();
-        mounted
-            .is_ok_and(|s| s.success())
-            .then(|| SmallDisk(folder))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
 #[test]
 fn a_disk_that_others_fill_holds_the_run_back_until_there_is_room() {
-    let Some(disk) = SmallDisk::new("size=32m") else {
-        let why = b"SKIPPED: a disk that others fill: no right to mount a small one
-";
-        let _ = std::io::stderr().write_all(why);
+    let Some(disk) = SmallDisk::new(32 << 20, "a disk that others fill") else {
         return;
     };
-    let folder = disk.0.path();
+    let folder = disk.path();
     let mut tasks = samples(6);
     for task in &mut tasks {
         let run = task["run"]

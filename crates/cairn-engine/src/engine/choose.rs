@@ -29,6 +29,24 @@ impl<P: Position> Engine<P> {
         now: Moment,
         worker: WorkerId,
     ) -> Result<((ClassId, Task), Option<Task>), Refusal> {
+        let passed = self.pass_over(worker);
+        let weighed = self.weigh_queue(now, worker);
+        let is_passed = !passed.is_empty();
+        for (class, task) in passed {
+            self.queue.push(class, task);
+        }
+        match weighed {
+            Err(Refusal::NothingEligible) if is_passed => Err(Refusal::NothingFits),
+            weighed => weighed,
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "as above")]
+    fn weigh_queue(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+    ) -> Result<((ClassId, Task), Option<Task>), Refusal> {
         if let Some(refusal) = self.refuses_all() {
             return Err(refusal);
         }
@@ -46,9 +64,12 @@ impl<P: Position> Engine<P> {
             let asking = &self.workers[worker.index()];
             let needs = self.queue.needs(class);
             let candidate = (rank, class, task);
-            if !asking.could(now, needs) {
+            if !asking.could(now, needs) || !self.could_hold(worker, task) {
                 unfit = true;
-            } else if !asking.has_room(needs) || !self.has_pools(needs) {
+            } else if !asking.has_room(needs)
+                || !self.has_pools(needs)
+                || !self.has_space(worker, task)
+            {
                 blocked = blocked.filter(|&b| b < candidate).or(Some(candidate));
             } else if !self.is_in_time(worker, task) {
                 unfit = true;
@@ -106,7 +127,7 @@ impl<P: Position> Engine<P> {
         if times <= self.patience(worker) {
             return Ok(());
         }
-        let lacks_room = !self.workers[worker.index()].has_room(&self.needs(wide));
+        let lacks_room = self.lacks_room(worker, wide);
         self.overtaken.clear();
         self.reservation = Some(Reservation {
             task: wide,
@@ -127,9 +148,13 @@ impl<P: Position> Engine<P> {
     /// Whether the worker would get nothing, since room is kept for this task from now on.
     pub(super) fn would_keep(&self, worker: WorkerId, wide: Task) -> bool {
         let times = self.overtaken.get(&wide).map_or(0, |&times| times) + 1;
-        self.reservation.is_none()
-            && times > self.patience(worker)
-            && !self.workers[worker.index()].has_room(&self.needs(wide))
+        self.reservation.is_none() && times > self.patience(worker) && self.lacks_room(worker, wide)
+    }
+
+    /// Whether a task that the worker could do has no room there now.
+    fn lacks_room(&self, worker: WorkerId, task: Task) -> bool {
+        let has_room = self.workers[worker.index()].has_room(&self.needs(task));
+        !has_room || !self.has_space(worker, task)
     }
 
     /// Whether room that this task would take is kept for another.

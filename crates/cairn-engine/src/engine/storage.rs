@@ -27,6 +27,22 @@ impl<P: Position> Engine<P> {
         self.keeper.as_deref_mut()
     }
 
+    /// Whether eligible tasks wait for space.
+    pub fn is_withholding(&self) -> bool {
+        !self.withheld.is_empty()
+    }
+
+    /// Tasks that nobody has, and whose last attempt was that of a worker that was lost: it may still be at it.
+    pub fn lost(&self) -> impl Iterator<Item = (WorkerId, Task)> + '_ {
+        let tries = self.tries.iter().filter(|(_, tries)| tries.losses > 0);
+        let lost = tries.map(|(&task, tries)| (tries.last, task));
+        lost.filter(|&(worker, task)| {
+            let known = self.workers.get(worker.index());
+            let is_open = self.position.standing(task) != Ok(Standing::Executed);
+            is_open && self.leases.oldest(task).is_none() && known.is_some_and(|w| w.was_lost)
+        })
+    }
+
     /// The first eligible task of a class that the keeper, if there is one, lets start.
     pub(super) fn first_allowed(&mut self, class: ClassId) -> Option<(u64, Task)> {
         loop {
@@ -80,6 +96,7 @@ impl<P: Position> Engine<P> {
             let fits = asking.could(now, needs)
                 && asking.has_room(needs)
                 && self.has_pools(needs)
+                && self.has_space(worker, task)
                 && !self.is_kept_from(worker, task, needs);
             if fits && self.keeper.as_deref_mut()?.may(id) {
                 return Some((self.queue.order().rank(task), class, task));

@@ -58,11 +58,10 @@ impl<P: Position> Engine<P> {
         let here = |id: WorkerId| workers.get(id.index()).filter(|w| w.is_here);
         let room = |&(id, want): &(WorkerId, usize)| Some(want.min(here(id)?.free_cpus()));
         let count: usize = asked.iter().filter_map(room).sum();
-        if count < 2
-            || self.keeper.is_some()
-            || !self.trust.is_idle()
-            || self.refuses_all().is_some()
-        {
+        let has_disk =
+            |&(id, _): &(WorkerId, usize)| here(id).is_some_and(|w| w.offer.disk.is_some());
+        let is_counted = self.keeper.is_some() || asked.iter().any(has_disk);
+        if count < 2 || is_counted || !self.trust.is_idle() || self.refuses_all().is_some() {
             return Vec::new();
         }
         let fits = |worker: &Worker, needs: &Needs| is_light(needs) && worker.could(now, needs);

@@ -9,7 +9,7 @@
 //! nothing runs.
 
 use super::{Keeper, Phase};
-use crate::Sizes;
+use crate::{Learnt, Sizes};
 use cairn_dag::{Dag, TaskId, narrow, wide};
 use cairn_plan::Work;
 use cairn_plan::storage::lean_order;
@@ -30,6 +30,21 @@ impl Keeper {
     /// What was learnt.
     pub fn sizes(&self) -> Option<&Sizes> {
         self.sizes.as_deref()
+    }
+
+    /// What an earlier run learnt of sizes: the order in force may be unsafe afterwards.
+    ///
+    /// # Errors
+    /// If all files together would be too much; then some have their old sizes.
+    pub fn recall(&mut self, learnt: &[Learnt]) -> Result<(), StorageError> {
+        let Some(mut sizes) = self.sizes.take() else {
+            return Ok(());
+        };
+        sizes.recall(learnt);
+        let done = sizes.apply(&mut self.storage);
+        self.sizes = Some(sizes);
+        self.renumber(None);
+        done
     }
 
     fn in_phase(&self, wanted: Phase) -> impl Iterator<Item = TaskId> + '_ {

@@ -471,6 +471,132 @@ fn whatever_goes_wrong_the_books_are_true_and_nobody_is_stuck_without_a_word() {
     assert!(stuck > 10 && unsafe_states > 100, "{stuck} {unsafe_states}");
 }
 
+/// What lies on a disk beside what is in use, kept by hand: files that wait to be deleted, and old outputs by task.
+#[derive(Default)]
+struct Disk {
+    waits: Vec<u64>,
+    old: std::collections::BTreeMap<TaskId, u64>,
+}
+
+impl Disk {
+    fn bytes(&self) -> u64 {
+        self.waits.iter().sum::<u64>() + self.old.values().sum::<u64>()
+    }
+}
+
+/// Files wait to be deleted, old outputs lie where tasks will write over them, attempts leave half of theirs behind: the keeper's
+/// answers are those of the definition, a start never passes the cap on the real disk, and what stands still goes on once what
+/// waits is deleted and nothing old lies there, or says how much is missing.
+#[test]
+fn what_is_held_counts_until_it_is_gone_and_never_against_who_writes_over_it() {
+    let mut random = Random::new(18);
+    let (mut refused, mut over_own, mut waited, mut stuck) = (0, 0, 0, 0);
+    for _ in 0..3000 {
+        let (dag, storage) = random_storage(&mut random, 14);
+        let order = random_order(&dag, &mut random);
+        let peak = storage.peak(&order);
+        let cap = peak + random.below(1 + peak as usize / 2) as u64;
+        let mut keeper = Keeper::new(storage, &order, cap).unwrap();
+        let mut disk = Disk::default();
+        for task in dag.tasks() {
+            let bytes = random.below(72).saturating_sub(60) as u64;
+            keeper.lies(task, bytes);
+            disk.old.insert(task, bytes);
+        }
+        let mut left = 12 * dag.len();
+        loop {
+            assert_eq!(keeper.held(), disk.bytes());
+            assert_eq!(keeper.there(), keeper.used() + disk.bytes());
+            let order = keeper.waiting();
+            let mut may = Vec::new();
+            for task in eligible(&dag, &keeper.phase) {
+                let mut phase = keeper.phase.clone();
+                phase[task.index()] = Phase::Running;
+                let place = order.iter().position(|&t| t == task).unwrap();
+                let (used, most) =
+                    obvious(&keeper.storage, &phase, &order[..place], keeper.leftovers);
+                let own = disk.old.get(&task).copied().unwrap_or(0);
+                let there = used + disk.bytes() - own;
+                let is_allowed = there <= cap && most <= cap;
+                assert_eq!(keeper.may(task), is_allowed, "{task:?} {keeper:?}");
+                refused += usize::from(!is_allowed && used <= cap && most <= cap);
+                over_own += usize::from(is_allowed && used + disk.bytes() > cap);
+                may.extend(is_allowed.then_some(task));
+            }
+            let runs = |t: &TaskId| keeper.phase[t.index()] == Phase::Running;
+            let running: Vec<TaskId> = dag.tasks().filter(runs).collect();
+            if running.is_empty() && may.is_empty() {
+                if order.is_empty() {
+                    break;
+                }
+                let first = obvious(
+                    &keeper.storage,
+                    &keeper.phase,
+                    &order[..1],
+                    keeper.leftovers,
+                )
+                .1;
+                let own = disk.old.get(&order[0]).copied().unwrap_or(0);
+                let missing = (first + disk.bytes() - own).saturating_sub(cap);
+                assert_eq!(keeper.missing(), missing);
+                assert!(missing > 0, "stuck without a word");
+                match disk.waits.pop() {
+                    Some(bytes) => keeper.let_go(bytes),
+                    None => {
+                        // Only old outputs are in the way.
+                        assert!(!disk.old.is_empty());
+                        stuck += 1;
+                        break;
+                    }
+                }
+                waited += 1;
+                continue;
+            }
+            left = left.saturating_sub(1);
+            match random.below(8) {
+                0 if left > 0 => {
+                    let bytes = random.below(9) as u64;
+                    keeper.hold(bytes);
+                    disk.waits.push(bytes);
+                }
+                1 if !disk.waits.is_empty() => {
+                    let bytes = disk.waits.swap_remove(random.below(disk.waits.len()));
+                    keeper.let_go(bytes);
+                }
+                2 if left > 0 && !running.is_empty() => {
+                    // It comes back, and half of what it wrote stays behind.
+                    let task = running[random.below(running.len())];
+                    let bytes = keeper.storage.reserved(task) / 2;
+                    keeper.release(task);
+                    keeper.lies(task, bytes);
+                    disk.old.insert(task, bytes);
+                }
+                3 if left > 0 => {
+                    // Somebody looks again what lies there.
+                    let task = TaskId(random.below(dag.len()) as u32);
+                    let bytes = random.below(6) as u64;
+                    keeper.lies(task, bytes);
+                    if keeper.phase[task.index()] == Phase::Waiting {
+                        disk.old.insert(task, bytes);
+                    }
+                }
+                4..7 if !may.is_empty() => {
+                    let task = may[random.below(may.len())];
+                    keeper.start(task);
+                    disk.old.remove(&task);
+                    assert!(keeper.used() + disk.bytes() <= cap, "over");
+                }
+                _ if !running.is_empty() => keeper.finish(running[random.below(running.len())]),
+                _ => (),
+            }
+        }
+    }
+    assert!(
+        refused > 1000 && over_own > 100 && waited > 100 && stuck > 10,
+        "{refused} {over_own} {waited} {stuck}"
+    );
+}
+
 fn standing(phase: Phase) -> Standing {
     match phase {
         Phase::Waiting => Standing::Waiting,

@@ -43,7 +43,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     };
     let mut reader = Reader {
         by_name: !specified && names_are_unique(&tasks),
-        sizes: sizes(&files),
+        sizes: sizes(&mut draft, &files),
         symbols: Vec::with_capacity(tasks.len()),
         other_keys: None,
         draft,
@@ -313,7 +313,9 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
         }
         let mut whole = String::new();
         for file in task.files.iter().flatten() {
-            let bytes = file.size_in_bytes.or(file.size).and_then(whole_bytes);
+            let size = file.size_in_bytes.or(file.size);
+            let mark = self.draft.mark(&file.name);
+            let bytes = size.and_then(|size| self.draft.sized(size, mark));
             let mut path: &str = &file.name;
             if let Some(folder) = &file.path {
                 whole.clear();
@@ -379,8 +381,11 @@ fn names_are_unique(tasks: &[Task<'_>]) -> bool {
     !all_have_ids || unique.all(|name| names.insert(name))
 }
 
-fn sizes<'d>(files: &'d [SizedFile<'_>]) -> HashMap<&'d str, u64> {
-    let sized = |f: &'d SizedFile<'_>| Some((&*f.id, whole_bytes(f.size_in_bytes?)?));
+fn sizes<'d>(draft: &mut Draft<'_, '_>, files: &'d [SizedFile<'_>]) -> HashMap<&'d str, u64> {
+    let sized = |f: &'d SizedFile<'_>| {
+        let mark = draft.mark(&f.id);
+        Some((&*f.id, draft.sized(f.size_in_bytes?, mark)?))
+    };
     files.iter().filter_map(sized).collect()
 }
 
@@ -533,6 +538,15 @@ mod tests {
         let (flow, report) = read_text(&text);
         assert_eq!(flow.unwrap().dag().len(), 1);
         assert_eq!(report.warnings(), 2);
+        // A size below nothing is none, and that is said.
+        let text = r#"{"workflow": {"tasks": [{"name": "a", "files": [
+            {"name": "f", "link": "output", "size": -5}]}]}}"#;
+        let (flow, report) = read_text(text);
+        let flow = flow.unwrap();
+        let task = flow.dag().tasks().next().unwrap();
+        assert_eq!(flow.outputs(task).next().unwrap().bytes, None);
+        let warnings: Vec<_> = report.problems().iter().map(|p| &p.message[..]).collect();
+        assert_eq!(warnings, ["-5 is no size of a file and is ignored"]);
         for (text, message) in [
             ("{\"workflow\": {", "this is not JSON"),
             ("{}", "missing field `workflow`"),

@@ -1,19 +1,23 @@
 //! From a store to the engine of a run that is served: the same flow goes on, with all its leases; another one is refused.
 //! Serves nothing.
 
+use super::desk::{DiskSetup, Kept, Tight};
 use super::stamps::Stamps;
 use crate::clock::Clock;
 use crate::digest::{Digest, flow_digest};
+use crate::disk::{SIZES, Unkept, whole_order};
 use crate::replay::{mark_executed, replayed, replayed_in_order, said_executed};
 use crate::run::{BOOT, Files, Known, Now, Why, again, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
     Batched, Effort, Engine, Illegal, Implicit, Moment, Order, Outbox, Position, Rules, Shape,
+    Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 
 /// Why a state cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +28,9 @@ pub enum BeginError {
     /// It is of another flow.
     #[error("the state in {} is of another workflow: its tasks or their arcs are not those of this one", .0.display())]
     OtherFlow(PathBuf),
+    /// No order keeps the cap on the disk, or none was found.
+    #[error(transparent)]
+    Cap(#[from] Unkept),
 }
 
 /// A flow to be served.
@@ -36,6 +43,10 @@ pub struct Setup<'f> {
     pub fingerprints: Vec<u64>,
     /// Where the files of a task are, if not here; `None`: declared files are not looked at.
     pub files: Option<&'f dyn Fn(TaskId) -> Option<PathBuf>>,
+    /// Temporary files are deleted and the disk is kept under a cap, where declared files are looked at.
+    pub disk: Option<DiskSetup<'f>>,
+    /// By task: bytes that it takes in a folder of its own, where workers have such; empty where nobody says.
+    pub weights: Vec<u64>,
     /// Needs and budgets.
     pub rules: Rules,
 }
@@ -47,6 +58,10 @@ pub struct Begun<'f, P> {
     /// What is to be told to workers because of what changed.
     pub(crate) out: Outbox,
     pub(crate) stamps: Option<Stamps<'f>>,
+    pub(crate) kept: Option<Kept<'f>>,
+    pub(crate) weights: Vec<u64>,
+    /// Where a faster order may come from, where the cap on the disk is tight.
+    pub better: Option<Receiver<Vec<TaskId>>>,
     /// Whether an order of the planner is in force already.
     pub is_planned: bool,
     /// Executed tasks that are executed again, each with why.
@@ -76,7 +91,8 @@ const EFFORT: Effort = Effort {
 /// them; what of that is leased is taken back. After a power cut outputs must have the sizes that they had.
 ///
 /// # Errors
-/// If the store is of another flow, damaged, or cannot be written.
+/// If the store is of another flow, damaged, or cannot be written; or if no order keeps the cap on the disk: then nothing was
+/// written.
 pub fn begin<'f>(
     store: &mut Store,
     setup: Setup<'f>,
@@ -87,13 +103,22 @@ pub fn begin<'f>(
     let digest = flow_digest(flow);
     let effort = (dag.len() <= BATCHED).then_some(EFFORT);
     let position = Batched::new(dag, effort);
+    let disk = setup.disk.filter(|_| setup.files.is_some());
+    let temp = disk.as_ref().map(|disk| disk.layout.temporary());
+    let temp: HashSet<&str> = temp.unwrap_or_default();
     let mut files = setup
         .files
-        .map(|directory| Files::new(flow, directory, &|_| false));
+        .map(|directory| Files::new(flow, directory, &|path| temp.contains(path)));
+    drop(temp);
+    let directory = |task| setup.files.and_then(|directory| directory(task));
+    let known = store.meta(SIZES)?;
+    let known = known.as_deref();
+    let mut kept = None;
+    let mut better = None;
     let now = Clock::new().now();
     let mut out = Outbox::default();
     let mut again = Vec::new();
-    let engine = match store.flow()? {
+    let mut engine = match store.flow()? {
         Some(before) if before.digest == digest => {
             let (mut engine, _) = replayed_in_order(store, position, dag.len(), setup.rules)?;
             engine.open(now, &mut out);
@@ -106,10 +131,24 @@ pub fn begin<'f>(
             };
             again = changed(store, &before, &engine, &seen, files.as_mut())?;
             reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
-            let group = Group {
-                entries: std::mem::take(&mut out.entries),
-                ..Group::default()
+            let tight = match disk {
+                Some(disk) => keep(
+                    disk,
+                    &mut engine,
+                    &directory,
+                    (known, &out.kills),
+                    &mut kept,
+                )?,
+                None => None,
             };
+            let mut group = Group::default();
+            if let Some((order, found)) = tight {
+                better = Some(found);
+                let newest = store.newest_order()?.map_or(0, |(number, _)| number);
+                let order = (newest + 1, whole_order(dag, &order));
+                take_order(&mut engine, order, &mut group, now, &mut out);
+            }
+            group.entries = std::mem::take(&mut out.entries);
             match before.fingerprints == setup.fingerprints {
                 true => store.append_group(&group)?,
                 false => store.set_fingerprints(&setup.fingerprints, &group)?,
@@ -123,11 +162,26 @@ pub fn begin<'f>(
             let done = said_executed(dag, done);
             mark_executed(&mut engine, done, now, &mut out.entries);
             engine.open(now, &mut out);
-            let group = Group {
-                entries: std::mem::take(&mut out.entries),
+            let tight = match disk {
+                Some(disk) => keep(
+                    disk,
+                    &mut engine,
+                    &directory,
+                    (known, &out.kills),
+                    &mut kept,
+                )?,
+                None => None,
+            };
+            let mut group = Group {
                 orders: vec![(0, order.iter().map(|t| t.0).collect())],
                 ..Group::default()
             };
+            if let Some((order, found)) = tight {
+                better = Some(found);
+                let order = (1, whole_order(dag, &order));
+                take_order(&mut engine, order, &mut group, now, &mut out);
+            }
+            group.entries = std::mem::take(&mut out.entries);
             let record = FlowRecord {
                 digest,
                 fingerprints: setup.fingerprints,
@@ -137,6 +191,7 @@ pub fn begin<'f>(
             engine
         }
     };
+    engine.set_weights(setup.weights.clone());
     store.set_meta(BOOT, &boot())?;
     let mut stamps = files.map(Stamps::new);
     if let Some(stamps) = &mut stamps {
@@ -147,11 +202,40 @@ pub fn begin<'f>(
         engine,
         out,
         stamps,
+        kept,
+        better,
+        weights: setup.weights,
         again,
         snapshot_every: SELDOM.max(4 * dag.len() as u64),
         // The journal of a flow stays whole: it is as long as the flow is large.
         forgets: false,
     })
+}
+
+/// Counts what lies on the disk, and keeps it under the cap. Returns in which order the waiting tasks go, where that is tight.
+fn keep<'f, P: Position>(
+    disk: DiskSetup<'f>,
+    engine: &mut Engine<P>,
+    directory: &dyn Fn(TaskId) -> Option<PathBuf>,
+    (known, recalled): (Option<&str>, &[(WorkerId, Task, Token)]),
+    into: &mut Option<Kept<'f>>,
+) -> Result<Option<Tight>, Unkept> {
+    let (kept, order) = Kept::begin(disk, engine, directory, known, recalled)?;
+    *into = Some(kept);
+    Ok(order)
+}
+
+/// Tasks go by another order, which the store is to know by a number.
+fn take_order<P: Position>(
+    engine: &mut Engine<P>,
+    (number, order): (u32, Vec<TaskId>),
+    group: &mut Group,
+    now: Moment,
+    out: &mut Outbox,
+) {
+    let numbers = order.iter().map(|t| t.0).collect();
+    group.orders.push((number, numbers));
+    engine.reorder(now, number, Order::of(&order), out);
 }
 
 /// Executed tasks that must be executed again.
@@ -229,6 +313,9 @@ pub fn begin_family(
         engine,
         out,
         stamps: None,
+        kept: None,
+        better: None,
+        weights: Vec::new(),
         is_planned: true,
         again: Vec::new(),
         snapshot_every: OFTEN,

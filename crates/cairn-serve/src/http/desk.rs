@@ -3,11 +3,14 @@
 
 mod asks;
 mod looks;
+mod storage;
 mod tally;
 mod waiters;
 
 pub(crate) use asks::{Answer, Ask, Handed, Held};
 pub(crate) use looks::{Picture, STANDINGS};
+pub use storage::{DiskNews, DiskSetup};
+pub(crate) use storage::{Kept, Tight};
 pub(crate) use tally::Tally;
 
 use self::waiters::{Waiter, Waiters};
@@ -15,6 +18,7 @@ use super::begin::Begun;
 use super::stamps::Stamps;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
+use crate::disk::SIZES;
 use crate::store::{Group, Stamp, Store, StoreError};
 use cairn_engine::{
     Engine, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal, WorkerId,
@@ -35,6 +39,8 @@ pub enum End {
     Executed,
     /// Something failed, was cancelled or aborted, or a task ended the run.
     Failed,
+    /// Nothing more fits under the cap on the disk: so many bytes are missing.
+    Stuck(u64),
     /// Somebody stopped it.
     Stopped,
 }
@@ -68,6 +74,8 @@ pub(crate) struct Desk<'f, P> {
     manner: Manner,
     out: Outbox,
     orders: Vec<(u32, Vec<u32>)>,
+    /// Where temporary files are deleted, or the disk is kept under a cap.
+    kept: Option<Kept<'f>>,
     /// Where declared files are looked at.
     stamps: Option<Stamps<'f>>,
     /// What was noted of them in the group at hand.
@@ -96,6 +104,7 @@ impl<'f, P: Position> Desk<'f, P> {
             manner,
             out: begun.out,
             orders: Vec::new(),
+            kept: begun.kept,
             stamps: begun.stamps,
             stamped: Vec::new(),
             requests: Vec::new(),
@@ -132,9 +141,11 @@ impl<'f, P: Position> Desk<'f, P> {
             }
             let now = self.clock.now();
             self.engine.wake(now, &mut self.out);
+            self.mind_the_lost();
             self.pass_on_kills();
             self.serve_requests(now);
             self.commit()?;
+            self.tend_disk();
             if let Some(end) = self.end() {
                 self.dismiss_waiters();
                 self.commit()?;
@@ -150,7 +161,8 @@ impl<'f, P: Position> Desk<'f, P> {
         let end = self.waiters.next_end();
         let over = (self.over_since)
             .map(|since| (since + self.manner.grace).min(now + Duration::from_millis(20)));
-        let next = [wake, end, over].into_iter().flatten().min();
+        let next = [wake, end, over, self.next_look()];
+        let next = next.into_iter().flatten().min();
         next.map_or(Duration::from_secs(3600), |at| {
             at.saturating_duration_since(now)
         })
@@ -161,7 +173,8 @@ impl<'f, P: Position> Desk<'f, P> {
         if self.is_stopping {
             return Some(End::Stopped);
         }
-        if self.manner.stays || !self.engine.is_over() {
+        let stuck = self.stuck();
+        if self.manner.stays || !(self.engine.is_over() || stuck.is_some()) {
             self.over_since = None;
             return None;
         }
@@ -170,6 +183,9 @@ impl<'f, P: Position> Desk<'f, P> {
         let somebody = self.engine.workers().iter().any(|w| w.is_here);
         if somebody && since.elapsed() < self.manner.grace {
             return None;
+        }
+        if let Some(missing) = stuck {
+            return Some(End::Stuck(missing));
         }
         let count = |standing| self.engine.position().count(standing);
         let undone = [Standing::Failed, Standing::Aborted, Standing::Cancelled];
@@ -210,6 +226,7 @@ impl<'f, P: Position> Desk<'f, P> {
             } => {
                 let stale = engine.heartbeat(now, worker, &holding, out);
                 let over = engine.is_over();
+                self.heard(worker, &holding);
                 let answer = stale.map(|mut stop| {
                     let kills = self.kills.get(&worker).into_iter().flatten();
                     stop.extend(kills.filter(|held| holding.contains(held)));
@@ -226,8 +243,9 @@ impl<'f, P: Position> Desk<'f, P> {
                 self.reply(reply, answer);
             }
             Ask::Leave { worker, reply } => {
+                self.before_leave(worker);
                 // What it asked for in this group it is refused, since it is gone.
-                let left = engine.leave(now, worker, out);
+                let left = self.engine.leave(now, worker, &mut self.out);
                 self.kills.remove(&worker);
                 if let Some(waiter) = self.waiters.take_of(worker) {
                     let answer = Answer {
@@ -304,17 +322,19 @@ impl<'f, P: Position> Desk<'f, P> {
         for handed in returns {
             let held = (handed.task, handed.token);
             let mut staged = handed.staged.into_iter();
-            let placed = !self.could_count(held)
-                || (!handed.lacks_output && staged.all(|file| file.place().is_ok()));
+            let could_count = self.could_count(held);
+            let placed =
+                !could_count || (!handed.lacks_output && staged.all(|file| file.place().is_ok()));
             receipts.push(match placed {
                 true => {
                     let (task, token) = held;
+                    let made = could_count && handed.outcome == Outcome::Executed;
+                    self.before_return(held, made);
                     let receipt: Receipt =
                         (self.engine).give_back(now, task, token, handed.outcome, &mut self.out);
-                    if receipt.counts()
-                        && handed.outcome == Outcome::Executed
-                        && let Some(stamps) = &mut self.stamps
-                    {
+                    let is_executed = receipt.counts() && handed.outcome == Outcome::Executed;
+                    self.after_return(task, is_executed);
+                    if is_executed && let Some(stamps) = &mut self.stamps {
                         self.stamped.extend(stamps.executed(task));
                     }
                     receipt.into()
@@ -323,6 +343,9 @@ impl<'f, P: Position> Desk<'f, P> {
             });
         }
         let holding = holding.as_deref();
+        if let Some(holding) = holding {
+            self.heard(worker, holding);
+        }
         let heard = (self.engine).exchange(now, worker, &[], holding, 0, &mut self.out);
         if heard.refused == Some(Refusal::Unknown) {
             let answer = Answer {
@@ -386,7 +409,7 @@ impl<'f, P: Position> Desk<'f, P> {
     /// first served.
     fn serve_requests(&mut self, now: Moment) {
         let finished = self.engine.is_over();
-        let waiting = match self.has_opened() || finished {
+        let waiting = match self.has_opened() || self.has_room_again() || finished {
             true => self.waiters.listening(),
             false => Vec::new(),
         };
@@ -404,6 +427,7 @@ impl<'f, P: Position> Desk<'f, P> {
         let mut asked: Vec<(WorkerId, usize)> = polls.map(|w| (w.worker, w.want)).collect();
         asked.extend(requests.iter().map(|r| (r.worker, r.want)));
         let given = self.engine.ask_together(now, &asked, &mut self.out);
+        self.after_serving(&asked, &given);
         if let Some(stamps) = &mut self.stamps {
             let granted = given.iter().flatten().flatten();
             granted.for_each(|granted| stamps.started(granted.task));
@@ -434,7 +458,7 @@ impl<'f, P: Position> Desk<'f, P> {
             // Who waited for it is heard of: it was there until now.
             let heard = (self.engine).exchange(now, waiter.worker, &[], None, 0, &mut self.out);
             let answer = Answer {
-                reason: Some(Reason::NothingEligible),
+                reason: (waiter.refused.and_then(Reason::of)).or(Some(Reason::NothingEligible)),
                 is_unknown: heard.refused == Some(Refusal::Unknown),
                 finished,
                 ..Answer::default()
@@ -467,6 +491,7 @@ impl<'f, P: Position> Desk<'f, P> {
                 worker,
                 want,
                 until,
+                refused,
                 reply,
             });
         }
@@ -482,7 +507,7 @@ impl<'f, P: Position> Desk<'f, P> {
     }
 
     fn dismiss_waiters(&mut self) {
-        let finished = self.engine.is_over();
+        let finished = self.engine.is_over() || self.stuck().is_some();
         let numbers = self.waiters.listening();
         for number in numbers {
             let waiter = self.waiters.remove(number).expect("it was there");
@@ -498,6 +523,11 @@ impl<'f, P: Position> Desk<'f, P> {
     fn commit(&mut self) -> Result<(), StoreError> {
         if !self.out.entries.is_empty() || !self.orders.is_empty() {
             let group = Group {
+                meta: self
+                    .learnt()
+                    .map(|text| (SIZES, text))
+                    .into_iter()
+                    .collect(),
                 entries: std::mem::take(&mut self.out.entries),
                 orders: std::mem::take(&mut self.orders),
                 stamps: std::mem::take(&mut self.stamped),

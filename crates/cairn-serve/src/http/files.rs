@@ -1,5 +1,6 @@
 //! Files on their way between workers and server, known by the digest of their content. Knows no requests.
 
+use super::transit::{NoRoom, Transit};
 use super::types::{Made, Needed, Stored};
 use crate::beneath::{Beneath, Pending};
 use crate::private;
@@ -8,17 +9,35 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// An upload that nobody touched for so long makes room for others: whoever made it uploads it again.
+const FORGOTTEN: Duration = Duration::from_secs(30);
 
 /// A file that takes its place when the attempt that made it counts.
 #[derive(Debug)]
 pub(crate) struct Staged {
     pending: Pending,
+    _bytes: Counted,
 }
 
 impl Staged {
     pub(crate) fn place(self) -> Result<()> {
         self.pending.place()
+    }
+}
+
+/// Bytes that count as under way until this is dropped.
+#[derive(Debug)]
+struct Counted {
+    transit: Arc<Transit>,
+    bytes: u64,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.transit.give(self.bytes);
     }
 }
 
@@ -52,6 +71,8 @@ pub(crate) enum Refusal {
     Digest,
     /// More than was said.
     Long,
+    /// There is no room for it under the cap.
+    Room(NoRoom),
     Disk(Error),
 }
 
@@ -71,6 +92,8 @@ pub(crate) struct Files {
     /// By digest: a path that had it.
     paths: Mutex<HashMap<String, String>>,
     busy: Mutex<HashSet<String>>,
+    /// Uploads without a place.
+    transit: Arc<Transit>,
 }
 
 /// Whether these are 64 hexadecimal digits, in small letters.
@@ -86,6 +109,8 @@ pub(crate) struct Upload<'f> {
     file: File,
     bytes: u64,
     written: u64,
+    /// What was let in and is not written yet.
+    left: Counted,
 }
 
 impl Files {
@@ -93,13 +118,26 @@ impl Files {
     pub(crate) fn open(folder: &Path, flow: &Path) -> Result<Files> {
         private::folder(folder)?;
         private::folder(&folder.join("partial"))?;
+        let transit = Arc::new(Transit::default());
+        for inside in [folder.to_owned(), folder.join("partial")] {
+            for entry in std::fs::read_dir(inside)? {
+                let meta = entry?.metadata()?;
+                transit.found(if meta.is_file() { meta.len() } else { 0 });
+            }
+        }
         Ok(Files {
+            transit,
             folder: folder.to_owned(),
             flow: Beneath::open(flow)?,
             digests: Mutex::default(),
             paths: Mutex::default(),
             busy: Mutex::default(),
         })
+    }
+
+    /// Uploads without a place, counted.
+    pub(crate) fn transit(&self) -> &Arc<Transit> {
+        &self.transit
     }
 
     fn whole(&self, digest: &str) -> PathBuf {
@@ -141,11 +179,11 @@ impl Files {
                 .open(self.partial(digest))?;
             let there = file.seek(SeekFrom::End(0))?;
             match there == offset {
-                true => Ok(file),
+                true => Ok((file, self.let_in(bytes - offset)?)),
                 false => Err(Refusal::Offset(there)),
             }
         };
-        let file = begin().inspect_err(|_| {
+        let (file, left) = begin().inspect_err(|_| {
             lock(&self.busy).remove(digest);
         })?;
         Ok(Upload {
@@ -154,7 +192,43 @@ impl Files {
             file,
             bytes,
             written: offset,
+            left,
         })
+    }
+
+    /// Lets so many bytes come in, all or none: then two uploads never stand half done in each other's way.
+    fn let_in(&self, bytes: u64) -> std::result::Result<Counted, Refusal> {
+        let taken = self.transit.take(bytes).or_else(|_| {
+            self.drop_forgotten();
+            self.transit.take(bytes)
+        });
+        taken.map_err(Refusal::Room)?;
+        let transit = self.transit.clone();
+        Ok(Counted { transit, bytes })
+    }
+
+    /// Uploads that nobody touched for long go.
+    fn drop_forgotten(&self) {
+        for inside in [self.folder.clone(), self.folder.join("partial")] {
+            let entries = std::fs::read_dir(inside).into_iter().flatten().flatten();
+            for entry in entries {
+                let Ok(meta) = entry.metadata() else { continue };
+                let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let is_busy = lock(&self.busy).contains(&name);
+                if meta.is_file() && age.is_some_and(|age| age > FORGOTTEN) && !is_busy {
+                    self.remove(&entry.path());
+                }
+            }
+        }
+    }
+
+    /// Removes an upload; one that stays behind goes on counting, and does no other harm.
+    fn remove(&self, path: &Path) {
+        let bytes = std::fs::metadata(path).map_or(0, |m| m.len());
+        if std::fs::remove_file(path).is_ok() {
+            self.transit.give(bytes);
+        }
     }
 
     /// Uploaded content, or a declared file that has this digest; with its size.
@@ -197,18 +271,30 @@ impl Files {
         })
     }
 
-    /// A copy of an upload beside its place in the folder of the workflow.
+    /// Moves an upload beside its place in the folder of the workflow: it is never there twice. Where that is another disk, it is
+    /// copied. Who uploaded the same content for another task uploads it again.
     pub(crate) fn stage(&self, made: &Made) -> Result<Staged> {
-        let mut upload = File::open(self.whole(&made.digest))?;
-        let (mut file, pending) = self.flow.create(&made.path, made.executable)?;
-        std::io::copy(&mut upload, &mut file)?;
-        Ok(Staged { pending })
+        let upload = self.whole(&made.digest);
+        let bytes = std::fs::metadata(&upload)?.len();
+        let pending = match self.flow.adopt(&upload, &made.path, made.executable) {
+            Err(e) if e.kind() == ErrorKind::CrossesDevices => {
+                let (mut file, pending) = self.flow.create(&made.path, made.executable)?;
+                std::io::copy(&mut File::open(&upload)?, &mut file)?;
+                std::fs::remove_file(&upload)?;
+                pending
+            }
+            pending => pending?,
+        };
+        let transit = self.transit.clone();
+        Ok(Staged {
+            pending,
+            _bytes: Counted { transit, bytes },
+        })
     }
 
-    /// An upload has its place: the copy here is of no more use.
+    /// An upload of which nobody has a use any more.
     pub(crate) fn forget(&self, digest: &str) {
-        // One that stays behind takes room and does no other harm.
-        let _ = std::fs::remove_file(self.whole(digest));
+        self.remove(&self.whole(digest));
     }
 }
 
@@ -221,6 +307,7 @@ impl Upload<'_> {
         }
         self.file.write_all(piece)?;
         self.written = written;
+        self.left.bytes -= piece.len() as u64;
         Ok(())
     }
 
@@ -230,7 +317,7 @@ impl Upload<'_> {
         if complete {
             self.file.rewind()?;
             if digest_of(&mut self.file)? != self.digest {
-                std::fs::remove_file(self.files.partial(&self.digest))?;
+                self.files.remove(&self.files.partial(&self.digest));
                 return Err(Refusal::Digest);
             }
             let (from, to) = (

@@ -54,6 +54,7 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
         plan: picture.plan,
         uptime_seconds: picture.uptime.as_secs_f64(),
         workers: workers.collect(),
+        storage: picture.storage,
     }
 }
 
@@ -123,6 +124,23 @@ pub(crate) fn metrics(picture: &Picture) -> String {
         "1 while nothing is leased.",
         &one(paused),
     );
+    if let Some(storage) = &picture.storage {
+        let kinds = [
+            ("cap", storage.cap),
+            ("cap_now", storage.cap_now),
+            ("used", storage.used),
+            ("reserved", storage.reserved),
+            ("peak", storage.peak),
+            ("free", storage.free),
+        ];
+        let kinds = kinds.map(|(kind, bytes)| (format!("{{kind=\"{kind}\"}}"), bytes as f64));
+        head(
+            "cairn_storage_bytes",
+            "gauge",
+            "The disk under its cap.",
+            &kinds,
+        );
+    }
     let uptime = picture.uptime.as_secs_f64();
     head(
         "cairn_uptime_seconds",

@@ -34,6 +34,12 @@ pub struct Join {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub seconds_left: Option<f64>,
+    /// Whether its tasks run in folders of their own: it fetches what they read, and uploads what they make.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub carries: bool,
+    /// Bytes that the folders of its tasks may take, where somebody counts: it gets only tasks whose files fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<u64>,
 }
 
 /// A worker is known from now on.
@@ -314,6 +320,9 @@ pub struct Lease {
     /// Bytes of memory it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
+    /// Bytes that its files and its scratch take, as far as they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<u64>,
     /// Files it reads, as declared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<String>,
@@ -478,6 +487,72 @@ pub struct Status {
     pub uptime_seconds: f64,
     /// Those who are here, and the latest who are gone.
     pub workers: Vec<WorkerStatus>,
+    /// How the disk stands, where there is a cap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
+}
+
+/// How the disk stands: declared files, and what is reserved for them, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Storage {
+    /// The cap, as it was asked for.
+    pub cap: u64,
+    /// The cap now: less where others fill the disk.
+    pub cap_now: u64,
+    /// What files take that are made and wanted, or wait to be deleted; and what lost workers may still write.
+    pub used: u64,
+    /// What is kept for tasks that run.
+    pub reserved: u64,
+    /// The most that was used and reserved at once since the start.
+    pub peak: u64,
+    /// Free on the disk.
+    pub free: u64,
+    /// Whether the rest can go on one by one within the cap.
+    pub safe: bool,
+    /// Why eligible tasks wait, where they wait for space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<HeldBack>,
+}
+
+/// Why eligible tasks wait for space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HeldBack {
+    /// What it is.
+    pub why: HeldWhy,
+    /// The same in words.
+    pub words: String,
+    /// Bytes that the next task lacks when nothing runs.
+    pub missing: u64,
+}
+
+/// What eligible tasks wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldWhy {
+    /// The ends of others: the cap is reached, or would be too tight.
+    Cap,
+    /// Others fill the disk.
+    OthersFillTheDisk,
+    /// A worker was lost that may still write.
+    LostWorkers,
+    /// Nothing: no task fits any more.
+    Stuck,
+}
+
+impl HeldWhy {
+    pub(crate) fn words(self, worker: Option<&str>) -> String {
+        match self {
+            HeldWhy::Cap => "tasks wait until others end: the cap on the disk".to_owned(),
+            HeldWhy::OthersFillTheDisk => {
+                "others fill the disk: it goes on by itself when there is room".to_owned()
+            }
+            HeldWhy::LostWorkers => format!(
+                "worker '{}' was lost and may still write: its space is kept until it is heard of, or has been silent for long",
+                worker.unwrap_or_default()
+            ),
+            HeldWhy::Stuck => "no task fits under the cap any more".to_owned(),
+        }
+    }
 }
 
 /// Whether a worker is there.

@@ -7,7 +7,9 @@ use super::logs::Logs;
 use super::picture;
 use super::types::{Presence, Status};
 use crate::clock::Clock;
-use crate::live::{AttemptTold, Bound, DagMap, Live, Plan, Scene, Update, few, profile};
+use crate::live::{
+    AttemptTold, Bound, DagMap, Live, Plan, Scene, StorageTold, Update, few, profile,
+};
 use crate::report::Saved;
 use crate::store::{Reader, StoreError};
 use cairn_dag::Flow;
@@ -133,7 +135,7 @@ struct Thread<'a> {
     reader: Option<Reader>,
     clock: Clock,
     watchers: Vec<Watcher>,
-    status: Option<(Status, Option<crate::live::StorageTold>)>,
+    status: Option<(Status, Option<StorageTold>)>,
     /// When the journal was last looked at, and when somebody was last told.
     looked: Instant,
     told: Instant,
@@ -237,7 +239,7 @@ impl Thread<'_> {
         }
         if let Ok(seen) = answer.blocking_recv() {
             let seen: Picture = seen;
-            let storage = seen.storage;
+            let storage = seen.storage.as_ref().map(StorageTold::of);
             self.status = Some((picture::status(self.setup.tasks, seen), storage));
         }
     }

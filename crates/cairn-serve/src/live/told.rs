@@ -1,5 +1,6 @@
 //! What a page is told of a run, as types: the page has the same in `page/src/contract.ts`. Knows no run.
 
+use crate::http::types::Storage;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -164,6 +165,18 @@ pub struct StorageTold {
     /// The most there ever was, reserved bytes included, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<u64>,
+}
+
+impl StorageTold {
+    /// What of it the page shows.
+    pub(crate) fn of(storage: &Storage) -> StorageTold {
+        StorageTold {
+            used: storage.used,
+            cap: storage.cap_now,
+            reserved: storage.reserved,
+            peak: Some(storage.peak),
+        }
+    }
 }
 
 /// Where the run stands: all of it, or what has changed since. Then `curve`, `spans` and `boxes` have what is new, and a list that is left

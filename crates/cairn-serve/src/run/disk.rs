@@ -7,17 +7,11 @@ use crate::disk::{Disk, Swept};
 use crate::spawn::Processes;
 use crate::store::{StoreError, Writer};
 use cairn_engine::{Granted, Outbox, Outcome, Position, Refusal, Task};
-use std::time::{Duration, Instant};
-
-/// How long an order may be looked for when the one in force is not safe any more, and how often.
-const REPLAN: Duration = Duration::from_secs(2);
-const REPLAN_EVERY: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// What there is to do when nothing runs and nothing was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Idle {
-    /// Something changed: ask again.
-    Ask,
     /// Others may make room: wait.
     Wait,
     /// It is over, or stuck.
@@ -37,6 +31,9 @@ impl<P: Position> Drive<'_, P> {
             false => Vec::new(),
         };
         disk.watch(&mut self.engine);
+        if let Some(planner) = self.planner {
+            disk.replan(&mut self.engine, planner);
+        }
         self.tell_swept(swept);
     }
 
@@ -103,23 +100,9 @@ impl<P: Position> Drive<'_, P> {
         let Some(Refusal::Storage { missing }) = self.refused.filter(|_| self.is_capped()) else {
             return Idle::End;
         };
-        let (Some(disk), Some(planner)) = (&mut self.disk, self.planner) else {
+        let Some(disk) = &mut self.disk else {
             return Idle::End;
         };
-        if disk.write_over(&mut self.engine) {
-            return Idle::Ask;
-        }
-        let may_plan = self.replanned.is_none_or(|at| at.elapsed() >= REPLAN_EVERY);
-        let keeper = self.engine.keeper_mut().filter(|_| may_plan);
-        if let Some(keeper) = keeper.filter(|k| !k.is_safe()) {
-            self.replanned = Some(Instant::now());
-            let before = keeper.waiting();
-            // Whether it is safe now or not: what comes first may have changed.
-            let _ = planner(keeper, REPLAN);
-            if keeper.waiting() != before {
-                return Idle::Ask;
-            }
-        }
         if disk.is_squeezed(&self.engine) {
             if self.waits_since.is_none() {
                 self.waits_since = Some(Instant::now());
@@ -154,14 +137,17 @@ impl<P: Position> Drive<'_, P> {
         }
     }
 
-    /// What a failed attempt left where it could not be removed takes its space.
+    /// What a failed attempt changed and was moved aside takes its space.
     pub(super) fn count_half_made(&mut self, half: &HalfMade) {
-        let path = match half {
-            HalfMade::Removed(_) => return,
-            HalfMade::Moved(_, path) | HalfMade::Left(path, _) => path,
-        };
-        if let Some(disk) = &mut self.disk {
+        if let (HalfMade::Moved(_, path), Some(disk)) = (half, &mut self.disk) {
             disk.lies(&mut self.engine, path);
+        }
+    }
+
+    /// So does what is in the place of its outputs, until somebody writes over it.
+    pub(super) fn count_left(&mut self, task: Task) {
+        if let Some((disk, task)) = self.disk.as_ref().zip(task.frozen()) {
+            disk.left_behind(&mut self.engine, task);
         }
     }
 }

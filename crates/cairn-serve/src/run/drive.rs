@@ -6,7 +6,7 @@ use super::disk::Idle;
 use super::files::{Before, Files};
 use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, WINDOW, Watch, Work};
 use crate::clock::Clock;
-use crate::disk::{Disk, Planner};
+use crate::disk::{Disk, Planner, SIZES};
 use crate::spawn::{Ended, Exit, Processes, group_memory};
 use crate::store::{Condensed, Group, Store, StoreError, Writer};
 use cairn_engine::{
@@ -53,14 +53,15 @@ pub(super) struct Drive<'a, P> {
     pub(super) disk: Option<Disk>,
     /// Finds another order within the cap.
     pub(super) planner: Option<&'a Planner<'a>>,
-    /// When that was done last, and since when nothing may start for want of space.
-    pub(super) replanned: Option<Instant>,
+    /// Since when nothing may start for want of space.
     pub(super) waits_since: Option<Instant>,
     /// Bytes that are missing for good.
     pub(super) stuck: Option<u64>,
     /// Why the engine gave nothing, the last time.
     pub(super) refused: Option<Refusal>,
     pub(super) here: WorkerId,
+    /// Nothing more is started.
+    is_over: bool,
     running: HashMap<Task, Attempt>,
     /// Events since it was written down what the log comes to.
     since_condensed: usize,
@@ -115,11 +116,11 @@ impl<'a, P: Position> Drive<'a, P> {
             logs: store.folder().join("logs"),
             disk: None,
             planner: None,
-            replanned: None,
             waits_since: None,
             stuck: None,
             refused: None,
             here: WorkerId(0),
+            is_over: false,
             running: HashMap::new(),
             since_condensed: 0,
             attempts: 0,
@@ -228,7 +229,6 @@ impl<'a, P: Position> Drive<'a, P> {
             if processes.is_empty() {
                 match may_start && broken.is_none() {
                     true => match self.idle() {
-                        Idle::Ask => continue,
                         Idle::Wait => (),
                         Idle::End => break,
                     },
@@ -248,6 +248,7 @@ impl<'a, P: Position> Drive<'a, P> {
                 self.tell(&News::Pulse);
             }
         }
+        self.is_over = true;
         // It is here.
         let _ = (self.engine).leave(self.clock.now(), self.here, &mut out);
         self.hand_over(writer, &mut broken, &mut out);
@@ -314,8 +315,8 @@ impl<'a, P: Position> Drive<'a, P> {
         if let (Some(course), Some(task)) = (&mut self.course, task.frozen()) {
             course.start(task);
         }
-        if let Some((disk, task)) = self.disk.as_mut().zip(task.frozen()) {
-            disk.begun(&mut self.engine, task);
+        if let Some(disk) = &mut self.disk {
+            disk.note(&self.engine);
         }
         self.attempts += 1;
         self.goes_on();
@@ -417,6 +418,7 @@ impl<'a, P: Position> Drive<'a, P> {
                 self.take_back(attempt.before);
                 let token = attempt.token;
                 self.give_back(task, token, Outcome::GivenBack, out);
+                self.count_left(task);
                 self.tell(&News::GivenBack { task, token });
             }
             (Exit::Code(code) | Exit::Signal(code), Some(Ending::Time)) => {
@@ -453,6 +455,7 @@ impl<'a, P: Position> Drive<'a, P> {
         self.take_back(attempt.before);
         let token = attempt.token;
         self.give_back(task, token, Outcome::Failed { exit, cause }, out);
+        self.count_left(task);
         let for_good = self.standing(task).is_given_up();
         self.tell(&News::Failed(Failed {
             task,
@@ -531,6 +534,10 @@ impl<'a, P: Position> Drive<'a, P> {
                 state: self.engine.snapshot(),
                 forgets: self.forgets,
             });
+        }
+        if let Some(disk) = self.disk.as_mut().filter(|_| !self.group.is_empty()) {
+            let learnt = disk.learnt(&self.engine, self.is_over);
+            (self.group.meta).extend(learnt.map(|text| (SIZES, text)));
         }
         if let Err(error) = writer.send(&mut self.group) {
             broken.get_or_insert(error);

@@ -242,7 +242,7 @@ impl<'f> Files<'f> {
 }
 
 /// Where a file is that a task of this folder names.
-pub(super) fn place(directory: Option<PathBuf>, path: &str) -> PathBuf {
+pub(crate) fn place(directory: Option<PathBuf>, path: &str) -> PathBuf {
     match Path::new(path).is_absolute() {
         true => path.into(),
         false => directory.map_or_else(|| path.into(), |d| d.join(path)),

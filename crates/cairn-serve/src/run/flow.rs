@@ -9,7 +9,7 @@ use super::{
 };
 use crate::clock::Clock;
 use crate::digest::flow_digest;
-use crate::disk::{Disk, Layout, Planner};
+use crate::disk::{Disk, Layout, Planner, Priorities, SIZES, whole_order};
 use crate::store::{FlowRecord, Store};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules};
@@ -59,6 +59,8 @@ pub struct DiskSetup<'a> {
     pub layout: Layout,
     /// Finds orders within the cap.
     pub planner: &'a Planner<'a>,
+    /// Finds faster priorities where the cap is tight.
+    pub priorities: &'a Priorities<'a>,
 }
 
 /// What to run, and how.
@@ -174,7 +176,10 @@ pub fn run(
     part.check(&drive.engine, setup.minds_files.then_some(&mut files))?;
     let may_delete = !setup.is_dry && !setup.is_touch;
     let tight = match disk {
-        Some(disk) => keep_disk(&mut drive, disk, &directory, may_delete)?,
+        Some(disk) => {
+            let known = store.meta(SIZES)?;
+            keep_disk(&mut drive, disk, &directory, known.as_deref(), may_delete)?
+        }
         None => None,
     };
     drive.files = setup.minds_files.then_some(files);
@@ -186,7 +191,12 @@ pub fn run(
         return Ok(part.summary(&drive, false));
     }
     match tight {
-        Some(order) => order_by_disk(&mut drive, &store, dag, &order)?,
+        Some((order, better)) => {
+            order_by_disk(&mut drive, &store, dag, &order)?;
+            if let Some(course) = &mut drive.course {
+                course.expect(Some(better));
+            }
+        }
         None => order_tasks(&mut drive, &store, orders, is_same_policy)?,
     }
     drive.join(setup.offer);
@@ -333,22 +343,29 @@ fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, order
     }
 }
 
+/// An order for a tight cap, and where faster priorities may come from.
+type Tight = (Vec<TaskId>, Receiver<Vec<TaskId>>);
+
 /// Counts what lies on the disk, and keeps it under the cap. Returns in which order the tasks go, where that is tight.
 fn keep_disk<'a>(
     drive: &mut Drive<'a, Frozen<'_>>,
     setup: DiskSetup<'a>,
     directory: &dyn Fn(TaskId) -> Option<PathBuf>,
+    known: Option<&str>,
     may_delete: bool,
-) -> Result<Option<Vec<TaskId>>, RunError> {
+) -> Result<Option<Tight>, RunError> {
     let place = |task, path: &str| files::place(directory(task), path);
     let (mut disk, cap) = Disk::new(setup.layout, &place);
-    let swept = disk.settle(&mut drive.engine, cap, may_delete)?;
+    let swept = disk.settle(&mut drive.engine, cap, known, may_delete)?;
     drive.tell_swept(swept);
     drive.planner = Some(setup.planner);
     drive.disk = may_delete.then_some(disk);
     let keeper = drive.engine.keeper_mut();
     match keeper.filter(|k| !k.is_safe() && !k.waiting().is_empty()) {
-        Some(keeper) => Ok(Some((setup.planner)(keeper, PLANNING)?)),
+        Some(keeper) => {
+            let order = (setup.planner)(keeper, PLANNING)?;
+            Ok(Some((order, (setup.priorities)(keeper))))
+        }
         None => Ok(None),
     }
 }
@@ -362,13 +379,8 @@ fn order_by_disk(
 ) -> Result<(), RunError> {
     drive.group.meta.push((POLICY, BY_DISK.to_owned()));
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);
-    let mut waits = vec![false; dag.len()];
-    order.iter().for_each(|t| waits[t.index()] = true);
-    let others = dag.topological_order().iter().copied();
-    let mut all: Vec<TaskId> = others.filter(|t| !waits[t.index()]).collect();
-    all.extend(order);
     let mut out = Outbox::default();
-    drive.reorder(newest + 1, all, &mut out);
+    drive.reorder(newest + 1, whole_order(dag, order), &mut out);
     drive.group.entries.append(&mut out.entries);
     Ok(())
 }

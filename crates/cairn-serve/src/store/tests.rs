@@ -24,6 +24,7 @@ fn offer() -> impl Strategy<Value = Offer> {
             until,
             client: client.map(ClientId),
             is_shared,
+            disk: until,
         })
 }
 

@@ -75,6 +75,10 @@ impl Worker<'_> {
         let limited = job.lease.memory.is_some();
         let outcome = match (job.fate, end.exit) {
             (Fate::Stopped | Fate::Returned, _) => return self.drop_job(end.key),
+            (Fate::TooLarge, exit) => Outcome::Failed {
+                exit: number(exit),
+                cause: Cause::Output,
+            },
             (Fate::Late, exit) => Outcome::Failed {
                 exit: number(exit),
                 cause: Cause::Time,

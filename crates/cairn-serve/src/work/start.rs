@@ -28,6 +28,12 @@ impl Worker<'_> {
                 Err(e) => return self.cannot_go_on(lease, e),
             },
         };
+        if is_own && let Some(why) = self.lacks_room(&lease) {
+            self.talk.place.forget(attempt);
+            self.note(&lease, format!("given back: {why}"));
+            self.summary.given_back += 1;
+            return (self.talk).finished(attempt, Outcome::GivenBack, Vec::new());
+        }
         let has_inputs = is_own && !lease.inputs.is_empty();
         let log = self.talk.place.log(attempt);
         let key = self.next_key;
@@ -73,6 +79,9 @@ impl Worker<'_> {
         let Some(&key) = self.keys.get(&attempt) else {
             return;
         };
+        if self.jobs[&key].fate == Fate::TooLarge {
+            return self.fail_to_start(key, "its inputs are too large for this worker's disk");
+        }
         if self.jobs[&key].fate != Fate::Own {
             return self.drop_job(key);
         }

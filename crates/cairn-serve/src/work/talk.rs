@@ -1,11 +1,13 @@
 //! A worker's conversation with its server: one thread exchanges, one says that the worker lives, one sends logs. Knows no
 //! processes.
 
+use super::Where;
 use super::carry::{self, Trouble};
 use super::place::{Place, Spooled};
 use crate::client::{CallError, Caller};
 use crate::http::types::{
-    Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Return, Why, Worth,
+    Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return, Why,
+    Worth,
 };
 use cairn_engine::{
     Cause, Client, Granted, Outcome, Receipt, Refusal, Request, Task, Token, WorkerId,
@@ -29,6 +31,8 @@ pub(super) enum Word {
     Joined(Joined),
     Begin(Vec<Lease>),
     Stop(Vec<Attempt>),
+    /// There is nothing to do, and why.
+    Idle(Reason),
     /// Nobody answers; said once.
     Away(String),
     /// Nothing more will come.
@@ -64,6 +68,7 @@ impl Mouth {
 pub(super) struct Talk {
     pub(super) caller: Caller,
     pub(super) place: Place,
+    tasks_run: Where,
     client: Mutex<Client>,
     changed: Condvar,
     /// Files that were uploaded for results without a receipt.
@@ -138,6 +143,7 @@ impl Talk {
         caller: Caller,
         place: Place,
         slots: usize,
+        tasks_run: Where,
         spooled: &[Spooled],
         mouth: Mouth,
     ) -> Talk {
@@ -148,6 +154,7 @@ impl Talk {
         Talk {
             caller,
             place,
+            tasks_run,
             client: Mutex::new(Client::resumed(slots, finished.collect())),
             changed: Condvar::new(),
             made: Mutex::default(),
@@ -283,7 +290,15 @@ impl Talk {
     }
 
     fn join(&self, join: &Join) -> Result<(), CallError> {
-        let joined = self.caller.join(join)?;
+        let mut joined = self.caller.join(join)?;
+        if !join.carries && self.tasks_run.shared(&joined).is_none() {
+            // The server's folder is not here: what is made is carried after all, and the server is to know.
+            let carries = true;
+            joined = (self.caller).join(&Join {
+                carries,
+                ..join.clone()
+            })?;
+        }
         let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
         self.heartbeat_millis.store(millis, Ordering::Relaxed);
         self.client().joined(WorkerId(joined.worker));
@@ -404,6 +419,9 @@ impl Talk {
         }
         if !leases.is_empty() {
             self.say(Word::Begin(leases));
+        }
+        if let Some(why) = answer.reason {
+            self.say(Word::Idle(why));
         }
         if answer.finished {
             self.say(Word::Finished);

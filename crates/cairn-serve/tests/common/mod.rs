@@ -105,6 +105,8 @@ impl Wish {
             };
             let quick = || flow.dag().tasks().collect();
             let setup = Setup {
+                disk: None,
+                weights: Vec::new(),
                 flow: &flow,
                 done: &[],
                 fingerprints: Vec::new(),

@@ -10,7 +10,8 @@ use cairn_engine::Keeper;
 use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{
-    Assumed, FileId, Keeping, Lean, ModelError, Modelled, Reason, Storage, lean_order, storage_of,
+    Assumed, FileId, Keeping, Lean, LowerBound, ModelError, Modelled, Reason, Storage, lean_order,
+    storage_of,
 };
 use cairn_theory::profile::{area, profile};
 use serde_json::{Value, json};
@@ -170,55 +171,54 @@ impl<'f> Model<'f> {
 
     /// Why no order needs less than the lower bound.
     pub(crate) fn proof(&self, flow: &Flow, lean: &Lean) -> String {
-        let bytes = size::exact(lean.bound.bytes.into());
-        let cut = |task: TaskId, cut: &[FileId]| {
-            let counts = |f: &FileId| self.files.storage.bytes(*f) > 0;
+        let storage = &self.files.storage;
+        let name = |task: TaskId| flow.shown(task).into_owned();
+        let cut = |cut: &[FileId]| {
+            let counts = |f: &FileId| storage.bytes(*f) > 0;
             let cut: Vec<FileId> = cut.iter().copied().filter(counts).collect();
             let files = cut.iter().map(|&f| {
-                let bytes = size::words(self.files.storage.bytes(f).into());
+                let bytes = size::words(storage.bytes(f).into());
                 format!("{} ({bytes})", self.shown(flow, f))
             });
-            let own = size::words(self.files.storage.reserved(task).into());
-            match cut.len() {
-                0 => format!("it needs {own} by itself"),
-                count => {
-                    let files = list(files, count);
-                    format!(
-                        "before it there are at the least {files}, and it needs {own} by itself"
-                    )
-                }
-            }
+            (!cut.is_empty()).then(|| list(files, cut.len()))
         };
-        match &lean.bound.reason {
-            Reason::Nothing => "nothing is needed".to_owned(),
-            Reason::Kept => format!("what is kept takes {bytes} in the end"),
-            Reason::Task { task, cut: files } => format!(
-                "task '{}' never starts with less than {bytes}: {}",
-                flow.shown(*task),
-                cut(*task, files)
-            ),
-            Reason::First {
-                tasks,
-                task,
-                cut: files,
-            } => format!(
-                "one of {} goes first, and whichever it is needs {bytes}, even '{}': {}",
-                counted(tasks.len(), "independent task"),
-                flow.shown(*task),
-                cut(*task, files)
-            ),
-            Reason::Last {
-                tasks,
-                task,
-                cut: files,
-            } => format!(
-                "one of {} goes last, and whichever it is needs {bytes}, even '{}': {}",
-                counted(tasks.len(), "independent task"),
-                flow.shown(*task),
-                cut(*task, files)
-            ),
-        }
+        reason_words(&lean.bound, storage, &name, &cut)
     }
+}
+
+/// Why no order needs less than a lower bound: what tasks are called, and what is said of the files of a cut, if there are any.
+pub(crate) fn reason_words(
+    bound: &LowerBound,
+    storage: &Storage,
+    name: &dyn Fn(TaskId) -> String,
+    cut: &dyn Fn(&[FileId]) -> Option<String>,
+) -> String {
+    let bytes = size::exact(bound.bytes.into());
+    let before = |task: TaskId, files: &[FileId]| {
+        let own = size::words(storage.reserved(task).into());
+        match cut(files) {
+            None => format!("it needs {own} by itself"),
+            Some(files) => {
+                format!("before it there are at the least {files}, and it needs {own} by itself")
+            }
+        }
+    };
+    let (tasks, task, files, which) = match &bound.reason {
+        Reason::Nothing => return "nothing is needed".to_owned(),
+        Reason::Kept => return format!("what is kept takes {bytes} in the end"),
+        Reason::Task { task, cut } => {
+            let (name, before) = (name(*task), before(*task, cut));
+            return format!("task '{name}' never starts with less than {bytes}: {before}");
+        }
+        Reason::First { tasks, task, cut } => (tasks, *task, cut, "first"),
+        Reason::Last { tasks, task, cut } => (tasks, *task, cut, "last"),
+    };
+    format!(
+        "one of {} goes {which}, and whichever it is needs {bytes}, even '{}': {}",
+        counted(tasks.len(), "independent task"),
+        name(task),
+        before(task, files)
+    )
 }
 
 /// The first few of many.

@@ -6,8 +6,9 @@ use crate::failure::Failure;
 use crate::limits;
 use crate::output::Output;
 use cairn_dag::plain;
+use cairn_formats::size;
 use cairn_serve::client::{CallError, Caller};
-use cairn_serve::http::types::{Changed, Presence, Status};
+use cairn_serve::http::types::{Changed, Presence, Status, Storage};
 use cairn_serve::tls::Trust;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -128,6 +129,9 @@ fn shown(status: &Status, pace: &str, most: usize) -> String {
     if status.finished {
         text += "  nothing more will happen\n";
     }
+    if let Some(storage) = &status.storage {
+        text += &disk_line(storage);
+    }
     for worker in status.workers.iter().take(most) {
         let state = match worker.state {
             Presence::Here => "here",
@@ -164,6 +168,22 @@ pub(crate) fn why(caller: &Caller, name: &str, out: &Output) -> Result<(), Failu
         text += &format!("  {}{colon}{}\n", plain(&reason.text), tasks.join(", "));
     }
     out.answer(&value, &text)
+}
+
+/// How the disk stands.
+fn disk_line(storage: &Storage) -> String {
+    let words = |bytes: u64| size::words(bytes.into());
+    let mut text = format!(
+        "  disk      {} used, {} reserved of {}; {} at the most so far\n",
+        words(storage.used),
+        words(storage.reserved),
+        words(storage.cap_now),
+        words(storage.peak)
+    );
+    if let Some(held) = &storage.held_back {
+        text += &format!("  held back: {}\n", plain(&held.words));
+    }
+    text
 }
 
 /// What to do to tasks.

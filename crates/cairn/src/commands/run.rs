@@ -1,9 +1,10 @@
 //! `cairn run`: the whole workflow here, now; again goes on where it stopped.
 
-mod disk;
+pub(super) mod disk;
 mod family;
 mod programs;
 mod report;
+pub(super) mod tight;
 
 use self::programs::Programs;
 pub(super) use self::programs::fingerprint;
@@ -185,11 +186,20 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         wanted: wanted.as_deref(),
         safety: flags.safety,
     };
-    let layout = disk::layout(settings.disk.as_ref(), &part, minds_files, &quick, out)?;
+    let layout = disk::layout(
+        settings.disk.as_ref(),
+        &part,
+        minds_files,
+        &quick,
+        &|said| {
+            out.remark(said);
+        },
+    )?;
     let planner = |keeper: &mut Keeper, time| part.plan(settings.disk.as_ref(), keeper, time);
     let reported = flags.report.as_ref().map(|_| rules.clone());
     let (_scrap, store) = open_store(settings)?;
     let finished = Arc::new(AtomicBool::new(false));
+    let priorities = |keeper: &Keeper| tight::look(&flow, keeper, settings.cpus, &finished);
     let mut better = || look_for_order(&flow, flags.policy, &finished);
     let orders = Orders {
         policy: name(&flags.policy),
@@ -215,6 +225,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         disk: layout.map(|layout| DiskSetup {
             layout,
             planner: &planner,
+            priorities: &priorities,
         }),
         is_touch: flags.touch,
         is_dry: flags.dry_run,

@@ -5,8 +5,11 @@ mod jobs;
 
 use self::family::Told;
 use self::jobs::Served;
+use super::caps;
 use super::family::Wanted;
 use super::pictures::short_name;
+use super::run::disk as on_disk;
+use super::run::tight;
 use super::run::{look_for_order, names_real_files, pool, quick_order, rules_for, template};
 use super::sight::Seen;
 use crate::cli;
@@ -15,19 +18,26 @@ use crate::input;
 use crate::limits;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Position, Rules, Span};
+use cairn_engine::{Keeper, Position, Rules, Span};
 use cairn_formats::{Jobs, Template, size};
-use cairn_serve::http::{self, BeginError, Begun, End, Handle, ServeError, Tasks};
+use cairn_serve::http::{
+    self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks,
+};
 use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::Certificate;
 use cairn_serve::tokens::Tokens;
 use serde_json::json;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// With so many workers priorities under a tight cap are played, since nobody knows how many will come.
+const WORKERS: u32 = 16;
 
 /// The key of the hashed tokens in the store.
 const TOKENS: &str = "tokens";
@@ -39,6 +49,7 @@ pub(crate) struct Settings {
     template: Option<Template>,
     input: cli::Input,
     family: Option<Wanted>,
+    disk: Option<caps::Disk>,
     largest_file: u64,
     silence: Duration,
     token_lifetime: Option<Duration>,
@@ -78,6 +89,7 @@ impl Settings {
         Ok(Settings {
             pools: pools?,
             family: Wanted::new(family, flags.until_level, template.as_ref())?,
+            disk: on_disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
             template,
             input: cli::Input {
                 file: flags.file.clone().unwrap_or_default(),
@@ -115,6 +127,10 @@ fn refused(error: &BeginError) -> Failure {
         BeginError::OtherFlow(_) => Failure::usage(
             plain(&error.to_string()).into_owned(),
             "give the workflow a state of its own with --state",
+        ),
+        BeginError::Cap(unkept) => Failure::usage(
+            plain(&unkept.to_string()).into_owned(),
+            plain(&unkept.cure).into_owned(),
         ),
     }
 }
@@ -174,16 +190,36 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let served = Arc::new(Served::new(jobs));
     let directory = |task| served.directory(task);
     let minds_files = !flags.ignore_files && names_real_files(whole.format);
+    let part = on_disk::Part {
+        flow: &flow,
+        wanted: None,
+        safety: flags.safety,
+    };
+    let caps = settings.disk.as_ref();
+    let said = RefCell::new(Vec::new());
+    let say = |line: &str| said.borrow_mut().push(line.to_owned());
+    let layout = on_disk::layout(caps, &part, minds_files, &quick, &say)?;
+    let planner = |keeper: &mut Keeper, time| part.plan(caps, keeper, time);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let priorities = |keeper: &Keeper| tight::look(&flow, keeper, WORKERS, &is_over);
+    let tell = |news: &DiskNews<'_>| tell(news, out);
     let setup = http::Setup {
         flow: &flow,
+        disk: layout.map(|layout| DiskSetup {
+            layout,
+            planner: &planner,
+            priorities: &priorities,
+            tell: &tell,
+        }),
         done: &whole.is_executed,
         fingerprints: served.fingerprints(),
         files: minds_files.then_some(&directory),
+        weights: weights(&flow),
         rules,
     };
-    let begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
+    let mut begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
+    let better = begun.better.take();
     let again = told_again(&flow, &begun.again);
-    let is_over = Arc::new(AtomicBool::new(false));
     let is_planned = begun.is_planned;
     let name = cairn_dag::plain(whole.source.name()).into_owned();
     let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
@@ -191,14 +227,51 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let tasks = served.clone();
     let ended = serve(settings, begun, store, tasks, Some(sight), out, |handle| {
         out.warnings(&whole.report);
+        said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
-        if !is_planned {
+        if let Some(found) = better {
+            bring(found, handle.clone());
+        } else if !is_planned {
             let found = look_for_order(&flow, flags.policy, &is_over);
             bring(found, handle.clone());
         }
     });
     is_over.store(true, Ordering::Relaxed);
     ended
+}
+
+/// What there is to say of the disk while tasks are served.
+fn tell(news: &DiskNews<'_>, out: &Output) {
+    match news {
+        DiskNews::HeldBack { missing, usage } => out.remark(&on_disk::held_back(*missing, usage)),
+        DiskNews::GoesOn => out.remark(on_disk::GOES_ON),
+        DiskNews::NotDeleted(path, why) => {
+            out.complain(&on_disk::not_deleted(path, why));
+        }
+    }
+}
+
+/// By task: bytes that it takes in a folder of its own, as far as they are known: what it reads and writes, and scratch.
+fn weights(flow: &Flow) -> Vec<u64> {
+    let mut made: HashMap<&str, Option<u64>> = HashMap::new();
+    for task in flow.dag().tasks() {
+        made.extend(flow.outputs(task).map(|f| (f.path, f.bytes)));
+    }
+    let mut read: HashMap<&str, u64> = HashMap::new();
+    let mut bytes_of = |path| match made.get(path) {
+        Some(bytes) => bytes.unwrap_or(0),
+        // Of the whole workflow: it is there, or nothing will be done.
+        None => {
+            *(read.entry(path)).or_insert_with(|| std::fs::metadata(path).map_or(0, |m| m.len()))
+        }
+    };
+    let weights = flow.dag().tasks().map(|task| {
+        let reads = flow.inputs(task).map(|f| f.path);
+        let files = reads.chain(flow.outputs(task).map(|f| f.path));
+        let scratch = flow.scratch(task).unwrap_or(0);
+        files.map(&mut bytes_of).fold(scratch, u64::saturating_add)
+    });
+    weights.collect()
 }
 
 /// What is executed again, by name and with the reason, where there are not too many.
@@ -260,6 +333,14 @@ fn serve<P: Position + Send>(
             out.done(
                 &json!({ "done": true, "failed": true }),
                 "some tasks failed or were given up: `cairn export` tells which\n",
+            )?;
+            Err(Failure::No)
+        }
+        End::Stuck(missing) => {
+            let words = on_disk::stuck(missing);
+            out.done(
+                &json!({ "done": false, "missing_bytes": missing }),
+                &format!("{words}\n"),
             )?;
             Err(Failure::No)
         }

@@ -1,5 +1,6 @@
 //! `cairn work`: takes tasks from a server and runs them; and the small program that limits a task before it begins.
 
+use super::caps::Bytes;
 use super::remote::caller;
 use super::serve::{bytes, time};
 use crate::cli;
@@ -40,14 +41,28 @@ impl Settings {
             seconds => time("--grace", seconds)?,
         };
         let memory = flags.memory.as_deref().map(|text| bytes("--memory", text));
+        let folder = flags.dir.clone().map_or_else(own_folder, Ok)?;
+        let disk = flags.disk.as_deref().map(|text| -> Result<u64, Failure> {
+            let near = folder.ancestors().find(|f| f.exists());
+            let cap = Bytes::parse("--disk", text)?;
+            Ok(cap.in_folder(near.unwrap_or(Path::new("/")))?.bytes)
+        });
+        let disk: Option<u64> = disk.transpose()?;
+        if disk.is_some() && matches!(place, Where::Shared(_) | Where::AsServer) {
+            return Err(Failure::usage(
+                "--disk is for tasks in folders of their own, and these run in the folder of the workflow",
+                "give the worker a folder with --dir, or the server a cap: cairn serve --disk",
+            ));
+        }
         Ok(Settings {
             worker: Worker {
                 name: flags.name,
                 slots: flags.jobs.unwrap_or_else(all),
                 memory: memory.transpose()?,
+                disk,
                 tags: flags.label,
                 lifetime: optional("--lifetime", flags.lifetime)?,
-                folder: flags.dir.map_or_else(own_folder, Ok)?,
+                folder,
                 place,
                 allow: (!flags.allow.is_empty()).then_some(flags.allow),
                 sandbox: flags.sandbox || (!flags.no_sandbox && !is_near),

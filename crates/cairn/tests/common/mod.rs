@@ -1,6 +1,7 @@
 //! Runs the real binary as a person would.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+pub(crate) mod samples;
 pub(crate) mod served;
 
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! The state of a run as those see it who look at it. Changes nothing.
 
 use super::{Desk, Tally};
+use crate::http::types::Storage;
 use crate::http::why::Told;
-use crate::live::StorageTold;
 use cairn_engine::{Moment, Position, Refusal, Task, Token, Why, Worker, WorkerId};
 use cairn_theory::game::Standing;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(crate) struct Picture {
     pub(crate) workers: Vec<(WorkerId, Worker)>,
     pub(crate) tally: Tally,
     /// Where storage is kept under a cap.
-    pub(crate) storage: Option<StorageTold>,
+    pub(crate) storage: Option<Storage>,
 }
 
 /// The order of [`Picture::counts`].
@@ -65,20 +65,11 @@ impl<P: Position> Desk<'_, P> {
             plan: engine.plan(),
             uptime: self.clock.elapsed(),
             workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
-            storage: engine.keeper().map(|keeper| {
-                let reserved = keeper.reserved();
-                let all = keeper.used().saturating_add(keeper.held());
-                StorageTold {
-                    used: all.saturating_sub(reserved),
-                    cap: keeper.cap(),
-                    reserved,
-                    peak: None,
-                }
-            }),
             tally: Tally {
                 polls: self.waiters.len() as u64,
                 ..self.tally.clone()
             },
+            storage: self.storage(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Requests that wait for a task: long polls, in the order in which they came. Knows no engine.
 
 use super::asks::Answer;
-use cairn_engine::WorkerId;
+use cairn_engine::{Refusal, WorkerId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -11,6 +11,8 @@ pub(super) struct Waiter {
     pub(super) worker: WorkerId,
     pub(super) want: usize,
     pub(super) until: Instant,
+    /// Why it got nothing when it asked.
+    pub(super) refused: Option<Refusal>,
     pub(super) reply: oneshot::Sender<Answer>,
 }
 

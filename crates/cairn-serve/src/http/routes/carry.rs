@@ -6,6 +6,7 @@ use crate::http::fault::{Fault, Reply};
 use crate::http::files::{self, is_digest};
 use crate::http::logs;
 use crate::http::pieces::{Pieces, far_end_is_slow, feed, whole};
+use crate::http::transit::NoRoom;
 use crate::http::types::{Needed, Problem, Stored};
 use axum::Json;
 use axum::body::Body;
@@ -115,6 +116,22 @@ pub(crate) async fn upload(
         files::Refusal::Long => Fault::bad(
             "more bytes came than were announced",
             "say how many the whole file has",
+        ),
+        files::Refusal::Room(NoRoom::Now) => Fault::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "there is no room for {} bytes under the cap on the disk",
+                bytes - offset
+            ),
+            "ask again: tasks that end make room",
+        ),
+        files::Refusal::Room(NoRoom::Ever) => Fault::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "{} bytes are more than is free under the cap on the disk, and no other task will make room",
+                bytes - offset
+            ),
+            "serve it with a larger --disk",
         ),
         files::Refusal::Disk(error) => Fault::disk(&error),
     };

@@ -63,6 +63,11 @@ impl Shared {
             command: job.command,
             limit_seconds: limit.map(|limit| limit.0 as f64 / 1e6),
             memory: (memory > 0).then_some(memory),
+            disk: self
+                .weights
+                .get(task.0 as usize)
+                .copied()
+                .filter(|b| *b > 0),
             inputs: job.inputs,
             outputs: job.outputs,
         }
@@ -88,12 +93,10 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
             "give a number from 1 to 100000",
         ));
     }
-    if join
-        .memory
-        .is_some_and(|bytes| i64::try_from(bytes).is_err())
-    {
+    let is_too_much = |bytes: u64| i64::try_from(bytes).is_err();
+    if join.memory.is_some_and(is_too_much) || join.disk.is_some_and(is_too_much) {
         return Err(Fault::bad(
-            "more memory than there is in the world",
+            "more memory or disk than there is in the world",
             "give it in bytes",
         ));
     }
@@ -111,7 +114,8 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
         tags: join.tags,
         until: join.seconds_left.map(until),
         client: None,
-        is_shared: false,
+        is_shared: !join.carries,
+        disk: join.disk,
     };
     let name = join.name;
     let (worker, epoch) = server.ask(|reply| Ask::Join { name, offer, reply }).await?;

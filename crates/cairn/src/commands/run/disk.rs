@@ -2,20 +2,20 @@
 //! nothing.
 
 use super::super::caps::{Bytes, Disk};
-use super::super::disk::{Model, refused};
+use super::super::disk::{Model, reason_words, refused};
 use crate::cli;
 use crate::failure::Failure;
 use crate::limits;
-use crate::output::Output;
 use crate::plural::counted;
-use cairn_dag::{Dag, Flow, TaskId};
-use cairn_engine::{Keeper, Sizes};
+use crate::screen;
+use cairn_dag::{Dag, Flow, TaskId, plain};
+use cairn_engine::{Keeper, Sizes, numbered};
 use cairn_formats::size;
 use cairn_plan::Work;
-use cairn_plan::storage::{Lean, Reason, Storage, lean_order, shrink_first};
-use cairn_serve::{Cap, Layout, Most, Unkept};
-use std::collections::HashMap;
-use std::path::PathBuf;
+use cairn_plan::storage::{FileId, Lean, Storage, lean_order, shrink_first};
+use cairn_serve::{Cap, Layout, Most, Unkept, Usage};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Until the real cap is set.
@@ -46,6 +46,34 @@ pub(crate) fn checked(
     }
 }
 
+/// Others fill the disk.
+pub(crate) fn held_back(missing: u64, usage: &Usage) -> String {
+    format!(
+        "held back: others fill the disk, {} are free, and the next task lacks {}; it goes on by itself when there is room",
+        size::words(usage.free.into()),
+        size::words(missing.into())
+    )
+}
+
+/// They do so no more.
+pub(crate) const GOES_ON: &str = "there is room again: it goes on";
+
+pub(crate) fn not_deleted(path: &Path, why: &str) -> String {
+    format!(
+        "warning: {} is temporary and could not be deleted: {}",
+        screen::path(path),
+        plain(why)
+    )
+}
+
+/// Nothing more can be done under the cap.
+pub(crate) fn stuck(missing: u64) -> String {
+    format!(
+        "nothing more fits: {} are missing under the cap, give --disk more",
+        size::words(missing.into())
+    )
+}
+
 /// The part of a flow that is to be executed.
 pub(crate) struct Part<'f> {
     pub(crate) flow: &'f Flow,
@@ -60,7 +88,7 @@ pub(crate) fn layout(
     part: &Part<'_>,
     minds_files: bool,
     quick: &dyn Fn() -> Vec<TaskId>,
-    out: &Output,
+    said: &dyn Fn(&str),
 ) -> Result<Option<Layout>, Failure> {
     let flow = part.flow;
     let Some(caps) = caps else {
@@ -70,9 +98,9 @@ pub(crate) fn layout(
         }
         // Without a cap it runs all the same.
         return match Model::marked(flow, None) {
-            Ok(model) => Ok(Some(laid_out(&model, None))),
+            Ok(model) => Ok(Some(laid_out(flow, &model, None))),
             Err(error) => {
-                out.complain(&format!(
+                said(&format!(
                     "warning: temporary files are not deleted: {error}"
                 ));
                 Ok(None)
@@ -88,7 +116,7 @@ pub(crate) fn layout(
     let mut model = Model::marked(flow, Some(caps)).map_err(|error| refused(flow, &error))?;
     let unknown = model.files.unknown.len();
     if unknown > 0 {
-        out.remark(&format!(
+        said(&format!(
             "the size of {} is not known: each kind of task begins with one, until it is measured; --size-of and \
              --default-size give sizes",
             counted(unknown, "file")
@@ -96,7 +124,7 @@ pub(crate) fn layout(
     }
     let sizes = Sizes::new(
         &model.files.storage,
-        kinds(flow),
+        numbered(flow.dag().tasks().map(|t| flow.kind(t))),
         &model.files.unknown,
         part.safety,
     );
@@ -121,26 +149,27 @@ pub(crate) fn layout(
         keeper,
         folder: PathBuf::from("."),
     };
-    Ok(Some(laid_out(&model, Some(cap))))
+    Ok(Some(laid_out(flow, &model, Some(cap))))
 }
 
-fn laid_out(model: &Model<'_>, cap: Option<Cap>) -> Layout {
+fn laid_out(flow: &Flow, model: &Model<'_>, cap: Option<Cap>) -> Layout {
     let paths = model.files.paths.iter();
     Layout {
         storage: model.files.storage.clone(),
         paths: paths.map(|path| path.map(str::to_owned)).collect(),
+        kinds: kinds(flow),
         cap,
     }
 }
 
-/// By task: the number of its kind.
-fn kinds(flow: &Flow) -> Vec<u32> {
-    let mut numbers: HashMap<&str, u32> = HashMap::new();
-    let kinds = flow.dag().tasks().map(|task| {
-        let next = numbers.len() as u32;
-        *numbers.entry(flow.kind(task)).or_insert(next)
-    });
-    kinds.collect()
+/// The kinds of tasks in the order of their numbers.
+fn kinds(flow: &Flow) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let kinds = flow.dag().tasks().map(|t| flow.kind(t));
+    kinds
+        .filter(|k| seen.insert(*k))
+        .map(str::to_owned)
+        .collect()
 }
 
 impl Part<'_> {
@@ -231,46 +260,12 @@ impl Part<'_> {
     }
 
     fn proof_of_rest(&self, tasks: &[TaskId], storage: &Storage, lean: &Lean) -> String {
-        let words = |bytes: u64| size::words(bytes.into());
-        let bytes = size::exact(lean.bound.bytes.into());
-        let cut = |task: TaskId, cut: &[cairn_plan::storage::FileId]| {
-            let there: u64 = cut.iter().map(|&f| storage.bytes(f)).sum();
-            format!(
-                "before it there are at the least {} in files, and it needs {} by itself",
-                words(there),
-                words(storage.reserved(task))
-            )
+        let name = |task: TaskId| self.flow.shown(tasks[task.index()]).into_owned();
+        let cut = |files: &[FileId]| {
+            let there: u64 = files.iter().map(|&f| storage.bytes(f)).sum();
+            (there > 0).then(|| format!("{} in files", size::words(there.into())))
         };
-        let name = |task: &TaskId| self.flow.shown(tasks[task.index()]);
-        match &lean.bound.reason {
-            Reason::Nothing => "nothing is needed".to_owned(),
-            Reason::Kept => format!("what is kept takes {bytes} in the end"),
-            Reason::Task { task, cut: files } => format!(
-                "task '{}' never starts with less than {bytes}: {}",
-                name(task),
-                cut(*task, files)
-            ),
-            Reason::First {
-                tasks,
-                task,
-                cut: files,
-            } => format!(
-                "one of {} goes first, and whichever it is needs {bytes}, even '{}': {}",
-                counted(tasks.len(), "independent task"),
-                name(task),
-                cut(*task, files)
-            ),
-            Reason::Last {
-                tasks,
-                task,
-                cut: files,
-            } => format!(
-                "one of {} goes last, and whichever it is needs {bytes}, even '{}': {}",
-                counted(tasks.len(), "independent task"),
-                name(task),
-                cut(*task, files)
-            ),
-        }
+        reason_words(&lean.bound, storage, &name, &cut)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is said while a workflow runs: a status line on a terminal, plain lines elsewhere, JSON lines for machines. Runs nothing.
 
+use super::disk;
 use crate::failure::Failure;
 use crate::layout;
 use crate::output::Output;
@@ -177,18 +178,9 @@ impl<'a> Reporter<'a> {
                 screen::path(path),
                 size::words((*bytes).into())
             )),
-            News::NotDeleted(path, why) => self.complain(&format!(
-                "warning: {} is temporary and could not be deleted: {}",
-                screen::path(path),
-                plain(why)
-            )),
-            News::HeldBack { missing, usage } => self.remark(&format!(
-                "held back: others fill the disk, {} are free, and the next task lacks {}; it goes on by itself when there is \
-                 room",
-                size::words(usage.free.into()),
-                size::words((*missing).into())
-            )),
-            News::GoesOn => self.remark("there is room again: it goes on"),
+            News::NotDeleted(path, why) => self.complain(&disk::not_deleted(path, why)),
+            News::HeldBack { missing, usage } => self.remark(&disk::held_back(*missing, usage)),
+            News::GoesOn => self.remark(disk::GOES_ON),
             News::Reordered if self.out.verbose => self.remark("a better order is in force"),
             _ => (),
         }
@@ -372,10 +364,7 @@ impl<'a> Reporter<'a> {
         let left = (counts.total).saturating_sub(counts.executed + counts.failed + counts.aborted);
         and(left, "left");
         if let Some(missing) = summary.stuck {
-            text += &format!(
-                "; nothing more fits: {} are missing under the cap, give --disk more",
-                size::words(missing.into())
-            );
+            text += &format!("; {}", disk::stuck(missing));
         } else if !summary.is_complete {
             text += "; the same command goes on from here";
         }
@@ -387,7 +376,7 @@ impl<'a> Reporter<'a> {
 fn storage(usage: &Usage) -> Value {
     json!({
         "cap": usage.asked, "cap_now": usage.cap, "used": usage.used, "reserved": usage.reserved,
-        "free": usage.free, "safe": usage.is_safe,
+        "peak": usage.peak, "free": usage.free, "safe": usage.is_safe,
     })
 }
 

@@ -1,0 +1,77 @@
+//! A worker's own disk: the folders of its tasks stay under its cap. Knows no server.
+//!
+//! The server gives it only tasks whose files fit, as far as their sizes are known. Here they are measured: a task that would not fit is
+//! given back, and one whose files grow beyond what is left is ended.
+
+use super::{Fate, Note, Worker};
+use crate::disk::bytes_at;
+use crate::http::types::{Lease, Reason};
+use std::time::{Duration, Instant};
+
+/// How often folders are measured.
+const LOOK: Duration = Duration::from_millis(200);
+
+impl Worker<'_> {
+    /// Why a task has no room in a folder of its own, if it has none.
+    pub(super) fn lacks_room(&self, lease: &Lease) -> Option<String> {
+        let (cap, need) = (self.settings.disk?, lease.disk.unwrap_or(0));
+        let running = self.jobs.values().filter(|job| job.is_own).map(|job| {
+            let there = bytes_at(&job.folder).unwrap_or(0);
+            there.max(job.lease.disk.unwrap_or(0))
+        });
+        let kept = self.results.values().filter_map(|(_, spooled)| {
+            let folder = spooled.folder.as_ref()?;
+            bytes_at(folder)
+        });
+        let taken: u64 = running.chain(kept).sum();
+        let left = cap.saturating_sub(taken);
+        (need > left).then(|| {
+            format!(
+                "it needs {need} bytes on this worker's disk, and {left} of {cap} are left (--disk)"
+            )
+        })
+    }
+
+    /// Ends the task that takes most beyond what was said of it, where all together take more than the cap.
+    pub(super) fn end_large(&mut self) {
+        let Some(cap) = self.settings.disk else {
+            return;
+        };
+        if self.measured.is_some_and(|at| at.elapsed() < LOOK) {
+            return;
+        }
+        self.measured = Some(Instant::now());
+        let sizes = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.is_own)
+            .map(|(&key, job)| {
+                let bytes = bytes_at(&job.folder).unwrap_or(0);
+                let beyond = bytes.saturating_sub(job.lease.disk.unwrap_or(0));
+                (beyond, key, bytes)
+            });
+        let sizes: Vec<(u64, u64, u64)> = sizes.collect();
+        let spooled = self.results.values().filter_map(|(_, s)| s.folder.as_ref());
+        let kept: u64 = spooled.filter_map(|folder| bytes_at(folder)).sum();
+        let all = kept + sizes.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
+        let Some(&(_, key, bytes)) = sizes.iter().max().filter(|_| all > cap) else {
+            return;
+        };
+        if let Some(job) = self.jobs.get_mut(&key).filter(|job| job.fate == Fate::Own) {
+            job.fate = Fate::TooLarge;
+            let what = format!(
+                "ended: its files take {bytes} bytes, and this worker's disk has {cap} (--disk)"
+            );
+            (self.said)(Note::Task(job.lease.task.clone(), what));
+            self.processes.kill(key);
+        }
+    }
+
+    /// There is nothing to do: where that is for want of room or of anything else here, it is said once.
+    pub(super) fn idle(&mut self, why: Reason) {
+        if self.idle_for.replace(why) != Some(why) && why == Reason::NothingFits {
+            let what = "nothing that could be done now fits this worker: its disk, its memory, its labels, its lifetime";
+            (self.said)(Note::Remark(what.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Which priorities are fastest under a tight cap: lists of them are played against each other while tasks run already by the first
+//! one. Starts nothing.
+
+use super::super::orders::Orders;
+use super::step_back_once;
+use crate::cli::Policy;
+use crate::limits;
+use cairn_dag::{Flow, TaskId};
+use cairn_engine::Keeper;
+use cairn_plan::storage::shrink_first;
+use cairn_sim::{Admission, Measure, Options, Spread, Work, World, simulate};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// How long to look for them, and for how large a workflow.
+const TIME: Duration = Duration::from_secs(20);
+const MOST: usize = 50_000;
+
+/// How often each list is played.
+const RUNS: usize = 6;
+
+/// Another list than the first is taken only if it takes less than so much of its time.
+const GAIN: f64 = 0.99;
+
+/// Looks for a list of priorities that is faster than "what frees more than it takes first" with so many workers; nothing comes
+/// where there is none, or where tasks were executed before.
+pub(crate) fn look(
+    flow: &Arc<Flow>,
+    keeper: &Keeper,
+    workers: u32,
+    finished: &Arc<AtomicBool>,
+) -> Receiver<Vec<TaskId>> {
+    let (send, receive) = channel();
+    let lean = keeper.waiting();
+    let tasks = flow.dag().len();
+    if lean.len() < tasks || tasks > MOST {
+        return receive;
+    }
+    if let Ok(keeper) = Keeper::new(keeper.storage().clone(), &lean, keeper.cap()) {
+        let (flow, finished) = (Arc::clone(flow), Arc::clone(finished));
+        std::thread::spawn(move || {
+            step_back_once();
+            if let Some(order) = fastest(&flow, keeper, &lean, workers, &finished) {
+                // The run may be over.
+                let _ = send.send(order);
+            }
+        });
+    }
+    receive
+}
+
+fn fastest(
+    flow: &Flow,
+    keeper: Keeper,
+    lean: &[TaskId],
+    workers: u32,
+    finished: &AtomicBool,
+) -> Option<Vec<TaskId>> {
+    let begin = Instant::now();
+    let stop = || {
+        let is_late = begin.elapsed() > TIME;
+        is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
+    };
+    let dag = flow.dag();
+    let plan = cairn_plan::plan(dag, &cairn_plan::Limits::quick(), &stop);
+    let seconds = flow.imputed_seconds();
+    let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
+    let storage = keeper.storage();
+    let [path, ic, more] =
+        [Policy::CriticalPath, Policy::Ic, Policy::PathPlus].map(|policy| orders.of(policy));
+    let mut lists = vec![
+        shrink_first(storage, lean),
+        shrink_first(storage, &path),
+        shrink_first(storage, &ic),
+        lean.to_vec(),
+        path,
+        ic,
+        more,
+    ];
+    let known = seconds.unwrap_or_else(|| vec![1.0; dag.len()]);
+    let known: Vec<Option<f64>> = known.iter().map(|s| Some(s.max(0.001))).collect();
+    let noise = Spread::LogNormal {
+        median: 1.0,
+        sigma: 0.3,
+    };
+    let work = Work::known(&known).ok()?.times(noise).ok()?;
+    let world = World::throttled(workers, workers).ok()?;
+    let admission = Arc::new(Admission::Kept(Box::new(keeper)));
+    let policies: Vec<cairn_sim::Policy> = (lists.iter())
+        .map(|list| cairn_sim::Policy::order("list", list).within(admission.clone()))
+        .collect();
+    let options = Options {
+        runs: RUNS,
+        stop: Some(&stop),
+        ..Options::default()
+    };
+    let study = simulate(dag, &work, &world, &policies, &options).ok()?;
+    let time = |p: usize| study.summary(p, Measure::Makespan).mean;
+    let best = (0..lists.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)))?;
+    (time(best) < GAIN * time(0)).then(|| lists.swap_remove(best))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_dag::FlowBuilder;
+    use cairn_theory::storage::{Storage, Stored};
+
+    /// One long chain beside many short ones: with room for both, the long one must not wait until the short ones are gone.
+    #[test]
+    fn the_long_path_goes_first_where_the_cap_leaves_room_for_it() {
+        let mut build = FlowBuilder::new();
+        let mut files = Vec::new();
+        let mut file = |task: u32, reader: Option<u32>| {
+            files.push(Stored {
+                producer: Some(TaskId(task)),
+                bytes: 10,
+                is_kept: false,
+                consumers: reader.into_iter().map(TaskId).collect(),
+            });
+        };
+        let mut arcs = Vec::new();
+        // 0..40: a long chain; behind it pairs.
+        for i in 0..200u32 {
+            let name = format!("t{i}");
+            let task = build.declare(&name, 0).unwrap();
+            build
+                .set_seconds(task, if i < 40 { 10.0 } else { 1.0 })
+                .unwrap();
+            let reader = match i {
+                39 => None,
+                i if i < 39 || i % 2 == 0 => Some(i + 1),
+                _ => None,
+            };
+            file(i, reader);
+            arcs.extend(reader.map(|r| (format!("t{i}"), format!("t{r}"))));
+        }
+        for (parent, child) in arcs {
+            let (parent, child) = (
+                build.lookup(&parent).unwrap(),
+                build.lookup(&child).unwrap(),
+            );
+            build.arc(parent, child).unwrap();
+        }
+        let flow = build.finish().unwrap();
+        let (storage, _) = Storage::new(200, files, Vec::new()).unwrap();
+        let lean: Vec<TaskId> = (40..200).chain(0..40).map(TaskId).collect();
+        let keeper = Keeper::new(storage.clone(), &lean, 45).unwrap();
+        let order = fastest(&flow, keeper, &lean, 2, &AtomicBool::new(false)).unwrap();
+        let place = |t: u32| order.iter().position(|&o| o == TaskId(t)).unwrap();
+        assert!(place(0) < 20, "{}", place(0));
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..200).map(TaskId).collect::<Vec<_>>());
+    }
+}
