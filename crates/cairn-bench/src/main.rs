@@ -1,5 +1,6 @@
 //! `cargo run --release -p cairn-bench -- [NAME…]`: measures the topics named, or all. Prints; asserts nothing.
 
+mod auto;
 mod batch;
 mod closure;
 mod dag;
@@ -20,6 +21,11 @@ mod worth;
 
 /// Each topic: its name on the command line, what it measures, and the function that prints it.
 const TOPICS: &[(&str, &str, fn())] = &[
+    (
+        "auto",
+        "what choosing a policy by simulation costs, up to 10⁶ tasks",
+        auto::run,
+    ),
     (
         "batch",
         "batches of tasks: calls, updates, hard instances",
@@ -85,7 +91,7 @@ const TOPICS: &[(&str, &str, fn())] = &[
     ),
     (
         "worth",
-        "what auto gains on dags in $CAIRN_UNSEEN, and what choosing costs",
+        "what every policy and auto gain, on the corpus and on unseen dags",
         worth::run,
     ),
 ];

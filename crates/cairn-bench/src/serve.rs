@@ -7,6 +7,7 @@
 use crate::measure::timed;
 use cairn_dag::{Dag, Flow};
 use cairn_engine::{Position, Rules, Task};
+use cairn_serve::About;
 use cairn_serve::http::types::Command as Line;
 use cairn_serve::http::{Begun, Job, Settings, Setup, Tasks, begin, begin_family, serve};
 use cairn_serve::store::{Store, Sync};
@@ -135,6 +136,8 @@ fn be_server(state: &Path) {
             fingerprints: Vec::new(),
             files: None,
             rules: Rules::default(),
+            about: About::default(),
+            batches: true,
         };
         let begun = begin(&mut store, setup, quick).expect("a run");
         (store, begun)

@@ -6,6 +6,7 @@
 
 mod assign;
 mod condor;
+mod crew;
 mod dates;
 mod fit;
 mod jobstate;
@@ -15,6 +16,7 @@ mod snakemake;
 mod table;
 
 pub use assign::{Assigned, assign};
+pub use crew::Crew;
 pub use fit::{Fitted, fit};
 pub use table::{KindTimes, by_kind};
 
@@ -85,6 +87,8 @@ pub enum LogFormat {
     Jobstate,
     /// A workflow file with durations.
     Workflow,
+    /// The store of a run of Cairn; read elsewhere.
+    Store,
 }
 
 impl LogFormat {
@@ -100,6 +104,7 @@ impl LogFormat {
             LogFormat::Condor => "htcondor event log",
             LogFormat::Jobstate => "jobstate log",
             LogFormat::Workflow => "workflow",
+            LogFormat::Store => "state of a run",
         }
     }
 }
@@ -111,11 +116,41 @@ pub struct Log {
     pub format: LogFormat,
     /// Every attempt that it tells of, in its order.
     pub jobs: Vec<Job>,
+    /// Who came and went, where it tells that.
+    pub stays: Vec<Stay>,
+}
+
+/// A worker from when it came until it went, in seconds since the same moment as the beginnings of jobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stay {
+    /// What it called itself.
+    pub name: String,
+    /// Tasks of one processor that it did at once.
+    pub cpus: u32,
+    /// When it came.
+    pub from: f64,
+    /// When it went; `None` where it was there to the end.
+    pub until: Option<f64>,
+    /// Whether it was lost.
+    pub was_lost: bool,
+}
+
+impl Log {
+    /// A log that tells of jobs alone.
+    fn of(format: LogFormat, jobs: Vec<Job>) -> Log {
+        let stays = Vec::new();
+        Log {
+            format,
+            jobs,
+            stays,
+        }
+    }
 }
 
 const KNOWN: &str = "known are rows of name,seconds; .ninja_log; Nextflow's trace.txt; benchmark files and the folder \
                      .snakemake/metadata of Snakemake; sacct -P with the columns JobName and Elapsed; event logs of \
-                     HTCondor, .nodes.log and jobstate.log of DAGMan; workflows with durations";
+                     HTCondor, .nodes.log and jobstate.log of DAGMan; workflows with durations; the folder that cairn keeps \
+                     the state of a run in";
 
 /// Reads a log, or the folder `.snakemake/metadata`. `None` exactly when the report has an error.
 ///
@@ -170,7 +205,7 @@ pub fn read_source(source: &Source, report: &mut Report) -> Option<Log> {
         );
         return None;
     }
-    Some(Log { format, jobs })
+    Some(Log::of(format, jobs))
 }
 
 /// What a text is, by its first lines.
@@ -220,10 +255,7 @@ fn workflow(source: &Source, report: &mut Report) -> Option<Log> {
         );
         return None;
     }
-    Some(Log {
-        format: LogFormat::Workflow,
-        jobs,
-    })
+    Some(Log::of(LogFormat::Workflow, jobs))
 }
 
 /// A duration that can be one.

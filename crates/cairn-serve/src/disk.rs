@@ -75,7 +75,7 @@ pub struct Unkept {
 }
 
 /// Looks for priorities that are faster under the cap of a keeper, by which nothing was started; while tasks run already.
-pub type Priorities<'a> = dyn Fn(&Keeper) -> Receiver<Vec<TaskId>> + 'a;
+pub type Priorities<'a> = dyn Fn(&Keeper) -> Receiver<Found> + 'a;
 
 /// Finds an order of the waiting tasks that is within the keeper's cap, in about this time, and has the keeper take it. Returns
 /// in which order they are tried then: the cap is tight.

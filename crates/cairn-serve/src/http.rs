@@ -34,6 +34,7 @@ use self::files::Files;
 use self::logs::Logs;
 use self::routes::{carry, look, steer, watched, workers};
 use crate::clock::Clock;
+use crate::found::Found;
 use crate::store::{Store, StoreError};
 use crate::tls::Certificate;
 use crate::tokens::{Denied, Scope, Secret, Tokens};
@@ -164,10 +165,10 @@ impl Handle {
         let _ = self.desk.send(Ask::Stop);
     }
 
-    /// Tasks go by this order from now on: all of them, from first to last.
-    pub fn reorder(&self, order: Vec<u32>) {
+    /// Tasks go by this order from now on.
+    pub fn reorder(&self, found: Found) {
         // For a server that has ended no order is needed.
-        let _ = self.desk.send(Ask::Reorder(order));
+        let _ = self.desk.send(Ask::Reorder(found));
     }
 }
 

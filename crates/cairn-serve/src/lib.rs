@@ -7,9 +7,11 @@ pub mod client;
 mod clock;
 mod digest;
 mod disk;
+mod found;
 mod free;
 pub mod http;
 pub mod live;
+mod past;
 mod private;
 mod replay;
 pub mod report;
@@ -22,4 +24,6 @@ pub mod work;
 
 pub use digest::flow_digest;
 pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage};
+pub use found::{About, Found};
 pub use free::free_bytes;
+pub use past::{AttemptEnd, Past, PastAttempt, Stay, past};

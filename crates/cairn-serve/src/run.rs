@@ -25,6 +25,7 @@ pub use flow::{DiskSetup, FlowWork, Orders, Setup, run};
 pub use rules::{RulesError, Wishes, pool_names, rules};
 
 use crate::disk::{Unkept, Usage};
+use crate::found::About;
 use crate::spawn::{Program, end_survivors};
 use crate::store::{Store, StoreError};
 use cairn_engine::{Cause, Moment, Task, Token};
@@ -94,8 +95,8 @@ pub enum News<'a> {
     Aborted(Task),
     /// A task would be executed now.
     WouldRun(Task),
-    /// A better order is in force.
-    Reordered,
+    /// An order is in force, or more is known of it.
+    Ordered(&'a About),
     /// A temporary file is gone: all that read it are executed. So many bytes are free.
     Deleted(&'a Path, u64),
     /// A temporary file should be gone, but is not.
@@ -150,7 +151,7 @@ pub struct Counts {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Where the tasks stand.
     pub counts: Counts,
@@ -168,6 +169,8 @@ pub struct Summary {
     pub stuck: Option<u64>,
     /// How the disk stands, under a cap.
     pub usage: Option<Usage>,
+    /// The order in force, of a flow.
+    pub about: Option<About>,
     /// By task of a flow: executed.
     pub executed: Vec<bool>,
     /// By task of a flow: given up.

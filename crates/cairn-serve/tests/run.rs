@@ -8,6 +8,7 @@ use cairn_serve::run::{
 };
 use cairn_serve::spawn::Program;
 use cairn_serve::store::{Store, Sync};
+use cairn_serve::{About, Found};
 use cairn_theory::families::EvolvingMesh;
 use std::borrow::Cow;
 use std::io::Write;
@@ -185,4 +186,84 @@ fn a_long_log_is_condensed_and_stays_readable() {
         played
     };
     assert_eq!(started, game(&order));
+}
+
+/// A run that ended before its order was settled looks again the next time; once it is settled, nobody looks any more.
+#[test]
+fn an_order_that_is_settled_is_looked_for_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let flow = layered(10, 10);
+    let tasks: Vec<TaskId> = flow.dag().topological_order().to_vec();
+    let mut looked = 0;
+    let mut go = |found: Vec<Found>, stop_after: usize| -> (Summary, u32, usize) {
+        let mut found = Some(found);
+        looked = 0;
+        let orders = Orders {
+            policy: "auto".to_owned(),
+            quick: &|| tasks.clone(),
+            better: &mut || {
+                looked += 1;
+                let (send, receive) = channel();
+                for found in found.take().unwrap() {
+                    send.send(found).unwrap();
+                }
+                receive
+            },
+            patience: Duration::from_millis(500),
+        };
+        let setup = Setup {
+            flow: &flow,
+            work: &Nothing,
+            done: &[],
+            wanted: None,
+            only_failed: false,
+            rules: rules(&flow, &Wishes::default()).unwrap(),
+            offer: Offer::cpus(1),
+            minds_files: false,
+            limits_memory: false,
+            disk: None,
+            is_touch: false,
+            is_dry: false,
+        };
+        let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
+        let started = std::cell::Cell::new(0);
+        let asked = || u32::from(started.get() >= stop_after);
+        let summary = run(store, setup, orders, &asked, &mut |_, news, _| {
+            started.set(started.get() + usize::from(matches!(news, News::Started { .. })));
+        });
+        let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
+        let number = store.newest_order().unwrap().unwrap().0;
+        (summary.unwrap(), number, looked)
+    };
+    let about = |chosen: &str, settled: bool| About {
+        policy: "auto".to_owned(),
+        chosen: chosen.to_owned(),
+        settled,
+        ..About::default()
+    };
+    let mut backwards = tasks.clone();
+    backwards.sort_by_key(|t| (t.0 / 10, std::cmp::Reverse(t.0)));
+    let first = Found {
+        order: Some(tasks.clone()),
+        about: about("first", false),
+    };
+    let (summary, number, looked) = go(vec![first.clone()], 0);
+    assert_eq!((number, looked), (1, 1));
+    assert_eq!(summary.about.unwrap().chosen, "first");
+    // It looks again, and what was chosen last is in force: one order, however many came in time.
+    let second = Found {
+        order: Some(backwards),
+        about: about("second", false),
+    };
+    let same = Found {
+        order: None,
+        about: about("second", true),
+    };
+    let (summary, number, looked) = go(vec![first, second, same], 0);
+    assert_eq!((number, looked), (2, 1));
+    assert_eq!(summary.about, Some(about("second", true)));
+    let (summary, number, looked) = go(Vec::new(), usize::MAX);
+    assert_eq!((number, looked), (2, 0));
+    assert_eq!(summary.about, Some(about("second", true)));
+    assert!(summary.is_complete);
 }

@@ -4,8 +4,8 @@
 mod parts;
 
 pub(crate) use self::parts::{
-    Choices, Contender, Contest, Disk, Executed, Input, Limits, Policy, Runs, TieRule, Times,
-    Wanted, World, WorldName,
+    Choices, Contender, Contest, Disk, Executed, Expected, Input, Limits, Policy, Runs, TieRule,
+    Times, Wanted, World, WorldName,
 };
 use crate::spread::{self, Durations};
 use cairn_dag::Family;
@@ -34,6 +34,9 @@ Worlds:
   throttled  a cluster queue: --slots N, or --workers with at most --submitted tasks in the queue at once
   trace      workers as recorded in a CSV file of rows worker,start,end (--trace, --repeat)
 
+Many worlds: --grid plays batches of all given gaps and sizes, --pools three pools of volatile workers; both take several
+workflows and write tables, JSON and heat maps into a folder. `cairn study` is the same with the published study's policies.
+
 A SPREAD is const:V, uniform:LOW:HIGH, normal:MEAN:DEVIATION, exp:MEAN, weibull:SHAPE:SCALE or
 lognormal:MEDIAN:SIGMA. A bare number is exp:MEAN for times, const:V for speeds and links. Times are
 seconds, or as in 90s, 5m, 1h30m, 2d.
@@ -49,11 +52,13 @@ Examples:
   cairn simulate workflow.dag --world batches --gap 1 --size 16 --policies ic,fifo --runs 200 --seed 1 --json
   cairn simulate workflow.json --world pool --workers 40 --up weibull:0.5:600 --down 60 -o result.html
   cairn simulate workflow.json --world pool --speed lognormal:1:0.7 --bandwidth 1e7 --policies ic,heft,peft
-  cairn simulate workflow.dag --world trace --trace machines.csv --repeat --precision 0.01";
+  cairn simulate workflow.dag --world trace --trace machines.csv --repeat --precision 0.01
+  cairn simulate *.dag --grid --gaps 0.1,1,10 --sizes 4,16,64 --policies auto,critical-path,fifo -o grid";
 
 const STUDY_EXAMPLES: &str = "\
 The grid's world is that of Malewicz, Foster, Rosenberg and Wilde (2006): batches of requests with exponential gaps
-and sizes, durations of the file, else Normal(1, 0.1). With --pools three pools of volatile workers are played instead, sized by the
+and sizes, durations of the file, else Normal(1, 0.1). It is `cairn simulate --grid` with the policies ic, fifo and
+critical-path. With --pools three pools of volatile workers are played instead, sized by the
 width of the dag: scarce (width/8 workers, half of the time up), balanced (width/2), plentiful (2·width).
 Writes study.json, study.md and, for the grid, one heat map for each dag and rival.
 
@@ -139,14 +144,47 @@ Logs, told apart by what is in them:
   sacct -P               of Slurm: sacct -P -X -o JobID,JobName,State,Elapsed,Start,End,NodeList
   event logs             of HTCondor, and .nodes.log and jobstate.log of DAGMan and Pegasus
   workflows              with durations, such as WfFormat
+  states of runs         the folder that `cairn run` or `cairn serve` keeps its state in: tasks, slots, workers
 
-`plan`, `prio` and `simulate` take them with --times: a task has the time of the job of its name, or of a file that it
+`plan`, `prio`, `simulate`, `run`, `serve` and `submit` take them with --times: a task has the time of the job of its name, or of a file that it
 makes, else what the workflow says, else the median of its kind of job, else the mean.
 
 Examples:
   cairn times .ninja_log
   cairn times trace-monday.txt trace-tuesday.txt --json
+  cairn times .cairn/flow.toml
   cairn simulate workflow.dag --times workflow.dag.nodes.log --world-from workflow.dag.nodes.log";
+
+/// The flags of one world and of questions about it, which mean nothing where many worlds are played.
+const ONE_WORLD: [&str; 27] = [
+    "world",
+    "gap",
+    "size",
+    "world_from",
+    "slots",
+    "workers",
+    "submitted",
+    "up",
+    "down",
+    "walltime",
+    "join",
+    "stay",
+    "trace",
+    "repeat",
+    "speed",
+    "cores",
+    "bandwidth",
+    "latency",
+    "lease",
+    "tail",
+    "noise",
+    "disk",
+    "deadline",
+    "price",
+    "executed",
+    "times",
+    "ties",
+];
 
 /// Schedule dags so that as many tasks as possible stay ready, and prove how good the order is.
 #[derive(Debug, Parser)]
@@ -341,8 +379,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
     /// How to order the tasks
-    #[arg(long, value_name = "POLICY", default_value = "ic")]
-    pub(crate) policy: Policy,
+    #[arg(long, value_name = "POLICY", default_value = "auto")]
+    pub(crate) policy: Wanted,
+    #[command(flatten)]
+    pub(crate) times: Times,
     /// Do not look at declared inputs and outputs
     #[arg(long)]
     pub(crate) ignore_files: bool,
@@ -410,8 +450,12 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
     /// How to order the tasks
-    #[arg(long, value_name = "POLICY", default_value = "ic")]
-    pub(crate) policy: Policy,
+    #[arg(long, value_name = "POLICY", default_value = "auto")]
+    pub(crate) policy: Wanted,
+    #[command(flatten)]
+    pub(crate) expected: Expected,
+    #[command(flatten)]
+    pub(crate) times: Times,
     /// Folder for the state of the submission, scripts and logs [default: .cairn/ and the names of FILE and engine]
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) state: Option<PathBuf>,
@@ -485,8 +529,12 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
     /// How to order the tasks
-    #[arg(long, value_name = "POLICY", default_value = "ic")]
-    pub(crate) policy: Policy,
+    #[arg(long, value_name = "POLICY", default_value = "auto")]
+    pub(crate) policy: Wanted,
+    #[command(flatten)]
+    pub(crate) expected: Expected,
+    #[command(flatten)]
+    pub(crate) times: Times,
     /// Do not look at declared inputs and outputs
     #[arg(long)]
     pub(crate) ignore_files: bool,
@@ -850,7 +898,7 @@ pub(crate) struct Simulate {
         default_value = "auto,ic,critical-path,fifo"
     )]
     pub(crate) policies: Vec<Contender>,
-    /// Write the result too: .svg, .png, .html or .json; may be repeated
+    /// Write the result too: .svg, .png, .html or .json; may be repeated. With --grid or --pools: the folder to write to
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Vec<PathBuf>,
     #[command(flatten)]
@@ -859,6 +907,35 @@ pub(crate) struct Simulate {
     pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) world: World,
+    /// More workflows, with --grid or --pools
+    #[arg(value_name = "FILE", help_heading = "Many worlds")]
+    pub(crate) more: Vec<PathBuf>,
+    /// Play a whole grid of batches instead of one world, as the published study does: tables and heat maps
+    #[arg(long, help_heading = "Many worlds", requires = "out", conflicts_with_all = ONE_WORLD)]
+    pub(crate) grid: bool,
+    /// Play three pools of volatile workers instead of one world, sized by the width of each workflow
+    #[arg(long, help_heading = "Many worlds", requires = "out", conflicts_with_all = ONE_WORLD, conflicts_with = "grid")]
+    pub(crate) pools: bool,
+    /// --grid: mean times between batches, in mean durations of a task [default: 0.001 to 1000]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        help_heading = "Many worlds",
+        requires = "grid"
+    )]
+    pub(crate) gaps: Vec<f64>,
+    /// --grid: mean numbers of requests in a batch [default: 1 to 4096]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        help_heading = "Many worlds",
+        requires = "grid"
+    )]
+    pub(crate) sizes: Vec<f64>,
     #[command(flatten)]
     pub(crate) disk: Disk,
     /// Durations of tasks: file, unit (1 each), study (Normal(1, 0.1)) or a SPREAD [default: file, else study]
@@ -907,22 +984,20 @@ pub(crate) struct Study {
     /// The folder to write to; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Mean times between batches, in mean durations of a task
+    /// Mean times between batches, in mean durations of a task [default: 0.001 to 1000]
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        allow_negative_numbers = true,
-        default_value = "0.001,0.01,0.1,0.3,1,3,10,100,1000"
+        allow_negative_numbers = true
     )]
     pub(crate) gaps: Vec<f64>,
-    /// Mean numbers of requests in a batch
+    /// Mean numbers of requests in a batch [default: 1 to 4096]
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        allow_negative_numbers = true,
-        default_value = "1,2,4,8,16,32,64,128,256,512,1024,2048,4096"
+        allow_negative_numbers = true
     )]
     pub(crate) sizes: Vec<f64>,
     /// Play three pools of volatile workers instead of the grid

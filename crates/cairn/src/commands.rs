@@ -16,6 +16,7 @@ mod explain;
 mod family;
 mod generate;
 mod info;
+mod lookout;
 mod memory;
 mod orders;
 mod pictures;
@@ -36,6 +37,8 @@ mod verify;
 mod work;
 mod world;
 mod worth;
+
+pub(crate) use self::run::state_of;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -120,6 +123,10 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         Command::Batch(flags) => {
             let limits = Limits::new(&flags.limits)?;
             within(limits, move |out| batch::run(&flags, &limits, out))
+        }
+        Command::Simulate(flags) if flags.grid || flags.pools => {
+            let settings = study::Settings::of_simulate(flags)?;
+            within(settings.limits, move |out| study::run(&settings, out))
         }
         Command::Simulate(flags) => {
             let settings = simulate::Settings::new(flags)?;

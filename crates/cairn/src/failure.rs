@@ -1,6 +1,6 @@
 //! How a command ends when it does not end well: one enum, one exit code each. Knows nothing of terminals.
 
-use cairn_formats::Report;
+use cairn_formats::{Report, Severity};
 
 /// The exit code of a command that Ctrl-C ended, or that gave the best so far because of it.
 pub(crate) const INTERRUPTED_CODE: u8 = 130;
@@ -41,6 +41,17 @@ impl Failure {
             format!("cannot write {path}: {error}"),
             "check that the folder exists, that you may write there, and that the disk is not full",
         )
+    }
+
+    /// What is wrong, in one line.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Failure::Input(report) => (report.problems().iter())
+                .find(|p| p.severity == Severity::Error)
+                .map_or("the input cannot be used".to_owned(), |p| p.message.clone()),
+            Failure::Usage { message, .. } => message.clone(),
+            other => format!("{other:?}"),
+        }
     }
 
     /// 1: the answer is no. 2: bad usage or input. 3: not all of it is proved. 130: interrupted.

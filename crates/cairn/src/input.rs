@@ -34,6 +34,20 @@ pub(crate) struct Timed {
     pub(crate) by_mean: usize,
 }
 
+impl Timed {
+    /// How many each way of finding times covered.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let parts = [
+            (self.by_name, "by name"),
+            (self.own, "as the workflow says"),
+            (self.by_kind, "by kind of job"),
+            (self.by_mean, "by the mean"),
+        ];
+        let parts = parts.iter().filter(|p| p.0 > 0);
+        parts.map(|(n, how)| format!("{n} {how}")).collect()
+    }
+}
+
 impl Read {
     /// Adds what machines are told of times to an answer.
     pub(crate) fn tell_times(&self, value: &mut Value) {

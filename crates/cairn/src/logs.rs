@@ -2,59 +2,181 @@
 //! format.
 
 use crate::cli;
+use crate::commands::state_of;
 use crate::failure::Failure;
 use crate::input::{Read, Timed};
 use crate::output::Output;
 use crate::plural::counted;
-use cairn_formats::times::{self, Assigned, Fitted, Log};
+use crate::screen;
+use cairn_dag::{Flow, kind_of_word, plain};
+use cairn_formats::times::{self, Assigned, Ended, Fitted, Job, Log, LogFormat, Stay};
 use cairn_formats::{Limits, Report};
-use std::path::PathBuf;
+use cairn_serve::AttemptEnd;
+use cairn_serve::store::{FILE, StoreError};
+use std::path::{Path, PathBuf};
 
 /// All logs, or every problem of the first that cannot be read.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
-    let mut report = Report::default();
-    let log = |path: &PathBuf| times::read_log(path, &Limits::default(), &mut report);
-    let logs: Option<Vec<Log>> = paths.iter().map(log).collect();
-    logs.ok_or(Failure::Input(report))
+    let one = |path: &PathBuf| {
+        if let Some(folder) = store_folder(path) {
+            return stored(folder).map_err(|e| unreadable(&e)).and_then(|log| {
+                let what = format!("{} tells of no task that ended", screen::path(path));
+                let cure = "name the state of a run that came to something";
+                log.ok_or_else(|| Failure::usage(what, cure))
+            });
+        }
+        let mut report = Report::default();
+        let log = times::read_log(path, &Limits::default(), &mut report);
+        log.ok_or(Failure::Input(report))
+    };
+    paths.iter().map(one).collect()
 }
 
-/// Gives the tasks the times of the logs that are named, and says how many each way of finding them covered.
-pub(crate) fn apply(mut read: Read, flags: &cli::Times, out: &Output) -> Result<Read, Failure> {
+fn unreadable(error: &StoreError) -> Failure {
+    let cure = "name the folder that `cairn run` or `cairn serve` keeps its state in";
+    Failure::usage(plain(&error.to_string()).into_owned(), cure)
+}
+
+/// The folder of the store that a path names, if it names one.
+fn store_folder(path: &Path) -> Option<&Path> {
+    if path.join(FILE).is_file() {
+        return Some(path);
+    }
+    let is_store = path.file_name().is_some_and(|name| name == FILE) && path.is_file();
+    let folder = path.parent().filter(|_| is_store)?;
+    Some(match folder == Path::new("") {
+        true => Path::new("."),
+        false => folder,
+    })
+}
+
+/// What a store tells; `None` where nothing ended.
+fn stored(folder: &Path) -> Result<Option<Log>, StoreError> {
+    let past = cairn_serve::past(folder)?;
+    let jobs: Vec<Job> = (past.attempts.iter())
+        .map(|attempt| Job {
+            name: attempt.task.clone(),
+            kind: kind_of_word(&attempt.task).to_owned(),
+            seconds: attempt.seconds,
+            start: Some(attempt.start),
+            host: Some(past.stays[attempt.stay].name.clone()),
+            end: match attempt.end {
+                AttemptEnd::Executed => Ended::Done,
+                AttemptEnd::Failed => Ended::Failed,
+                AttemptEnd::Lost => Ended::Lost,
+            },
+        })
+        .collect();
+    if !jobs.iter().any(|job| job.end == Ended::Done) {
+        return Ok(None);
+    }
+    let stay = |stay: &cairn_serve::Stay| Stay {
+        name: stay.name.clone(),
+        cpus: stay.cpus,
+        from: stay.from,
+        until: stay.until,
+        was_lost: stay.was_lost,
+    };
+    Ok(Some(Log {
+        format: LogFormat::Store,
+        jobs,
+        stays: past.stays.iter().map(stay).collect(),
+    }))
+}
+
+/// A flow with times that were not given, but measured when it ran before.
+pub(crate) struct Learnt {
+    pub(crate) flow: Flow,
+    /// Where they come from.
+    pub(crate) words: String,
+    timed: Timed,
+}
+
+/// The times of earlier runs with that state, for a flow that gives none itself. `None` where there are none that fit.
+pub(crate) fn learnt(flow: &Flow, state: &Path) -> Option<Learnt> {
+    if flow.imputed_seconds().is_some() {
+        return None;
+    }
+    // A state that cannot be read teaches nothing; whoever runs with it is told why.
+    let log = stored(store_folder(state)?).ok()??;
+    let (seconds, timed) = parted(times::assign(flow, &[log]));
+    if timed.by_name + timed.by_kind == 0 {
+        return None;
+    }
+    Some(Learnt {
+        flow: flow.clone().with_seconds(seconds),
+        words: format!(
+            "with times learnt from earlier runs ({})",
+            timed.words().join(", ")
+        ),
+        timed,
+    })
+}
+
+fn parted(assigned: Assigned) -> (Vec<Option<f64>>, Timed) {
+    let timed = Timed {
+        by_name: assigned.by_name,
+        own: assigned.own,
+        by_kind: assigned.by_kind,
+        by_mean: assigned.by_mean,
+    };
+    (assigned.seconds, timed)
+}
+
+/// Gives the tasks the times of the logs that are named, and says how many each way of finding them covered. Where neither the
+/// flags nor the input give any, those of earlier runs of the same file, and says so.
+pub(crate) fn apply(
+    mut read: Read,
+    flags: &cli::Times,
+    input: &cli::Input,
+    out: &Output,
+) -> Result<Read, Failure> {
     if flags.times.is_empty() {
+        let state = state_of(&input.file).ok();
+        let state = state.filter(|_| !flags.no_learnt_times);
+        if let Some(learnt) = state.and_then(|state| learnt(&read.flow, &state)) {
+            out.remark(&format!(
+                "{} (--no-learnt-times leaves them out)",
+                learnt.words
+            ));
+            read.flow = learnt.flow;
+            read.timed = Some(learnt.timed);
+        }
         return Ok(read);
     }
-    let logs = self::read(&flags.times)?;
-    let Assigned {
-        seconds,
-        by_name,
-        own,
-        by_kind,
-        by_mean,
-    } = times::assign(&read.flow, &logs);
-    let parts = [
-        (by_name, "by name"),
-        (own, "as the workflow says"),
-        (by_kind, "by kind of job"),
-        (by_mean, "by the mean"),
-    ];
-    let parts = parts.iter().filter(|p| p.0 > 0);
-    let words: Vec<String> = parts.map(|(n, how)| format!("{n} {how}")).collect();
+    let (seconds, timed) = assigned(&read.flow, flags, out)?;
+    read.flow = read.flow.with_seconds(seconds);
+    read.timed = Some(timed);
+    Ok(read)
+}
+
+/// The flow with the times of the logs that are named.
+pub(crate) fn timed(flow: Flow, flags: &cli::Times, out: &Output) -> Result<Flow, Failure> {
+    match flags.times.is_empty() {
+        true => Ok(flow),
+        false => {
+            let (seconds, _) = assigned(&flow, flags, out)?;
+            Ok(flow.with_seconds(seconds))
+        }
+    }
+}
+
+/// Times from the logs that are named, with how many each way of finding them covered, which is said.
+fn assigned(
+    flow: &Flow,
+    flags: &cli::Times,
+    out: &Output,
+) -> Result<(Vec<Option<f64>>, Timed), Failure> {
+    let (seconds, timed) = parted(times::assign(flow, &read(&flags.times)?));
     out.remark(&format!(
         "times of {}: {}",
-        counted(read.flow.dag().len(), "task"),
-        words.join(", ")
+        counted(flow.dag().len(), "task"),
+        timed.words().join(", ")
     ));
-    if by_name + by_kind == 0 {
+    if timed.by_name + timed.by_kind == 0 {
         out.remark("warning: no job of the logs has the name or kind of a task: is it the log of this workflow?");
     }
-    read.flow = read.flow.with_seconds(seconds);
-    read.timed = Some(Timed {
-        by_name,
-        own,
-        by_kind,
-        by_mean,
-    });
-    Ok(read)
+    Ok((seconds, timed))
 }
 
 /// The workers of some logs.
@@ -62,7 +184,7 @@ pub(crate) fn fit(paths: &[PathBuf]) -> Result<Fitted, Failure> {
     times::fit(&read(paths)?).ok_or_else(|| {
         Failure::usage(
             "the log does not tell when jobs began, so it tells nothing of workers",
-            "give a log with beginnings: sacct -P with Start, or an event log of HTCondor",
+            "give a log with beginnings: sacct -P with Start, an event log of HTCondor, or the state of a run",
         )
     })
 }
@@ -72,12 +194,31 @@ const AWAY: f64 = 60.0;
 
 /// The flags that stand for fitted workers, for [`crate::cli::World`] and for people.
 pub(crate) fn flags(fitted: &Fitted) -> Vec<(&'static str, String)> {
-    let round = |seconds: f64| format!("{}", (seconds * 10.0).round() / 10.0);
-    let mut flags = vec![("--slots", fitted.slots.to_string())];
-    if let Some(up) = fitted.up {
-        flags.push(("--up", format!("exp:{}", round(up.max(0.1)))));
-        let down = fitted.down.unwrap_or(AWAY).max(0.1);
-        flags.push(("--down", format!("exp:{}", round(down))));
+    let round = |seconds: f64| format!("{}", ((seconds * 10.0).round() / 10.0).max(0.1));
+    let mut flags = Vec::new();
+    match &fitted.crew {
+        Some(crew) if crew.is_one_machine() => flags.push(("--slots", crew.cpus.to_string())),
+        Some(crew) => {
+            flags.push(("--world", "pool".to_owned()));
+            flags.push(("--workers", crew.workers.to_string()));
+            if crew.cpus > 1 {
+                flags.push(("--cores", crew.cpus.to_string()));
+            }
+            if let Some(joins) = crew.joins {
+                flags.push(("--join", round(joins)));
+            }
+            if let Some(stay) = crew.stay {
+                flags.push(("--stay", format!("exp:{}", round(stay))));
+            }
+        }
+        None => {
+            flags.push(("--slots", fitted.slots.to_string()));
+            if let Some(up) = fitted.up {
+                flags.push(("--up", format!("exp:{}", round(up))));
+                let down = fitted.down.unwrap_or(AWAY);
+                flags.push(("--down", format!("exp:{}", round(down))));
+            }
+        }
     }
     if let Some(sigma) = fitted.speed.filter(|s| *s >= 0.005) {
         flags.push(("--speed", format!("lognormal:1:{sigma:.2}")));

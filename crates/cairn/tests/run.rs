@@ -93,7 +93,8 @@ fn on_one_slot_tasks_start_in_the_stored_order() {
         let folder = folder();
         let dag = random_dag(5 + 4 * seed as usize, seed as usize, seed);
         write(folder.path(), &of_dag(&dag, |_| "true".to_owned()));
-        let ran = run(folder.path(), &["f.jsonl", "-j1", "--json", "--state", "s"]);
+        let args = ["f.jsonl", "-j1", "--json", "--state", "s", "--policy", "ic"];
+        let ran = run(folder.path(), &args);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let order = stored_order(&folder.path().join("s"));
         let order: Vec<_> = order.iter().map(|t| format!("t{t}")).collect();

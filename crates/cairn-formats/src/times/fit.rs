@@ -1,7 +1,8 @@
 //! What the workers of a log were like: how many, how long they stayed, how they differed. Knows no simulator.
 
+use super::crew::{Crew, crew};
 use super::table::{median, spread};
-use super::{Ended, Job, Log};
+use super::{Ended, Job, Log, Stay};
 use hashbrown::HashMap;
 
 /// Workers as logs show them.
@@ -17,6 +18,8 @@ pub struct Fitted {
     pub up: Option<f64>,
     /// The mean time until a worker that was lost has a job again, where the log tells.
     pub down: Option<f64>,
+    /// Who came and went, where the logs tell that: then neither slots nor up and down say more.
+    pub crew: Option<Crew>,
     /// How speeds of hosts differ: the standard deviation of their logarithm, where at least two can be compared.
     pub speed: Option<f64>,
 }
@@ -38,6 +41,7 @@ pub fn fit(logs: &[Log]) -> Option<Fitted> {
     if timed.is_empty() {
         return None;
     }
+    let stays: Vec<Stay> = (logs.iter()).flat_map(|log| log.stays.clone()).collect();
     let lost = timed.iter().filter(|j| j.end == Ended::Lost).count();
     let ran: f64 = timed.iter().map(|j| j.seconds).sum();
     Some(Fitted {
@@ -46,6 +50,7 @@ pub fn fit(logs: &[Log]) -> Option<Fitted> {
         lost,
         up: (lost > 0 && ran > 0.0).then(|| ran / lost as f64),
         down: down(&timed),
+        crew: crew(&stays, &timed),
         speed: speed(&timed),
     })
 }

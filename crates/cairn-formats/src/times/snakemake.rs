@@ -116,10 +116,7 @@ pub(super) fn metadata(folder: &Path, limits: &Limits, report: &mut Report) -> O
         );
         return None;
     }
-    Some(Log {
-        format: LogFormat::SnakemakeMetadata,
-        jobs,
-    })
+    Some(Log::of(LogFormat::SnakemakeMetadata, jobs))
 }
 
 fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) -> std::io::Result<()> {

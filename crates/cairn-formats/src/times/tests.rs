@@ -204,6 +204,42 @@ fn sacct() {
     refused("JobID|JobName|Elapsed\n1|a\n", 2, "2 of 3 columns");
 }
 
+/// Written by sacct of Slurm 22.05 itself, from the database of a cluster of one node with two processors.
+const REAL_SACCT: &str = "JobID|JobName|State|Elapsed|Start|End|NodeList
+1|align_1|COMPLETED|00:00:02|2026-11-17T01:31:00|2026-11-17T01:31:02|vm
+1.batch|batch|COMPLETED|00:00:02|2026-11-17T01:31:00|2026-11-17T01:31:02|vm
+2|align_2|COMPLETED|00:00:03|2026-11-17T01:31:00|2026-11-17T01:31:03|vm
+2.batch|batch|COMPLETED|00:00:03|2026-11-17T01:31:00|2026-11-17T01:31:03|vm
+3|join|FAILED|00:00:00|2026-11-17T01:31:03|2026-11-17T01:31:03|vm
+3.batch|batch|FAILED|00:00:00|2026-11-17T01:31:03|2026-11-17T01:31:03|vm
+4|stop|CANCELLED by 0|00:00:08|2026-11-17T01:31:04|2026-11-17T01:31:12|vm
+4.batch|batch|CANCELLED|00:00:08|2026-11-17T01:31:04|2026-11-17T01:31:12|vm
+5_1|sweep|COMPLETED|00:00:01|2026-11-17T01:31:04|2026-11-17T01:31:05|vm
+5_1.batch|batch|COMPLETED|00:00:01|2026-11-17T01:31:04|2026-11-17T01:31:05|vm
+5_2|sweep|COMPLETED|00:00:01|2026-11-17T01:31:06|2026-11-17T01:31:07|vm
+5_2.batch|batch|COMPLETED|00:00:01|2026-11-17T01:31:06|2026-11-17T01:31:07|vm
+";
+
+#[test]
+fn sacct_of_a_real_cluster() {
+    let log = logged("sacct.txt", REAL_SACCT);
+    assert_eq!(
+        seen(&log),
+        [
+            ("align_1", "align", 2.0),
+            ("align_2", "align", 3.0),
+            ("join", "join", 0.0),
+            ("stop", "stop", 8.0),
+            ("sweep", "sweep", 1.0),
+            ("sweep", "sweep", 1.0),
+        ]
+    );
+    let done = log.jobs.iter().filter(|j| j.end == Ended::Done).count();
+    assert_eq!(done, 4);
+    // It had two processors.
+    assert_eq!(fit(&[log]).unwrap().slots, 2);
+}
+
 const CONDOR: &str = "000 (12.000.000) 2024-01-01 00:00:00 Job submitted from host: <10.0.0.1:9618>
     DAG Node: align_1
 ...

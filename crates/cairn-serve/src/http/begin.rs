@@ -6,6 +6,7 @@ use super::stamps::Stamps;
 use crate::clock::Clock;
 use crate::digest::{Digest, flow_digest};
 use crate::disk::{SIZES, Unkept, whole_order};
+use crate::found::{About, Found};
 use crate::replay::{mark_executed, replayed, replayed_in_order, said_executed};
 use crate::run::{BOOT, Files, Known, Now, Why, again, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
@@ -49,6 +50,10 @@ pub struct Setup<'f> {
     pub weights: Vec<u64>,
     /// Needs and budgets.
     pub rules: Rules,
+    /// What is to be told of the quick order.
+    pub about: About,
+    /// Whether requests that come together are answered with what they open together, and not by the order alone.
+    pub batches: bool,
 }
 
 /// The state of a run, ready to be served.
@@ -61,9 +66,11 @@ pub struct Begun<'f, P> {
     pub(crate) kept: Option<Kept<'f>>,
     pub(crate) weights: Vec<u64>,
     /// Where a faster order may come from, where the cap on the disk is tight.
-    pub better: Option<Receiver<Vec<TaskId>>>,
-    /// Whether an order of the planner is in force already.
+    pub better: Option<Receiver<Found>>,
+    /// Whether an order is in force that stays.
     pub is_planned: bool,
+    /// What is to be told of the order in force.
+    pub(crate) about: Option<About>,
     /// Executed tasks that are executed again, each with why.
     pub again: Vec<(TaskId, Why)>,
     /// After so many events there is a snapshot, so that a resume need not replay more.
@@ -101,7 +108,7 @@ pub fn begin<'f>(
     let Setup { flow, done, .. } = setup;
     let dag = flow.dag();
     let digest = flow_digest(flow);
-    let effort = (dag.len() <= BATCHED).then_some(EFFORT);
+    let effort = (setup.batches && dag.len() <= BATCHED).then_some(EFFORT);
     let position = Batched::new(dag, effort);
     let disk = setup.disk.filter(|_| setup.files.is_some());
     let temp = disk.as_ref().map(|disk| disk.layout.temporary());
@@ -118,6 +125,7 @@ pub fn begin<'f>(
     let now = Clock::new().now();
     let mut out = Outbox::default();
     let mut again = Vec::new();
+    let mut about = About::stored(store)?;
     let mut engine = match store.flow()? {
         Some(before) if before.digest == digest => {
             let (mut engine, _) = replayed_in_order(store, position, dag.len(), setup.rules)?;
@@ -147,6 +155,9 @@ pub fn begin<'f>(
                 let newest = store.newest_order()?.map_or(0, |(number, _)| number);
                 let order = (newest + 1, whole_order(dag, &order));
                 take_order(&mut engine, order, &mut group, now, &mut out);
+                let by_disk = About::by_disk();
+                group.meta.push(by_disk.row());
+                about = Some(by_disk);
             }
             group.entries = std::mem::take(&mut out.entries);
             match before.fingerprints == setup.fingerprints {
@@ -172,8 +183,13 @@ pub fn begin<'f>(
                 )?,
                 None => None,
             };
+            let told = match tight {
+                Some(_) => About::by_disk(),
+                None => setup.about,
+            };
             let mut group = Group {
                 orders: vec![(0, order.iter().map(|t| t.0).collect())],
+                meta: vec![told.row()],
                 ..Group::default()
             };
             if let Some((order, found)) = tight {
@@ -188,6 +204,7 @@ pub fn begin<'f>(
             };
             let names = dag.tasks().map(|t| flow.name(t));
             store.begin_flow(&record, names.collect::<Vec<_>>().into_iter(), &group)?;
+            about = Some(told);
             engine
         }
     };
@@ -198,7 +215,9 @@ pub fn begin<'f>(
         engine.held().for_each(|(_, task, _)| stamps.started(task));
     }
     Ok(Begun {
-        is_planned: engine.plan() > 0,
+        // States of earlier versions tell it by the number of the order alone.
+        is_planned: (about.as_ref()).map_or(engine.plan() > 0, |about| about.settled),
+        about,
         engine,
         out,
         stamps,
@@ -317,6 +336,7 @@ pub fn begin_family(
         better: None,
         weights: Vec::new(),
         is_planned: true,
+        about: None,
         again: Vec::new(),
         snapshot_every: OFTEN,
         forgets: true,

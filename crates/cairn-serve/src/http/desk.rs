@@ -19,6 +19,7 @@ use super::stamps::Stamps;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
 use crate::disk::SIZES;
+use crate::found::About;
 use crate::store::{Group, Stamp, Store, StoreError};
 use cairn_engine::{
     Engine, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal, WorkerId,
@@ -76,6 +77,10 @@ pub(crate) struct Desk<'f, P> {
     orders: Vec<(u32, Vec<u32>)>,
     /// Where temporary files are deleted, or the disk is kept under a cap.
     kept: Option<Kept<'f>>,
+    /// What is to be told of the order in force.
+    about: Option<About>,
+    /// Values for the store, of the group at hand.
+    meta: Vec<(&'static str, String)>,
     /// Where declared files are looked at.
     stamps: Option<Stamps<'f>>,
     /// What was noted of them in the group at hand.
@@ -105,6 +110,8 @@ impl<'f, P: Position> Desk<'f, P> {
             out: begun.out,
             orders: Vec::new(),
             kept: begun.kept,
+            about: begun.about,
+            meta: Vec::new(),
             stamps: begun.stamps,
             stamped: Vec::new(),
             requests: Vec::new(),
@@ -293,11 +300,15 @@ impl<'f, P: Position> Desk<'f, P> {
                 }
                 self.reply(reply, ());
             }
-            Ask::Reorder(tasks) => {
-                let plan = engine.plan() + 1;
-                let order: Vec<_> = tasks.iter().map(|&t| cairn_dag::TaskId(t)).collect();
-                engine.reorder(now, plan, cairn_engine::Order::of(&order), out);
-                self.orders.push((plan, tasks));
+            Ask::Reorder(found) => {
+                if let Some(order) = found.order {
+                    let plan = engine.plan() + 1;
+                    engine.reorder(now, plan, cairn_engine::Order::of(&order), out);
+                    let tasks = order.iter().map(|t| t.0).collect();
+                    self.orders.push((plan, tasks));
+                }
+                self.meta.push(found.about.row());
+                self.about = Some(found.about);
             }
             Ask::Stop => self.is_stopping = true,
         }
@@ -521,7 +532,7 @@ impl<'f, P: Position> Desk<'f, P> {
 
     /// Writes down what happened, then answers.
     fn commit(&mut self) -> Result<(), StoreError> {
-        if !self.out.entries.is_empty() || !self.orders.is_empty() {
+        if !self.out.entries.is_empty() || !self.orders.is_empty() || !self.meta.is_empty() {
             let group = Group {
                 meta: self
                     .learnt()
@@ -531,6 +542,7 @@ impl<'f, P: Position> Desk<'f, P> {
                 entries: std::mem::take(&mut self.out.entries),
                 orders: std::mem::take(&mut self.orders),
                 stamps: std::mem::take(&mut self.stamped),
+                meta: std::mem::take(&mut self.meta),
                 ..Group::default()
             };
             let begin = Instant::now();

@@ -52,6 +52,7 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
         halted: picture.halted,
         epoch: picture.epoch,
         plan: picture.plan,
+        order: picture.about,
         uptime_seconds: picture.uptime.as_secs_f64(),
         workers: workers.collect(),
         storage: picture.storage,

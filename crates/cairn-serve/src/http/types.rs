@@ -1,5 +1,6 @@
 //! What is said over the wire, as types; the document of the interface is made from them. Knows no server and no client.
 
+use crate::found::About;
 use cairn_engine::{Cause, Outcome, Receipt, Refusal};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -483,6 +484,9 @@ pub struct Status {
     pub epoch: u32,
     /// The number of the order in force.
     pub plan: u32,
+    /// Whose order that is, and why; none where there is no order to choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<About>,
     /// How long this start has lasted.
     pub uptime_seconds: f64,
     /// Those who are here, and the latest who are gone.

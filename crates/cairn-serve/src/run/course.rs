@@ -1,5 +1,6 @@
 //! The order in force, and what comes of a better one: tasks that were started stand first. Knows no engine.
 
+use crate::found::Found;
 use cairn_dag::TaskId;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -11,7 +12,7 @@ pub(super) struct Course {
     started: Vec<TaskId>,
     is_started: Vec<bool>,
     /// Where a better one may come from.
-    better: Option<Receiver<Vec<TaskId>>>,
+    better: Option<Receiver<Found>>,
 }
 
 impl Course {
@@ -28,15 +29,15 @@ impl Course {
         self.order.as_deref()
     }
 
-    /// A better order may come from here.
-    pub(super) fn expect(&mut self, better: Option<Receiver<Vec<TaskId>>>) {
+    /// Better orders may come from here, one after the other.
+    pub(super) fn expect(&mut self, better: Option<Receiver<Found>>) {
         self.better = better;
     }
 
     /// The better order, if it has come.
-    pub(super) fn found(&mut self) -> Option<Vec<TaskId>> {
+    pub(super) fn found(&mut self) -> Option<Found> {
         let found = self.better.as_ref()?.try_recv();
-        if !matches!(found, Err(TryRecvError::Empty)) {
+        if matches!(found, Err(TryRecvError::Disconnected)) {
             self.better = None;
         }
         found.ok()

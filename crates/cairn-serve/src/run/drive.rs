@@ -7,6 +7,7 @@ use super::files::{Before, Files};
 use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, WINDOW, Watch, Work};
 use crate::clock::Clock;
 use crate::disk::{Disk, Planner, SIZES};
+use crate::found::About;
 use crate::spawn::{Ended, Exit, Processes, group_memory};
 use crate::store::{Condensed, Group, Store, StoreError, Writer};
 use cairn_engine::{
@@ -34,6 +35,8 @@ pub(super) struct Drive<'a, P> {
     pub(super) files: Option<Files<'a>>,
     /// The order of a dag.
     pub(super) course: Option<Course>,
+    /// What is to be told of it.
+    pub(super) about: Option<About>,
     /// After so many events it is written down what the log comes to.
     pub(super) condensed_after: usize,
     /// Whether the events are deleted then.
@@ -105,6 +108,7 @@ impl<'a, P: Position> Drive<'a, P> {
             total: 0,
             files: None,
             course: None,
+            about: None,
             condensed_after: usize::MAX,
             forgets: false,
             limits_memory: false,
@@ -160,6 +164,7 @@ impl<'a, P: Position> Drive<'a, P> {
             was_stopped,
             halted: self.engine.halted(),
             stuck: self.stuck,
+            about: self.about.clone(),
             usage: (self.disk.as_ref()).and_then(|disk| disk.usage(&self.engine)),
             executed: Vec::new(),
             failed: Vec::new(),
@@ -188,6 +193,13 @@ impl<'a, P: Position> Drive<'a, P> {
         self.group.orders.push((number, numbers));
         let order = Order::of(order);
         self.engine.reorder(self.clock.now(), number, order, out);
+    }
+
+    /// What is to be told of the order in force.
+    pub(super) fn note(&mut self, about: About) {
+        self.tell(&News::Ordered(&about));
+        self.group.meta.push(about.row());
+        self.about = Some(about);
     }
 
     /// Until nothing more can be started and nothing runs, and all of it is written. Returns whether somebody asked to stop.
@@ -265,9 +277,11 @@ impl<'a, P: Position> Drive<'a, P> {
     }
 
     fn take_better(&mut self, out: &mut Outbox) {
-        if let Some(order) = self.course.as_mut().and_then(Course::found) {
-            self.reorder(self.engine.plan() + 1, order, out);
-            self.tell(&News::Reordered);
+        while let Some(found) = self.course.as_mut().and_then(Course::found) {
+            if let Some(order) = found.order {
+                self.reorder(self.engine.plan() + 1, order, out);
+            }
+            self.note(found.about);
         }
     }
 

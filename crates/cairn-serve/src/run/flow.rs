@@ -10,6 +10,7 @@ use super::{
 use crate::clock::Clock;
 use crate::digest::flow_digest;
 use crate::disk::{Disk, Layout, Planner, Priorities, SIZES, whole_order};
+use crate::found::{About, BY_DISK, Found};
 use crate::store::{FlowRecord, Store};
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules};
@@ -39,19 +40,17 @@ pub trait FlowWork: Work {
 pub struct Orders<'a> {
     /// Which policy made them. An order in the store that was made by another one is not used.
     pub policy: String,
-    /// An order at once; asked for when no better one is there in time.
+    /// An order at once; asked for when none is in force and no better one is there in time.
     pub quick: &'a dyn Fn() -> Vec<TaskId>,
-    /// Begins to look for a better one, which comes through the channel. Not called when the store has an order.
-    pub better: &'a mut dyn FnMut() -> Receiver<Vec<TaskId>>,
+    /// Begins to look for better ones, which come through the channel, the best last. Not called when the store has an order
+    /// that stays.
+    pub better: &'a mut dyn FnMut() -> Receiver<Found>,
     /// How long the first task may wait for it.
     pub patience: Duration,
 }
 
 /// How long an order within the cap may be looked for before anything starts.
 const PLANNING: Duration = Duration::from_secs(60);
-
-/// The policy of an order that a tight cap asks for.
-const BY_DISK: &str = "disk";
 
 /// The files of a flow as something that takes space.
 pub struct DiskSetup<'a> {
@@ -344,7 +343,7 @@ fn tell_what_would_run(drive: &mut Drive<'_, Frozen<'_>>, part: &Part<'_>, order
 }
 
 /// An order for a tight cap, and where faster priorities may come from.
-type Tight = (Vec<TaskId>, Receiver<Vec<TaskId>>);
+type Tight = (Vec<TaskId>, Receiver<Found>);
 
 /// Counts what lies on the disk, and keeps it under the cap. Returns in which order the tasks go, where that is tight.
 fn keep_disk<'a>(
@@ -382,35 +381,54 @@ fn order_by_disk(
     let mut out = Outbox::default();
     drive.reorder(newest + 1, whole_order(dag, order), &mut out);
     drive.group.entries.append(&mut out.entries);
+    drive.note(About::by_disk());
     Ok(())
 }
 
-/// Sees to it that an order is in force, and that a better one will be.
+/// Sees to it that an order is in force, and that a better one will be. What is stored and stays is not looked for again.
 fn order_tasks(
     drive: &mut Drive<'_, Frozen<'_>>,
     store: &Store,
     orders: Orders<'_>,
     is_same_policy: bool,
 ) -> Result<(), RunError> {
-    let is_ordered = drive.course.as_ref().is_some_and(|c| c.order().is_some());
-    if is_ordered && is_same_policy {
+    let is_ordered = is_same_policy && (drive.course.as_ref()).is_some_and(|c| c.order().is_some());
+    let about = About::stored(store)?.filter(|_| is_ordered);
+    if is_ordered && about.as_ref().is_none_or(|about| about.settled) {
+        drive.about = about;
         return Ok(());
     }
     drive.group.meta.push((POLICY, orders.policy));
     let begin = Instant::now();
     let better = (orders.better)();
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);
-    let left = orders.patience.saturating_sub(begin.elapsed());
-    let (order, better) = match better.recv_timeout(left) {
-        Ok(order) => (order, None),
-        Err(RecvTimeoutError::Timeout) => ((orders.quick)(), Some(better)),
-        Err(RecvTimeoutError::Disconnected) => ((orders.quick)(), None),
-    };
-    let mut out = Outbox::default();
-    drive.reorder(newest + 1, order, &mut out);
-    drive.group.entries.append(&mut out.entries);
+    let mut found: Option<Found> = None;
+    let mut more = Some(better);
+    while let Some(better) = &more {
+        let left = orders.patience.saturating_sub(begin.elapsed());
+        match better.recv_timeout(left) {
+            Ok(next) => {
+                let order = next.order.or(found.and_then(|before| before.order));
+                let about = next.about;
+                found = Some(Found { order, about });
+            }
+            Err(RecvTimeoutError::Timeout) => break,
+            Err(RecvTimeoutError::Disconnected) => more = None,
+        }
+    }
+    let found = found.unwrap_or_else(|| Found {
+        order: None,
+        about: about.unwrap_or_else(|| About::quick(&orders.policy, more.is_none())),
+    });
+    let order = (found.order).or_else(|| (!is_ordered).then(|| (orders.quick)()));
+    if let Some(order) = order {
+        let mut out = Outbox::default();
+        drive.reorder(newest + 1, order, &mut out);
+        drive.group.entries.append(&mut out.entries);
+    }
+    drive.note(found.about);
     if let Some(course) = &mut drive.course {
-        course.expect(better);
+        course.expect(more);
     }
     Ok(())
 }

@@ -27,30 +27,83 @@ impl Reader {
         Ok(Reader { database, path })
     }
 
+    fn error(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::sql(&self.path, error)
+    }
+
+    fn damaged(&self, what: String) -> StoreError {
+        let path = self.path.clone();
+        StoreError::Damaged { path, what }
+    }
+
+    /// The flows that the run was given, one after the other: their numbers, and those of their first events.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn flows(&self) -> Result<Vec<(i64, i64)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(i64, i64)>> {
+            let sql = "SELECT number, first FROM flow ORDER BY number";
+            let mut statement = self.database.prepare_cached(sql)?;
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            statement.query_map([], row)?.collect()
+        };
+        read().map_err(|e| self.error(&e))
+    }
+
+    /// The names of the tasks of a flow, by number; none of a family.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or is damaged.
+    pub fn names(&self, flow: i64) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT names FROM flow WHERE number = ?1";
+        let packed: Vec<u8> = (self.database)
+            .query_row(sql, [flow], |row| row.get(0))
+            .map_err(|e| self.error(&e))?;
+        let strange = |e: &dyn std::fmt::Display| self.damaged(format!("names of tasks: {e}"));
+        let names = zstd::decode_all(&packed[..]).map_err(|e| strange(&e))?;
+        serde_json::from_slice(&names).map_err(|e| strange(&e))
+    }
+
     /// Up to `most` events after that number, each with its number, of the flow in force.
     ///
     /// # Errors
     /// If the store cannot be read, or is damaged.
     pub fn entries(&self, after: i64, most: usize) -> Result<Vec<(i64, Entry)>, StoreError> {
-        let error = |e: &rusqlite::Error| StoreError::sql(&self.path, e);
         let first = "SELECT coalesce(max(first), 0) FROM flow";
         let first: i64 =
-            (self.database.query_row(first, [], |row| row.get(0))).map_err(|e| error(&e))?;
+            (self.database.query_row(first, [], |row| row.get(0))).map_err(|e| self.error(&e))?;
         let begin = first.max(after.saturating_add(1));
-        let mut statement = (self.database.prepare_cached(rows::SELECT)).map_err(|e| error(&e))?;
-        let mut found = statement.query([begin]).map_err(|e| error(&e))?;
+        self.entries_between(begin - 1, i64::MAX, most)
+    }
+
+    /// Up to `most` events after one number, none beyond another, each with its number, of whatever flow.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or is damaged.
+    pub fn entries_between(
+        &self,
+        after: i64,
+        last: i64,
+        most: usize,
+    ) -> Result<Vec<(i64, Entry)>, StoreError> {
+        let mut statement =
+            (self.database.prepare_cached(rows::SELECT)).map_err(|e| self.error(&e))?;
+        let mut found = statement
+            .query([after.saturating_add(1)])
+            .map_err(|e| self.error(&e))?;
         let mut entries = Vec::new();
         while entries.len() < most {
-            let Some(row) = found.next().map_err(|e| error(&e))? else {
+            let Some(row) = found.next().map_err(|e| self.error(&e))? else {
                 break;
             };
-            entries.push(rows::read(row).map_err(|e| match e {
-                rows::Unread::Sql(e) => error(&e),
-                rows::Unread::Strange(what) => StoreError::Damaged {
-                    path: self.path.clone(),
-                    what,
-                },
-            })?);
+            let (number, entry) = rows::read(row).map_err(|e| match e {
+                rows::Unread::Sql(e) => self.error(&e),
+                rows::Unread::Strange(what) => self.damaged(what),
+            })?;
+            if number > last {
+                break;
+            }
+            entries.push((number, entry));
         }
         Ok(entries)
     }

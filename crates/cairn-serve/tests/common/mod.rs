@@ -3,6 +3,7 @@
 
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{Rules, Span, Task};
+use cairn_serve::About;
 use cairn_serve::http::types::Command;
 use cairn_serve::http::{End, Handle, Job, ServeError, Settings, Setup, Tasks, begin, serve};
 use cairn_serve::store::{Store, Sync};
@@ -112,6 +113,8 @@ impl Wish {
                 fingerprints: Vec::new(),
                 files: None,
                 rules,
+                about: About::default(),
+                batches: true,
             };
             let run = begin(&mut store, setup, quick).unwrap();
             let kept = store.meta("tokens").unwrap();

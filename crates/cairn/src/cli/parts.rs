@@ -63,10 +63,24 @@ pub(crate) struct Times {
     /// A log that tells how long tasks take; may be repeated (`cairn times --help` lists the kinds of logs)
     #[arg(long, value_name = "LOG")]
     pub(crate) times: Vec<PathBuf>,
+    /// Do not use the times of earlier runs by `cairn run` where nobody gives any
+    #[arg(long)]
+    pub(crate) no_learnt_times: bool,
+}
+
+/// Who is expected to work: that decides which policy `auto` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Expected {
+    /// Choose the order for so many slots [default: for two usual kinds of workers]
+    #[arg(long, value_name = "N", help_heading = "Workers")]
+    pub(crate) slots: Option<u32>,
+    /// Choose the order for workers as a log shows them (`cairn times` prints what it would be)
+    #[arg(long, value_name = "LOG", help_heading = "Workers")]
+    pub(crate) world_from: Vec<PathBuf>,
 }
 
 /// How a plan chooses where it has a choice.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Choices {
     /// Which of equally good tasks goes first; the number of eligible tasks is the same at every step either way
     /// [default: critical-path where the input has durations, else none]
@@ -154,7 +168,7 @@ impl ValueEnum for Wanted {
         match self {
             Wanted::Given(policy) => policy.to_possible_value(),
             Wanted::Auto => Some(PossibleValue::new("auto").help(
-                "Whichever of them is fastest in simulations of --world, or of two usual worlds",
+                "Whichever of them is fastest in simulations of your workers, or of two usual worlds",
             )),
         }
     }
@@ -211,7 +225,8 @@ pub(crate) struct World {
     /// batches: mean number of requests in a batch [default: 16]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) size: Option<f64>,
-    /// Workers as a log shows them: sacct -P, or an event log of HTCondor; may be repeated, other flags come first
+    /// Workers as a log shows them: sacct -P, an event log of HTCondor, the state of a run; may be repeated, other flags come
+    /// first
     #[arg(long, value_name = "LOG")]
     pub(crate) world_from: Vec<PathBuf>,
     /// A cluster queue with so many slots: --world throttled --workers N, or pool where they come and go

@@ -12,7 +12,7 @@ use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::Plan;
 use cairn_plan::policy::Rule;
-use cairn_sim::{Effort, Options, Ratio, World, joint_ratio, usual_worlds};
+use cairn_sim::{Crew, Effort, Options, PoolSettings, Ratio, World, joint_ratio, usual_worlds};
 use serde_json::{Map, Value, json};
 
 /// Beyond so many tasks a plan says nothing of what `auto` would choose: it would take longer than it is worth.
@@ -92,8 +92,44 @@ impl Arena {
         }
     }
 
+    /// This machine, with so many tasks at once.
+    pub(crate) fn machine(flow: &Flow, cpus: u32) -> Result<Arena, Failure> {
+        let taken = world::durations(None, flow)?;
+        let cores: Vec<u32> = (flow.dag().tasks())
+            .map(|t| flow.cpus(t).unwrap_or(1).clamp(1, cpus))
+            .collect();
+        let is_wide = cores.iter().any(|&c| c > 1);
+        let (world, work) = match is_wide {
+            false => (World::throttled(cpus, cpus), taken.work),
+            true => {
+                let settings = PoolSettings {
+                    workers: 1,
+                    crew: Crew {
+                        cores: cpus,
+                        ..Crew::default()
+                    },
+                    ..PoolSettings::default()
+                };
+                let work = taken.work.with_cores(cores).map_err(world::refused)?;
+                (World::pool(settings), work)
+            }
+        };
+        Ok(Arena {
+            worlds: vec![world.map_err(world::refused)?],
+            work,
+            seconds: taken.seconds,
+            words: format!("{} of this machine", counted(cpus as usize, "slot")),
+            durations: taken.words,
+        })
+    }
+
+    /// What a contest here may cost.
+    pub(crate) fn effort(&self, flow: &Flow) -> Effort {
+        Effort::for_dag(flow.dag().len(), Rule::ALL.len(), self.worlds.len())
+    }
+
     /// Nothing is known of the workers.
-    fn usual(flow: &Flow, flags: &cli::World) -> Result<Arena, Failure> {
+    pub(crate) fn usual(flow: &Flow, flags: &cli::World) -> Result<Arena, Failure> {
         let taken = world::noisy(world::durations(flags.durations, flow)?, flags)?;
         let worlds = usual_worlds(taken.mean).map_err(world::refused)?;
         Ok(Arena {
@@ -140,9 +176,18 @@ pub(crate) fn wanted(
                 policies: rules,
                 runs,
             },
-            None => Effort::for_dag(flow.dag().len(), rules, arena.worlds.len()),
+            None => arena.effort(flow),
         };
-        let (picked, choice) = weighed(flow, plan, &arena, effort, &contest.options, clock, out)?;
+        let bout = Bout {
+            effort,
+            seed: contest.options.seed,
+            precision: contest.options.precision,
+            threads: None,
+            stop: &clock.half().stop(),
+            stop_after: &clock.stop(),
+        };
+        let _progress = out.progress("choosing a policy");
+        let (picked, choice) = weighed(flow, plan, &arena, &bout)?;
         return Ok(Wish {
             policy: picked.policy,
             order: picked.order,
@@ -178,9 +223,17 @@ pub(crate) fn glance(
     let Ok(arena) = Arena::usual(flow, &cli::World::default()) else {
         return Ok(None);
     };
-    let effort = Effort::glance(tasks, Rule::ALL.len(), arena.worlds.len());
-    let options = Options::default();
-    let (_, choice) = weighed(flow, plan, &arena, effort, &options, &clock.half(), out)?;
+    let half = clock.half();
+    let bout = Bout {
+        effort: Effort::glance(tasks, Rule::ALL.len(), arena.worlds.len()),
+        seed: Options::default().seed,
+        precision: None,
+        threads: None,
+        stop: &half.half().stop(),
+        stop_after: &half.stop(),
+    };
+    let _progress = out.progress("choosing a policy");
+    let (_, choice) = weighed(flow, plan, &arena, &bout)?;
     Ok((choice.runs > 0).then_some(choice))
 }
 
@@ -192,38 +245,59 @@ pub(crate) struct Picked {
     pub(crate) runs: usize,
 }
 
+/// How rules are played against each other.
+pub(crate) struct Bout<'a> {
+    pub(crate) effort: Effort,
+    pub(crate) seed: u64,
+    /// When to stop telling what it gains, where that is asked for.
+    pub(crate) precision: Option<f64>,
+    /// All there are, where none are given.
+    pub(crate) threads: Option<usize>,
+    /// Whether the choice must be made now.
+    pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
+    /// Whether it must be done to tell what it gains.
+    pub(crate) stop_after: &'a (dyn Fn() -> bool + Sync),
+}
+
 /// Plays the rules against each other: the fastest, unless it hardly gains on path+. The same for any number of threads.
-/// Whoever runs a flow asks this, in the background.
-pub(crate) fn pick(
-    flow: &Flow,
-    plan: &Plan<'_>,
-    arena: &Arena,
-    effort: Effort,
-    seed: u64,
-    clock: &Clock,
-) -> Result<Picked, Failure> {
-    let dag = flow.dag();
-    let stop = clock.stop();
-    let orders = Orders::new(dag, arena.seconds.as_deref(), Some(plan));
-    let mut candidates = orders.candidates(effort.policies, &stop);
-    let policies: Vec<cairn_sim::Policy> = (candidates.iter())
-        .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
-        .collect();
+fn pick(flow: &Flow, plan: &Plan<'_>, arena: &Arena, bout: &Bout<'_>) -> Result<Picked, Failure> {
+    let orders = Orders::new(flow.dag(), arena.seconds.as_deref(), Some(plan));
+    let field = Field(orders.candidates(bout.effort.policies, bout.stop));
     let options = Options {
-        runs: effort.runs,
-        seed,
-        stop: Some(&stop),
+        runs: bout.effort.runs,
+        seed: bout.seed,
+        threads: bout.threads,
+        stop: Some(bout.stop),
         ..Options::default()
     };
-    let chosen = cairn_sim::choose(dag, &arena.work, &arena.worlds, &policies, &options);
-    world::go_on()?;
-    let chosen = chosen.map_err(|e| world::failed(&e, flow))?;
-    let (rule, order) = candidates.swap_remove(chosen.policy);
-    Ok(Picked {
-        policy: policy_of(rule),
-        order,
-        runs: chosen.runs,
-    })
+    field.pick(flow, &arena.work, &arena.worlds, &options)
+}
+
+/// The orders among which one is chosen.
+pub(crate) struct Field(pub(crate) Vec<(Rule, Vec<TaskId>)>);
+
+impl Field {
+    /// The fastest in these worlds, unless it hardly gains on the first.
+    pub(crate) fn pick(
+        &self,
+        flow: &Flow,
+        work: &cairn_sim::Work,
+        worlds: &[World],
+        options: &Options<'_>,
+    ) -> Result<Picked, Failure> {
+        let policies: Vec<cairn_sim::Policy> = (self.0.iter())
+            .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
+            .collect();
+        let chosen = cairn_sim::choose(flow.dag(), work, worlds, &policies, options);
+        world::go_on()?;
+        let chosen = chosen.map_err(|e| world::failed(&e, flow))?;
+        let (rule, order) = &self.0[chosen.policy];
+        Ok(Picked {
+            policy: policy_of(*rule),
+            order: order.clone(),
+            runs: chosen.runs,
+        })
+    }
 }
 
 /// [`pick`] with as much effort as the size of the dag allows.
@@ -234,32 +308,38 @@ pub(crate) fn pick_within_budget(
     seed: u64,
     clock: &Clock,
 ) -> Result<Picked, Failure> {
-    let effort = Effort::for_dag(flow.dag().len(), Rule::ALL.len(), arena.worlds.len());
-    pick(flow, plan, arena, effort, seed, clock)
+    let stop = clock.stop();
+    let bout = Bout {
+        effort: arena.effort(flow),
+        seed,
+        precision: None,
+        threads: None,
+        stop: &stop,
+        stop_after: &stop,
+    };
+    pick(flow, plan, arena, &bout)
 }
 
-/// Picks, and plays the winner afresh against what users know.
-fn weighed(
+/// Picks, and plays the winner afresh against what users know. Whoever runs a flow asks this, in the background.
+pub(crate) fn weighed(
     flow: &Flow,
     plan: &Plan<'_>,
     arena: &Arena,
-    effort: Effort,
-    options: &Options<'static>,
-    clock: &Clock,
-    out: &Output,
+    bout: &Bout<'_>,
 ) -> Result<(Picked, Choice), Failure> {
-    let _progress = out.progress("choosing a policy");
-    let picked = pick(flow, plan, arena, effort, options.seed, &clock.half())?;
+    let picked = pick(flow, plan, arena, bout)?;
     let orders = Orders::new(flow.dag(), arena.seconds.as_deref(), Some(plan));
     let mut policies = vec![cairn_sim::Policy::order("auto", &picked.order)];
     for policy in BESIDE {
         policies.push(cairn_sim::Policy::order(&name(&policy), &orders.of(policy)));
     }
-    let stop = clock.stop();
     let fresh = Options {
-        runs: effort.runs,
-        stop: Some(&stop),
-        ..*options
+        runs: bout.effort.runs,
+        seed: bout.seed,
+        precision: bout.precision,
+        threads: bout.threads,
+        stop: Some(bout.stop_after),
+        ..Options::default()
     };
     let (work, worlds) = (&arena.work, &arena.worlds);
     let studies = cairn_sim::play_afresh(flow.dag(), work, worlds, &policies, &fresh);
@@ -337,13 +417,17 @@ impl Choice {
 
     /// What was chosen, and why.
     pub(crate) fn text(&self) -> String {
+        format!("{}: {}", name(&self.policy), self.why())
+    }
+
+    /// Why it was chosen.
+    pub(crate) fn why(&self) -> String {
         let gains = match self.gains() {
             gains if self.runs == 0 || gains.is_empty() => "no time to compare".to_owned(),
             gains => format!("its time is {gains}"),
         };
         format!(
-            "{}: {gains} ({}; {}; durations {})",
-            name(&self.policy),
+            "{gains} ({}; {}; durations {})",
             counted(self.runs, "run"),
             self.world,
             self.durations

@@ -14,8 +14,19 @@ pub(crate) fn make<'f>(
     limits: &Limits,
     clock: &Clock,
 ) -> Plan<'f> {
+    let stop = clock.stop_planning(flow.dag());
+    plan(flow, choices, &limits.effort(), &stop)
+}
+
+/// The same within any limits.
+pub(crate) fn plan<'f>(
+    flow: &'f Flow,
+    choices: cli::Choices,
+    effort: &cairn_plan::Limits,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Plan<'f> {
     let dag = flow.dag();
-    let mut plan = cairn_plan::plan(dag, &limits.effort(), &clock.stop_planning(dag));
+    let mut plan = cairn_plan::plan(dag, effort, stop);
     let order = std::mem::take(&mut plan.order);
     let blocks = Some(plan.survey().blocks());
     plan.order = tied(flow, order, choices, &Weights::unit(dag.len()), blocks);

@@ -99,7 +99,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let clock = settings.limits.clock();
     let started = Instant::now();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
-    let read = logs::apply(read, &flags.times, out)?;
+    let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let read_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
     check_cap(&read, settings.cap, out)?;

@@ -53,7 +53,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     } = settings;
     let clock = limits.clock();
     let (source, read) = input::open_rest(&flags.input, &flags.executed, out)?;
-    let read = logs::apply(read, &flags.times, out)?;
+    let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let (format, flow) = (read.format, &read.flow);
     if !format.holds_priorities() {
         return Err(refused(&PriorityError::NoPlace(format)));

@@ -123,6 +123,9 @@ fn shown(status: &Status, pace: &str, most: usize) -> String {
     if !pace.is_empty() {
         text += &format!("  {pace}\n");
     }
+    if let Some(order) = &status.order {
+        text += &format!("  {:<10}{}\n", "order", plain(&order.words()));
+    }
     if status.paused {
         text += "  paused: nothing is handed out\n";
     }

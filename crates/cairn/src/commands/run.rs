@@ -12,14 +12,15 @@ use self::report::Reporter;
 use super::caps;
 use super::contender::name;
 use super::family::Wanted;
-use super::orders::{self, needs_plan};
+use super::lookout::{Lookout, Workers};
 use super::pictures::{short_name, write_bytes};
 use super::sight;
 use crate::called;
-use crate::cli::{self, Policy};
+use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::input;
 use crate::limits;
+use crate::logs;
 use crate::output::Output;
 use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
@@ -29,19 +30,14 @@ use cairn_serve::run::{
     DiskSetup, Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
 };
 use cairn_serve::store::{Store, Sync};
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The folder for states that nobody gave a place.
 const STATES: &str = ".cairn";
-
-/// The longest that an order is looked for while tasks run.
-const PLANNING: Duration = Duration::from_secs(60);
 
 /// The longest that a bound is looked for when a report is written.
 const REPORTING: Duration = Duration::from_secs(10);
@@ -131,7 +127,7 @@ pub(super) fn pool(text: &str) -> Result<(String, u32), Failure> {
 
 /// Where the state of a workflow is kept: under the name of its file, here; with a number where the file is elsewhere, so that
 /// files of one name have states of their own.
-pub(super) fn state_of(file: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn state_of(file: &Path) -> Result<PathBuf, Failure> {
     if file == Path::new("-") {
         return Err(Failure::usage(
             "a workflow from standard input has no name for its state",
@@ -163,7 +159,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let whole = input::open_whole(&settings.input, &executed, out)?;
     let mut report = whole.report;
-    let flow = Arc::new(whole.flow);
+    let flow = Arc::new(logs::timed(whole.flow, &flags.times, out)?);
     let template = settings.template.clone();
     let jobs = Jobs::of(
         &whole.source,
@@ -180,7 +176,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let memory = settings.memory.or_else(machine_memory);
     let rules = make_rules(settings, &flow, memory, &programs, whole.format)?;
     let minds_files = !flags.ignore_files && names_real_files(whole.format);
-    let quick = || quick_order(&flow, flags.policy);
+    let lookout = Lookout {
+        flow: Arc::clone(&flow),
+        policy: flags.policy,
+        workers: Workers::Here(settings.cpus),
+        earlier: (!flags.times.no_learnt_times).then(|| settings.state.clone()),
+    };
+    let quick = || lookout.quick();
     let part = disk::Part {
         flow: &flow,
         wanted: wanted.as_deref(),
@@ -200,12 +202,12 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let (_scrap, store) = open_store(settings)?;
     let finished = Arc::new(AtomicBool::new(false));
     let priorities = |keeper: &Keeper| tight::look(&flow, keeper, settings.cpus, &finished);
-    let mut better = || look_for_order(&flow, flags.policy, &finished);
+    let mut better = || lookout.begin(&finished);
     let orders = Orders {
         policy: name(&flags.policy),
         quick: &quick,
         better: &mut better,
-        patience: patience(&flow),
+        patience: lookout.patience(),
     };
     let setup = Setup {
         flow: &flow,
@@ -443,58 +445,4 @@ pub(super) fn names_real_files(format: Format) -> bool {
         format,
         Format::FlowToml | Format::FlowJson | Format::FlowJsonLines | Format::Makeflow
     )
-}
-
-/// An order that takes no time to find.
-pub(super) fn quick_order(flow: &Flow, policy: Policy) -> Vec<TaskId> {
-    match policy {
-        other if needs_plan(other) => cairn_plan::policy::outdegree(flow.dag()),
-        other => orders::Orders::new(flow.dag(), flow.imputed_seconds().as_deref(), None).of(other),
-    }
-}
-
-/// How long the first task may wait for a plan: half of the 50 ms and 50 µs a task within which it starts. Reading the file,
-/// a quick order and writing both down take from the other half.
-fn patience(flow: &Flow) -> Duration {
-    Duration::from_millis(25) + Duration::from_micros(25) * flow.dag().len() as u32
-}
-
-/// Tasks run meanwhile: the thread that plans works only where they leave something.
-fn step_back_once() {
-    thread_local! {
-        static IS_BACK: Cell<bool> = const { Cell::new(false) };
-    }
-    if !IS_BACK.replace(true) {
-        cairn_serve::spawn::step_back();
-    }
-}
-
-/// Looks for the order of a policy that needs a plan on a thread of its own, until the run is over. The quick order of
-/// another policy is its own.
-pub(super) fn look_for_order(
-    flow: &Arc<Flow>,
-    policy: Policy,
-    finished: &Arc<AtomicBool>,
-) -> Receiver<Vec<TaskId>> {
-    let (send, receive) = channel();
-    if needs_plan(policy) {
-        let (flow, finished) = (Arc::clone(flow), Arc::clone(finished));
-        let begin = Instant::now();
-        std::thread::spawn(move || {
-            let stop = || {
-                if begin.elapsed() > patience(&flow) {
-                    step_back_once();
-                }
-                let is_late = begin.elapsed() > PLANNING;
-                is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
-            };
-            let limits = cairn_plan::Limits::default();
-            let plan = cairn_plan::plan(flow.dag(), &limits, &stop);
-            let seconds = flow.imputed_seconds();
-            let order = orders::Orders::new(flow.dag(), seconds.as_deref(), Some(&plan)).of(policy);
-            // The run may be over.
-            let _ = send.send(order);
-        });
-    }
-    receive
 }

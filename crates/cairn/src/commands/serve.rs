@@ -7,19 +7,22 @@ use self::family::Told;
 use self::jobs::Served;
 use super::caps;
 use super::family::Wanted;
+use super::lookout::{Lookout, Workers};
 use super::pictures::short_name;
 use super::run::disk as on_disk;
 use super::run::tight;
-use super::run::{look_for_order, names_real_files, pool, quick_order, rules_for, template};
+use super::run::{names_real_files, pool, rules_for, state_of, template};
 use super::sight::Seen;
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::input;
 use crate::limits;
+use crate::logs;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Keeper, Position, Rules, Span};
 use cairn_formats::{Jobs, Template, size};
+use cairn_serve::Found;
 use cairn_serve::http::{
     self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks,
 };
@@ -50,6 +53,7 @@ pub(crate) struct Settings {
     input: cli::Input,
     family: Option<Wanted>,
     disk: Option<caps::Disk>,
+    workers: Workers,
     largest_file: u64,
     silence: Duration,
     token_lifetime: Option<Duration>,
@@ -91,6 +95,7 @@ impl Settings {
             family: Wanted::new(family, flags.until_level, template.as_ref())?,
             disk: on_disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
             template,
+            workers: Workers::expected(&flags.expected, flags.policy)?,
             input: cli::Input {
                 file: flags.file.clone().unwrap_or_default(),
                 format: flags.format.clone(),
@@ -163,7 +168,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     silent.quiet = true;
     let whole = input::open_whole(&settings.input, &executed, &silent)?;
     let mut report = whole.report.clone();
-    let flow = Arc::new(whole.flow);
+    let flow = Arc::new(logs::timed(whole.flow, &flags.times, &silent)?);
     let template = settings.template.clone();
     let jobs = Jobs::of(
         &whole.source,
@@ -186,7 +191,14 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    let quick = || quick_order(&flow, flags.policy);
+    let learns = !flags.times.no_learnt_times;
+    let lookout = Lookout {
+        flow: Arc::clone(&flow),
+        policy: flags.policy,
+        workers: settings.workers.clone(),
+        earlier: state_of(&settings.input.file).ok().filter(|_| learns),
+    };
+    let quick = || lookout.quick();
     let served = Arc::new(Served::new(jobs));
     let directory = |task| served.directory(task);
     let minds_files = !flags.ignore_files && names_real_files(whole.format);
@@ -216,6 +228,9 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         files: minds_files.then_some(&directory),
         weights: weights(&flow),
         rules,
+        about: lookout.about_quick(),
+        // What opens most together is the theory's question; other policies go by their order.
+        batches: flags.policy == cli::Wanted::Given(cli::Policy::Ic),
     };
     let mut begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
     let better = begun.better.take();
@@ -230,10 +245,9 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
         if let Some(found) = better {
-            bring(found, handle.clone());
+            bring(found, handle.clone(), *out);
         } else if !is_planned {
-            let found = look_for_order(&flow, flags.policy, &is_over);
-            bring(found, handle.clone());
+            bring(lookout.begin(&is_over), handle.clone(), *out);
         }
     });
     is_over.store(true, Ordering::Relaxed);
@@ -396,11 +410,14 @@ fn watch_interrupts(handle: Handle) {
     });
 }
 
-/// Brings a better order to the server, which hands out tasks by the quick one until it is found.
-fn bring(found: Receiver<Vec<TaskId>>, handle: Handle) {
+/// Brings better orders to the server, which hands out tasks by the quick one until the first is found.
+fn bring(found: Receiver<Found>, handle: Handle, out: Output) {
     std::thread::spawn(move || {
-        if let Ok(order) = found.recv() {
-            handle.reorder(order.iter().map(|t| t.0).collect());
+        for found in found {
+            if found.about.settled {
+                out.remark(&format!("order: {}", plain(&found.about.words())));
+            }
+            handle.reorder(found);
         }
     });
 }

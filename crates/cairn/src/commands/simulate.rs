@@ -84,7 +84,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let Settings { flags, options, .. } = settings;
     let clock = settings.limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
-    let read = logs::apply(read, &flags.times, out)?;
+    let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let mut scene = settings.world.scene(&read.flow)?;
     if read.timed.is_some() {
         scene.durations = scene

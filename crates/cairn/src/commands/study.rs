@@ -1,66 +1,146 @@
-//! `cairn study`: the published evaluation on any dags, as JSON, Markdown and heat maps. What is played stands in `grid.rs`
-//! and `pools.rs`.
+//! `cairn simulate --grid` and `--pools`, and `cairn study`, which is the same with the published study's policies: many worlds
+//! on any dags, as JSON, Markdown and heat maps. What is played stands in `grid.rs` and `pools.rs`.
 
 mod grid;
 mod laboratory;
 mod pools;
 
 use self::laboratory::{Failed, Laboratory, Subject, note};
+use super::contender::name;
 use super::world;
-use crate::cli;
+use crate::cli::{self, Contender, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
 use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use crate::screen;
+use crate::spread::Durations;
 use cairn_dag::{Family, FamilyOptions, Flow, plain};
 use cairn_sim::{Options, World};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The gaps and sizes of the published grid.
+const GAPS: [f64; 9] = [0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0];
+const SIZES: [f64; 13] = [
+    1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0,
+];
+
+/// The policies of the published study, the first against each other.
+const PUBLISHED: [Policy; 3] = [Policy::Ic, Policy::Fifo, Policy::CriticalPath];
 
 /// What is studied, where and how often, checked.
 pub(crate) struct Settings {
-    flags: cli::Study,
+    /// None: AIRSN.
+    files: Vec<PathBuf>,
+    format: Option<String>,
+    /// The folder to write to.
+    folder: PathBuf,
+    worlds: Worlds,
+    /// The first against each other.
+    policies: Vec<Contender>,
+    durations: Option<Durations>,
     options: Options<'static>,
     pub(crate) limits: Limits,
 }
 
-impl Settings {
-    pub(crate) fn new(flags: cli::Study) -> Result<Settings, Failure> {
-        let options = Options {
-            stop: Some(&is_interrupted),
-            ..world::options(&flags.runs)?
+/// Where policies are played.
+enum Worlds {
+    Grid { gaps: Vec<f64>, sizes: Vec<f64> },
+    Pools,
+}
+
+impl Worlds {
+    fn new(pools: bool, gaps: Vec<f64>, sizes: Vec<f64>) -> Result<Worlds, Failure> {
+        if pools {
+            return Ok(Worlds::Pools);
+        }
+        let or = |given: Vec<f64>, usual: &[f64]| match given.is_empty() {
+            true => usual.to_vec(),
+            false => given,
         };
-        for &gap in &flags.gaps {
+        let (gaps, sizes) = (or(gaps, &GAPS), or(sizes, &SIZES));
+        for &gap in &gaps {
             World::batches(gap, 1.0).map_err(world::refused)?;
         }
-        for &size in &flags.sizes {
+        for &size in &sizes {
             World::batches(1.0, size).map_err(world::refused)?;
         }
+        Ok(Worlds::Grid { gaps, sizes })
+    }
+}
+
+/// Runs until Ctrl-C.
+fn options(runs: &cli::Runs) -> Result<Options<'static>, Failure> {
+    Ok(Options {
+        stop: Some(&is_interrupted),
+        ..world::options(runs)?
+    })
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Study) -> Result<Settings, Failure> {
         world::check_durations(flags.durations)?;
+        let listed = |&p: &Policy| Contender::Listed(Wanted::Given(p));
         Ok(Settings {
+            files: flags.files,
+            format: None,
+            folder: flags.out,
+            options: options(&flags.runs)?,
+            worlds: Worlds::new(flags.pools, flags.gaps, flags.sizes)?,
+            policies: PUBLISHED.iter().map(listed).collect(),
+            durations: flags.durations,
             limits: Limits::new(&flags.limits)?,
-            options,
-            flags,
+        })
+    }
+
+    /// The same from the flags of `simulate`.
+    pub(crate) fn of_simulate(flags: cli::Simulate) -> Result<Settings, Failure> {
+        let [folder] = &flags.out[..] else {
+            return Err(Failure::usage(
+                "--grid and --pools write several files into one folder",
+                "name it once, as in -o study",
+            ));
+        };
+        world::check_durations(flags.durations)?;
+        if flags.policies.len() < 2 {
+            return Err(Failure::usage(
+                "--grid and --pools show ratios, and one policy has none",
+                "name at least two, such as --policies auto,critical-path,fifo",
+            ));
+        }
+        Ok(Settings {
+            folder: folder.clone(),
+            files: std::iter::once(flags.input.file)
+                .chain(flags.more)
+                .collect(),
+            format: flags.input.format,
+            options: options(&flags.runs)?,
+            worlds: Worlds::new(flags.pools, flags.gaps, flags.sizes)?,
+            policies: flags.policies,
+            durations: flags.durations,
+            limits: Limits::new(&flags.limits)?,
         })
     }
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
-    let flags = &settings.flags;
-    let (subjects, mut failed) = subjects(flags, out)?;
-    std::fs::create_dir_all(&flags.out)
-        .map_err(|e| Failure::writing(&flags.out.display().to_string(), &e))?;
+    let (subjects, mut failed) = subjects(settings, out)?;
+    std::fs::create_dir_all(&settings.folder)
+        .map_err(|e| Failure::writing(&settings.folder.display().to_string(), &e))?;
     let laboratory = Laboratory {
-        flags,
+        folder: &settings.folder,
+        policies: &settings.policies,
+        names: settings.policies.iter().map(name).collect(),
         options: settings.options,
         limits: settings.limits,
         out,
     };
-    let (mut value, mut text) = if flags.pools {
-        pools::study(&laboratory, &subjects, &mut failed)?
-    } else {
-        grid::study(&laboratory, &subjects, &mut failed)?
+    let (mut value, mut text) = match &settings.worlds {
+        Worlds::Pools => pools::study(&laboratory, &subjects, &mut failed)?,
+        Worlds::Grid { gaps, sizes } => {
+            grid::study(&laboratory, (gaps, sizes), &subjects, &mut failed)?
+        }
     };
     if !failed.is_empty() {
         text += "\nNot studied:\n\n";
@@ -76,7 +156,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     laboratory.write("study.md", text.as_bytes())?;
     out.remark(&format!(
         "wrote study.json and study.md into {}",
-        screen::path(&flags.out)
+        screen::path(&settings.folder)
     ));
     out.done(&value, &text)?;
     match failed.is_empty() {
@@ -86,7 +166,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
 }
 
 /// All are read before the first is simulated, so that a bad one is told at once. With none good, the command fails.
-fn subjects(settings: &cli::Study, out: &Output) -> Result<(Vec<Subject>, Failed), Failure> {
+fn subjects(settings: &Settings, out: &Output) -> Result<(Vec<Subject>, Failed), Failure> {
     if settings.files.is_empty() {
         let family = Family::parse("airsn", &["250"], &FamilyOptions::default());
         let dag = family.and_then(|f| f.build(1));
@@ -107,7 +187,7 @@ fn subjects(settings: &cli::Study, out: &Output) -> Result<(Vec<Subject>, Failed
         let shown = file.display().to_string();
         let read = input::read(&cli::Input {
             file: file.clone(),
-            format: None,
+            format: settings.format.clone(),
         });
         let read = read.and_then(|read| {
             out.warnings(&read.report);

@@ -2,12 +2,12 @@
 
 mod slurm;
 
-use super::orders::{self, needs_plan};
-use super::run::{quick_order, state_of, template};
-use crate::cli::{self, Policy};
+use super::lookout::{Lookout, Workers};
+use super::run::{state_of, template};
+use crate::cli;
 use crate::failure::Failure;
 use crate::input;
-use crate::limits;
+use crate::logs;
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
@@ -19,15 +19,12 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// The longest that an order is looked for.
-const PLANNING: Duration = Duration::from_secs(60);
 
 /// What to submit, and how, checked.
 pub(crate) struct Settings {
     flags: cli::Submit,
     template: Option<Template>,
+    workers: Workers,
     /// Where the state of the submission is kept, or what would be submitted is written.
     folder: PathBuf,
 }
@@ -60,6 +57,7 @@ impl Settings {
             }
         }
         Ok(Settings {
+            workers: Workers::expected(&flags.expected, flags.policy)?,
             flags,
             template,
             folder,
@@ -97,7 +95,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let whole = input::open_whole(&flags.input, &executed, out)?;
     let mut report = whole.report;
-    let flow = Arc::new(whole.flow);
+    let flow = Arc::new(logs::timed(whole.flow, &flags.times, out)?);
     let jobs = Jobs::of(
         &whole.source,
         whole.format,
@@ -121,7 +119,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let order = match before {
         Some(names) => taken_up(&flow, &names, &mut is_executed, &folder)?,
-        None => planned(&flow, flags.policy, out),
+        None => planned(settings, &flow, out),
     };
     let title = whole.source.name();
     let handover = Handover::new(title, &here, &jobs, &is_executed, &order);
@@ -139,17 +137,19 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     }
 }
 
-/// The order of the plan, parents first.
-fn planned(flow: &Flow, policy: Policy, out: &Output) -> Vec<TaskId> {
-    if !needs_plan(policy) {
-        return quick_order(flow, policy);
-    }
-    let _alive = out.progress("planning");
-    let begin = Instant::now();
-    let stop = || begin.elapsed() > PLANNING || limits::is_interrupted();
-    let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
-    let seconds = flow.imputed_seconds();
-    orders::Orders::new(flow.dag(), seconds.as_deref(), Some(&plan)).of(policy)
+/// The order that is wanted, parents first; says whose it is.
+fn planned(settings: &Settings, flow: &Arc<Flow>, out: &Output) -> Vec<TaskId> {
+    let flags = &settings.flags;
+    let learns = !flags.times.no_learnt_times;
+    let lookout = Lookout {
+        flow: Arc::clone(flow),
+        policy: flags.policy,
+        workers: settings.workers.clone(),
+        earlier: state_of(&flags.input.file).ok().filter(|_| learns),
+    };
+    let (order, about) = lookout.now(out);
+    out.remark(&format!("order: {}", about.words()));
+    order
 }
 
 /// The order of the submission that is taken up again: all that it does not name was executed before it.

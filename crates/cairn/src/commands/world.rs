@@ -208,6 +208,18 @@ fn from_logs(mut flags: cli::World) -> Result<(cli::World, Option<String>), Fail
             "--slots" if flags.workers.is_none() => {
                 flags.slots = flags.slots.or_else(|| value.parse().ok());
             }
+            // Slots that are given instead are a queue, or a pool with what else is known of it.
+            "--world" if flags.slots.is_none() => {
+                flags.world = flags.world.or(Some(WorldName::Pool));
+            }
+            "--workers" if flags.slots.is_none() => {
+                flags.workers = flags.workers.or_else(|| value.parse().ok());
+            }
+            "--cores" => flags.cores = flags.cores.or_else(|| value.parse().ok()),
+            "--join" => flags.join = flags.join.or_else(|| value.parse().ok()),
+            "--stay" if flags.stay.is_none() => {
+                flags.stay = Some(spread(&value, spread::of_time)?);
+            }
             "--up" if flags.up.is_none() && flags.walltime.is_none() => {
                 flags.up = Some(spread(&value, spread::of_time)?);
             }

@@ -1,6 +1,7 @@
 //! What is asked of the desk, and what it answers. Decides nothing.
 
 use super::looks::{Picture, TaskPicture};
+use crate::found::Found;
 use crate::http::files::Staged;
 use crate::http::types::{Reason, Worth};
 use crate::http::why::Told;
@@ -58,7 +59,7 @@ pub(crate) enum Ask {
     Cancel(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
     Retry(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
     Pause(bool, oneshot::Sender<()>),
-    Reorder(Vec<u32>),
+    Reorder(Found),
     Stop,
 }
 

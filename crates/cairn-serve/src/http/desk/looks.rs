@@ -1,6 +1,7 @@
 //! The state of a run as those see it who look at it. Changes nothing.
 
 use super::{Desk, Tally};
+use crate::found::About;
 use crate::http::types::Storage;
 use crate::http::why::Told;
 use cairn_engine::{Moment, Position, Refusal, Task, Token, Why, Worker, WorkerId};
@@ -16,6 +17,7 @@ pub(crate) struct Picture {
     pub(crate) halted: Option<i32>,
     pub(crate) epoch: u32,
     pub(crate) plan: u32,
+    pub(crate) about: Option<About>,
     pub(crate) uptime: Duration,
     pub(crate) workers: Vec<(WorkerId, Worker)>,
     pub(crate) tally: Tally,
@@ -63,6 +65,7 @@ impl<P: Position> Desk<'_, P> {
             halted: engine.halted(),
             epoch: engine.epoch(),
             plan: engine.plan(),
+            about: self.about.clone(),
             uptime: self.clock.elapsed(),
             workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
             tally: Tally {

@@ -56,7 +56,7 @@ pub struct DiskSetup<'f> {
 }
 
 /// An order for a tight cap, and where faster priorities may come from.
-pub(crate) type Tight = (Vec<TaskId>, Receiver<Vec<TaskId>>);
+pub(crate) type Tight = (Vec<TaskId>, Receiver<Found>);
 
 /// The disk of a run that is served.
 pub(crate) struct Kept<'f> {

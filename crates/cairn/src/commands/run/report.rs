@@ -181,7 +181,11 @@ impl<'a> Reporter<'a> {
             News::NotDeleted(path, why) => self.complain(&disk::not_deleted(path, why)),
             News::HeldBack { missing, usage } => self.remark(&disk::held_back(*missing, usage)),
             News::GoesOn => self.remark(disk::GOES_ON),
-            News::Reordered if self.out.verbose => self.remark("a better order is in force"),
+            News::Ordered(about)
+                if self.out.verbose || (about.settled && !about.why.is_empty()) =>
+            {
+                self.remark(&format!("order: {}", plain(&about.words())));
+            }
             _ => (),
         }
     }
@@ -295,7 +299,8 @@ impl<'a> Reporter<'a> {
                 json!({ "held_back": true, "missing": missing, "storage": storage(usage), "t": t })
             }
             News::GoesOn => json!({ "held_back": false, "t": t }),
-            News::Reordered | News::Pulse => return,
+            // It stands in the summary.
+            News::Ordered(_) | News::Pulse => return,
         };
         print_line(&value);
     }
@@ -324,6 +329,9 @@ impl<'a> Reporter<'a> {
             "interrupted": summary.was_stopped,
             "seconds": (seconds * 1e3).round() / 1e3,
         });
+        if let Some(about) = &summary.about {
+            value["order"] = json!(about);
+        }
         if let Some(usage) = &summary.usage {
             value["storage"] = storage(usage);
         }

@@ -1,13 +1,14 @@
 //! Which priorities are fastest under a tight cap: lists of them are played against each other while tasks run already by the first
 //! one. Starts nothing.
 
+use super::super::lookout::step_back_once;
 use super::super::orders::Orders;
-use super::step_back_once;
 use crate::cli::Policy;
 use crate::limits;
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::Keeper;
 use cairn_plan::storage::shrink_first;
+use cairn_serve::{About, Found};
 use cairn_sim::{Admission, Measure, Options, Spread, Work, World, simulate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ pub(crate) fn look(
     keeper: &Keeper,
     workers: u32,
     finished: &Arc<AtomicBool>,
-) -> Receiver<Vec<TaskId>> {
+) -> Receiver<Found> {
     let (send, receive) = channel();
     let lean = keeper.waiting();
     let tasks = flow.dag().len();
@@ -44,7 +45,14 @@ pub(crate) fn look(
             step_back_once();
             if let Some(order) = fastest(&flow, keeper, &lean, workers, &finished) {
                 // The run may be over.
-                let _ = send.send(order);
+                let about = About {
+                    why: "the fastest of several within the cap".to_owned(),
+                    ..About::by_disk()
+                };
+                let _ = send.send(Found {
+                    order: Some(order),
+                    about,
+                });
             }
         });
     }

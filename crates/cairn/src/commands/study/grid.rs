@@ -1,6 +1,6 @@
 //! The published grid: batches of requests with mean gaps and sizes, one table and one heat map a rival.
 
-use super::laboratory::{Failed, Laboratory, RIVALS, Subject};
+use super::laboratory::{Failed, Laboratory, Played, Subject};
 use super::laboratory::{cell_text, durations_words, note, ratio_json, tally};
 use crate::commands::estimates::{estimate, interval_text};
 use crate::commands::pictures::not_drawn;
@@ -8,65 +8,47 @@ use crate::commands::world;
 use crate::failure::Failure;
 use crate::plural::counted;
 use cairn_show::{Figure, HeatAxis, HeatMap, HeatScale};
-use cairn_sim::{Measure, Options, Ratio};
+use cairn_sim::{Ratio, World};
 use serde_json::{Map, Value, json};
 
 /// The grid of every subject: JSON, text, and heat maps into files.
 pub(super) fn study(
     laboratory: &Laboratory<'_>,
+    (gaps, sizes): (&[f64], &[f64]),
     subjects: &[Subject],
     failed: &mut Failed,
 ) -> Result<(Value, String), Failure> {
-    let Laboratory { flags, options, .. } = laboratory;
-    let (gaps, sizes) = (&flags.gaps, &flags.sizes);
+    let Laboratory { options, .. } = laboratory;
+    let first = laboratory.first();
     let mut dags = Vec::new();
     let mut text = format!(
-        "Ratios of mean times, ic over each rival, in batches of requests. Rows: mean gap between batches, in mean \
+        "Ratios of mean times, {first} over each rival, in batches of requests. Rows: mean gap between batches, in mean \
          task times. Columns: mean size of a batch.\nDurations {}; {} paired runs a cell, seed {}. \
-         Bold: the 95 % interval lies below 1 (ic is faster); italic: above 1; plain: a tie.\n",
+         Bold: the 95 % interval lies below 1 ({first} is faster); italic: above 1; plain: a tie.\n",
         durations_words(subjects),
         options.runs,
         options.seed
     );
     for subject in subjects {
-        let policies = laboratory.policies(subject)?;
-        let bar = laboratory.out.bar("cells", gaps.len() * sizes.len());
-        let unit = subject.taken.mean;
-        let scaled: Vec<f64> = gaps.iter().map(|gap| gap * unit).collect();
-        let cells = cairn_sim::grid(
-            subject.flow.dag(),
-            &subject.taken.work,
-            &scaled,
-            sizes,
-            &policies,
-            options,
-            |done| bar.at(done),
-        )
-        .map_err(|e| world::failed(&e, &subject.flow));
-        drop(bar);
-        world::go_on()?;
-        let cells = match cells {
+        let cells = match cells(laboratory, subject, gaps, sizes) {
             Ok(cells) => cells,
             Err(failure) if subjects.len() == 1 => return Err(failure),
+            Err(stopped @ Failure::Interrupted(_)) => return Err(stopped),
             Err(failure) => {
                 note(failed, &subject.file, &failure, laboratory.out);
                 continue;
             }
         };
         let grid = Grid {
+            laboratory,
             subject,
             gaps,
             sizes,
-            ratios: [1, 2].map(|rival| {
-                cells
-                    .iter()
-                    .map(|c| c.study.ratio(0, rival, Measure::Makespan))
-                    .collect()
-            }),
+            ratios: cells.iter().map(|c| laboratory.ratios(c)).collect(),
         };
-        for rival in 0..RIVALS.len() {
-            let figure = grid.heat_map(rival, options).map_err(|e| not_drawn(&e))?;
-            let name = format!("{}-ic-over-{}.svg", subject.name, RIVALS[rival]);
+        for (r, rival) in laboratory.rivals().iter().enumerate() {
+            let figure = grid.heat_map(r).map_err(|e| not_drawn(&e))?;
+            let name = format!("{}-{first}-over-{rival}.svg", subject.name);
             laboratory.write(&name, figure.svg().as_bytes())?;
         }
         text += &grid.text();
@@ -79,26 +61,63 @@ pub(super) fn study(
     Ok((value, text))
 }
 
-/// One dag's grid: by rival, the ratios, gap by gap.
+/// Every cell of one dag, gap by gap. All share the seed, so that neighbours differ by their settings and not by luck.
+fn cells(
+    laboratory: &Laboratory<'_>,
+    subject: &Subject,
+    gaps: &[f64],
+    sizes: &[f64],
+) -> Result<Vec<Played>, Failure> {
+    let prepared = laboratory.prepare(subject)?;
+    let bar = laboratory.out.bar("cells", gaps.len() * sizes.len());
+    let mut cells = Vec::with_capacity(gaps.len() * sizes.len());
+    for gap in gaps {
+        for &size in sizes {
+            let world = World::batches(gap * subject.taken.mean, size).map_err(world::refused)?;
+            cells.push(laboratory.play(&prepared, &world)?);
+            bar.at(cells.len());
+        }
+    }
+    Ok(cells)
+}
+
+/// One dag's grid.
 struct Grid<'a> {
+    laboratory: &'a Laboratory<'a>,
     subject: &'a Subject,
     gaps: &'a [f64],
     sizes: &'a [f64],
-    ratios: [Vec<Option<Ratio>>; 2],
+    /// By cell, gap by gap, and by rival.
+    ratios: Vec<Vec<Option<Ratio>>>,
 }
 
 impl Grid<'_> {
-    fn json(&self, cells: &[cairn_sim::Cell]) -> Value {
+    /// The ratios to one rival, by cell.
+    fn against(&self, rival: usize) -> Vec<Option<Ratio>> {
+        self.ratios.iter().map(|cell| cell[rival]).collect()
+    }
+
+    fn json(&self, cells: &[Played]) -> Value {
         let dag = self.subject.flow.dag();
-        let cell = |(i, cell): (usize, &cairn_sim::Cell)| {
-            let ratios: Map<String, Value> = (0..RIVALS.len())
-                .map(|r| {
-                    let value = json!({ "makespan": ratio_json(self.ratios[r][i]) });
-                    (format!("ic/{}", RIVALS[r]), value)
+        let first = self.laboratory.first();
+        let cell = |(i, cell): (usize, &Played)| {
+            let rivals = self.laboratory.rivals().iter().zip(&self.ratios[i]);
+            let ratios: Map<String, Value> = rivals
+                .map(|(rival, ratio)| {
+                    let value = json!({ "makespan": ratio_json(*ratio) });
+                    (format!("{first}/{rival}"), value)
                 })
                 .collect();
-            let gap = self.gaps[i / self.sizes.len()];
-            json!({ "gap": gap, "size": cell.size, "runs": cell.study.runs(), "ratios": ratios })
+            let (gap, size) = (
+                self.gaps[i / self.sizes.len()],
+                self.sizes[i % self.sizes.len()],
+            );
+            let runs = cell.study.runs();
+            let mut value = json!({ "gap": gap, "size": size, "runs": runs, "ratios": ratios });
+            if let Some(chosen) = &cell.chosen {
+                value["chosen"] = json!(chosen);
+            }
+            value
         };
         let cells: Vec<Value> = cells.iter().enumerate().map(cell).collect();
         json!({
@@ -116,13 +135,15 @@ impl Grid<'_> {
             counted(dag.arc_count(), "arc"),
             self.subject.taken.words
         );
-        for (rival, ratios) in RIVALS.iter().zip(&self.ratios) {
+        let first = self.laboratory.first();
+        for (r, rival) in self.laboratory.rivals().iter().enumerate() {
+            let ratios = self.against(r);
             let [faster, ties, slower] = tally(ratios.iter().flatten());
             text += &format!(
-                "\n### ic over {rival}\n\nic is faster in {}, slower in {slower}, tied in {ties}.",
+                "\n### {first} over {rival}\n\n{first} is faster in {}, slower in {slower}, tied in {ties}.",
                 counted(faster, "cell")
             );
-            text += &self.extremes(ratios);
+            text += &self.extremes(&ratios);
             text += "\n\n| gap \\ size |";
             self.sizes.iter().for_each(|s| text += &format!(" {s} |"));
             text += "\n|--:|";
@@ -162,24 +183,22 @@ impl Grid<'_> {
         }
     }
 
-    fn heat_map(
-        &self,
-        rival: usize,
-        options: &Options<'_>,
-    ) -> Result<Figure, cairn_show::ShowError> {
+    fn heat_map(&self, rival: usize) -> Result<Figure, cairn_show::ShowError> {
+        let first = self.laboratory.first();
+        let other = &self.laboratory.rivals()[rival];
         let labels = |values: &[f64]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
         let (gaps, sizes) = (labels(self.gaps), labels(self.sizes));
         let gap_labels: Vec<&str> = gaps.iter().map(String::as_str).collect();
         let size_labels: Vec<&str> = sizes.iter().map(String::as_str).collect();
-        let cells: Vec<_> = (self.ratios[rival].iter())
+        let cells: Vec<_> = (self.against(rival).iter())
             .map(|ratio| ratio.map(|r| estimate(r.mean, r.interval)))
             .collect();
         HeatMap {
             title: &format!(
-                "{}: time of ic over time of {}",
-                self.subject.name, RIVALS[rival]
+                "{}: time of {first} over time of {other}",
+                self.subject.name
             ),
-            subtitle: &format!("{} paired runs a cell", options.runs),
+            subtitle: &format!("{} paired runs a cell", self.laboratory.options.runs),
             value_name: "ratio of mean times",
             rows: HeatAxis {
                 name: "mean gap (task times)",
@@ -192,8 +211,8 @@ impl Grid<'_> {
             cells: &cells,
             scale: HeatScale::Around {
                 centre: 1.0,
-                below: "ic faster",
-                above: &format!("{} faster", RIVALS[rival]),
+                below: &format!("{first} faster"),
+                above: &format!("{other} faster"),
             },
             decimals: 2,
         }

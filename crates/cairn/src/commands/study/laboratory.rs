@@ -1,23 +1,20 @@
 //! What both kinds of study share: dags, policies, and ratios in tables. Knows no world.
 
-use crate::cli::{self, Contender, Policy, Wanted};
-use crate::commands::contender::simulated;
+use crate::cli::{Contender, Wanted};
+use crate::commands::auto::Field;
+use crate::commands::contender::{name, simulated};
 use crate::commands::estimates;
 use crate::commands::orders::Orders;
 use crate::commands::pictures::write_bytes;
 use crate::commands::world::{self, Taken};
 use crate::failure::Failure;
-use crate::limits::Limits;
+use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use cairn_dag::Flow;
-use cairn_formats::Severity;
-use cairn_sim::{Options, Ratio};
+use cairn_plan::policy::Rule;
+use cairn_sim::{Effort, Measure, Options, Ratio, Study, World};
 use serde_json::Value;
-use std::path::PathBuf;
-
-/// The first against each other.
-const POLICIES: [Policy; 3] = [Policy::Ic, Policy::Fifo, Policy::CriticalPath];
-pub(super) const RIVALS: [&str; 2] = ["fifo", "critical-path"];
+use std::path::Path;
 
 /// A dag to be studied.
 pub(super) struct Subject {
@@ -34,13 +31,7 @@ pub(super) type Failed = Vec<(String, String)>;
 
 /// Tells at once what is wrong with one file; the others are studied all the same.
 pub(super) fn note(failed: &mut Failed, file: &str, failure: &Failure, out: &Output) {
-    let why = match failure {
-        Failure::Input(report) => (report.problems().iter())
-            .find(|p| p.severity == Severity::Error)
-            .map_or("the input cannot be used".to_owned(), |p| p.message.clone()),
-        Failure::Usage { message, .. } => message.clone(),
-        other => format!("{other:?}"),
-    };
+    let why = failure.words();
     if !out.json {
         out.failure(failure);
     }
@@ -61,19 +52,47 @@ pub(super) fn durations_words(subjects: &[Subject]) -> String {
 
 /// What all parts of a study share.
 pub(super) struct Laboratory<'a> {
-    pub(super) flags: &'a cli::Study,
+    pub(super) folder: &'a Path,
+    pub(super) policies: &'a [Contender],
+    /// What they are called.
+    pub(super) names: Vec<String>,
     pub(super) options: Options<'static>,
     pub(super) limits: Limits,
     pub(super) out: &'a Output,
 }
 
+/// The policies on one dag; what `auto` stands for is chosen in each world anew.
+pub(super) struct Prepared<'s> {
+    subject: &'s Subject,
+    /// By place; none where it is chosen.
+    policies: Vec<Option<cairn_sim::Policy>>,
+    /// Among these.
+    field: Field,
+}
+
+/// What came of one world.
+pub(super) struct Played {
+    pub(super) study: Study,
+    /// What `auto` was, if it played.
+    pub(super) chosen: Option<String>,
+}
+
 impl Laboratory<'_> {
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-        write_bytes(&self.flags.out.join(PathBuf::from(name)), bytes)
+        write_bytes(&self.folder.join(name), bytes)
     }
 
-    /// The policies on one dag; the time limit is for each dag's plan.
-    pub(super) fn policies(&self, subject: &Subject) -> Result<Vec<cairn_sim::Policy>, Failure> {
+    /// The policy that the others are compared with.
+    pub(super) fn first(&self) -> &str {
+        &self.names[0]
+    }
+
+    pub(super) fn rivals(&self) -> &[String] {
+        &self.names[1..]
+    }
+
+    /// Orders for one dag; the time limit is for each dag's plan.
+    pub(super) fn prepare<'s>(&self, subject: &'s Subject) -> Result<Prepared<'s>, Failure> {
         let flow = &subject.flow;
         let limits = &self.limits;
         let _progress = self.out.progress("planning");
@@ -84,8 +103,58 @@ impl Laboratory<'_> {
         );
         world::go_on()?;
         let orders = Orders::new(flow.dag(), subject.taken.seconds.as_deref(), Some(&plan));
-        let rule = |&p: &Policy| simulated(Contender::Listed(Wanted::Given(p)), &orders, &[]);
-        Ok(POLICIES.iter().map(rule).collect())
+        let is_auto = |c: &Contender| *c == Contender::Listed(Wanted::Auto);
+        let effort = self.effort(subject);
+        let field = match self.policies.iter().any(is_auto) {
+            true => orders.candidates(effort.policies, &is_interrupted),
+            false => Vec::new(),
+        };
+        let rule = |c: &Contender| (!is_auto(c)).then(|| simulated(*c, &orders, &[]));
+        Ok(Prepared {
+            subject,
+            policies: self.policies.iter().map(rule).collect(),
+            field: Field(field),
+        })
+    }
+
+    /// What a choice may cost.
+    fn effort(&self, subject: &Subject) -> Effort {
+        Effort::for_dag(subject.flow.dag().len(), Rule::ALL.len(), 1)
+    }
+
+    /// All policies in one world.
+    pub(super) fn play(&self, prepared: &Prepared<'_>, world: &World) -> Result<Played, Failure> {
+        let subject = prepared.subject;
+        let (flow, work) = (&subject.flow, &subject.taken.work);
+        let mut chosen = None;
+        let mut policies = Vec::with_capacity(prepared.policies.len());
+        for policy in &prepared.policies {
+            policies.push(match policy {
+                Some(policy) => policy.clone(),
+                None => {
+                    // Not the runs that are shown: they would flatter the choice.
+                    let options = Options {
+                        runs: self.effort(subject).runs,
+                        seed: self.options.seed.wrapping_add(1),
+                        ..self.options
+                    };
+                    let worlds = std::slice::from_ref(world);
+                    let picked = prepared.field.pick(flow, work, worlds, &options)?;
+                    chosen = Some(name(&picked.policy));
+                    cairn_sim::Policy::order("auto", &picked.order)
+                }
+            });
+        }
+        let study = cairn_sim::simulate(flow.dag(), work, world, &policies, &self.options);
+        world::go_on()?;
+        let study = study.map_err(|e| world::failed(&e, flow))?;
+        Ok(Played { study, chosen })
+    }
+
+    /// The first over each rival.
+    pub(super) fn ratios(&self, played: &Played) -> Vec<Option<Ratio>> {
+        let ratio = |rival| played.study.ratio(0, rival, Measure::Makespan);
+        (1..self.names.len()).map(ratio).collect()
     }
 }
 
@@ -102,7 +171,7 @@ fn side(ratio: &Ratio) -> std::cmp::Ordering {
     }
 }
 
-/// Two or three decimals, bold where ic is surely faster, italic where surely slower.
+/// Two or three decimals, bold where the first is surely faster, italic where surely slower.
 pub(super) fn cell_text(ratio: Option<&Ratio>) -> String {
     let Some(ratio) = ratio else {
         return "–".to_owned();

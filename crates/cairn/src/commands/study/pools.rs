@@ -1,10 +1,10 @@
 //! Three pools of volatile workers, sized by the width of each dag.
 
-use super::laboratory::{Failed, Laboratory, RIVALS, Subject};
+use super::laboratory::{Failed, Laboratory, Subject};
 use super::laboratory::{cell_text, durations_words, note, ratio_json, tally};
 use crate::commands::world;
 use crate::failure::Failure;
-use cairn_sim::{Measure, Options, Ratio, STUDY_POOLS, Study, StudyPool};
+use cairn_sim::{Ratio, STUDY_POOLS, StudyPool};
 use serde_json::{Map, Value, json};
 
 /// Three pools for every subject.
@@ -32,8 +32,8 @@ pub(super) fn study(
     drop(bar);
     let durations = durations_words(subjects);
     Ok((
-        pools_json(&rows, &laboratory.options, &durations),
-        pools_text(&rows, &laboratory.options, &durations),
+        pools_json(&rows, laboratory, &durations),
+        pools_text(&rows, laboratory, &durations),
     ))
 }
 
@@ -42,33 +42,24 @@ fn three_pools(
     laboratory: &Laboratory<'_>,
     subject: &Subject,
     width: u32,
-) -> Result<Vec<[Option<Ratio>; 2]>, Failure> {
-    let policies = laboratory.policies(subject)?;
-    let (dag, taken) = (subject.flow.dag(), &subject.taken);
+) -> Result<Vec<Vec<Option<Ratio>>>, Failure> {
+    let prepared = laboratory.prepare(subject)?;
+    let taken = &subject.taken;
     let longest = (taken.seconds.iter().flatten()).fold(0.0, |a: f64, &b| a.max(b));
     let one = |pool: &StudyPool| {
         let world = pool.world(width, taken.mean, longest);
-        let study = (world.map_err(Into::into)).and_then(|world| {
-            cairn_sim::simulate(dag, &taken.work, &world, &policies, &laboratory.options)
-        });
-        world::go_on()?;
-        let study = study.map_err(|e| world::failed(&e, &subject.flow))?;
-        Ok(both_ratios(&study))
+        let played = laboratory.play(&prepared, &world.map_err(world::refused)?)?;
+        Ok(laboratory.ratios(&played))
     };
     STUDY_POOLS.iter().map(one).collect()
-}
-
-/// ic over each rival.
-fn both_ratios(study: &Study) -> [Option<Ratio>; 2] {
-    [1, 2].map(|rival| study.ratio(0, rival, Measure::Makespan))
 }
 
 /// One dag in all pools.
 struct PoolRow<'a> {
     subject: &'a Subject,
     width: u32,
-    /// By pool, ic over each rival.
-    ratios: Vec<[Option<Ratio>; 2]>,
+    /// By pool, the first over each rival.
+    ratios: Vec<Vec<Option<Ratio>>>,
 }
 
 /// All ratios of one pool and rival.
@@ -88,11 +79,12 @@ fn median(ratios: impl Iterator<Item = f64>) -> Option<f64> {
     Some((all[half] + all[all.len() / 2]) / 2.0)
 }
 
-fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> Value {
+fn pools_json(rows: &[PoolRow<'_>], laboratory: &Laboratory<'_>, durations: &str) -> Value {
+    let (first, options) = (laboratory.first(), &laboratory.options);
     let by_pool = |of: &dyn Fn(usize, usize) -> Value| -> Map<String, Value> {
         let rivals = |p: usize| -> Map<String, Value> {
-            (0..RIVALS.len())
-                .map(|r| (format!("ic/{}", RIVALS[r]), of(p, r)))
+            (laboratory.rivals().iter().enumerate())
+                .map(|(r, rival)| (format!("{first}/{rival}"), of(p, r)))
                 .collect()
         };
         (0..STUDY_POOLS.len())
@@ -121,19 +113,22 @@ fn pools_json(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> V
     })
 }
 
-fn pools_text(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> String {
+fn pools_text(rows: &[PoolRow<'_>], laboratory: &Laboratory<'_>, durations: &str) -> String {
+    let (first, options, rivals) = (laboratory.first(), &laboratory.options, laboratory.rivals());
     let mut text = format!(
         "Ratios of mean times in pools of volatile workers. Durations {durations}; {} paired runs, seed {}. \
-         Bold: the 95 % interval lies below 1 (ic is faster); italic: above 1; plain: a tie.\n\n",
+         Bold: the 95 % interval lies below 1 ({first} is faster); italic: above 1; plain: a tie.\n\n",
         options.runs, options.seed
     );
     for pool in &STUDY_POOLS {
         text += &format!("- {}: {}\n", pool.name, pool.about);
     }
     text += "\nWhere the longest task takes longer than workers are up on the mean, up and down are stretched to its length.\n";
-    text += "\n| pool | rival | median ratio | median gain of ic | faster | tie | slower |\n|---|---|--:|--:|--:|--:|--:|\n";
+    text += &format!(
+        "\n| pool | rival | median ratio | median gain of {first} | faster | tie | slower |\n|---|---|--:|--:|--:|--:|--:|\n"
+    );
     for (p, pool) in STUDY_POOLS.iter().enumerate() {
-        for (r, rival) in RIVALS.iter().enumerate() {
+        for (r, rival) in rivals.iter().enumerate() {
             let [faster, ties, slower] = tally(column(rows, p, r));
             let median = median(column(rows, p, r).map(|x| x.mean)).unwrap_or(1.0);
             text += &format!(
@@ -145,12 +140,12 @@ fn pools_text(rows: &[PoolRow<'_>], options: &Options<'_>, durations: &str) -> S
     }
     text += "\n| dag | tasks | width |";
     for pool in &STUDY_POOLS {
-        for rival in RIVALS {
-            text += &format!(" {}: ic/{rival} |", pool.name);
+        for rival in rivals {
+            text += &format!(" {}: {first}/{rival} |", pool.name);
         }
     }
     text += "\n|---|--:|--:|";
-    text += &"--:|".repeat(STUDY_POOLS.len() * RIVALS.len());
+    text += &"--:|".repeat(STUDY_POOLS.len() * rivals.len());
     for row in rows {
         let dag = row.subject.flow.dag();
         text += &format!("\n| {} | {} | {} |", row.subject.name, dag.len(), row.width);

@@ -1,0 +1,42 @@
+//! What choosing a policy by simulation costs, by size, and path+ beyond its plan.
+
+use crate::measure::timed;
+use crate::worth::{contest, layered};
+use cairn_plan::plan;
+use cairn_plan::policy::{Rule, Rules, path_plus};
+use cairn_sim::{Effort, World, usual_worlds};
+
+/// Seconds of the plan, of path+ beyond it, and of the whole choice: all orders and all runs. Sizes up to `$CAIRN_MOST` tasks.
+pub fn run() {
+    let most = std::env::var("CAIRN_MOST").map_or(usize::MAX, |n| n.parse().unwrap_or(usize::MAX));
+    println!(
+        "{} threads; the machine's load is {}",
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        std::fs::read_to_string("/proc/loadavg").map_or("?".to_owned(), |t| t.trim().to_owned())
+    );
+    println!("| tasks | arcs | plan s | path+ s | auto s | policies × runs × worlds |");
+    println!("|--:|--:|--:|--:|--:|---|");
+    for (layers, width) in [(10, 100), (50, 200), (100, 1000), (1000, 1000)] {
+        if layers * width > most as u32 {
+            continue;
+        }
+        let dag = layered(layers, width);
+        let (plan, planning) = timed(|| plan(&dag, &cairn_plan::Limits::default(), &|| false));
+        let (_, path) = timed(|| path_plus(&dag, None, &plan.order));
+        let worlds = usual_worlds(1.0).expect("one is in range");
+        let effort = Effort::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
+        let (_, auto) = timed(|| {
+            let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, None);
+            let field = rules.candidates(effort.policies, &|| false);
+            contest(&dag, &field, &worlds, &World::study_work(), effort.runs)
+        });
+        println!(
+            "| {} | {} | {planning:.2} | {path:.2} | {auto:.2} | {} × {} × {} |",
+            dag.len(),
+            dag.arc_count(),
+            effort.policies,
+            effort.runs,
+            worlds.len()
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! What a store tells of the runs that were: how long attempts took, who worked and for how long. Changes nothing, and needs not
+//! be the one who has the store open.
+
+use crate::store::{Reader, StoreError};
+use cairn_engine::{Entry, Event, Gone, Release, Task, Token};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// So many events are read at a time: the transaction stays short.
+const EVENTS: usize = 10_000;
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptEnd {
+    /// The task is done.
+    Executed,
+    /// It failed.
+    Failed,
+    /// Its worker was lost.
+    Lost,
+}
+
+/// One attempt at a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastAttempt {
+    /// The task's name.
+    pub task: String,
+    /// Which stay of a worker it was: a place in [`Past::stays`].
+    pub stay: usize,
+    /// Seconds since 1970 when it was leased.
+    pub start: f64,
+    /// How long until its end was told.
+    pub seconds: f64,
+    /// How it ended.
+    pub end: AttemptEnd,
+}
+
+/// A worker from when it came until it went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stay {
+    /// What it called itself.
+    pub name: String,
+    /// Tasks of one processor that it did at once.
+    pub cpus: u32,
+    /// Seconds since 1970 when it came.
+    pub from: f64,
+    /// When it went; `None` where it was there to the end.
+    pub until: Option<f64>,
+    /// Whether it was lost.
+    pub was_lost: bool,
+}
+
+/// What the events of a store come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Past {
+    /// Every attempt with an end, in the order of the ends. Given back ones are nobody's time.
+    pub attempts: Vec<PastAttempt>,
+    /// Everybody who came, in that order.
+    pub stays: Vec<Stay>,
+    /// The moment of the last event, in seconds since 1970.
+    pub end: f64,
+}
+
+/// Reads the store of a folder: of all its flows, as far as events are kept and tasks have names.
+///
+/// # Errors
+/// If there is none, or it cannot be read.
+pub fn past(folder: &Path) -> Result<Past, StoreError> {
+    let reader = Reader::open(folder)?;
+    let flows = reader.flows()?;
+    let mut past = Past::default();
+    for (i, &(number, first)) in flows.iter().enumerate() {
+        let last = flows.get(i + 1).map_or(i64::MAX, |next| next.1 - 1);
+        let names = reader.names(number)?;
+        let mut flow = OneFlow::new(&names, &mut past);
+        let mut after = first - 1;
+        loop {
+            let entries = reader.entries_between(after, last, EVENTS)?;
+            let Some(&(newest, _)) = entries.last() else {
+                break;
+            };
+            after = newest;
+            entries.iter().for_each(|(_, entry)| flow.hear(entry));
+        }
+    }
+    Ok(past)
+}
+
+/// The events of one flow: workers are numbered anew in each.
+struct OneFlow<'a> {
+    names: &'a [String],
+    past: &'a mut Past,
+    /// By number of a worker: its stay.
+    stays: Vec<usize>,
+    leased: HashMap<(Task, Token), (usize, f64)>,
+}
+
+impl<'a> OneFlow<'a> {
+    fn new(names: &'a [String], past: &'a mut Past) -> OneFlow<'a> {
+        OneFlow {
+            names,
+            past,
+            stays: Vec::new(),
+            leased: HashMap::new(),
+        }
+    }
+
+    fn hear(&mut self, entry: &Entry) {
+        let at = entry.at.0 as f64 / 1e6;
+        self.past.end = self.past.end.max(at);
+        match &entry.event {
+            Event::Joined {
+                worker,
+                name,
+                offer,
+            } => {
+                // Events before a snapshot may be gone, and with them who came first.
+                self.stays.resize(worker.0 as usize, usize::MAX);
+                self.stays.push(self.past.stays.len());
+                self.past.stays.push(Stay {
+                    name: name.clone(),
+                    cpus: offer.cpus,
+                    from: at,
+                    until: None,
+                    was_lost: false,
+                });
+            }
+            Event::Departed { worker, why } => {
+                let stay = self.stays.get(worker.0 as usize).copied();
+                if let Some(stay) = stay.and_then(|stay| self.past.stays.get_mut(stay)) {
+                    stay.until = Some(at);
+                    stay.was_lost = *why == Gone::Lost;
+                }
+            }
+            Event::Leased {
+                task,
+                token,
+                worker,
+            } => {
+                let stay = self.stays.get(worker.0 as usize).copied();
+                if let Some(stay) = stay.filter(|&stay| stay != usize::MAX) {
+                    self.leased.insert((*task, *token), (stay, at));
+                }
+            }
+            Event::Executed { task, token, .. } => {
+                self.ended(*task, *token, at, Some(AttemptEnd::Executed));
+            }
+            Event::Failed { task, token, .. } => {
+                self.ended(*task, *token, at, Some(AttemptEnd::Failed));
+            }
+            Event::Released {
+                task, token, why, ..
+            } => {
+                let end = (*why == Release::Lost).then_some(AttemptEnd::Lost);
+                self.ended(*task, *token, at, end);
+            }
+            _ => (),
+        }
+    }
+
+    fn ended(&mut self, task: Task, token: Token, at: f64, end: Option<AttemptEnd>) {
+        let Some((stay, start)) = self.leased.remove(&(task, token)) else {
+            return;
+        };
+        let name = self.names.get(task.0 as usize);
+        if let (Some(end), Some(name)) = (end, name) {
+            self.past.attempts.push(PastAttempt {
+                task: name.clone(),
+                stay,
+                start,
+                // Clocks may be set back.
+                seconds: (at - start).max(0.0),
+                end,
+            });
+        }
+    }
+}

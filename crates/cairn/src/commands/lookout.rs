@@ -1,0 +1,245 @@
+//! Looks for the order of tasks that run, or are about to: a quick one at once, then the plan's, then the one that wins in
+//! simulations of the workers. Runs nothing, and keeps nobody waiting.
+
+use super::auto::{self, Arena, Bout};
+use super::contender::name;
+use super::orders::{self, Orders, needs_plan};
+use super::world;
+use crate::cli::{self, Policy, Wanted};
+use crate::failure::Failure;
+use crate::limits;
+use crate::logs;
+use crate::output::Output;
+use cairn_dag::{Flow, TaskId};
+use cairn_plan::Plan;
+use cairn_serve::{About, Found};
+use cairn_theory::profile::{area, profile};
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// The longest that an order is looked for.
+const PLANNING: Duration = Duration::from_secs(60);
+
+/// The runs of a contest are the same every time.
+const SEED: u64 = 1;
+
+/// Who will work.
+#[derive(Clone)]
+pub(crate) enum Workers {
+    /// This machine, with so many tasks at once.
+    Here(u32),
+    /// As somebody says they will be.
+    Stated(Arc<world::Settings>),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Workers {
+    /// What the flags say of them. They mean nothing where no contest asks.
+    pub(crate) fn expected(flags: &cli::Expected, policy: Wanted) -> Result<Workers, Failure> {
+        let world = cli::World {
+            slots: flags.slots,
+            world_from: flags.world_from.clone(),
+            ..cli::World::default()
+        };
+        if !world::is_stated(&world) {
+            return Ok(Workers::Unknown);
+        }
+        if policy != Wanted::Auto {
+            return Err(Failure::usage(
+                "--slots and --world-from mean nothing without --policy auto",
+                "leave them out, or --policy",
+            ));
+        }
+        Ok(Workers::Stated(Arc::new(world::Settings::new(world)?)))
+    }
+
+    fn arena(&self, flow: &Flow) -> Result<Arena, Failure> {
+        match self {
+            Workers::Here(cpus) => Arena::machine(flow, *cpus),
+            Workers::Stated(settings) => settings.scene(flow).map(|scene| Arena::of(&scene)),
+            Workers::Unknown => Arena::usual(flow, &cli::World::default()),
+        }
+    }
+}
+
+/// What is looked for, and for whom.
+#[derive(Clone)]
+pub(crate) struct Lookout {
+    pub(crate) flow: Arc<Flow>,
+    pub(crate) policy: Wanted,
+    pub(crate) workers: Workers,
+    /// The state of earlier runs, which may tell times that nobody gave.
+    pub(crate) earlier: Option<PathBuf>,
+}
+
+impl Lookout {
+    /// An order that takes no time to find.
+    pub(crate) fn quick(&self) -> Vec<TaskId> {
+        let policy = match self.policy {
+            Wanted::Given(policy) if !needs_plan(policy) => policy,
+            Wanted::Given(_) => Policy::Outdegree,
+            Wanted::Auto => Policy::CriticalPath,
+        };
+        let seconds = self.flow.imputed_seconds();
+        Orders::new(self.flow.dag(), seconds.as_deref(), None).of(policy)
+    }
+
+    /// What is to be told of that.
+    pub(crate) fn about_quick(&self) -> About {
+        About::quick(&name(&self.policy), !self.is_long())
+    }
+
+    /// Whether there is more to look for than the quick order.
+    fn is_long(&self) -> bool {
+        match self.policy {
+            Wanted::Given(policy) => needs_plan(policy),
+            Wanted::Auto => true,
+        }
+    }
+
+    /// How long the first task may wait for a better one: half of the 50 ms and 50 µs a task within which it starts. Reading
+    /// the file, a quick order and writing both down take from the other half.
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_millis(25) + Duration::from_micros(25) * self.flow.dag().len() as u32
+    }
+
+    /// Looks for better ones on a thread of its own, until the run is over. It works only where tasks leave something, once
+    /// they run.
+    pub(crate) fn begin(&self, finished: &Arc<AtomicBool>) -> Receiver<Found> {
+        let (send, receive) = channel();
+        if self.is_long() {
+            let (lookout, finished) = (self.clone(), Arc::clone(finished));
+            std::thread::spawn(move || {
+                let begin = Instant::now();
+                let patience = lookout.patience();
+                let stop = || {
+                    let passed = begin.elapsed();
+                    if passed > patience {
+                        step_back_once();
+                    }
+                    let is_late = passed > PLANNING;
+                    is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
+                };
+                // Nobody listens when the run is over.
+                lookout.look(Some(1), &stop, &mut |found| drop(send.send(found)));
+            });
+        }
+        receive
+    }
+
+    /// The best order, for those who can wait, with all threads.
+    pub(crate) fn now(&self, out: &Output) -> (Vec<TaskId>, About) {
+        let _alive = out.progress("planning");
+        let begin = Instant::now();
+        let stop = || begin.elapsed() > PLANNING || limits::is_interrupted();
+        let mut best = None;
+        if self.is_long() {
+            self.look(None, &stop, &mut |found: Found| {
+                let order = found.order.or_else(|| best.take().map(|(order, _)| order));
+                best = order.map(|order| (order, found.about));
+            });
+        }
+        best.unwrap_or_else(|| (self.quick(), self.about_quick()))
+    }
+
+    /// Tells of each better order when it is found, the best last.
+    fn look(
+        &self,
+        threads: Option<usize>,
+        stop: &(dyn Fn() -> bool + Sync),
+        tell: &mut dyn FnMut(Found),
+    ) {
+        let learnt = (self.earlier.as_deref()).and_then(|state| logs::learnt(&self.flow, state));
+        let flow = learnt.as_ref().map_or(&*self.flow, |learnt| &learnt.flow);
+        let dag = flow.dag();
+        let plan = orders::plan(
+            flow,
+            cli::Choices::default(),
+            &cairn_plan::Limits::default(),
+            stop,
+        );
+        let seconds = flow.imputed_seconds();
+        let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
+        let asked = name(&self.policy);
+        let note = learnt.as_ref().map_or("", |learnt| &learnt.words);
+        let with_note = |why: String| match (why.is_empty(), note.is_empty()) {
+            (_, true) => why,
+            (true, false) => note.to_owned(),
+            (false, false) => format!("{why}, {note}"),
+        };
+        let found = |policy: Policy, order: Vec<TaskId>, why: String, settled: bool| {
+            let about = About {
+                why: with_note(why),
+                settled,
+                ..judged(&plan, flow, &order, &asked, policy)
+            };
+            Found {
+                order: Some(order),
+                about,
+            }
+        };
+        if let Wanted::Given(policy) = self.policy {
+            return tell(found(policy, orders.of(policy), String::new(), true));
+        }
+        // What rarely loses, until it is known what wins.
+        let first = orders.of(Policy::PathPlus);
+        let why = "until policies are compared".to_owned();
+        tell(found(Policy::PathPlus, first.clone(), why, false));
+        let weighed = self.workers.arena(flow).and_then(|arena| {
+            let bout = Bout {
+                effort: arena.effort(flow),
+                seed: SEED,
+                precision: None,
+                threads,
+                stop,
+                stop_after: stop,
+            };
+            auto::weighed(flow, &plan, &arena, &bout)
+        });
+        let mut best = match weighed {
+            Ok((picked, choice)) => found(picked.policy, picked.order, choice.why(), true),
+            Err(failure) => {
+                let why = format!("not compared: {}", failure.words());
+                found(Policy::PathPlus, first.clone(), why, true)
+            }
+        };
+        // Whoever is interrupted looks again the next time.
+        if !limits::is_interrupted() {
+            best.order = best.order.filter(|order| *order != first);
+            tell(best);
+        }
+    }
+}
+
+/// What an order reaches beside what no order exceeds: shown whatever was chosen.
+fn judged(plan: &Plan<'_>, flow: &Flow, order: &[TaskId], asked: &str, policy: Policy) -> About {
+    let reached = profile(flow.dag(), order).expect("policies give topological orders");
+    let (ours, most) = (area(&reached), area(&plan.bound));
+    About {
+        policy: asked.to_owned(),
+        chosen: name(&policy),
+        area: Some(ours),
+        area_bound: Some(most),
+        area_ratio: Some(match most {
+            0 => 1.0,
+            most => ours as f64 / most as f64,
+        }),
+        verdict: Some(plan.judge(&reached).name().to_owned()),
+        ..About::default()
+    }
+}
+
+/// Tasks run meanwhile: the thread that looks works only where they leave something.
+pub(crate) fn step_back_once() {
+    thread_local! {
+        static IS_BACK: Cell<bool> = const { Cell::new(false) };
+    }
+    if !IS_BACK.replace(true) {
+        cairn_serve::spawn::step_back();
+    }
+}
