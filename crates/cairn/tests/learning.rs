@@ -292,11 +292,9 @@ fn a_log_of_ninja_itself_is_read() {
     assert_eq!(times.code, 0, "{times:?}");
     let times: Value = serde_json::from_str(&times.stdout).unwrap();
     assert_eq!(times["files"][0]["format"], "ninja log");
-    let kinds = times["kinds"].as_array().unwrap();
-    let longest = |kind: &str| {
-        let row = kinds.iter().find(|k| k["kind"] == kind).unwrap();
-        row["longest"].as_f64().unwrap()
-    };
-    assert!((0.4..60.0).contains(&longest(".o")), "{times}");
-    assert!((0.1..60.0).contains(&longest(".txt")), "{times}");
+    assert_eq!(times["files"][0]["jobs"], 3);
+    let kinds = times["kinds"].as_array().unwrap().iter();
+    let longest = kinds.map(|k| k["longest"].as_f64().unwrap());
+    let longest = longest.fold(0.0, f64::max);
+    assert!((0.4..60.0).contains(&longest), "{times}");
 }
