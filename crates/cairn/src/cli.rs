@@ -381,8 +381,6 @@ pub(crate) struct Run {
     /// How to order the tasks
     #[arg(long, value_name = "POLICY", default_value = "auto")]
     pub(crate) policy: Wanted,
-    #[command(flatten)]
-    pub(crate) times: Times,
     /// Do not look at declared inputs and outputs
     #[arg(long)]
     pub(crate) ignore_files: bool,
@@ -431,6 +429,8 @@ pub(crate) struct Run {
         help_heading = "State"
     )]
     pub(crate) sync: Sync,
+    #[command(flatten)]
+    pub(crate) times: Times,
 }
 
 #[derive(Debug, Args)]
@@ -454,8 +454,6 @@ pub(crate) struct Submit {
     pub(crate) policy: Wanted,
     #[command(flatten)]
     pub(crate) expected: Expected,
-    #[command(flatten)]
-    pub(crate) times: Times,
     /// Folder for the state of the submission, scripts and logs [default: .cairn/ and the names of FILE and engine]
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) state: Option<PathBuf>,
@@ -488,6 +486,8 @@ pub(crate) struct Submit {
     /// One job with N workers of our own inside, for many short tasks
     #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["watch", "cancel", "nice", "max_queued"])]
     pub(crate) crew: Option<u32>,
+    #[command(flatten)]
+    pub(crate) times: Times,
 }
 
 /// An engine that takes a plan.
@@ -533,8 +533,6 @@ pub(crate) struct Serve {
     pub(crate) policy: Wanted,
     #[command(flatten)]
     pub(crate) expected: Expected,
-    #[command(flatten)]
-    pub(crate) times: Times,
     /// Do not look at declared inputs and outputs
     #[arg(long)]
     pub(crate) ignore_files: bool,
@@ -595,6 +593,8 @@ pub(crate) struct Serve {
         help_heading = "Security"
     )]
     pub(crate) largest_file: String,
+    #[command(flatten)]
+    pub(crate) times: Times,
 }
 
 /// A server, and by what right.

@@ -20,7 +20,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
     let one = |path: &PathBuf| {
         if let Some(folder) = store_folder(path) {
             return stored(folder).map_err(|e| unreadable(&e)).and_then(|log| {
-                let what = format!("{} tells of no task that ended", screen::path(path));
+                let what = format!("{} tells of no task that was executed", screen::path(path));
                 let cure = "name the state of a run that came to something";
                 log.ok_or_else(|| Failure::usage(what, cure))
             });

@@ -47,6 +47,9 @@ pub(super) enum Model {
     Unknown,
 }
 
+/// Against each rival: the ratio of mean times, and by how many standard errors it differs from one.
+type Beside = [(f64, f64); 3];
+
 /// What came of one cell.
 pub(super) struct Cell {
     pub(super) group: String,
@@ -56,13 +59,13 @@ pub(super) struct Cell {
     /// What `auto` takes with the world stated, and without.
     pub(super) stated: String,
     pub(super) unstated: String,
-    /// By rule: against each rival, the ratio of mean times, and by how many standard errors it differs from one.
-    pub(super) rules: Vec<(String, [(f64, f64); 3])>,
+    /// By rule.
+    pub(super) rules: Vec<(String, Beside)>,
 }
 
 impl Cell {
     /// A rule's comparison with each rival. `auto` and `auto, no world` are what they took.
-    pub(super) fn of(&self, rule: &str) -> Option<&[(f64, f64); 3]> {
+    pub(super) fn of(&self, rule: &str) -> Option<&Beside> {
         let rule = match rule {
             "auto" => &self.stated,
             "auto, no world" => &self.unstated,
@@ -194,7 +197,7 @@ impl Laboratory {
         field: &[(Rule, Vec<TaskId>)],
         world: &World,
         work: &Work,
-    ) -> Option<Vec<(String, [(f64, f64); 3])>> {
+    ) -> Option<Vec<(String, Beside)>> {
         let mut orders: Vec<(&str, Vec<TaskId>)> = vec![("fifo", fifo(dag))];
         let of_all = Rule::ALL.map(|rule| {
             let found = field.iter().find(|(other, _)| *other == rule);

@@ -398,7 +398,7 @@ fn order_tasks(
         drive.about = about;
         return Ok(());
     }
-    drive.group.meta.push((POLICY, orders.policy));
+    drive.group.meta.push((POLICY, orders.policy.clone()));
     let begin = Instant::now();
     let better = (orders.better)();
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);

@@ -32,11 +32,11 @@ pub(super) fn throttled(flags: &cli::World) -> Result<Named, Failure> {
     let workers = flags.workers.unwrap_or(WORKERS);
     let submitted = flags.submitted.unwrap_or(workers);
     let world = World::throttled(submitted, workers).map_err(refused)?;
-    let words = format!(
-        "a queue of at most {} before {}",
-        counted(submitted as usize, "submitted task"),
-        counted(workers as usize, "worker")
-    );
+    let mut words = format!("a cluster queue with {}", counted(workers as usize, "slot"));
+    if submitted != workers {
+        let tasks = counted(submitted as usize, "submitted task");
+        words += &format!(" and at most {tasks}");
+    }
     Ok((world, words))
 }
 
