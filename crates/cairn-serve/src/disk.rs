@@ -11,6 +11,7 @@ mod learnt;
 pub(crate) use away::{Away, Over};
 pub(crate) use learnt::SIZES;
 
+use crate::found::Found;
 use crate::free_bytes;
 use cairn_dag::TaskId;
 use cairn_engine::{Engine, Keeper, Position, Task};

@@ -533,16 +533,13 @@ impl<'f, P: Position> Desk<'f, P> {
     /// Writes down what happened, then answers.
     fn commit(&mut self) -> Result<(), StoreError> {
         if !self.out.entries.is_empty() || !self.orders.is_empty() || !self.meta.is_empty() {
+            let mut meta = std::mem::take(&mut self.meta);
+            meta.extend(self.learnt().map(|text| (SIZES, text)));
             let group = Group {
-                meta: self
-                    .learnt()
-                    .map(|text| (SIZES, text))
-                    .into_iter()
-                    .collect(),
+                meta,
                 entries: std::mem::take(&mut self.out.entries),
                 orders: std::mem::take(&mut self.orders),
                 stamps: std::mem::take(&mut self.stamped),
-                meta: std::mem::take(&mut self.meta),
                 ..Group::default()
             };
             let begin = Instant::now();

@@ -11,6 +11,7 @@
 
 use super::{Desk, Held};
 use crate::disk::{Away, Disk, Layout, Over, Planner, Priorities, Swept, Unkept, Usage};
+use crate::found::Found;
 use crate::http::transit::Transit;
 use crate::http::types::{self, HeldBack, HeldWhy};
 use crate::run::place;
