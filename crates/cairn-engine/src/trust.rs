@@ -316,9 +316,18 @@ impl Trust {
         self.records.get(&client)
     }
 
-    /// How many copies were given to volunteers since the beginning.
-    pub fn copies(&self) -> u64 {
-        self.copies
+    /// How many copies were given to volunteers since the beginning, and how many tasks have a result that waits for
+    /// validation; `None` where no volunteer was ever there.
+    pub fn counts(&self) -> Option<(u64, u64)> {
+        let waits = |check: &&Check| check.results().next().is_some();
+        let waiting = || self.checks.values().filter(waits).count() as u64;
+        (!self.is_idle()).then(|| (self.copies, waiting()))
+    }
+
+    /// How many equal results of a task are there, and how many must be; `None` where no volunteer has or had it.
+    pub fn progress(&self, task: Task) -> Option<(u32, u32)> {
+        let check = self.checks.get(&task)?;
+        Some((check.largest().0 as u32, self.distrust.agree()))
     }
 
     /// Whether no volunteer was ever there: then nothing here needs to be asked.

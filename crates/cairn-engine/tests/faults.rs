@@ -1,13 +1,15 @@
 //! Server and workers in a simulation of time and network that loses, delays and repeats messages, parts workers from the
 //! server, and crashes both: nothing executed is lost or counted twice, no attempt begins twice or before its parents are
-//! executed, every run ends.
+//! executed, every run ends. In half of the runs idle workers get copies of what others have; in a third all workers are
+//! volunteers, one of them a liar, and nothing wrong ever counts.
 //!
 //! `CAIRN_SEEDS=100000 cargo test -p cairn-engine --test faults` tries more.
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, Client, Engine, Entry, Event, Exchanged, Frozen, Moment, Offer, Order, Outbox, Outcome,
-    Receipt, Refusal, Request, Rules, Snapshot, Span, Task, Token, WorkerId,
+    Cause, Client, ClientId, Digest, Distrust, Engine, Entry, Event, Exchanged, Frozen, Moment,
+    Offer, Order, Outbox, Outcome, Receipt, Refusal, Request, Returned, Rules, Snapshot, Span,
+    Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use std::cmp::Reverse;
@@ -82,6 +84,14 @@ struct World<'d> {
     begun: BTreeSet<(Task, Token)>,
     done: BTreeSet<(Task, Token)>,
     executed: BTreeSet<Task>,
+    /// Whether nobody vouches for anybody; the first one lies.
+    volunteers: bool,
+    /// Whether those without anything to do get copies.
+    copies: bool,
+    /// What volunteers made.
+    made: BTreeMap<(Task, Token), Digest>,
+    /// What was taken of them.
+    taken: BTreeSet<(Task, Token)>,
     /// How bad things are, in percent.
     trouble: usize,
 }
@@ -91,12 +101,23 @@ impl<'d> World<'d> {
         let mut random = Random::new(seed);
         let mut order: Vec<TaskId> = dag.tasks().collect();
         random.shuffle(&mut order);
+        let (volunteers, copies) = (seed.is_multiple_of(3), random.below(2) == 0);
+        let distrust = Distrust {
+            max_errors: 10_000,
+            max_successes: 10_000,
+            max_total: 100_000,
+            earned: None,
+            deadline: Span::seconds(60),
+            ..Distrust::of_quorum(2)
+        };
         let rules = Rules {
             retries: 10_000,
             losses: 10_000,
+            distrust,
             ..Rules::default()
         };
-        let hosts = (0..1 + random.below(4))
+        let least = if volunteers { 3 } else { 1 };
+        let hosts = (0..least + random.below(4))
             .map(|_| Host {
                 client: Client::new(1 + random.below(3)),
                 life: 0,
@@ -124,6 +145,10 @@ impl<'d> World<'d> {
             begun: BTreeSet::new(),
             done: BTreeSet::new(),
             executed: BTreeSet::new(),
+            volunteers,
+            copies,
+            made: BTreeMap::new(),
+            taken: BTreeSet::new(),
             trouble,
         };
         world.after(0, Happening::ServerStarts);
@@ -236,6 +261,8 @@ impl<'d> World<'d> {
                 };
                 if outcome == Outcome::Executed {
                     self.done.insert((task, token));
+                    let lie = u64::from(self.volunteers && host == 0);
+                    self.made.insert((task, token), Digest([task.0, lie]));
                 }
                 let known = &mut self.hosts[host];
                 known.client.finished(task, token, outcome);
@@ -291,9 +318,14 @@ impl<'d> World<'d> {
         for entry in out.entries {
             if let Event::Executed { task, token, .. } = entry.event {
                 assert!(self.done.contains(&(task, token)), "somebody did it");
+                let made = self.made[&(task, token)];
+                assert_eq!(made, Digest([task.0, 0]), "no lie counts");
                 assert!(self.executed.insert(task), "executed once");
                 let parents = self.dag.parents(task.frozen().unwrap()).iter();
                 assert!(parents.copied().all(|p| self.executed.contains(&p.into())));
+            }
+            if let Event::Returned { task, token, .. } = entry.event {
+                self.taken.insert((task, token));
             }
             self.log.push(entry);
         }
@@ -318,19 +350,41 @@ impl<'d> World<'d> {
         match ask {
             Ask::Request(Request::Join) => {
                 let name = format!("host{host}");
-                self.serve(|engine, out| {
-                    Answer::Joined(engine.join(now, &name, Offer::cpus(3), out))
-                })
+                let offer = Offer {
+                    client: self.volunteers.then_some(ClientId(host as u32)),
+                    ..Offer::cpus(3)
+                };
+                self.serve(|engine, out| Answer::Joined(engine.join(now, &name, offer, out)))
             }
             Ask::Request(Request::Exchange {
                 worker,
                 returns,
                 holding,
                 want,
-            }) => self.serve(|engine, out| {
-                let holding = holding.as_deref();
-                Answer::Exchanged(engine.exchange(now, worker, &returns, holding, want, out))
-            }),
+            }) => {
+                let digest = |task, token| self.made.get(&(task, token)).copied();
+                let back = |&(task, token, outcome): &(Task, Token, Outcome)| Returned {
+                    task,
+                    token,
+                    outcome,
+                    digest: digest(task, token),
+                };
+                let returns: Vec<Returned> = returns.iter().map(back).collect();
+                let copies = self.copies;
+                self.serve(|engine, out| {
+                    let each = |back: &Returned| engine.take_back(now, worker, back, out);
+                    let receipts: Vec<Receipt> = returns.iter().map(each).collect();
+                    let holding = holding.as_deref();
+                    let mut answer = engine.exchange(now, worker, &[], holding, want, out);
+                    answer.receipts = receipts;
+                    if copies && want > 0 && answer.granted.is_empty() {
+                        let held = engine.held().map(|(_, task, _)| task).min();
+                        let copy = held.and_then(|task| engine.copy(now, worker, task, out).ok());
+                        answer.granted.extend(copy);
+                    }
+                    Answer::Exchanged(answer)
+                })
+            }
             Ask::Heartbeat(worker, holding) => self.serve(|engine, out| {
                 Answer::Alive(engine.heartbeat(now, worker, &holding, out), worker)
             }),
@@ -397,8 +451,9 @@ impl<'d> World<'d> {
                 for (&(task, token, outcome), receipt) in sent.iter().zip(&exchanged.receipts) {
                     assert_ne!(*receipt, Receipt::Unknown, "it was given once");
                     if outcome == Outcome::Executed && receipt.counts() {
+                        let is_taken = self.taken.contains(&(task, token));
                         assert!(
-                            self.executed.contains(&task),
+                            self.executed.contains(&task) || (self.volunteers && is_taken),
                             "a receipt is kept: {token:?}"
                         );
                     }

@@ -138,7 +138,11 @@ impl<P: Position> Engine<P> {
 
     /// Whether a return of this attempt by this worker would be taken.
     pub fn would_take(&self, from: WorkerId, task: Task, token: Token) -> bool {
-        let client = self.client(from);
+        self.would_take_from(self.client(from), task, token)
+    }
+
+    /// The same of a client, or of somebody who is trusted.
+    pub fn would_take_from(&self, client: Option<ClientId>, task: Task, token: Token) -> bool {
         match self.leases.get(task, token) {
             Some(lease) => self.client(lease.worker) == client,
             None => match client {
