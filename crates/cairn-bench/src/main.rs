@@ -6,6 +6,7 @@ mod closure;
 mod dag;
 mod disk;
 mod disk_run;
+mod dispatch;
 mod keeper;
 mod measure;
 mod plan;
@@ -46,6 +47,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         "disk-run",
         "2,000 samples with real files under a cap, in a run and through a server with four workers",
         disk_run::run,
+    ),
+    (
+        "dispatch",
+        "learning who is fast: makespans beside HEFT's, what a request costs",
+        dispatch::run,
     ),
     (
         "keeper",

@@ -9,7 +9,7 @@ use cairn_dag::{Dag, Flow};
 use cairn_engine::{Position, Rules, Task};
 use cairn_serve::About;
 use cairn_serve::http::types::Command as Line;
-use cairn_serve::http::{Begun, Job, Settings, Setup, Tasks, begin, begin_family, serve};
+use cairn_serve::http::{Begun, Job, Settings, Setup, Tasks, Watch, begin, begin_family, serve};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::{Certificate, Trust};
 use cairn_serve::tokens::Tokens;
@@ -138,6 +138,7 @@ fn be_server(state: &Path) {
             rules: Rules::default(),
             about: About::default(),
             batches: true,
+            watch: Watch::default(),
         };
         let begun = begin(&mut store, setup, quick).expect("a run");
         (store, begun)

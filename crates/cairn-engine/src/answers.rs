@@ -33,6 +33,14 @@ pub enum Refusal {
     /// The next task needs more than is free; smaller ones have overtaken it often enough.
     #[error("held for task {}, which needs more room", .0.0)]
     Held(Task),
+    /// The next task is kept for a worker that is busy and will end it sooner all the same.
+    #[error("held for worker {}, which will end the next task sooner", .worker.0)]
+    KeptFor {
+        /// The task.
+        task: Task,
+        /// Who will get it, as it looks.
+        worker: WorkerId,
+    },
     /// Tasks are eligible, but none may start without risking that the disk is full before the run is over.
     #[error("held back for storage{}", missing_bytes(*missing))]
     Storage {

@@ -1,6 +1,7 @@
 //! Decides: who gets which task, what a return is worth, when a worker is lost. Knows no files, sockets or clocks.
 
 mod apply;
+mod aware;
 mod choose;
 mod copies;
 mod room;
@@ -16,8 +17,9 @@ use crate::queue::{ClassId, Queue};
 use crate::snapshot::Tries;
 use crate::trust::Trust;
 use crate::{
-    Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Moment, Needs, Offer, Order, Outbox,
-    Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Task, Token, Worker, WorkerId,
+    Dispatch, Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Memory, Moment, Needs,
+    Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Release, Returned, Rules,
+    Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
@@ -65,6 +67,12 @@ pub struct Engine<P> {
     keeper: Option<Box<Keeper>>,
     /// By task, where anybody says: bytes in a folder of its own.
     weights: Vec<u64>,
+    /// Who learns how fast workers are; whether tasks go by that; whether it has to be told anew where tasks stand.
+    dispatch: Option<Box<Dispatch>>,
+    placing: Placing,
+    is_dispatch_stale: bool,
+    /// What was learnt until the snapshot that the state came from.
+    pub(crate) remembered: Option<Memory>,
     /// Eligible tasks out of the queue, which the keeper refused when it was at this version.
     withheld: Vec<(ClassId, Task)>,
     withheld_at: u64,
@@ -101,6 +109,10 @@ impl<P: Position> Engine<P> {
             aborted: Vec::new(),
             keeper: None,
             weights: Vec::new(),
+            dispatch: None,
+            placing: Placing::ByOrder,
+            is_dispatch_stale: false,
+            remembered: None,
             withheld: Vec::new(),
             withheld_at: 0,
             trust,
@@ -123,6 +135,7 @@ impl<P: Position> Engine<P> {
     pub fn set_order(&mut self, order: Order) {
         self.queue.reorder(order);
         self.position.reordered();
+        self.tell_order();
     }
 
     /// Begins, or goes on after what was replayed. Leases hold: whoever has one is heard of within the silence, or lost.
@@ -130,6 +143,7 @@ impl<P: Position> Engine<P> {
         let epoch = self.epoch + 1;
         self.rebuild();
         self.sync_keeper();
+        self.is_dispatch_stale = true;
         self.tried_first();
         self.commit(now, Event::Opened { epoch }, out);
         for index in 0..self.workers.len() {
@@ -153,6 +167,7 @@ impl<P: Position> Engine<P> {
     pub fn reorder(&mut self, now: Moment, plan: u32, order: Order, out: &mut Outbox) {
         self.queue.reorder(order);
         self.position.reordered();
+        self.tell_order();
         self.withheld.clear();
         self.refill();
         self.want_anew();

@@ -15,7 +15,9 @@
 
 mod answers;
 mod batched;
+mod book;
 mod client;
+mod dispatch;
 mod engine;
 mod event;
 mod ids;
@@ -33,8 +35,10 @@ mod workers;
 
 pub use answers::{Exchanged, Granted, Outbox, Receipt, Refusal, Returned};
 pub use batched::Batched;
+pub use book::{Book, Expected, KindId, Memory};
 pub use cairn_plan::batch::Effort;
 pub use client::{Client, Request};
+pub use dispatch::{Dispatch, Ending, Fit, Move, Placing};
 pub use engine::{Engine, Why, WhyNot};
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};
 pub use ids::{Moment, Span, Task, Token, WorkerId};

@@ -61,6 +61,9 @@ pub struct Offer {
     /// Bytes for the folders of its tasks; `None` where nobody counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
+    /// How fast it is by its own benchmark when it came, in thousandths of the machine that expectations are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<u32>,
 }
 
 impl Offer {
@@ -74,7 +77,14 @@ impl Offer {
             client: None,
             is_shared: false,
             disk: None,
+            benchmark: None,
         }
+    }
+
+    /// How fast it says it is, 1 being the machine that expectations are of.
+    pub(crate) fn told_speed(&self) -> Option<f64> {
+        self.benchmark
+            .map(|thousandths| f64::from(thousandths) / 1e3)
     }
 
     /// How many processors a task with these needs takes here.

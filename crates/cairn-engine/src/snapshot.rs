@@ -2,8 +2,8 @@
 
 use crate::trust::{Books, Trust};
 use crate::{
-    Cause, Engine, Illegal, Moment, Needs, Order, Position, Rules, Span, Task, Token, Worker,
-    WorkerId,
+    Cause, Engine, Illegal, Memory, Moment, Needs, Order, Position, Rules, Span, Task, Token,
+    Worker, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,9 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Books::is_empty")]
     trust: Books,
     position: Vec<u8>,
+    /// What was learnt of workers and kinds of tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory: Option<Memory>,
 }
 
 impl Snapshot {
@@ -121,6 +124,7 @@ impl<P: Position> Engine<P> {
             tries,
             trust: self.trust.books(),
             position: self.position.packed(),
+            memory: self.dispatch().map(crate::Dispatch::memory),
         }
     }
 
@@ -143,6 +147,7 @@ impl<P: Position> Engine<P> {
         engine.failures = snapshot.failures;
         engine.reopened = snapshot.reopened;
         engine.workers = snapshot.workers;
+        engine.remembered = snapshot.memory;
         engine.tries = snapshot.tries.into_iter().collect();
         engine.trust = Trust::restored(engine.rules().distrust.clone(), snapshot.trust);
         for (task, token, worker, since) in snapshot.leases {

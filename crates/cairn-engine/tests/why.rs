@@ -141,7 +141,7 @@ fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
                         Some(WhyNot::Cpus { .. }) => 5,
                         Some(WhyNot::MemoryTaken { .. }) => 6,
                         Some(WhyNot::Pool { .. }) => 7,
-                        Some(WhyNot::KeptFor(_) | WhyNot::Storage { .. }) => 8,
+                        Some(WhyNot::KeptFor(_) | WhyNot::Faster(_) | WhyNot::Storage { .. }) => 8,
                         Some(WhyNot::Had | WhyNot::Quota | WhyNot::Slow) => {
                             panic!("nobody here is a volunteer")
                         }

@@ -21,7 +21,7 @@ pub mod types;
 mod watch;
 mod why;
 
-pub use begin::{BeginError, Begun, Setup, begin, begin_family};
+pub use begin::{BeginError, Begun, Setup, Watch, begin, begin_family};
 pub use desk::{DiskNews, DiskSetup, End};
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
@@ -78,6 +78,8 @@ pub struct Settings {
     pub patience: Duration,
     /// What the page shows beside the run itself; without it, counts and workers alone.
     pub sight: Option<Arc<dyn Sight>>,
+    /// Where what is learnt of workers and tasks is written for later runs.
+    pub book: Option<PathBuf>,
 }
 
 impl Settings {
@@ -94,6 +96,7 @@ impl Settings {
             largest_file: 64 << 30,
             patience: Duration::from_secs(10),
             sight: None,
+            book: None,
         }
     }
 }
@@ -233,6 +236,7 @@ pub fn serve<P: Position + Send>(
     let manner = Manner {
         stays: settings.stays,
         grace,
+        book: settings.book.clone(),
     };
     let mut desk = Desk::new(begun, store, manner);
     desk.watch_uploads(shared.files.transit());

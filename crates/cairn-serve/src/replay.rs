@@ -10,7 +10,7 @@ use cairn_theory::game::Standing;
 /// The worker of tasks that were executed before, elsewhere or as part of another flow.
 const BEFORE: &str = "before";
 
-/// What the log of the flow in force comes to. Tasks go as they are numbered.
+/// What the log of the flow in force comes to. Tasks go as they are numbered. `prepare` sees the engine before the log.
 ///
 /// # Errors
 /// If the store cannot be read, is damaged, or is of something else than the position.
@@ -18,6 +18,7 @@ pub(crate) fn replayed<P: Position>(
     store: &Store,
     position: P,
     rules: Rules,
+    prepare: impl FnOnce(&mut Engine<P>),
 ) -> Result<Engine<P>, StoreError> {
     let order = Order::AsNumbered;
     let mut engine = match store.snapshot()? {
@@ -26,6 +27,7 @@ pub(crate) fn replayed<P: Position>(
         }
         None => Engine::new(position, rules, order),
     };
+    prepare(&mut engine);
     store.each_entry(|entry| engine.replay(&entry))?;
     Ok(engine)
 }
@@ -39,8 +41,9 @@ pub(crate) fn replayed_in_order<P: Position>(
     position: P,
     tasks: usize,
     rules: Rules,
+    prepare: impl FnOnce(&mut Engine<P>),
 ) -> Result<(Engine<P>, Option<Vec<TaskId>>), StoreError> {
-    let mut engine = replayed(store, position, rules)?;
+    let mut engine = replayed(store, position, rules, prepare)?;
     let stored = store.order(engine.plan())?;
     let order = stored.map(|tasks| tasks.into_iter().map(TaskId).collect::<Vec<_>>());
     if let Some(order) = &order {

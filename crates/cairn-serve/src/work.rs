@@ -1,6 +1,7 @@
 //! A worker: takes tasks from a server, runs each in a process group of its own, returns what came of it. Decides nothing about
 //! tasks. It lives through restarts of its server, finishes while nobody answers, and returns later.
 
+mod benchmark;
 mod carry;
 mod confine;
 mod disk;
@@ -226,6 +227,7 @@ pub fn work(
         seconds_left: settings.lifetime.map(|life| life.as_secs_f64()),
         carries: settings.place == Where::Own,
         disk: settings.disk,
+        speed: Some(benchmark::speed().clamp(0.001, 1e6)),
     };
     let (words, inbox) = channel();
     let (mut reader, waker) = std::io::pipe()?;

@@ -10,6 +10,7 @@
 //! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
 //! quantiles computed by portable code, so numbers are the same on every machine and for any number of threads.
 
+mod aware;
 mod batched;
 mod batches;
 mod bit_tree;
@@ -18,6 +19,8 @@ mod chooser;
 mod clock;
 mod earliest_finish;
 mod eligible;
+#[cfg(test)]
+mod engine_twin;
 mod error;
 mod gate;
 mod grid;
@@ -46,6 +49,7 @@ mod work;
 mod worker;
 mod world;
 
+pub use aware::Knows;
 pub use batched::BestBatches;
 pub use batches::Batches;
 pub use bytes::{ArcBytes, arc_bytes};

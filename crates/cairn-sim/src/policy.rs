@@ -1,5 +1,6 @@
 //! Policies: how the next task is chosen among the eligible ones. Knows no worker, and not how an order was computed.
 
+use crate::aware::Knows;
 use crate::chooser::Server;
 use crate::error::SimulateError;
 use crate::gate::Admission;
@@ -35,6 +36,8 @@ pub(crate) enum Rule {
     Random,
     Heft,
     Peft,
+    /// An order for equals, and what the server knows.
+    Aware(Vec<TaskId>, Knows),
 }
 
 /// Equal only to itself.
@@ -149,6 +152,14 @@ impl Policy {
         Policy::new("peft", Rule::Peft)
     }
 
+    /// The server of `cairn serve --dispatch aware`, by the engine's own code: it learns how fast workers are from what they
+    /// return, gives each task to the worker that will end it first, keeps tasks for faster workers that are busy, and gives
+    /// copies of late tasks to idle ones. Tasks go by the work on the longest path after them, equals by `order`. Where
+    /// workers have no identity (batches, throttled), and under a cap on storage, only the order remains.
+    pub fn aware(name: &str, order: &[TaskId], knows: Knows) -> Policy {
+        Policy::new(name, Rule::Aware(order.to_vec(), knows))
+    }
+
     /// The name, as it appears in the results.
     pub fn name(&self) -> &str {
         &self.name
@@ -181,7 +192,7 @@ impl Policy {
         match &self.rule {
             Rule::Ranks(ranks) if ranks.len() != dag.len() => Err(wrong_length(ranks.len())),
             Rule::Ranks(ranks) => Ok(Some(Ranking::by_key(ranks.len(), |t| ranks[t.index()]))),
-            Rule::Order(order) | Rule::Batched(order, _) => {
+            Rule::Order(order) | Rule::Batched(order, _) | Rule::Aware(order, _) => {
                 let mut seen = vec![false; dag.len()];
                 for &task in order {
                     if task.index() >= dag.len() || std::mem::replace(&mut seen[task.index()], true)

@@ -3,6 +3,7 @@
 //! At one instant, first results are delivered, then workers go, leases end and workers come; then the tasks that
 //! became eligible are queued, and then workers are served.
 
+use crate::aware::Aware;
 use crate::clock::Time;
 use crate::earliest_finish::Forecast;
 use crate::heft::OptimisticCosts;
@@ -15,6 +16,7 @@ use crate::spread::{Sampler, Spread};
 use crate::work::{BytesByChild, Work};
 use crate::worker::Worker;
 use cairn_dag::TaskId;
+use cairn_engine::Ending;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -37,6 +39,8 @@ pub(crate) enum Dispatch {
     Plan(Vec<VecDeque<TaskId>>),
     /// Tasks, by rank, choose the worker with the earliest expected finish, plus optimistic costs if any.
     EarliestFinish(Option<OptimisticCosts>),
+    /// The engine's rule, which learns; it is taken into the run.
+    Aware(Option<Box<Aware>>),
 }
 
 /// Buffers of a run, used again by the next.
@@ -80,6 +84,8 @@ pub(crate) struct PoolRun<'a, L> {
     seed: u64,
     run: u64,
     joins: Option<(Sampler, Stream)>,
+    /// Who learns, if anybody does.
+    pub(crate) aware: Option<Box<Aware>>,
     log: L,
     pub(crate) now: f64,
     last_ticket: u64,
@@ -125,6 +131,10 @@ impl Pool {
             seed,
             run,
             joins,
+            aware: match dispatch {
+                Dispatch::Aware(aware) => aware.take(),
+                _ => None,
+            },
             log,
             now: 0.0,
             last_ticket: 0,
@@ -175,7 +185,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.hire(0.0);
         }
         self.schedule_join();
-        self.play.welcome_fresh();
+        self.welcome_fresh();
         while self.play.game.executed_count() < tasks {
             let executed = self.play.game.executed_count();
             let Some(&Reverse((instant, ..))) = self.buffers.events.peek() else {
@@ -199,11 +209,19 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     }
                 }
             }
-            self.play.welcome_fresh();
+            self.welcome_fresh();
             self.serve(dispatch);
             self.play.go_on()?;
         }
         Ok(())
+    }
+
+    fn welcome_fresh(&mut self) {
+        if let Some(aware) = &mut self.aware {
+            let fresh = self.play.fresh().iter();
+            fresh.for_each(|task| aware.rule.opened(task.0));
+        }
+        self.play.welcome_fresh();
     }
 
     fn pass_time(&mut self, now: f64) {
@@ -256,6 +274,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         worker.is_up = true;
         let next = worker.next_change(self.pool, id as usize, self.now);
         worker.down_at = next.unwrap_or(f64::INFINITY);
+        if let Some(aware) = &mut self.aware {
+            aware.up(self.now, id, self.pool.crew.cores, worker.speed);
+        }
         if let Some(next) = next {
             self.schedule(next, Kind::Down, id, 0);
         }
@@ -369,6 +390,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let worker = &mut self.buffers.workers[id as usize];
         worker.got = true;
         worker.running.push(number);
+        if let Some(aware) = &mut self.aware {
+            let number = aware.number(id);
+            aware.rule.started(self.now, task.0, number);
+        }
         self.tally(id);
         self.log(id, What::Started(task));
     }
@@ -410,6 +435,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let task = lease.task;
         self.useful += self.core_time(task, lease.start);
         self.log(lease.worker, What::Finished(task));
+        if let Some(aware) = &mut self.aware {
+            aware.ended(self.now, task, lease.worker, Ending::Returned);
+            aware.rule.over(task.0);
+        }
         self.lay_aside(number);
         let spell = self.buffers.workers[lease.worker as usize].spell;
         self.buffers.made_by[task.index()] = (lease.worker, spell);
@@ -430,13 +459,30 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             .map(|(number, _)| number)
             .collect();
         for number in others {
-            let (start, id) = (
-                self.buffers.leases.get(number).start,
-                self.buffers.leases.get(number).worker,
-            );
-            self.wasted += self.core_time(task, start);
-            self.log(id, What::Stopped(task));
-            self.lay_aside(number);
+            self.stop(number);
+        }
+    }
+
+    /// A copy is stopped, for another is back or will be sooner.
+    fn stop(&mut self, number: u32) {
+        let lease = *self.buffers.leases.get(number);
+        self.wasted += self.core_time(lease.task, lease.start);
+        self.log(lease.worker, What::Stopped(lease.task));
+        if let Some(aware) = &mut self.aware {
+            aware.ended(self.now, lease.task, lease.worker, Ending::Stopped);
+        }
+        self.lay_aside(number);
+    }
+
+    /// A worker's copy of a task is stopped, since other copies will be sooner.
+    pub(crate) fn displace(&mut self, task: TaskId, id: u32) {
+        let leases = self.buffers.leases.alive();
+        let found = leases.filter(|(_, l)| l.task == task && l.worker == id);
+        if let Some((number, is_outstanding)) = found.map(|(n, l)| (n, l.outstanding)).last() {
+            if is_outstanding {
+                self.buffers.outstanding[task.index()] -= 1;
+            }
+            self.stop(number);
         }
     }
 
@@ -447,6 +493,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let task = lease.task;
         if !lease.alive {
             self.buffers.leases.release(number);
+            let is_down = !self.buffers.workers[lease.worker as usize].is_up;
+            // Else the server knew when it came back.
+            if let Some(aware) = self.aware.as_mut().filter(|_| is_down) {
+                aware.ended(self.now, task, lease.worker, Ending::Lost);
+            }
         } else {
             self.buffers.leases.get_mut(number).outstanding = false;
         }
@@ -461,6 +512,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 gate.release(task);
             }
             self.play.eligible.insert(task);
+            if let Some(aware) = &mut self.aware {
+                aware.rule.opened(task.0);
+            }
         }
     }
 }

@@ -16,6 +16,10 @@ pub(crate) enum Purpose {
     Joins = 4,
     /// The random policy's order.
     RandomPolicy = 5,
+    /// How far a server's expectations are off, by task.
+    Mistakes = 6,
+    /// How far a worker's benchmark is off.
+    Handshake = 7,
 }
 
 /// A stream of random numbers: PCG XSL 128/64 (MCG), known as `pcg64_fast`.

@@ -1,5 +1,6 @@
 //! Many runs of several policies in one world, side by side. Knows no world's inside and no file.
 
+use crate::aware::Aware;
 use crate::batches::Arrivals;
 use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
@@ -464,9 +465,17 @@ impl<'a> Stage<'a> {
 
     /// Puts the eligible tasks in the policy's order, and says how workers are served.
     fn set_up(&self, eligible: &mut Eligible, policy: usize, seed: u64, run: u64) -> Dispatch {
+        let is_gated = self.policies[policy].admission.is_some();
         if let Some(ranking) = &self.rankings[policy] {
             eligible.reset_by_rank(ranking);
-            return Dispatch::List;
+            return match (&self.policies[policy].rule, self.world) {
+                (Rule::Aware(order, knows), World::Pool(_)) if !is_gated => {
+                    let estimates = &self.needs.estimates;
+                    let aware = Aware::new(self.dag, estimates, order, knows, (seed, run));
+                    Dispatch::Aware(Some(Box::new(aware)))
+                }
+                _ => Dispatch::List,
+            };
         }
         let tasks = self.dag.len();
         match (&self.policies[policy].rule, self.world) {
@@ -482,7 +491,6 @@ impl<'a> Stage<'a> {
                 let bytes = &self.needs.bytes;
                 let (ranking, costs) = planner(self.dag, bytes, &known, *rule == Rule::Peft);
                 eligible.reset_by_rank(&ranking);
-                let is_gated = self.policies[policy].admission.is_some();
                 if is_gated || !pool.is_fixed() || !self.one_at_a_time(pool) {
                     return Dispatch::EarliestFinish(costs);
                 }
@@ -492,7 +500,7 @@ impl<'a> Stage<'a> {
                     .map(|l| l.into_iter().map(|s| s.task).collect());
                 return Dispatch::Plan(lists.collect());
             }
-            (Rule::Ranks(_) | Rule::Order(_) | Rule::Batched(..) | Rule::Heft | Rule::Peft, _) => {
+            (_, _) => {
                 unreachable!("these have a ranking from the start")
             }
         }

@@ -166,6 +166,11 @@ impl Work {
         self.memory.get(task).copied().unwrap_or(0.0)
     }
 
+    /// Whether every task takes one core and no memory.
+    pub(crate) fn is_light(&self) -> bool {
+        self.cores.iter().all(|&c| c == 1) && self.memory.iter().all(|&m| m == 0.0)
+    }
+
     /// Bytes by arc, regrouped by child: entry k of a child's run belongs to its k-th parent. Empty if none flow.
     pub(crate) fn bytes_by_child(&self, dag: &Dag) -> BytesByChild {
         if self.bytes.iter().all(|&b| b == 0.0) {

@@ -533,6 +533,15 @@ pub(crate) struct Serve {
     pub(crate) policy: Wanted,
     #[command(flatten)]
     pub(crate) expected: Expected,
+    /// Who gets which task: plain, whoever asks gets the next one of the order; aware, the worker that will end it first, by
+    /// what is learnt of speeds, also if that one is busy now [default: aware where the workflow says how long tasks take and
+    /// workers are seen to differ, else plain]
+    #[arg(long, value_name = "RULE", conflicts_with = "family")]
+    pub(crate) dispatch: Option<DispatchRule>,
+    /// What earlier runs taught of workers and kinds of tasks: read at the beginning, written as it is learnt [default:
+    /// book.json in the folder of --state]
+    #[arg(long, value_name = "FILE", conflicts_with = "family")]
+    pub(crate) book: Option<PathBuf>,
     /// Do not look at declared inputs and outputs
     #[arg(long)]
     pub(crate) ignore_files: bool,
@@ -598,6 +607,15 @@ pub(crate) struct Serve {
 }
 
 /// A server, and by what right.
+/// Who gets which task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DispatchRule {
+    /// Whoever asks gets the next task of the order
+    Plain,
+    /// The worker that will end it first, as far as is known
+    Aware,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Server {
     /// Where the server is, such as http://127.0.0.1:4100
@@ -898,6 +916,9 @@ pub(crate) struct Simulate {
         default_value = "auto,ic,critical-path,fifo"
     )]
     pub(crate) policies: Vec<Contender>,
+    /// Compare with workers served as `cairn serve --dispatch` does: aware puts that policy first; plain is as if not given
+    #[arg(long, value_name = "RULE")]
+    pub(crate) dispatch: Option<DispatchRule>,
     /// Write the result too: .svg, .png, .html or .json; may be repeated. With --grid or --pools: the folder to write to
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Vec<PathBuf>,

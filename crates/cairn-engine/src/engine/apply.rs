@@ -5,8 +5,8 @@ use crate::leases::Lease;
 use crate::queue::ClassId;
 use crate::trust::End;
 use crate::{
-    Entry, Event, Gone, Illegal, Keeper, Moment, Outbox, Position, Release, Task, Token, Worker,
-    WorkerId,
+    Dispatch, Ending, Entry, Event, Gone, Illegal, Keeper, Moment, Outbox, Position, Release, Task,
+    Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 
@@ -29,6 +29,7 @@ impl<P: Position> Engine<P> {
         let mut opened = std::mem::take(&mut self.opened);
         for task in opened.drain(..) {
             self.enqueue(task);
+            self.tell_dispatch(task, Dispatch::opened);
         }
         self.opened = opened;
         out.aborted.append(&mut self.aborted);
@@ -72,6 +73,9 @@ impl<P: Position> Engine<P> {
                 if worker.index() != self.workers.len() {
                     return Err(Illegal("workers join out of order".into()));
                 }
+                if let Some(dispatch) = &mut self.dispatch {
+                    dispatch.joined(name, offer.cpus, offer.told_speed());
+                }
                 if let Some(client) = offer.client {
                     self.trust.joined(client);
                 }
@@ -82,6 +86,9 @@ impl<P: Position> Engine<P> {
                 let known = self.known(*worker)?;
                 known.is_here = false;
                 known.was_lost = *why == Gone::Lost;
+                if let Some(dispatch) = &mut self.dispatch {
+                    dispatch.departed(worker.0);
+                }
             }
             Event::Leased {
                 task,
@@ -130,6 +137,10 @@ impl<P: Position> Engine<P> {
             } => {
                 self.known(*worker)?;
                 self.position.execute(*task, &mut self.opened)?;
+                if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
+                    self.note_return(at, since, *task, worker);
+                }
+                self.tell_dispatch(*task, Dispatch::over);
                 let may_have_others = self.leases.has_copies() || self.trust.has(*task);
                 self.put_back(*task, *token);
                 if may_have_others {
@@ -165,6 +176,7 @@ impl<P: Position> Engine<P> {
                 }
                 if let Some(lease) = lease {
                     self.workers[lease.worker.index()].failed += 1;
+                    self.note_end(at, *task, lease.worker, Ending::Failed);
                 }
                 let kind = self.rules.kind(*task);
                 self.trust.ended(*task, *token, End::Error, kind, at);
@@ -189,6 +201,7 @@ impl<P: Position> Engine<P> {
                     }
                     if let Some(lease) = lease {
                         self.workers[lease.worker.index()].lost += 1;
+                        self.note_end(at, *task, lease.worker, Ending::Lost);
                     }
                 }
                 let end = match why {
@@ -296,6 +309,7 @@ impl<P: Position> Engine<P> {
             due: None,
         };
         self.leases.insert(task, lease);
+        self.note_start(since, task, worker);
     }
 
     /// Nobody works on the task any more.
@@ -312,6 +326,7 @@ impl<P: Position> Engine<P> {
             self.pools_busy[pool.0 as usize] -= amount;
         }
         self.workers[lease.worker.index()].put_back(task, needs);
+        self.note_end(lease.since, task, lease.worker, Ending::Stopped);
         Some(lease)
     }
 

@@ -113,8 +113,9 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// Tasks stand elsewhere than the keeper knows, and it would be too much to tell one by one.
+    /// Tasks stand elsewhere than the keeper (and who dispatches) knows, and it would be too much to tell one by one.
     pub(super) fn unsettle_keeper(&mut self) {
+        self.is_dispatch_stale = true;
         if let Some(keeper) = &mut self.keeper {
             keeper.set_stale();
         }

@@ -9,13 +9,17 @@ impl<P: Position> Engine<P> {
     ///
     /// Where the position knows batches, and every task goes to every worker, tasks for all of them are chosen as one batch
     /// (\[MR05\]) and handed out in the order of the requests, best first. Else they are served one after the other. Once
-    /// nothing is left for anybody, the others are refused without being heard of.
+    /// nothing is left for anybody, the others are refused without being heard of. Where tasks go by what is learnt of
+    /// workers ([`Engine::watch`]), that decides.
     pub fn ask_together(
         &mut self,
         now: Moment,
         asked: &[(WorkerId, usize)],
         out: &mut Outbox,
     ) -> Vec<Result<Vec<Granted>, Refusal>> {
+        if let Some(answers) = self.ask_aware(now, asked, out) {
+            return answers;
+        }
         let mut chosen = self.batch(now, asked).into_iter();
         let mut over = None;
         let each = |&(worker, want): &(WorkerId, usize)| {
@@ -87,7 +91,7 @@ fn is_light(needs: &Needs) -> bool {
 }
 
 /// Whether whoever asks next is refused as well.
-fn is_for_all(refusal: Refusal) -> bool {
+pub(super) fn is_for_all(refusal: Refusal) -> bool {
     matches!(
         refusal,
         Refusal::NothingEligible

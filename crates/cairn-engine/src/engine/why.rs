@@ -46,6 +46,8 @@ pub enum WhyNot {
     },
     /// The room is kept for a task that was overtaken too often.
     KeptFor(Task),
+    /// It is kept for a worker that will end it sooner, though that one is busy.
+    Faster(WorkerId),
     /// The disk might be full before the run is over.
     Storage {
         /// Bytes that are missing for anything to go on; 0 where it will go on when something ends.
@@ -239,8 +241,10 @@ impl<P: Position> Engine<P> {
             return Some(why);
         }
         let kept = self.reservation.map(|kept| kept.task);
-        kept.filter(|_| self.is_kept_from(worker, task, needs))
-            .map(WhyNot::KeptFor)
+        let kept = kept.filter(|_| self.is_kept_from(worker, task, needs));
+        let faster = || self.faster(task).filter(|&other| other != worker);
+        kept.map(WhyNot::KeptFor)
+            .or_else(|| faster().map(WhyNot::Faster))
     }
 
     /// Why the worker would get nothing if it asked now: what [`Engine::ask`] would answer, without asking. `None` where it would get a
@@ -252,7 +256,10 @@ impl<P: Position> Engine<P> {
         }
         match self.weigh(now, worker) {
             Err(refusal) => Some(refusal),
-            Ok((_, None)) => None,
+            Ok((_, None)) => self.first_kept().map(|(task, faster)| Refusal::KeptFor {
+                task,
+                worker: faster,
+            }),
             Ok((_, Some(wide))) => self.would_keep(worker, wide).then_some(Refusal::Held(wide)),
         }
     }

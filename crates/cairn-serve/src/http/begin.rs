@@ -12,8 +12,8 @@ use crate::run::{BOOT, Files, Known, Now, Why, again, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
-    Batched, Effort, Engine, Illegal, Implicit, Moment, Order, Outbox, Position, Rules, Shape,
-    Task, Token, WorkerId,
+    Batched, Dispatch, Effort, Engine, Expected, Illegal, Implicit, Memory, Moment, Order, Outbox,
+    Placing, Position, Rules, Shape, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
@@ -54,6 +54,48 @@ pub struct Setup<'f> {
     pub about: About,
     /// Whether requests that come together are answered with what they open together, and not by the order alone.
     pub batches: bool,
+    /// What is known of times and speeds beforehand.
+    pub watch: Watch,
+}
+
+/// What is known of times and speeds before a run begins, and whether tasks go by it.
+pub struct Watch {
+    /// What is expected of the tasks.
+    pub expected: Expected,
+    /// What earlier runs taught.
+    pub memory: Memory,
+    /// By what tasks go to workers.
+    pub placing: Placing,
+}
+
+impl Default for Watch {
+    /// Nothing is known, and tasks go by the order.
+    fn default() -> Watch {
+        Watch {
+            expected: Expected::default(),
+            memory: Memory::default(),
+            placing: Placing::ByOrder,
+        }
+    }
+}
+
+/// Dags with more tasks than this are watched only where tasks go by speeds: it takes 65 bytes a task.
+const WATCHED: usize = 200_000;
+
+impl Watch {
+    fn begin<P: Position>(self, engine: &mut Engine<P>, dag: &Dag) {
+        if self.placing == Placing::ByOrder && dag.len() > WATCHED {
+            return;
+        }
+        let Watch {
+            expected,
+            memory,
+            placing,
+        } = self;
+        engine.watch(memory, placing, |memory| {
+            Dispatch::new(dag, &expected, memory, std::iter::empty())
+        });
+    }
 }
 
 /// The state of a run, ready to be served.
@@ -128,7 +170,10 @@ pub fn begin<'f>(
     let mut about = About::stored(store)?;
     let mut engine = match store.flow()? {
         Some(before) if before.digest == digest => {
-            let (mut engine, _) = replayed_in_order(store, position, dag.len(), setup.rules)?;
+            let (mut engine, _) =
+                replayed_in_order(store, position, dag.len(), setup.rules, |engine| {
+                    setup.watch.begin(engine, dag);
+                })?;
             engine.open(now, &mut out);
             let seen = Now {
                 flow,
@@ -170,6 +215,7 @@ pub fn begin<'f>(
         None => {
             let order = quick();
             let mut engine = Engine::new(position, setup.rules, Order::of(&order));
+            setup.watch.begin(&mut engine, dag);
             let done = said_executed(dag, done);
             mark_executed(&mut engine, done, now, &mut out.entries);
             engine.open(now, &mut out);
@@ -323,7 +369,7 @@ pub fn begin_family(
         Some(_) => return Err(BeginError::OtherFlow(store.folder().to_owned())),
         None => store.begin_flow(&record, std::iter::empty(), &Group::default())?,
     }
-    let mut engine = replayed(store, Implicit::new(shape), rules)?;
+    let mut engine = replayed(store, Implicit::new(shape), rules, |_| ())?;
     let mut out = Outbox::default();
     engine.open(Clock::new().now(), &mut out);
     store.append(&std::mem::take(&mut out.entries))?;

@@ -26,12 +26,18 @@ use cairn_engine::{
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How many requests are taken into one commit at the most.
 const GROUP: usize = 4096;
+
+/// Who waits because a task is kept for another is asked again so often, though nothing happens.
+const LOOK: Duration = Duration::from_millis(500);
+/// What was learnt is written so often.
+const SAVED: Duration = Duration::from_secs(60);
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +65,14 @@ struct Request {
 }
 
 /// How a desk is set up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Manner {
     /// Whether to go on when all is done.
     pub(crate) stays: bool,
     /// How long workers have to hear that all is done.
     pub(crate) grace: Duration,
+    /// Where what was learnt of workers and tasks is written for later runs.
+    pub(crate) book: Option<PathBuf>,
 }
 
 /// Engine and store, and who waits for what.
@@ -98,6 +106,10 @@ pub(crate) struct Desk<'f, P> {
     forgets: bool,
     is_stopping: bool,
     over_since: Option<Instant>,
+    /// When those for whom nothing was there because tasks are kept for others were last asked again, and when the book was
+    /// last written.
+    looked: Instant,
+    saved: Instant,
 }
 
 impl<'f, P: Position> Desk<'f, P> {
@@ -124,6 +136,8 @@ impl<'f, P: Position> Desk<'f, P> {
             forgets: begun.forgets,
             is_stopping: false,
             over_since: None,
+            looked: Instant::now(),
+            saved: Instant::now(),
         }
     }
 
@@ -153,9 +167,13 @@ impl<'f, P: Position> Desk<'f, P> {
             self.serve_requests(now);
             self.commit()?;
             self.tend_disk();
+            if self.saved.elapsed() > SAVED {
+                self.save_book();
+            }
             if let Some(end) = self.end() {
                 self.dismiss_waiters();
                 self.commit()?;
+                self.save_book();
                 return Ok(end);
             }
         }
@@ -168,11 +186,31 @@ impl<'f, P: Position> Desk<'f, P> {
         let end = self.waiters.next_end();
         let over = (self.over_since)
             .map(|since| (since + self.manner.grace).min(now + Duration::from_millis(20)));
-        let next = [wake, end, over, self.next_look()];
+        let held = self.is_holding().then(|| self.looked + LOOK);
+        let next = [wake, end, over, held, self.next_look()];
         let next = next.into_iter().flatten().min();
         next.map_or(Duration::from_secs(3600), |at| {
             at.saturating_duration_since(now)
         })
+    }
+
+    /// Whether somebody waits because a task is kept for another worker, which may change as time passes.
+    fn is_holding(&self) -> bool {
+        self.engine.is_holding() && self.waiters.len() > 0
+    }
+
+    /// Writes what was learnt for later runs. It can be learnt again, so what goes wrong here ends nothing.
+    fn save_book(&mut self) {
+        self.saved = Instant::now();
+        let memory = self.engine.dispatch().map(cairn_engine::Dispatch::memory);
+        if let (Some(path), Some(memory)) = (&self.manner.book, memory)
+            && memory.counts() != (0, 0)
+            && let Ok(text) = serde_json::to_string_pretty(&memory)
+        {
+            let beside = path.with_extension("new");
+            let written = std::fs::write(&beside, text + "\n");
+            let _ = written.and_then(|()| std::fs::rename(&beside, path));
+        }
     }
 
     /// Whether the server is to end, and how.
@@ -420,7 +458,12 @@ impl<'f, P: Position> Desk<'f, P> {
     /// first served.
     fn serve_requests(&mut self, now: Moment) {
         let finished = self.engine.is_over();
-        let waiting = match self.has_opened() || self.has_room_again() || finished {
+        let again = self.is_holding() && self.looked.elapsed() >= LOOK;
+        if again {
+            self.looked = Instant::now();
+        }
+        let opened = self.has_opened() || self.has_room_again();
+        let waiting = match opened || finished || again {
             true => self.waiters.listening(),
             false => Vec::new(),
         };

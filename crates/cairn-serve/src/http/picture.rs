@@ -21,14 +21,17 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
     let workers = picture
         .workers
         .into_iter()
-        .map(|(id, worker)| WorkerStatus {
+        .zip(picture.learnt)
+        .map(|((id, worker), learnt)| WorkerStatus {
             worker: id.0,
             state: match (worker.is_here, worker.was_lost) {
                 (true, _) => Presence::Here,
                 (false, true) => Presence::Lost,
                 (false, false) => Presence::Left,
             },
-            speed: None,
+            speed: learnt.map(|l| l.speed),
+            turnaround: learnt.and_then(|l| l.turnaround),
+            reliability: learnt.map(|l| l.reliability),
             leased: worker.holds.len() as u64,
             lost: worker.lost,
             executed: worker.executed,

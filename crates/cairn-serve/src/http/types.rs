@@ -41,6 +41,10 @@ pub struct Join {
     /// Bytes that the folders of its tasks may take, where somebody counts: it gets only tasks whose files fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
+    /// How fast it is by a short benchmark of its own; 1 is a usual machine. What counts is how workers compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.001, maximum = 1000000)]
+    pub speed: Option<f64>,
 }
 
 /// A worker is known from now on.
@@ -365,6 +369,8 @@ pub enum Reason {
     NothingFits,
     /// The next task needs more room than is free.
     Held,
+    /// The next task is kept for a busy worker that will end it sooner.
+    KeptForFaster,
     /// Nothing may start without the risk that the disk is full before the run is over.
     Storage,
     /// What is left waits for results of other volunteers.
@@ -390,6 +396,7 @@ impl Reason {
             Refusal::NothingEligible => Reason::NothingEligible,
             Refusal::NothingFits => Reason::NothingFits,
             Refusal::Held(_) => Reason::Held,
+            Refusal::KeptFor { .. } => Reason::KeptForFaster,
             Refusal::Storage { .. } => Reason::Storage,
             Refusal::Others => Reason::Others,
             Refusal::Quota => Reason::Quota,
@@ -582,6 +589,12 @@ pub struct WorkerStatus {
     pub state: Presence,
     /// Its speed beside the others, where it is known.
     pub speed: Option<f64>,
+    /// Mean seconds from lease to return, once something returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turnaround: Option<f64>,
+    /// The share of its leases that it is expected to return well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reliability: Option<f64>,
     /// How many tasks it has now.
     pub leased: u64,
     /// How many of its leases ended because it was silent.

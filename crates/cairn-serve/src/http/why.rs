@@ -147,6 +147,10 @@ fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'st
             let name = task_name(tasks, task);
             ("held", format!("Its room is kept for {name}, which needs more than is free."))
         }
+        Some(Refusal::KeptFor { task, .. }) => {
+            let name = task_name(tasks, task);
+            ("kept-for-faster", format!("{name} is kept for a busy worker that will end it sooner (--dispatch)."))
+        }
         Some(Refusal::Storage { missing: 0 }) => (
             "storage",
             "Eligible tasks are held back: the disk might be full before the run is over. They begin when something ends.".to_owned(),
@@ -360,6 +364,13 @@ fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
         WhyNot::KeptFor(task) => (
             "kept",
             format!("room is kept for {}", task_name(tasks, *task)),
+        ),
+        WhyNot::Faster(worker) => (
+            "faster",
+            format!(
+                "it is kept for worker {}, which will end it sooner",
+                worker.0
+            ),
         ),
         WhyNot::Storage { missing: 0 } => (
             "storage",

@@ -58,7 +58,7 @@ pub fn run_family(
         let (folder, what) = (store.folder().to_owned(), setup.name);
         return Err(RunError::Other { folder, what });
     }
-    let mut engine = replayed(&store, Implicit::new(setup.shape), setup.rules)?;
+    let mut engine = replayed(&store, Implicit::new(setup.shape), setup.rules, |_| ())?;
     if let Some(steps) = setup.until {
         engine.until(steps);
     }

@@ -84,8 +84,13 @@ fn go_on<'a>(
 ) -> Result<Resumed<'a>, StoreError> {
     let dag = given.flow.dag();
     let damaged = |e: cairn_engine::Illegal| store.damaged(&e.0);
-    let (mut engine, order) =
-        replayed_in_order(store, Frozen::new(dag), dag.len(), given.rules.clone())?;
+    let (mut engine, order) = replayed_in_order(
+        store,
+        Frozen::new(dag),
+        dag.len(),
+        given.rules.clone(),
+        |_| (),
+    )?;
     let mut out = Outbox::default();
     let done = said_executed(dag, given.done);
     mark_executed(&mut engine, done, now, &mut out.entries);

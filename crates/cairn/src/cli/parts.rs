@@ -182,16 +182,17 @@ pub(crate) enum Contender {
     Random,
     Heft,
     Peft,
+    Aware,
 }
 
 impl ValueEnum for Contender {
     fn value_variants<'a>() -> &'a [Contender] {
         static ALL: LazyLock<Vec<Contender>> = LazyLock::new(|| {
-            use Contender::{Batch, Heft, Listed, Peft, Random};
+            use Contender::{Aware, Batch, Heft, Listed, Peft, Random};
             let listed = Wanted::value_variants().iter();
             (listed
                 .map(|&w| Listed(w))
-                .chain([Batch, Random, Heft, Peft]))
+                .chain([Batch, Random, Heft, Peft, Aware]))
             .collect()
         });
         &ALL
@@ -208,6 +209,10 @@ impl ValueEnum for Contender {
             Contender::Random => value("random", "A random order, drawn anew for each run"),
             Contender::Heft => value("heft", "Earliest finish time; knows speeds and transfers"),
             Contender::Peft => value("peft", "As heft, with a look ahead"),
+            Contender::Aware => value(
+                "aware",
+                "As serve --dispatch aware: learns how fast workers are, and keeps tasks for faster ones",
+            ),
         }
     }
 }
@@ -267,6 +272,15 @@ pub(crate) struct World {
     /// pool, trace: work a worker does in a second [default: 1]
     #[arg(long, value_name = "SPREAD", value_parser = spread::of_rate, allow_hyphen_values = true)]
     pub(crate) speed: Option<Spread>,
+    /// pool, trace: speeds of workers differ so much: the standard deviation of their logarithms, such as 0.7; short for
+    /// --speed lognormal:1:SIGMA
+    #[arg(
+        long,
+        value_name = "SIGMA",
+        conflicts_with = "speed",
+        allow_negative_numbers = true
+    )]
+    pub(crate) speeds: Option<f64>,
     /// pool, trace: cores of a worker; tasks then take the cores the input gives
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) cores: Option<u32>,

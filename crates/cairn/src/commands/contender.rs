@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(crate) fn needs_plan(contender: Contender) -> bool {
     match contender {
         Contender::Listed(Wanted::Given(policy)) => orders::needs_plan(policy),
-        Contender::Listed(Wanted::Auto) | Contender::Batch => true,
+        Contender::Listed(Wanted::Auto) | Contender::Batch | Contender::Aware => true,
         Contender::Random | Contender::Heft | Contender::Peft => false,
     }
 }
@@ -36,6 +36,9 @@ pub(crate) fn simulated(
         Contender::Random => Rule::random(),
         Contender::Heft => Rule::heft(),
         Contender::Peft => Rule::peft(),
+        Contender::Aware => {
+            Rule::aware("aware", &orders.of(Policy::Ic), cairn_sim::Knows::default())
+        }
     }
 }
 

@@ -20,11 +20,11 @@ use crate::limits;
 use crate::logs;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Keeper, Position, Rules, Span};
+use cairn_engine::{Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Jobs, Template, size};
 use cairn_serve::Found;
 use cairn_serve::http::{
-    self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks,
+    self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
 use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
@@ -33,7 +33,7 @@ use cairn_serve::tokens::Tokens;
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -231,6 +231,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         about: lookout.about_quick(),
         // What opens most together is the theory's question; other policies go by their order.
         batches: flags.policy == cli::Wanted::Given(cli::Policy::Ic),
+        watch: watch(flags, &flow)?,
     };
     let mut begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
     let better = begun.better.take();
@@ -288,6 +289,61 @@ fn weights(flow: &Flow) -> Vec<u64> {
     weights.collect()
 }
 
+fn book(flags: &cli::Serve) -> PathBuf {
+    let usual = || flags.state.join("book.json");
+    flags.book.clone().unwrap_or_else(usual)
+}
+
+/// What is known of times and speeds before the first task, and whether tasks go by it.
+fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
+    let dag = flow.dag();
+    let path = book(flags);
+    let memory = match std::fs::read_to_string(&path) {
+        Ok(text) => (serde_json::from_str(&text).ok()).filter(Memory::is_readable),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some(Memory::default()),
+        Err(e) => {
+            return Err(Failure::usage(
+                format!("cannot read {}: {e}", plain(&path.display().to_string())),
+                "give another file with --book",
+            ));
+        }
+    };
+    let unreadable = || {
+        Failure::usage(
+            format!(
+                "{} is no book of times and speeds, or of a later cairn",
+                plain(&path.display().to_string())
+            ),
+            "delete it, or give another with --book",
+        )
+    };
+    let seconds: Vec<Option<f64>> = dag.tasks().map(|t| flow.seconds(t)).collect();
+    let known = seconds.iter().flatten().count();
+    let placing = match flags.dispatch {
+        Some(cli::DispatchRule::Plain) => Placing::ByOrder,
+        Some(cli::DispatchRule::Aware) => Placing::BySpeed,
+        None if 2 * known > dag.len() => Placing::WhereUneven,
+        None => Placing::ByOrder,
+    };
+    let kind = numbered(dag.tasks().map(|t| flow.kind(t)));
+    let mut kinds = Vec::new();
+    for task in dag.tasks() {
+        if kind[task.index()] as usize == kinds.len() {
+            kinds.push(flow.kind(task).to_owned());
+        }
+    }
+    let expected = Expected {
+        seconds,
+        kind,
+        kinds,
+    };
+    Ok(Watch {
+        expected,
+        memory: memory.ok_or_else(unreadable)?,
+        placing,
+    })
+}
+
 /// What is executed again, by name and with the reason, where there are not too many.
 fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
     const SHOWN: usize = 10;
@@ -320,6 +376,7 @@ fn serve<P: Position + Send>(
     server.sight = sight;
     server.stays = flags.stay;
     server.largest_file = settings.largest_file;
+    server.book = Some(book(flags));
     let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);
     let ended = http::serve(begun, store, tasks, server, |handle| {
         let place = flags.state.join("tokens");

@@ -41,7 +41,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub(crate) fn new(flags: cli::Simulate) -> Result<Settings, Failure> {
+    pub(crate) fn new(mut flags: cli::Simulate) -> Result<Settings, Failure> {
+        if flags.dispatch == Some(cli::DispatchRule::Aware)
+            && !flags.policies.contains(&Contender::Aware)
+        {
+            flags.policies.insert(0, Contender::Aware);
+        }
         let world = cli::World {
             durations: flags.durations,
             ..flags.world.clone()

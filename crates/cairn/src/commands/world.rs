@@ -30,7 +30,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::World) -> Result<Settings, Failure> {
-        let (flags, fitted) = from_logs(flags)?;
+        let (flags, fitted) = from_logs(unequal(flags)?)?;
         let flags = slotted(flags)?;
         let name = flags.world.unwrap_or(WorldName::Batches);
         refuse_strangers(&flags, name)?;
@@ -231,6 +231,23 @@ fn from_logs(mut flags: cli::World) -> Result<(cli::World, Option<String>), Fail
         }
     }
     Ok((flags, Some(words)))
+}
+
+/// `--speeds` in the words of `--speed`.
+fn unequal(mut flags: cli::World) -> Result<cli::World, Failure> {
+    if let Some(sigma) = flags.speeds.take() {
+        if !(0.0..=5.0).contains(&sigma) {
+            return Err(Failure::usage(
+                format!("--speeds {sigma} is no spread of speeds"),
+                "give 0 for equal workers, 0.3 for machines of one make, 0.7 to 1 for a mixed lot",
+            ));
+        }
+        flags.speed = Some(match sigma > 0.0 {
+            true => Spread::LogNormal { median: 1.0, sigma },
+            false => Spread::Constant(1.0),
+        });
+    }
+    Ok(flags)
 }
 
 /// `--slots` in the words of the worlds: a queue, or a pool where anything is said that only pools know.

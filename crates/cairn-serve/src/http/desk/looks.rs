@@ -20,9 +20,19 @@ pub(crate) struct Picture {
     pub(crate) about: Option<About>,
     pub(crate) uptime: Duration,
     pub(crate) workers: Vec<(WorkerId, Worker)>,
+    /// By worker of these what was learnt of it.
+    pub(crate) learnt: Vec<Option<Learnt>>,
     pub(crate) tally: Tally,
     /// Where storage is kept under a cap.
     pub(crate) storage: Option<Storage>,
+}
+
+/// What was learnt of a worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Learnt {
+    pub(crate) speed: f64,
+    pub(crate) turnaround: Option<f64>,
+    pub(crate) reliability: f64,
 }
 
 /// The order of [`Picture::counts`].
@@ -58,7 +68,18 @@ impl<P: Position> Desk<'_, P> {
         let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
             .iter()
             .copied();
+        let workers: Vec<_> = here.chain(gone).map(|(id, w)| (id, w.clone())).collect();
+        let learnt = |(id, _): &(WorkerId, Worker)| {
+            let dispatch = engine.dispatch()?;
+            let (book, client) = (dispatch.book(), dispatch.client(id.0));
+            Some(Learnt {
+                speed: book.speed(client),
+                turnaround: book.turnaround(client),
+                reliability: book.reliability(client),
+            })
+        };
         Picture {
+            learnt: workers.iter().map(learnt).collect(),
             counts: STANDINGS.map(|standing| engine.position().count(standing)),
             is_paused: engine.is_paused(),
             is_over: engine.is_over(),
@@ -67,7 +88,7 @@ impl<P: Position> Desk<'_, P> {
             plan: engine.plan(),
             about: self.about.clone(),
             uptime: self.clock.elapsed(),
-            workers: here.chain(gone).map(|(id, w)| (id, w.clone())).collect(),
+            workers,
             tally: Tally {
                 polls: self.waiters.len() as u64,
                 ..self.tally.clone()
@@ -106,7 +127,12 @@ impl<P: Position> Desk<'_, P> {
         let refusal = self.engine.why_idle(now, id);
         let is_passed_over = matches!(
             refusal,
-            Some(Refusal::NothingFits | Refusal::Held(_) | Refusal::Storage { .. })
+            Some(
+                Refusal::NothingFits
+                    | Refusal::Held(_)
+                    | Refusal::KeptFor { .. }
+                    | Refusal::Storage { .. }
+            )
         );
         let passed_over = match is_passed_over {
             true => self.engine.passed_over(now, id, PASSED_OVER),

@@ -107,6 +107,15 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
             "give a number of seconds from 0 on",
         ));
     }
+    if !join
+        .speed
+        .is_none_or(|speed| (0.001..=1e6).contains(&speed))
+    {
+        return Err(Fault::bad(
+            format!("speed is {}", join.speed.unwrap_or_default()),
+            "give a number from 0.001 to 1000000, where 1 is a usual machine",
+        ));
+    }
     let until = |left: f64| server.clock.now().0.saturating_add((left * 1e6) as u64);
     let offer = Offer {
         cpus: join.cpus,
@@ -116,6 +125,7 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
         client: None,
         is_shared: !join.carries,
         disk: join.disk,
+        benchmark: join.speed.map(|speed| (1e3 * speed) as u32),
     };
     let name = join.name;
     let (worker, epoch) = server.ask(|reply| Ask::Join { name, offer, reply }).await?;

@@ -1,0 +1,429 @@
+//! What is learnt of workers and of kinds of tasks from what they return: speeds, times, how much to rely on them. Knows no
+//! dag, no lease and no order.
+//!
+//! The model: `ln t = ln e + g − b + ε`. A task for which `e` seconds were expected took `t`; `g` is by how much its kind
+//! takes longer than expected, `b` the logarithm of the worker's speed, `ε` noise whose variance is the kind's own. Every
+//! return tells something of all three; a *handshake* (one short benchmark when a worker joins) tells of `b` before any.
+//! Who has returned nothing is taken to be as the others are: the mean and the spread of the pool are learnt as well.
+
+mod memory;
+mod normal;
+#[cfg(test)]
+mod tests;
+
+pub use memory::Memory;
+
+use memory::Remembered;
+use normal::mean_beyond;
+use serde::{Deserialize, Serialize};
+
+/// The variance of logarithms of speeds before anything is known of the pool, and how many workers that counts for.
+const SPREAD: f64 = 0.25;
+const SPREAD_WEIGHT: f64 = 2.0;
+/// No pool is more equal than this variance.
+const LEAST_SPREAD: f64 = 0.0004;
+/// How far from the truth a handshake is: the standard deviation of its logarithm.
+const HANDSHAKE: f64 = 0.3;
+/// Variance of noise before anything returned, where durations are recorded and where they are not, and how many returns
+/// that counts for.
+const NOISE_RECORDED: f64 = 0.05;
+const NOISE_UNRECORDED: f64 = 0.1;
+const NOISE_WEIGHT: f64 = 5.0;
+/// How many returns of other kinds count for the noise of a kind.
+const POOLED_WEIGHT: f64 = 2.0;
+const LEAST_NOISE: f64 = 0.0025;
+/// Variance of `g` before anything returned: durations are recorded; known from earlier runs; a guess.
+const DRIFT_RECORDED: f64 = 0.01;
+const DRIFT_REMEMBERED: f64 = 0.02;
+const DRIFT_GUESSED: f64 = 4.0;
+/// What differs from what was expected by more standard deviations than this is believed only so far.
+const CLIP: f64 = 3.0;
+/// A deadline is so many standard deviations beyond what is expected.
+const LATE: f64 = 3.0;
+
+/// A kind of tasks, by number.
+pub type KindId = u32;
+
+/// What is expected of tasks before they run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// By task: seconds on a worker of speed 1, where the input says.
+    pub seconds: Vec<Option<f64>>,
+    /// By task: its kind. Tasks beyond the list are of the first kind.
+    pub kind: Vec<KindId>,
+    /// By kind: its name, by which it is known again in later runs.
+    pub kinds: Vec<String>,
+}
+
+/// One worker, as its returns show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Client {
+    name: String,
+    /// What its returns say of `b`: precision, and the sum of observations times theirs.
+    precision: f64,
+    sum: f64,
+    /// `b` with what the pool says, and its variance.
+    log_speed: f64,
+    variance: f64,
+    returned: u64,
+    failed: u64,
+    lost: u64,
+    /// Seconds from lease to return, of all its returns.
+    seconds: f64,
+}
+
+/// One kind of tasks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Kind {
+    name: String,
+    is_recorded: bool,
+    /// `g`: precision, and the sum of observations times theirs.
+    precision: f64,
+    sum: f64,
+    /// Squares of noise, and how many.
+    noise: f64,
+    returned: f64,
+    /// Logarithms of seconds at speed 1, and their squares.
+    log_seconds: f64,
+    log_squares: f64,
+    count: f64,
+}
+
+impl Kind {
+    fn drift(&self) -> f64 {
+        self.sum / self.precision
+    }
+}
+
+/// What is learnt. O(1) a return, amortized.
+///
+/// ```
+/// use cairn_engine::{Book, Expected, Memory};
+/// let expected = Expected { seconds: vec![Some(10.0); 8], kind: vec![0; 8], kinds: vec!["align".into()] };
+/// let (mut book, seconds) = Book::new(&expected, &Memory::default());
+/// let (fast, unknown) = (book.join("fast", Some(4.0)), book.join("unknown", None));
+/// assert!(book.speed(fast) > 1.5 * book.speed(unknown));
+/// for _ in 0..20 {
+///     book.returned(unknown, 0, seconds[1], 5.0);
+/// }
+/// assert!((book.speed(unknown) - 2.0).abs() < 0.2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Book {
+    clients: Vec<Client>,
+    kinds: Vec<Kind>,
+    /// Squares of noise of all kinds, and how many returns.
+    noise: f64,
+    returned: f64,
+    /// Mean and variance of `b` in the pool.
+    mean: f64,
+    spread: f64,
+    /// Returns since these were last computed.
+    stale: usize,
+}
+
+impl Book {
+    /// Before anything returned, but with what earlier runs taught. Also, by task, the seconds at speed 1 that all later
+    /// expectations are multiples of.
+    pub fn new(expected: &Expected, memory: &Memory) -> (Book, Vec<f64>) {
+        let Expected {
+            seconds,
+            kind,
+            kinds,
+        } = expected;
+        let kind_of = |t: usize| kind.get(t).copied().unwrap_or(0) as usize;
+        let count = (0..seconds.len()).map(kind_of).max().map_or(1, |k| k + 1);
+        let count = count.max(kinds.len()).max(1);
+        let mut known = vec![(0.0, 0u32); count];
+        for (task, seconds) in seconds.iter().enumerate() {
+            if let Some(seconds) = usable(*seconds) {
+                let (sum, n) = &mut known[kind_of(task)];
+                (*sum, *n) = (*sum + seconds, *n + 1);
+            }
+        }
+        let (sum, n) = (known.iter()).fold((0.0, 0), |(s, n), (ks, kn)| (s + ks, n + kn));
+        let mean = if n > 0 { sum / f64::from(n) } else { 1.0 };
+        let mut guess = Vec::with_capacity(count);
+        let mut noise = (0.0, 0.0);
+        let kinds: Vec<Kind> = (0..count)
+            .map(|k| {
+                let name = kinds.get(k).cloned().unwrap_or_default();
+                let is_recorded = known[k].1 > 0;
+                let before = memory.kind(&name).filter(|_| !is_recorded);
+                guess.push(match (known[k], before) {
+                    ((sum, n), _) if n > 0 => sum / f64::from(n),
+                    (_, Some(before)) => libm::exp(before.log),
+                    _ => mean,
+                });
+                let drift = match (is_recorded, before) {
+                    (true, _) => DRIFT_RECORDED,
+                    (false, Some(_)) => DRIFT_REMEMBERED,
+                    (false, None) => DRIFT_GUESSED,
+                };
+                let (squares, returned) = before.map_or((0.0, 0.0), Remembered::noise);
+                noise = (noise.0 + 0.05 * squares, noise.1 + 0.05 * returned);
+                Kind {
+                    name,
+                    is_recorded,
+                    precision: 1.0 / drift,
+                    sum: 0.0,
+                    noise: squares,
+                    returned,
+                    log_seconds: 0.0,
+                    log_squares: 0.0,
+                    count: 0.0,
+                }
+            })
+            .collect();
+        let all_recorded = kinds.iter().all(|k| k.is_recorded);
+        let first = if all_recorded {
+            NOISE_RECORDED
+        } else {
+            NOISE_UNRECORDED
+        };
+        let base = (0..seconds.len())
+            .map(|t| usable(seconds[t]).unwrap_or(guess[kind_of(t)]))
+            .map(|s: f64| s.max(1e-4 * mean).max(1e-9))
+            .collect();
+        let book = Book {
+            clients: Vec::new(),
+            kinds,
+            noise: first * NOISE_WEIGHT + noise.0,
+            returned: NOISE_WEIGHT + noise.1,
+            mean: 0.0,
+            spread: SPREAD,
+            stale: 0,
+        };
+        (book, base)
+    }
+
+    /// A worker came: its number. Who came before under the same name is the same. `handshake` is how fast it is by a
+    /// benchmark, 1 for the machine that expectations are of.
+    pub fn join(&mut self, name: &str, handshake: Option<f64>) -> usize {
+        let same = self.clients.iter().position(|c| c.name == name);
+        let number = same.unwrap_or(self.clients.len());
+        if same.is_none() {
+            self.clients.push(Client {
+                name: name.to_owned(),
+                precision: 0.0,
+                sum: 0.0,
+                log_speed: self.mean,
+                variance: self.spread,
+                returned: 0,
+                failed: 0,
+                lost: 0,
+                seconds: 0.0,
+            });
+        }
+        let client = &mut self.clients[number];
+        if let Some(speed) = handshake.filter(|s| s.is_finite() && *s > 0.0)
+            && client.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
+        {
+            let precision = 1.0 / (HANDSHAKE * HANDSHAKE);
+            client.precision += precision;
+            client.sum += precision * libm::log(speed);
+        }
+        self.refresh_pool();
+        number
+    }
+
+    /// What earlier runs taught of a worker that has just come, if anything.
+    pub fn remember(&mut self, client: usize, memory: &Memory) {
+        let known = &mut self.clients[client];
+        if let Some(before) = memory.worker(&known.name)
+            && known.returned == 0
+            && known.failed + known.lost == 0
+        {
+            let precision = before.precision();
+            known.precision += precision;
+            known.sum += precision * before.log;
+            (known.failed, known.lost) = (before.failed, before.lost);
+            self.refresh_pool();
+        }
+    }
+
+    /// A task of that kind, of which so many seconds were expected, came back after so many. Whether the pool as a whole,
+    /// and so everybody's speed, was looked at again.
+    pub fn returned(&mut self, client: usize, kind: KindId, expected: f64, seconds: f64) -> bool {
+        let tau = self.noise(kind);
+        let of_kind = &mut self.kinds[kind as usize];
+        let drift = of_kind.drift();
+        let drift_variance = 1.0 / of_kind.precision;
+        let known = &mut self.clients[client];
+        known.returned += 1;
+        known.seconds += seconds;
+        let log = libm::log(seconds.max(1e-9));
+        let all = tau + drift_variance + known.variance;
+        let most = CLIP * all.sqrt();
+        let surprise = log - libm::log(expected) - drift + known.log_speed;
+        let surprise = surprise.clamp(-most, most);
+        // The part of its square that is not our ignorance of worker and kind.
+        let own = surprise * tau / all;
+        let square = own * own + tau * (1.0 - tau / all);
+        of_kind.noise += square;
+        of_kind.returned += 1.0;
+        self.noise += square;
+        self.returned += 1.0;
+        let at_one = log + known.log_speed;
+        of_kind.log_seconds += at_one;
+        of_kind.log_squares += at_one * at_one;
+        of_kind.count += 1.0;
+        let precision = 1.0 / (tau + known.variance);
+        of_kind.sum += precision * (drift + surprise);
+        of_kind.precision += precision;
+        let precision = 1.0 / (tau + drift_variance);
+        known.sum += precision * (known.log_speed - surprise);
+        known.precision += precision;
+        self.stale += 1;
+        // The pool is looked at as a whole only so often that a return costs the same in a large one.
+        let is_due = self.stale * 8 >= self.clients.len();
+        match is_due {
+            true => self.refresh_pool(),
+            false => self.refresh(client),
+        }
+        is_due
+    }
+
+    /// An attempt of the worker's failed.
+    pub fn failed(&mut self, client: usize) {
+        self.clients[client].failed += 1;
+    }
+
+    /// A task was lost with the worker, or came too late.
+    pub fn lost(&mut self, client: usize) {
+        self.clients[client].lost += 1;
+    }
+
+    /// Mean and spread of the pool, and everybody's speed with them.
+    fn refresh_pool(&mut self) {
+        self.stale = 0;
+        let seen = |c: &&Client| c.precision > 0.0;
+        let (mut sum, mut weights) = (0.0, 1.0);
+        for c in self.clients.iter().filter(seen) {
+            let weight = 1.0 / (self.spread + 1.0 / c.precision);
+            sum += weight * c.sum / c.precision;
+            weights += weight;
+        }
+        self.mean = sum / weights;
+        let (mut squares, mut count) = (SPREAD * SPREAD_WEIGHT, SPREAD_WEIGHT);
+        for c in self.clients.iter().filter(seen) {
+            let off = c.sum / c.precision - self.mean;
+            squares += off * off - 1.0 / c.precision;
+            count += 1.0;
+        }
+        self.spread = (squares / count).max(LEAST_SPREAD);
+        (0..self.clients.len()).for_each(|client| self.refresh(client));
+    }
+
+    fn refresh(&mut self, client: usize) {
+        let known = &mut self.clients[client];
+        let precision = 1.0 / self.spread + known.precision;
+        known.log_speed = (self.mean / self.spread + known.sum) / precision;
+        known.variance = 1.0 / precision;
+    }
+
+    /// Variance of the noise of a kind.
+    fn noise(&self, kind: KindId) -> f64 {
+        let own = &self.kinds[kind as usize];
+        let pooled = self.noise / self.returned;
+        let noise = (POOLED_WEIGHT * pooled + own.noise) / (POOLED_WEIGHT + own.returned);
+        noise.max(LEAST_NOISE)
+    }
+
+    /// How many workers, told apart by name, ever came.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// How fast a worker is believed to be: work a second.
+    pub fn speed(&self, client: usize) -> f64 {
+        libm::exp(self.clients[client].log_speed)
+    }
+
+    /// How far the logarithm of that may be off: its variance.
+    pub fn doubt(&self, client: usize) -> f64 {
+        self.clients[client].variance
+    }
+
+    /// How many tasks the worker returned.
+    pub fn returns(&self, client: usize) -> u64 {
+        self.clients[client].returned
+    }
+
+    /// Mean seconds from lease to return; `None` before the first return.
+    pub fn turnaround(&self, client: usize) -> Option<f64> {
+        let known = &self.clients[client];
+        (known.returned > 0).then(|| known.seconds / known.returned as f64)
+    }
+
+    /// The share of its leases that a worker will return well. Who is new is taken to be as the others are.
+    pub fn reliability(&self, client: usize) -> f64 {
+        let count = |c: &Client| (c.returned as f64, (c.returned + c.failed + c.lost) as f64);
+        let all = self.clients.iter().map(count);
+        let (good, of) = all.fold((0.0, 0.0), |(g, n), (good, of)| (g + good, n + of));
+        let pool = (good + 1.0) / (of + 1.0);
+        let (good, of) = count(&self.clients[client]);
+        (good + 2.0 * pool) / (of + 2.0)
+    }
+
+    /// By how much tasks of a kind take longer than expected: the logarithm.
+    pub fn drift(&self, kind: KindId) -> f64 {
+        self.kinds[kind as usize].drift()
+    }
+
+    /// What expected seconds of a kind are multiplied by to have its work: mean seconds at speed 1.
+    pub fn factor(&self, kind: KindId) -> f64 {
+        let own = &self.kinds[kind as usize];
+        let skew = match own.is_recorded {
+            true => 0.0,
+            false => self.noise(kind).min(1.0) / 2.0,
+        };
+        libm::exp(own.drift() + skew)
+    }
+
+    /// When a task that has run for so many seconds will have taken in all, if it has not ended yet: the mean of what is
+    /// left of a log-normal distribution.
+    pub fn duration(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
+        let (median, variance) = self.foreseen(client, kind, expected);
+        mean_beyond(median, variance, elapsed)
+    }
+
+    /// After so many seconds the task is late: nearly all such tasks of such workers are back by then.
+    pub fn deadline(&self, client: usize, kind: KindId, expected: f64) -> f64 {
+        let (median, variance) = self.foreseen(client, kind, expected);
+        median * libm::exp(LATE * variance.sqrt())
+    }
+
+    /// Median and variance of the logarithm of the seconds that the worker takes.
+    fn foreseen(&self, client: usize, kind: KindId, expected: f64) -> (f64, f64) {
+        let known = &self.clients[client];
+        let log = libm::log(expected) + self.drift(kind) - known.log_speed;
+        (libm::exp(log), self.noise(kind).min(1.0) + known.variance)
+    }
+
+    /// How fast a worker seems that has been at a task for so many seconds: one that should have been back is slower than
+    /// was believed.
+    pub fn speed_at(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
+        let known = &self.clients[client];
+        let (median, variance) = self.foreseen(client, kind, expected);
+        if elapsed <= 0.8 * median {
+            return self.speed(client);
+        }
+        let later = mean_beyond(median, variance, elapsed) / mean_beyond(median, variance, 0.0);
+        let shift = libm::log(later).max(0.0) * known.variance / variance;
+        libm::exp(known.log_speed - shift)
+    }
+
+    /// What is worth knowing in later runs.
+    pub fn memory(&self) -> Memory {
+        let kinds = (self.kinds.iter()).filter(|k| k.count > 0.0 && !k.name.is_empty());
+        let kinds = kinds.map(|k| (k.name.clone(), Remembered::of_kind(k)));
+        let workers = (self.clients.iter()).filter(|c| c.precision > 0.0);
+        let workers = workers.map(|c| (c.name.clone(), Remembered::of_client(c)));
+        Memory::new(kinds.collect(), workers.collect())
+    }
+}
+
+fn usable(seconds: Option<f64>) -> Option<f64> {
+    seconds.filter(|s| s.is_finite() && *s >= 0.0)
+}

@@ -1,0 +1,371 @@
+//! Who gets which task where workers differ: the one that will end it first, not the one that asks first. Learns speeds and
+//! times by its [`Book`]. Knows no lease, no store and no clock; the engine and the simulator tell it what happens.
+//!
+//! The rule, when workers ask:
+//! 1. *Restart*: a running task that would hold up the end is begun again on an idle worker, if that brings the end forward
+//!    by more than it costs everybody.
+//! 2. *Place*: eligible tasks by falling bottom level, each where it will end first among all lanes, busy or not. Is that
+//!    one idle, the task starts; is it busy, the task is kept for it.
+//! 3. *Copy*: who is still idle gets a second copy of the task that ends last, if it may well be faster.
+//!
+//! Real tasks displace copies that will not be first, but never the oldest copy; and where nothing runs, something starts.
+
+#[cfg(test)]
+mod dice;
+mod lanes;
+mod outlook;
+mod place;
+mod speculate;
+#[cfg(test)]
+mod twin;
+
+use crate::book::{Book, Expected, Memory};
+use cairn_dag::{Dag, TaskId};
+use lanes::{Busy, Lanes};
+use outlook::{Outlook, State};
+use std::collections::BTreeSet;
+
+/// Up to so many busy lanes, all are looked at whenever somebody asks; of more only those that come first.
+const FEW: usize = 64;
+/// Lanes of a class looked at again before a request is answered, where there are many.
+const LOOKS: usize = 4;
+
+/// By what tasks go to workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// By the order alone: the first eligible task to whoever asks.
+    ByOrder,
+    /// By speeds where workers are seen to differ, else by the order.
+    WhereUneven,
+    /// By speeds, always.
+    BySpeed,
+}
+
+/// Workers differ where the mean square of their speeds is above the square of the mean by this factor: the spread is more
+/// than about a fifth.
+const UNEVEN: f64 = 1.05;
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// This task, eligible or (for a copy) running,
+    pub task: u32,
+    /// begins on this worker,
+    pub worker: u32,
+    /// which is to stop this one, since others will be faster.
+    pub instead_of: Option<u32>,
+}
+
+/// Whether a worker can do a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Now.
+    Now,
+    /// It has too little room now.
+    Later,
+    /// It never can.
+    Never,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It came back well.
+    Returned,
+    /// It failed.
+    Failed,
+    /// The worker was lost.
+    Lost,
+    /// It was stopped or given back: nobody's fault.
+    Stopped,
+}
+
+/// Decides who gets which task, and learns.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    book: Book,
+    memory: Memory,
+    outlook: Outlook,
+    lanes: Lanes,
+    /// Running tasks by when they and what comes after them will be over, as (bits of the time, task).
+    ends: BTreeSet<(u64, u32)>,
+    /// By task: its time in there, if it is.
+    end_of: Vec<u64>,
+    /// Tasks with several copies.
+    copied: Vec<u32>,
+    /// Whether tasks may run several times at once.
+    may_copy: bool,
+    /// Whether it only learns: then nothing else is kept.
+    only_learns: bool,
+    /// Tasks that were kept for busy workers when workers last asked, and for whom.
+    kept: Vec<(u32, u32)>,
+}
+
+impl Dispatch {
+    /// For a dag, with what is expected of its tasks and what earlier runs taught. Equal levels go by `order`.
+    pub fn new(
+        dag: &Dag,
+        expected: &Expected,
+        memory: Memory,
+        order: impl Iterator<Item = TaskId>,
+    ) -> Dispatch {
+        let tasks = dag.len();
+        let mut seconds = expected.seconds.clone();
+        seconds.resize(tasks, None);
+        let expected = Expected {
+            seconds,
+            ..expected.clone()
+        };
+        let (book, base) = Book::new(&expected, &memory);
+        let rank = outlook::ranks(order, tasks);
+        let outlook = Outlook::new(dag, base, expected.kind, rank, &book);
+        Dispatch {
+            lanes: Lanes::new(tasks),
+            ends: BTreeSet::new(),
+            end_of: vec![0; tasks],
+            copied: Vec::new(),
+            may_copy: false,
+            only_learns: false,
+            kept: Vec::new(),
+            book,
+            memory,
+            outlook,
+        }
+    }
+
+    /// How many tasks there are.
+    pub fn tasks(&self) -> u32 {
+        self.end_of.len() as u32
+    }
+
+    /// Whether the workers present differ in speed, as far as is known.
+    pub fn is_uneven(&self) -> bool {
+        self.lanes.unevenness() > UNEVEN
+    }
+
+    /// Whether idle workers may be given copies of running tasks. They are not unless somebody says so.
+    pub fn allow_copies(&mut self, may: bool) {
+        self.may_copy = may;
+    }
+
+    /// Whether it is only asked for what it learns, not where tasks should go: a return then costs next to nothing. Before
+    /// anything happens.
+    pub fn only_learn(&mut self, only: bool) {
+        self.only_learns = only;
+    }
+
+    /// What is learnt.
+    pub fn book(&self) -> &Book {
+        &self.book
+    }
+
+    /// Whom the book knows a worker as.
+    pub fn client(&self, worker: u32) -> usize {
+        self.lanes.client(worker)
+    }
+
+    /// What is worth knowing in later runs: what was known before, and what was learnt.
+    pub fn memory(&self) -> Memory {
+        self.memory.clone().then(&self.book.memory())
+    }
+
+    /// Seconds after which the task is late at this worker.
+    pub fn deadline(&self, task: u32, worker: u32) -> f64 {
+        let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
+        self.book.deadline(self.lanes.client(worker), kind, base)
+    }
+
+    /// The first task that was kept for a busy worker when workers last asked, and for which.
+    pub fn kept(&self) -> Option<(u32, u32)> {
+        self.kept.first().copied()
+    }
+
+    /// For which busy worker a task was kept when workers last asked.
+    pub fn kept_for(&self, task: u32) -> Option<u32> {
+        let kept = self.kept.iter().find(|&&(kept, _)| kept == task);
+        kept.map(|&(_, worker)| worker)
+    }
+
+    /// A worker comes; the next number is its own.
+    pub fn joined(&mut self, name: &str, cpus: u32, handshake: Option<f64>) {
+        let client = self.book.join(name, handshake);
+        self.book.remember(client, &self.memory);
+        self.lanes.join(client, cpus, &self.book);
+    }
+
+    /// A worker goes. What it had has ended before.
+    pub fn departed(&mut self, worker: u32) {
+        self.lanes.depart(worker, &self.book);
+    }
+
+    /// A worker is gone with all that it had.
+    pub fn gone(&mut self, now: f64, worker: u32) {
+        for task in self.lanes.tasks_of(worker) {
+            self.ended(now, task, worker, Ending::Lost);
+        }
+        self.departed(worker);
+    }
+
+    /// A task is eligible (again).
+    pub fn opened(&mut self, task: u32) {
+        self.set_state(task, State::Eligible);
+    }
+
+    fn set_state(&mut self, task: u32, state: State) {
+        if !self.only_learns {
+            self.outlook.set_state(task, state);
+        }
+    }
+
+    /// Something before a task is no longer executed.
+    pub fn closed(&mut self, task: u32) {
+        self.set_state(task, State::Waiting);
+    }
+
+    /// A task is executed or given up. Its attempts have ended or will.
+    pub fn over(&mut self, task: u32) {
+        self.set_state(task, State::Over);
+        if !self.only_learns {
+            // Somebody who is gone may still seem to be at it: no reason to begin it again.
+            self.note_end(task);
+        }
+    }
+
+    /// A worker begins with a task.
+    pub fn started(&mut self, now: f64, task: u32, worker: u32) {
+        if self.only_learns {
+            return;
+        }
+        let busy = Busy {
+            task,
+            kind: self.outlook.kind(task),
+            base: self.outlook.base(task),
+            since: now,
+        };
+        let others = self.lanes.running(task).count();
+        if self.lanes.start(worker, busy, now, &self.book).is_some() && others == 1 {
+            self.copied.push(task);
+        }
+        self.outlook.set_state(task, State::Running);
+        self.note_end(task);
+    }
+
+    /// A worker is no longer at a task. What the task is now is told apart.
+    pub fn ended(&mut self, now: f64, task: u32, worker: u32, how: Ending) {
+        let client = self.lanes.client(worker);
+        if self.only_learns {
+            return match how {
+                Ending::Failed => self.book.failed(client),
+                Ending::Lost => self.book.lost(client),
+                _ => (),
+            };
+        }
+        let busy = self.lanes.end(worker, task);
+        match (how, busy) {
+            (
+                Ending::Returned,
+                Some(Busy {
+                    kind, base, since, ..
+                }),
+            ) => {
+                let all = self
+                    .book
+                    .returned(client, kind, base, (now - since).max(1e-6));
+                self.learnt(now, worker, all);
+                if self.outlook.is_stale(kind, &self.book) {
+                    self.outlook.compute(&self.book);
+                    self.note_all_ends();
+                }
+            }
+            (Ending::Failed, _) => self.book.failed(client),
+            (Ending::Lost, _) => self.book.lost(client),
+            _ => (),
+        }
+        if !self.copied.is_empty() {
+            let lanes = &self.lanes;
+            self.copied.retain(|&t| lanes.running(t).count() > 1);
+        }
+        self.note_end(task);
+    }
+
+    /// A task came back well from a worker that had it since then.
+    pub fn returned(&mut self, now: f64, since: f64, task: u32, worker: u32) {
+        if !self.only_learns {
+            return self.ended(now, task, worker, Ending::Returned);
+        }
+        let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
+        let client = self.lanes.client(worker);
+        self.book
+            .returned(client, kind, base, (now - since).max(1e-6));
+    }
+
+    /// Tasks of equal levels go by these ranks, smaller ones first.
+    pub fn reorder(&mut self, rank: Vec<u32>) {
+        self.outlook.reorder(rank, &self.book);
+    }
+
+    fn learnt(&mut self, now: f64, worker: u32, all: bool) {
+        match all {
+            true => {
+                self.lanes.believe(&self.book);
+                if self.lanes.busy_count() <= FEW {
+                    self.lanes.look_at_all(now, &self.book);
+                    self.note_all_ends();
+                }
+            }
+            false => self.lanes.believe_one(worker, &self.book),
+        }
+    }
+
+    fn tail(&self, task: u32) -> f64 {
+        self.outlook.tail(task) / self.lanes.fast()
+    }
+
+    /// Writes down when a task will be over, with all that comes after it.
+    fn note_end(&mut self, task: u32) {
+        let known = &mut self.end_of[task as usize];
+        if *known != 0 {
+            self.ends.remove(&(*known, task));
+            *known = 0;
+        }
+        let ends = self
+            .lanes
+            .running(task)
+            .map(|lane| self.lanes.known(lane).at);
+        let end = ends.fold(f64::INFINITY, f64::min);
+        if end < f64::INFINITY && self.outlook.state(task) != State::Over {
+            let key = (end + self.tail(task)).max(f64::MIN_POSITIVE).to_bits();
+            self.end_of[task as usize] = key;
+            self.ends.insert((key, task));
+        }
+    }
+
+    fn note_all_ends(&mut self) {
+        let running: Vec<u32> = self.ends.iter().map(|&(_, task)| task).collect();
+        running.into_iter().for_each(|task| self.note_end(task));
+    }
+
+    /// Before a request: lanes that come first are looked at again.
+    fn look(&mut self, now: f64) {
+        if self.lanes.busy_count() <= FEW {
+            self.lanes.look_at_all(now, &self.book);
+            self.note_all_ends();
+            return;
+        }
+        let moved = self.lanes.look_at_first(now, &self.book, LOOKS);
+        for lane in moved {
+            if let Some(Busy { task, .. }) = self.lanes.busy(lane) {
+                self.note_end(task);
+            }
+        }
+    }
+
+    /// Idle lanes of those who ask, fastest first.
+    fn idle(&self, asking: &[(u32, usize)]) -> Vec<u32> {
+        let each = |&(worker, want): &(u32, usize)| self.lanes.idle_of(worker).take(want);
+        let mut idle: Vec<u32> = asking.iter().flat_map(each).collect();
+        let speed = |lane: u32| self.lanes.speed(self.lanes.worker(lane));
+        idle.sort_by(|&a, &b| speed(b).total_cmp(&speed(a)));
+        idle
+    }
+}

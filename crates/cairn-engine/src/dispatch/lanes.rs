@@ -1,0 +1,337 @@
+//! Places where tasks run: a worker has as many lanes as processors. When each will be free, by class of speed. Knows no
+//! dag.
+
+use crate::book::{Book, KindId};
+
+/// Nobody, nothing.
+pub(super) const NONE: u32 = u32::MAX;
+/// Speeds are told apart by factors of e^(1/4); beyond e^8 not at all.
+const STEPS: f64 = 4.0;
+const CLASSES: usize = 65;
+
+/// A lane that is free at a time, and how fast it is then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Free {
+    pub(super) at: f64,
+    pub(super) lane: u32,
+    pub(super) speed: f64,
+}
+
+/// What a lane runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Busy {
+    pub(super) task: u32,
+    pub(super) kind: KindId,
+    pub(super) base: f64,
+    pub(super) since: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    worker: u32,
+    client: u32,
+    busy: Option<Busy>,
+    /// Where it is in its class.
+    class: usize,
+    free: Free,
+    /// The next lane that runs the same task: it began earlier.
+    next: u32,
+}
+
+/// The lanes of all workers. Busy ones are sorted by class and by when they will be free, as far as is known: a lane is
+/// looked at again when it comes first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    unused: Vec<u32>,
+    /// By worker: its lanes, and whom the book knows it as.
+    of: Vec<Vec<u32>>,
+    client: Vec<u32>,
+    classes: Vec<Vec<Free>>,
+    /// By task: the lane that began with it last.
+    newest: Vec<u32>,
+    busy: usize,
+    /// By worker: the speed that is believed in; of all present lanes their sum, and that of squares.
+    speed: Vec<f64>,
+    pub(super) sum: f64,
+    pub(super) squares: f64,
+}
+
+fn class_of(speed: f64) -> usize {
+    let middle = (CLASSES / 2) as f64;
+    (middle + STEPS * libm::log(speed))
+        .round()
+        .clamp(0.0, CLASSES as f64 - 1.0) as usize
+}
+
+impl Lanes {
+    pub(super) fn new(tasks: usize) -> Lanes {
+        Lanes {
+            newest: vec![NONE; tasks],
+            classes: vec![Vec::new(); CLASSES],
+            ..Lanes::default()
+        }
+    }
+
+    /// A worker came: the next number is its own.
+    pub(super) fn join(&mut self, client: usize, cpus: u32, book: &Book) {
+        let worker = self.of.len() as u32;
+        let speed = book.speed(client);
+        let client = client as u32;
+        self.client.push(client);
+        self.speed.push(speed);
+        let mut own = Vec::new();
+        for _ in 0..cpus {
+            let lane = Lane {
+                worker,
+                client,
+                busy: None,
+                class: 0,
+                free: Free {
+                    at: 0.0,
+                    lane: 0,
+                    speed,
+                },
+                next: NONE,
+            };
+            own.push(match self.unused.pop() {
+                Some(number) => {
+                    self.lanes[number as usize] = lane;
+                    number
+                }
+                None => {
+                    self.lanes.push(lane);
+                    self.lanes.len() as u32 - 1
+                }
+            });
+        }
+        self.of.push(own);
+        self.believe(book);
+    }
+
+    /// A worker went; it has nothing any more.
+    pub(super) fn depart(&mut self, worker: u32, book: &Book) {
+        let own = std::mem::take(&mut self.of[worker as usize]);
+        self.unused.extend(own);
+        self.believe(book);
+    }
+
+    /// Speeds anew.
+    pub(super) fn believe(&mut self, book: &Book) {
+        (self.sum, self.squares) = (0.0, 0.0);
+        for (worker, own) in self.of.iter().enumerate() {
+            if own.is_empty() {
+                continue;
+            }
+            let speed = book.speed(self.client[worker] as usize);
+            self.speed[worker] = speed;
+            self.sum += speed * own.len() as f64;
+            self.squares += speed * speed * own.len() as f64;
+        }
+    }
+
+    /// The speed of one worker anew.
+    pub(super) fn believe_one(&mut self, worker: u32, book: &Book) {
+        let own = self.of[worker as usize].len() as f64;
+        let known = &mut self.speed[worker as usize];
+        let (was, is) = (*known, book.speed(self.client[worker as usize] as usize));
+        *known = is;
+        self.sum += own * (is - was);
+        self.squares += own * (is * is - was * was);
+    }
+
+    pub(super) fn speed(&self, worker: u32) -> f64 {
+        self.speed[worker as usize]
+    }
+
+    /// Work a second of a typical unit of work: where tasks go by themselves.
+    pub(super) fn fast(&self) -> f64 {
+        self.squares / self.sum
+    }
+
+    /// The mean square of speeds over the square of the mean; 1 where all are equal.
+    pub(super) fn unevenness(&self) -> f64 {
+        let count = (self.lanes.len() - self.unused.len()) as f64;
+        match count > 0.0 {
+            true => self.squares * count / (self.sum * self.sum),
+            false => 1.0,
+        }
+    }
+
+    pub(super) fn worker(&self, lane: u32) -> u32 {
+        self.lanes[lane as usize].worker
+    }
+
+    /// Whom the book knows a worker as.
+    pub(super) fn client(&self, worker: u32) -> usize {
+        self.client[worker as usize] as usize
+    }
+
+    pub(super) fn busy(&self, lane: u32) -> Option<Busy> {
+        self.lanes[lane as usize].busy
+    }
+
+    /// How many lanes are busy.
+    pub(super) fn busy_count(&self) -> usize {
+        self.busy
+    }
+
+    pub(super) fn idle_of(&self, worker: u32) -> impl Iterator<Item = u32> + '_ {
+        let own = self.of.get(worker as usize).into_iter().flatten().copied();
+        own.filter(|&lane| self.lanes[lane as usize].busy.is_none())
+    }
+
+    /// What a worker runs.
+    pub(super) fn tasks_of(&self, worker: u32) -> Vec<u32> {
+        let own = self.of[worker as usize].iter();
+        own.filter_map(|&lane| Some(self.busy(lane)?.task))
+            .collect()
+    }
+
+    /// Lanes that run a task, the newest first.
+    pub(super) fn running(&self, task: u32) -> impl Iterator<Item = u32> + '_ {
+        let newest = self.newest[task as usize];
+        std::iter::successors((newest != NONE).then_some(newest), |&lane| {
+            let next = self.lanes[lane as usize].next;
+            (next != NONE).then_some(next)
+        })
+    }
+
+    /// Busy lanes, with when they were last expected to be free.
+    pub(super) fn all_busy(&self) -> impl Iterator<Item = Free> + '_ {
+        self.classes.iter().flatten().copied()
+    }
+
+    /// A worker begins with a task. `None` where it has no lane left: nobody counts on when that will end.
+    pub(super) fn start(&mut self, worker: u32, busy: Busy, now: f64, book: &Book) -> Option<u32> {
+        let lane = self.idle_of(worker).next()?;
+        let task = busy.task as usize;
+        self.lanes[lane as usize].busy = Some(busy);
+        self.lanes[lane as usize].next = self.newest[task];
+        self.newest[task] = lane;
+        self.busy += 1;
+        let free = self.expected(lane, now, book);
+        self.insert(free);
+        Some(lane)
+    }
+
+    /// A worker is done with a task, or no longer at it. Since when it had it.
+    pub(super) fn end(&mut self, worker: u32, task: u32) -> Option<Busy> {
+        let mut before = NONE;
+        let found = self.running(task).find(|&lane| {
+            let is_it = self.lanes[lane as usize].worker == worker;
+            if !is_it {
+                before = lane;
+            }
+            is_it
+        })?;
+        let next = self.lanes[found as usize].next;
+        match before {
+            NONE => self.newest[task as usize] = next,
+            _ => self.lanes[before as usize].next = next,
+        }
+        self.remove(found);
+        self.busy -= 1;
+        self.lanes[found as usize].next = NONE;
+        self.lanes[found as usize].busy.take()
+    }
+
+    /// When a busy lane is expected to be free, and how fast it seems by now.
+    pub(super) fn expected(&self, lane: u32, now: f64, book: &Book) -> Free {
+        let known = &self.lanes[lane as usize];
+        let client = known.client as usize;
+        match known.busy {
+            None => Free {
+                at: now,
+                lane,
+                speed: self.speed[known.worker as usize],
+            },
+            Some(Busy {
+                kind, base, since, ..
+            }) => {
+                let elapsed = (now - since).max(0.0);
+                Free {
+                    at: (since + book.duration(client, kind, base, elapsed)).max(now),
+                    lane,
+                    speed: book.speed_at(client, kind, base, elapsed),
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, free: Free) {
+        let class = class_of(free.speed);
+        let lane = &mut self.lanes[free.lane as usize];
+        (lane.class, lane.free) = (class, free);
+        let row = &mut self.classes[class];
+        let at = row.partition_point(|f| (f.at, f.lane) < (free.at, free.lane));
+        row.insert(at, free);
+    }
+
+    fn remove(&mut self, lane: u32) {
+        let Lane { class, free, .. } = self.lanes[lane as usize];
+        let row = &mut self.classes[class];
+        let at = row.partition_point(|f| (f.at, f.lane) < (free.at, free.lane));
+        debug_assert_eq!(row[at].lane, lane);
+        row.remove(at);
+    }
+
+    /// Looks at a lane again. Whether it is where it was.
+    fn look_again(&mut self, lane: u32, now: f64, book: &Book) -> bool {
+        let fresh = self.expected(lane, now, book);
+        let was = self.lanes[lane as usize].free;
+        let is_same = (fresh.at - was.at).abs() <= 1e-3 * (fresh.at - now).max(1e-9)
+            && class_of(fresh.speed) == self.lanes[lane as usize].class;
+        if !is_same {
+            self.remove(lane);
+            self.insert(fresh);
+        }
+        is_same
+    }
+
+    /// Looks at all lanes again.
+    pub(super) fn look_at_all(&mut self, now: f64, book: &Book) {
+        let busy: Vec<u32> = self.all_busy().map(|f| f.lane).collect();
+        for row in &mut self.classes {
+            row.clear();
+        }
+        for lane in busy {
+            let fresh = self.expected(lane, now, book);
+            self.insert(fresh);
+        }
+    }
+
+    /// Looks at lanes that should be free by now, some of every class. Those that will be free later.
+    pub(super) fn look_at_first(&mut self, now: f64, book: &Book, most: usize) -> Vec<u32> {
+        let mut moved = Vec::new();
+        for class in 0..self.classes.len() {
+            let mut looks = most;
+            while let Some(first) = self.classes[class].first().copied() {
+                let is_due = first.at <= now;
+                if looks == 0 || !is_due || self.look_again(first.lane, now, book) {
+                    break;
+                }
+                moved.push(first.lane);
+                looks -= 1;
+            }
+        }
+        moved
+    }
+
+    /// When a busy lane was last expected to be free.
+    pub(super) fn known(&self, lane: u32) -> Free {
+        self.lanes[lane as usize].free
+    }
+
+    /// Classes that have busy lanes, fastest first, each sorted by when they will be free.
+    pub(super) fn classes(&self) -> impl Iterator<Item = (usize, &[Free])> {
+        let rows = self.classes.iter().enumerate().rev();
+        rows.filter(|(_, row)| !row.is_empty())
+            .map(|(class, row)| (class, row.as_slice()))
+    }
+
+    /// The class of an idle lane.
+    pub(super) fn class(&self, worker: u32) -> usize {
+        class_of(self.speed[worker as usize])
+    }
+}

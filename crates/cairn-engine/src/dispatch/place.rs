@@ -1,0 +1,258 @@
+//! Eligible tasks to lanes, by earliest expected end. Gives no copies.
+
+use super::lanes::{Free, NONE};
+use super::{Dispatch, Fit, Move};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// How many eligible tasks are looked at.
+pub(super) const LOOK: usize = 64;
+
+/// A lane as a task finds it: free at a time, after what was kept for it before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slot {
+    free: Free,
+    /// Whether a task can start there now.
+    is_open: bool,
+}
+
+impl Eq for Slot {}
+
+impl Ord for Slot {
+    fn cmp(&self, other: &Slot) -> Ordering {
+        (self.free.at.total_cmp(&other.free.at)).then(self.free.lane.cmp(&other.free.lane))
+    }
+}
+
+impl PartialOrd for Slot {
+    fn partial_cmp(&self, other: &Slot) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A class of speed: busy lanes by when they are free, and beside them those that are open, and kept ones.
+struct Class<'l> {
+    number: usize,
+    busy: &'l [Free],
+    beside: BinaryHeap<Reverse<Slot>>,
+}
+
+impl Class<'_> {
+    /// The lane that is free first; where there is none, one that never is.
+    fn head(&self, now: f64) -> Slot {
+        let busy = self.busy.first().map(|&free| Slot {
+            free: Free {
+                at: free.at.max(now),
+                ..free
+            },
+            is_open: false,
+        });
+        let beside = self.beside.peek().map(|b| b.0);
+        let first = match (busy, beside) {
+            (Some(busy), Some(beside)) => Some(busy.min(beside)),
+            (busy, beside) => busy.or(beside),
+        };
+        first.unwrap_or(Slot {
+            free: Free {
+                at: f64::INFINITY,
+                lane: NONE,
+                speed: 1.0,
+            },
+            is_open: false,
+        })
+    }
+
+    /// What was the head is free later.
+    fn keep(&mut self, head: Slot, until: f64) {
+        match self.beside.peek() {
+            Some(&Reverse(beside)) if beside == head => {
+                self.beside.pop();
+            }
+            _ => self.busy = &self.busy[1..],
+        }
+        let free = Free {
+            at: until,
+            ..head.free
+        };
+        self.beside.push(Reverse(Slot {
+            free,
+            is_open: false,
+        }));
+    }
+}
+
+impl Dispatch {
+    /// What eligible tasks start at whom. `fit` says whether a worker can do a task. The moves hold together, and for the
+    /// moment at which they were asked for.
+    pub fn place(
+        &mut self,
+        now: f64,
+        asking: &[(u32, usize)],
+        fit: &mut dyn FnMut(u32, u32) -> Fit,
+    ) -> Vec<Move> {
+        self.kept.clear();
+        if !self.outlook.has_eligible() {
+            return Vec::new();
+        }
+        self.look(now);
+        let idle = self.idle(asking);
+        let redundant = self.redundant(now);
+        let mut left = idle.len() + redundant.len();
+        if left == 0 {
+            return Vec::new();
+        }
+        let mut classes = self.classes(now, &idle, &redundant);
+        let mut heads: Vec<Slot> = classes.iter().map(|class| class.head(now)).collect();
+        let mut moves = Vec::new();
+        let mut kept = Vec::new();
+        let mut looked = 0;
+        for task in self.outlook.eligible().take(LOOK) {
+            if left == 0 {
+                break;
+            }
+            looked += 1;
+            let work = self.outlook.work(task);
+            let mut barred = 0u128;
+            let chosen = loop {
+                let (mut least, mut best) = (f64::INFINITY, None);
+                for (i, head) in heads.iter().enumerate() {
+                    let end = head.free.at + work / head.free.speed;
+                    if end < least && barred >> i & 1 == 0 {
+                        (least, best) = (end, Some(i));
+                    }
+                }
+                let Some(i) = best else {
+                    break None;
+                };
+                let (end, head) = (least, heads[i]);
+                match fit(task, self.lanes.worker(head.free.lane)) {
+                    Fit::Never => barred |= 1 << i,
+                    // It lacks something that others have: the next task may not.
+                    Fit::Later if head.is_open => break None,
+                    _ => break Some((end, i, head)),
+                }
+            };
+            let Some((end, i, head)) = chosen else {
+                // Those who come first in their classes cannot do it; perhaps somebody else who is idle can.
+                let worker = |&lane: &u32| self.lanes.worker(lane);
+                let is_open = |lane: &u32| !moves.iter().any(|&(_, taken)| taken == *lane);
+                let able = (idle.iter().filter(|l| barred != 0 && is_open(l)))
+                    .find(|l| fit(task, worker(l)) == Fit::Now);
+                if let Some(&lane) = able {
+                    moves.push((task, lane));
+                    left -= 1;
+                    for (class, head) in classes.iter_mut().zip(&mut heads) {
+                        class.beside.retain(|s| s.0.free.lane != lane);
+                        *head = class.head(now);
+                    }
+                }
+                continue;
+            };
+            let lane = head.free.lane;
+            match head.is_open {
+                true => {
+                    moves.push((task, lane));
+                    left -= 1;
+                }
+                false => kept.push((task, self.lanes.worker(lane))),
+            }
+            classes[i].keep(head, end);
+            heads[i] = classes[i].head(now);
+        }
+        if left > 0 && looked == LOOK {
+            // There is more to do than was looked at: nobody stays idle.
+            let taken = moves.clone();
+            let free = idle
+                .iter()
+                .filter(|&&l| !taken.iter().any(|&(_, t)| t == l));
+            let mut rest = self.outlook.eligible().skip(LOOK);
+            for &lane in free {
+                let worker = self.lanes.worker(lane);
+                match rest
+                    .by_ref()
+                    .take(LOOK)
+                    .find(|&t| fit(t, worker) == Fit::Now)
+                {
+                    Some(task) => moves.push((task, lane)),
+                    None => break,
+                }
+            }
+        }
+        if moves.is_empty() && self.lanes.busy_count() == 0 {
+            // Whoever waits for somebody that is not at work waits for ever.
+            let worker = |&lane: &u32| self.lanes.worker(lane);
+            let first = self.outlook.eligible().take(LOOK).find_map(|task| {
+                let able = idle.iter().find(|l| fit(task, worker(l)) == Fit::Now);
+                able.map(|&lane| (task, lane))
+            });
+            moves.extend(first);
+        }
+        drop(classes);
+        self.kept = kept;
+        let finished = |(task, lane): (u32, u32)| Move {
+            task,
+            worker: self.lanes.worker(lane),
+            instead_of: self.lanes.busy(lane).map(|busy| busy.task),
+        };
+        moves.into_iter().map(finished).collect()
+    }
+
+    fn classes(&self, now: f64, idle: &[u32], redundant: &[u32]) -> Vec<Class<'_>> {
+        let mut classes: Vec<Class<'_>> = (self.lanes.classes())
+            .map(|(number, busy)| Class {
+                number,
+                busy,
+                beside: BinaryHeap::new(),
+            })
+            .collect();
+        for class in classes.iter_mut().filter(|_| !redundant.is_empty()) {
+            // A lane that is open is not also one that will be free later.
+            if class.busy.iter().any(|f| redundant.contains(&f.lane)) {
+                let busy = class.busy.iter().filter(|f| !redundant.contains(&f.lane));
+                class.beside = busy
+                    .map(|&free| Free {
+                        at: free.at.max(now),
+                        ..free
+                    })
+                    .map(|free| {
+                        Reverse(Slot {
+                            free,
+                            is_open: false,
+                        })
+                    })
+                    .collect();
+                class.busy = &[];
+            }
+        }
+        for &lane in idle.iter().chain(redundant) {
+            let worker = self.lanes.worker(lane);
+            let number = self.lanes.class(worker);
+            let slot = Slot {
+                free: Free {
+                    at: now,
+                    lane,
+                    speed: self.lanes.speed(worker),
+                },
+                is_open: true,
+            };
+            let at = match classes.binary_search_by(|c| number.cmp(&c.number)) {
+                Ok(at) => at,
+                Err(at) => {
+                    let beside = BinaryHeap::new();
+                    let busy = &[][..];
+                    classes.insert(
+                        at,
+                        Class {
+                            number,
+                            busy,
+                            beside,
+                        },
+                    );
+                    at
+                }
+            };
+            classes[at].beside.push(Reverse(slot));
+        }
+        classes
+    }
+}

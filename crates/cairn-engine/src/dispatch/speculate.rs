@@ -1,0 +1,196 @@
+//! Copies of running tasks: which are worth it, and which no longer are. Starts nothing that nobody has begun with.
+
+use super::lanes::Busy;
+use super::{Dispatch, Move};
+
+/// A copy must be expected in less than this share of what the running one still takes.
+const SOONER: f64 = 0.8;
+/// Only what ends in the last part of all that is foreseen is copied for want of better things to do.
+const LAST: f64 = 0.6;
+/// How much of the doubt about two speeds speaks for trying.
+const HOPE: f64 = 0.5;
+/// The most copies of a task at a time.
+const COPIES: usize = 3;
+/// How many running tasks are looked at, of those that end last.
+const LATEST: usize = 16;
+/// After so many idle lanes in a row for whom there is nothing, slower ones are not asked.
+const MISSES: usize = 8;
+
+/// A running task.
+struct Late {
+    task: u32,
+    /// Seconds until its first copy is back, as expected.
+    left: f64,
+    /// Seconds of what comes after it.
+    tail: f64,
+    /// Variance of the speed of who will be back first.
+    doubt: f64,
+    copies: usize,
+}
+
+impl Dispatch {
+    /// Running tasks to begin again, since they would hold up the end.
+    pub fn restart(&mut self, now: f64, asking: &[(u32, usize)]) -> Vec<Move> {
+        if !self.may_copy || !self.outlook.has_eligible() || self.ends.is_empty() {
+            return Vec::new();
+        }
+        let idle = self.idle(asking);
+        if idle.is_empty() {
+            return Vec::new();
+        }
+        let (speed, fast) = (self.lanes.sum, self.lanes.fast());
+        self.look(now);
+        let last = self
+            .ends
+            .last()
+            .map_or(0.0, |&(end, _)| f64::from_bits(end))
+            - now;
+        if last <= self.outlook.horizon(speed, fast, std::iter::empty()) {
+            return Vec::new();
+        }
+        let horizon = self.horizon(now);
+        let mut late = self.latest(now);
+        let mut moves = Vec::new();
+        for lane in idle {
+            let worker = self.lanes.worker(lane);
+            let own = self.lanes.speed(worker);
+            let gain = |l: &Late| {
+                let work = self.outlook.work(l.task);
+                let time = work / own;
+                let gain = l.left + l.tail - horizon.max(time + l.tail);
+                let pays = time < SOONER * l.left && gain > work / speed;
+                (pays && l.copies < COPIES && !self.has(worker, l.task, &moves)).then_some(gain)
+            };
+            let gains = late
+                .iter()
+                .enumerate()
+                .filter_map(|(i, l)| Some((i, gain(l)?)));
+            let Some((best, _)) = gains.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+                break;
+            };
+            let l = &mut late[best];
+            (l.copies, l.left) = (l.copies + 1, l.left.min(self.outlook.work(l.task) / own));
+            moves.push(Move {
+                task: l.task,
+                worker,
+                instead_of: None,
+            });
+        }
+        moves
+    }
+
+    /// Copies for those who are idle still: of what ends last, where they may well be faster.
+    pub fn copy(&mut self, now: f64, asking: &[(u32, usize)]) -> Vec<Move> {
+        if !self.may_copy || self.ends.is_empty() {
+            return Vec::new();
+        }
+        let idle = self.idle(asking);
+        if idle.is_empty() {
+            return Vec::new();
+        }
+        self.look(now);
+        let mut late = self.latest(now);
+        let ends = late.iter().map(|l| l.left + l.tail);
+        let horizon = ends.fold(self.horizon(now), f64::max);
+        let mut moves = Vec::new();
+        let mut misses = 0;
+        for lane in idle {
+            let worker = self.lanes.worker(lane);
+            let (own, doubt) = (
+                self.lanes.speed(worker),
+                self.book.doubt(self.lanes.client(worker)),
+            );
+            let score = |l: &Late| {
+                let hope = libm::exp(-HOPE * (l.doubt + doubt).sqrt());
+                let time = hope * self.outlook.work(l.task) / own;
+                let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
+                let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
+                let score = l.left * (1.0 - 1e-3 * again) + l.tail;
+                (pays && l.copies < COPIES && !self.has(worker, l.task, &moves)).then_some(score)
+            };
+            let scores = late
+                .iter()
+                .enumerate()
+                .filter_map(|(i, l)| Some((i, score(l)?)));
+            let Some((best, _)) = scores.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+                misses += 1;
+                if misses == MISSES {
+                    break;
+                }
+                continue;
+            };
+            misses = 0;
+            let l = &mut late[best];
+            l.copies += 1;
+            let expected = self.outlook.work(l.task) / own;
+            if expected < l.left {
+                (l.left, l.doubt) = (expected, doubt);
+            }
+            moves.push(Move {
+                task: l.task,
+                worker,
+                instead_of: None,
+            });
+        }
+        moves
+    }
+
+    /// Whether a worker is at a task, or will be.
+    fn has(&self, worker: u32, task: u32, moves: &[Move]) -> bool {
+        let runs = |lane: u32| self.lanes.worker(lane) == worker;
+        self.lanes.running(task).any(runs)
+            || moves.iter().any(|m| m.worker == worker && m.task == task)
+    }
+
+    /// Seconds that what nobody has begun with takes at least, after what is left of the running tasks.
+    fn horizon(&self, now: f64) -> f64 {
+        let left = self.lanes.all_busy().filter_map(|free| {
+            let Busy { task, .. } = self.lanes.busy(free.lane)?;
+            let is_newest = self.lanes.running(task).next() == Some(free.lane);
+            let own = self.lanes.speed(self.lanes.worker(free.lane));
+            let left = ((free.at - now).max(0.0) * own).min(self.outlook.work(task));
+            is_newest.then_some((task, left))
+        });
+        (self.outlook).horizon(self.lanes.sum, self.lanes.fast(), left)
+    }
+
+    /// The running tasks that end last, with all that comes after them.
+    fn latest(&self, now: f64) -> Vec<Late> {
+        let last = self.ends.iter().rev().take(LATEST);
+        let each = last.map(|&(_, task)| {
+            let ends = self.lanes.running(task).map(|lane| {
+                let end = self.lanes.expected(lane, now, &self.book).at;
+                (end, self.lanes.worker(lane))
+            });
+            let first = ends.reduce(|a, b| if b.0 < a.0 { b } else { a });
+            let (end, worker) = first.expect("somebody is at it");
+            Late {
+                task,
+                left: end - now,
+                tail: self.tail(task),
+                doubt: self.book.doubt(self.lanes.client(worker)),
+                copies: self.lanes.running(task).count(),
+            }
+        });
+        each.collect()
+    }
+
+    /// Lanes at copies that others will end sooner. The oldest copy is never one: dropping it in favour of hopes costs more
+    /// than it gives.
+    pub(super) fn redundant(&self, now: f64) -> Vec<u32> {
+        let mut found = Vec::new();
+        for &task in &self.copied {
+            let lanes: Vec<u32> = self.lanes.running(task).collect();
+            let end = |lane: u32| {
+                let since = self.lanes.busy(lane).map_or(0.0, |busy| busy.since);
+                (self.lanes.expected(lane, now, &self.book).at, since, lane)
+            };
+            let Some((_, newer)) = lanes.split_last() else {
+                continue;
+            };
+            let later = |&&lane: &&u32| lanes.iter().any(|&o| o != lane && end(o) < end(lane));
+            found.extend(newer.iter().filter(later));
+        }
+        found
+    }
+}

@@ -1,0 +1,505 @@
+//! The rule once more, by its definition: every lane, every running task and every level looked at anew at every request.
+
+use super::dice::Dice;
+use super::lanes::{Busy, Free};
+use super::outlook::State;
+use super::{Dispatch, Ending, Fit, Move};
+use crate::book::{Expected, Memory};
+use cairn_dag::Dag;
+
+type Asking = [(u32, usize)];
+
+fn idle(d: &Dispatch, asking: &Asking) -> Vec<u32> {
+    let mut idle = Vec::new();
+    for &(worker, want) in asking {
+        idle.extend(d.lanes.idle_of(worker).take(want));
+    }
+    idle.sort_by(|&a, &b| speed(d, b).total_cmp(&speed(d, a)));
+    idle
+}
+
+fn speed(d: &Dispatch, lane: u32) -> f64 {
+    d.book.speed(d.lanes.client(d.lanes.worker(lane)))
+}
+
+/// All busy lanes with what they run.
+fn busy(d: &Dispatch) -> Vec<(u32, Busy)> {
+    let lanes = d.lanes.all_busy().map(|f| f.lane);
+    let mut busy: Vec<_> = lanes.map(|l| (l, d.lanes.busy(l).unwrap())).collect();
+    busy.sort_by_key(|b| b.0);
+    busy
+}
+
+fn left(d: &Dispatch, lane: u32, now: f64) -> f64 {
+    let Busy {
+        kind, base, since, ..
+    } = d.lanes.busy(lane).unwrap();
+    let client = d.lanes.client(d.lanes.worker(lane));
+    (since + d.book.duration(client, kind, base, now - since)).max(now) - now
+}
+
+/// Copies of a task, the oldest first.
+fn copies(d: &Dispatch, task: u32) -> Vec<u32> {
+    let mut lanes: Vec<u32> = d.lanes.running(task).collect();
+    lanes.reverse();
+    let since = |l: u32| d.lanes.busy(l).unwrap().since;
+    assert!(lanes.is_sorted_by(|&a, &b| since(a) <= since(b)));
+    lanes
+}
+
+fn total_and_fast(d: &Dispatch, present: &[(u32, u32)]) -> (f64, f64) {
+    let each = |&(w, cpus): &(u32, u32)| (d.book.speed(d.lanes.client(w)), f64::from(cpus));
+    let sum: f64 = present.iter().map(each).map(|(s, c)| s * c).sum();
+    let squares: f64 = present.iter().map(each).map(|(s, c)| s * s * c).sum();
+    (sum, squares / sum)
+}
+
+fn horizon(d: &Dispatch, now: f64, (sum, fast): (f64, f64)) -> f64 {
+    let mut running = Vec::new();
+    for (lane, Busy { task, .. }) in busy(d) {
+        if copies(d, task).last() == Some(&lane) {
+            let work = d.outlook.work(task);
+            running.push((task, (left(d, lane, now) * speed(d, lane)).min(work)));
+        }
+    }
+    // Compared with its own definition elsewhere.
+    d.outlook.horizon(sum, fast, running.into_iter())
+}
+
+struct Late {
+    task: u32,
+    left: f64,
+    tail: f64,
+    doubt: f64,
+    copies: usize,
+}
+
+fn late(d: &Dispatch, now: f64, fast: f64) -> Vec<Late> {
+    let mut tasks: Vec<u32> = busy(d).iter().map(|b| b.1.task).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    let each = |task| {
+        let lanes = d.lanes.running(task).map(|l| (left(d, l, now), l));
+        let (left, lane) = lanes.reduce(|a, b| if b.0 < a.0 { b } else { a }).unwrap();
+        Late {
+            task,
+            left,
+            tail: d.outlook.tail(task) / fast,
+            doubt: d.book.doubt(d.lanes.client(d.lanes.worker(lane))),
+            copies: copies(d, task).len(),
+        }
+    };
+    let mut late: Vec<Late> = tasks.into_iter().map(each).collect();
+    late.sort_by(|a, b| {
+        (b.left + b.tail)
+            .total_cmp(&(a.left + a.tail))
+            .then(b.task.cmp(&a.task))
+    });
+    late
+}
+
+fn has(d: &Dispatch, worker: u32, task: u32, moves: &[Move]) -> bool {
+    copies(d, task).iter().any(|&l| d.lanes.worker(l) == worker)
+        || moves.iter().any(|m| m.worker == worker && m.task == task)
+}
+
+fn restart(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    if !d.may_copy || !d.outlook.has_eligible() || d.lanes.busy_count() == 0 {
+        return moves;
+    }
+    let (sum, fast) = total_and_fast(d, present);
+    let horizon = horizon(d, now, (sum, fast));
+    let mut late = late(d, now, fast);
+    for lane in idle(d, asking) {
+        let worker = d.lanes.worker(lane);
+        let mut best: Option<(f64, usize)> = None;
+        for (i, l) in late.iter().enumerate() {
+            let work = d.outlook.work(l.task);
+            let time = work / speed(d, lane);
+            let gain = l.left + l.tail - horizon.max(time + l.tail);
+            let pays = time < 0.8 * l.left && gain > work / sum;
+            if pays
+                && l.copies < 3
+                && !has(d, worker, l.task, &moves)
+                && best.is_none_or(|b| gain > b.0)
+            {
+                best = Some((gain, i));
+            }
+        }
+        let Some((_, i)) = best else { break };
+        late[i].copies += 1;
+        late[i].left = late[i]
+            .left
+            .min(d.outlook.work(late[i].task) / speed(d, lane));
+        let task = late[i].task;
+        moves.push(Move {
+            task,
+            worker,
+            instead_of: None,
+        });
+    }
+    moves
+}
+
+fn copy(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    if !d.may_copy || d.lanes.busy_count() == 0 {
+        return moves;
+    }
+    let (sum, fast) = total_and_fast(d, present);
+    let mut late = late(d, now, fast);
+    let longest = late.iter().map(|l| l.left + l.tail).fold(0.0, f64::max);
+    let horizon = horizon(d, now, (sum, fast)).max(longest);
+    for lane in idle(d, asking) {
+        let worker = d.lanes.worker(lane);
+        let doubt = d.book.doubt(d.lanes.client(worker));
+        let mut best: Option<(f64, usize)> = None;
+        for (i, l) in late.iter().enumerate() {
+            let time = d.outlook.work(l.task) / speed(d, lane)
+                * libm::exp(-0.5 * (l.doubt + doubt).sqrt());
+            let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
+            let score = l.left * (1.0 - 1e-3 * again) + l.tail;
+            let pays = time < 0.8 * l.left && l.left + l.tail >= 0.6 * horizon;
+            if pays
+                && l.copies < 3
+                && !has(d, worker, l.task, &moves)
+                && best.is_none_or(|b| score > b.0)
+            {
+                best = Some((score, i));
+            }
+        }
+        let Some((_, i)) = best else { continue };
+        let l = &mut late[i];
+        l.copies += 1;
+        let time = d.outlook.work(l.task) / speed(d, lane);
+        if time < l.left {
+            (l.left, l.doubt) = (time, doubt);
+        }
+        moves.push(Move {
+            task: l.task,
+            worker,
+            instead_of: None,
+        });
+    }
+    moves
+}
+
+fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit) -> Vec<Move> {
+    let idle = idle(d, asking);
+    let mut redundant = Vec::new();
+    for (lane, Busy { task, since, .. }) in busy(d) {
+        let all = copies(d, task);
+        let end = |l: u32| (left(d, l, now), d.lanes.busy(l).unwrap().since, l);
+        let own = (left(d, lane, now), since, lane);
+        if all[0] != lane && all.iter().any(|&o| o != lane && end(o) < own) {
+            redundant.push(lane);
+        }
+    }
+    // Every lane: free when, how fast, in which class, and whether a task may start there.
+    let mut lanes: Vec<(Free, bool)> = Vec::new();
+    for (
+        lane,
+        Busy {
+            kind, base, since, ..
+        },
+    ) in busy(d)
+    {
+        if !redundant.contains(&lane) {
+            let client = d.lanes.client(d.lanes.worker(lane));
+            let speed = d.book.speed_at(client, kind, base, now - since);
+            let at = now + left(d, lane, now);
+            lanes.push((Free { at, lane, speed }, false));
+        }
+    }
+    for &lane in idle.iter().chain(&redundant) {
+        let speed = speed(d, lane);
+        lanes.push((
+            Free {
+                at: now,
+                lane,
+                speed,
+            },
+            true,
+        ));
+    }
+    let class = |s: f64| (4.0 * s.ln()).round().clamp(-32.0, 32.0) as i32;
+    // The lane of each class that is free first, fastest class first.
+    let heads = |lanes: &[(Free, bool)], barred: &[i32]| {
+        let mut numbers: Vec<i32> = lanes.iter().map(|l| class(l.0.speed)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.retain(|n| !barred.contains(n));
+        let head = |n: i32| {
+            let own = (0..lanes.len()).filter(|&i| class(lanes[i].0.speed) == n);
+            own.min_by(|&a, &b| {
+                (lanes[a].0.at.total_cmp(&lanes[b].0.at))
+                    .then(lanes[a].0.lane.cmp(&lanes[b].0.lane))
+            })
+        };
+        numbers
+            .into_iter()
+            .rev()
+            .map(|n| (n, head(n).unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let mut tasks: Vec<u32> = (0..d.outlook.len() as u32)
+        .filter(|&t| d.outlook.state(t) == State::Eligible)
+        .collect();
+    let level = |t: u32| d.outlook.tail(t) + d.outlook.work(t);
+    tasks.sort_by(|&a, &b| level(b).total_cmp(&level(a)).then(a.cmp(&b)));
+    let mut moves: Vec<Move> = Vec::new();
+    let mut open = idle.len() + redundant.len();
+    let mut taken: Vec<u32> = Vec::new();
+    for &task in tasks.iter().take(64) {
+        if open == 0 {
+            break;
+        }
+        let mut barred = Vec::new();
+        let chosen = loop {
+            let end = |i: usize| lanes[i].0.at + d.outlook.work(task) / lanes[i].0.speed;
+            let heads = heads(&lanes, &barred);
+            let best = heads
+                .into_iter()
+                .reduce(|a, b| if end(b.1) < end(a.1) { b } else { a });
+            let Some((number, i)) = best else { break None };
+            match fit(task, d.lanes.worker(lanes[i].0.lane)) {
+                Fit::Never => barred.push(number),
+                Fit::Later if lanes[i].1 => break None,
+                _ => break Some((i, end(i))),
+            }
+        };
+        let start = |lane: u32| Move {
+            task,
+            worker: d.lanes.worker(lane),
+            instead_of: d.lanes.busy(lane).map(|b| b.task),
+        };
+        match chosen {
+            Some((i, end)) => {
+                if lanes[i].1 {
+                    moves.push(start(lanes[i].0.lane));
+                    taken.push(lanes[i].0.lane);
+                    open -= 1;
+                }
+                lanes[i] = (
+                    Free {
+                        at: end,
+                        ..lanes[i].0
+                    },
+                    false,
+                );
+            }
+            None if barred.is_empty() => (),
+            None => {
+                let able = idle
+                    .iter()
+                    .find(|&&l| !taken.contains(&l) && fit(task, d.lanes.worker(l)) == Fit::Now);
+                if let Some(&lane) = able {
+                    moves.push(start(lane));
+                    taken.push(lane);
+                    open -= 1;
+                    lanes.retain(|l| l.0.lane != lane);
+                }
+            }
+        }
+    }
+    if moves.is_empty() && busy(d).is_empty() {
+        for &task in &tasks {
+            if let Some(&lane) = idle
+                .iter()
+                .find(|&&l| fit(task, d.lanes.worker(l)) == Fit::Now)
+            {
+                moves.push(Move {
+                    task,
+                    worker: d.lanes.worker(lane),
+                    instead_of: None,
+                });
+                break;
+            }
+        }
+    }
+    moves
+}
+
+/// A run with everything random: who comes and goes, how long tasks take, who asks when.
+struct Random {
+    dice: Dice,
+    dag: Dag,
+    d: Dispatch,
+    /// By worker: its processors, 0 once it is gone; and its true speed.
+    workers: Vec<(u32, f64)>,
+    missing: Vec<usize>,
+    executed: Vec<bool>,
+    now: f64,
+    needs: Vec<u32>,
+}
+
+impl Random {
+    fn new(seed: u64) -> Random {
+        let mut dice = Dice(seed);
+        let dag = dice.dag(14);
+        let tasks = dag.len();
+        let kinds = 1 + dice.below(3);
+        let knows = dice.below(3) > 0;
+        let expected = Expected {
+            seconds: (0..tasks)
+                .map(|_| knows.then(|| 5.0 * dice.normal().exp()))
+                .collect(),
+            kind: (0..tasks).map(|_| dice.below(kinds) as u32).collect(),
+            kinds: (0..kinds).map(|k| k.to_string()).collect(),
+        };
+        let mut d = Dispatch::new(&dag, &expected, Memory::default(), std::iter::empty());
+        d.allow_copies(dice.below(4) > 0);
+        let missing = dag.tasks().map(|t| dag.parents(t).len()).collect();
+        dag.sources().for_each(|t| d.opened(t.0));
+        let needs = (0..tasks).map(|_| u32::from(dice.below(6) == 0)).collect();
+        Random {
+            d,
+            workers: Vec::new(),
+            missing,
+            executed: vec![false; tasks],
+            now: 0.0,
+            dag,
+            needs,
+            dice,
+        }
+    }
+
+    fn join(&mut self) {
+        let (cpus, speed) = (1 + self.dice.below(2) as u32, self.dice.normal().exp());
+        let told = (self.dice.below(2) == 0).then(|| speed * (0.3 * self.dice.normal()).exp());
+        let name = format!("w{}", self.dice.below(8));
+        self.d.joined(&name, cpus, told);
+        self.workers.push((cpus, speed));
+    }
+
+    fn running(&self) -> Vec<(u32, u32)> {
+        busy(&self.d)
+            .iter()
+            .map(|(l, b)| (b.task, self.d.lanes.worker(*l)))
+            .collect()
+    }
+
+    fn finish(&mut self) {
+        let running = self.running();
+        if running.is_empty() {
+            return;
+        }
+        let (task, worker) = running[self.dice.below(running.len())];
+        self.d.ended(self.now, task, worker, Ending::Returned);
+        for (other, at) in running {
+            if other == task && at != worker {
+                self.d.ended(self.now, task, at, Ending::Stopped);
+            }
+        }
+        self.d.over(task);
+        self.executed[task as usize] = true;
+        for &child in self.dag.children(cairn_dag::TaskId(task)) {
+            self.missing[child.index()] -= 1;
+            if self.missing[child.index()] == 0 {
+                self.d.opened(child.0);
+            }
+        }
+    }
+
+    fn lose(&mut self, worker: u32) {
+        for (task, at) in self.running() {
+            if at == worker {
+                self.d.ended(self.now, task, worker, Ending::Lost);
+                if self.d.lanes.running(task).next().is_none() {
+                    self.d.opened(task);
+                }
+            }
+        }
+        self.d.departed(worker);
+        self.workers[worker as usize].0 = 0;
+    }
+
+    fn carry_out(&mut self, moves: &[Move]) {
+        for m in moves {
+            if let Some(stopped) = m.instead_of {
+                self.d.ended(self.now, stopped, m.worker, Ending::Stopped);
+                assert!(
+                    self.d.lanes.running(stopped).next().is_some(),
+                    "an only copy was displaced"
+                );
+            }
+            self.d.started(self.now, m.task, m.worker);
+        }
+    }
+
+    fn ask(&mut self) -> usize {
+        let present: Vec<(u32, u32)> = (self.workers.iter().enumerate())
+            .filter(|(_, w)| w.0 > 0)
+            .map(|(i, w)| (i as u32, w.0))
+            .collect();
+        let asking: Vec<(u32, usize)> = (present.iter())
+            .map(|&(w, c)| (w, c as usize))
+            .filter(|_| self.dice.below(4) > 0)
+            .collect();
+        let needs = self.needs.clone();
+        // Some tasks go only to workers of even number.
+        let fit = move |task: u32, worker: u32| match needs[task as usize] {
+            1 if worker % 2 == 1 => Fit::Never,
+            _ => Fit::Now,
+        };
+        let d = &self.d;
+        let slow = restart(d, self.now, &asking, &present);
+        let moves = self.d.restart(self.now, &asking);
+        assert_eq!(moves, slow, "restart");
+        self.carry_out(&moves);
+        let slow = place(&self.d, self.now, &asking, &fit);
+        let placed = self.d.place(self.now, &asking, &mut fit.clone());
+        assert_eq!(placed, slow, "place");
+        self.carry_out(&placed);
+        let slow = copy(&self.d, self.now, &asking, &present);
+        let copied = self.d.copy(self.now, &asking);
+        assert_eq!(copied, slow, "copy");
+        self.carry_out(&copied);
+        moves.len() + copied.len()
+    }
+}
+
+#[test]
+fn the_rule_is_its_definition() {
+    let mut copies = 0;
+    for seed in 0..3000 {
+        let mut run = Random::new(seed);
+        run.join();
+        for _ in 0..60 {
+            run.now += run.dice.uniform() * 4.0;
+            match run.dice.below(12) {
+                0..=1 if run.workers.len() < 6 => run.join(),
+                2 => {
+                    let worker = run.dice.below(run.workers.len()) as u32;
+                    if run.workers[worker as usize].0 > 0 {
+                        run.lose(worker);
+                    }
+                }
+                3..=7 => run.finish(),
+                _ => copies += run.ask(),
+            }
+        }
+    }
+    assert!(copies > 1000, "copies were hardly tried: {copies}");
+}
+
+/// Whoever asks again and again comes to an end, whatever happens: nothing is held for ever.
+#[test]
+fn every_run_ends() {
+    for seed in 0..1000 {
+        let mut run = Random::new(seed);
+        run.needs.fill(0);
+        (0..3).for_each(|_| run.join());
+        let mut rounds = 0;
+        while run.executed.contains(&false) {
+            run.now += run.dice.uniform() * 4.0;
+            run.ask();
+            if run.dice.below(3) == 0 {
+                run.finish();
+            }
+            rounds += 1;
+            assert!(rounds < 2000, "seed {seed} does not end");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Who gets what where workers differ: the engine's side of [`Dispatch`], which is told of everything and asked first.
+//! Knows no speeds itself.
+
+use super::Engine;
+use crate::{
+    Dispatch, Ending, Fit, Granted, Memory, Moment, Order, Outbox, Placing, Position, Refusal,
+    Task, WorkerId,
+};
+use cairn_theory::game::Standing;
+use hashbrown::HashMap;
+
+/// A moment in seconds.
+fn seconds(at: Moment) -> f64 {
+    at.0 as f64 / 1e6
+}
+
+impl<P: Position> Engine<P> {
+    /// From now on it is learnt how fast workers are, and tasks go as `placing` says. After [`Engine::restore`] and before
+    /// anything is replayed. `make` gets all that is remembered of earlier times.
+    pub fn watch(
+        &mut self,
+        memory: Memory,
+        placing: Placing,
+        make: impl FnOnce(Memory) -> Dispatch,
+    ) {
+        let memory = match self.remembered.take() {
+            Some(later) => memory.then(&later),
+            None => memory,
+        };
+        let mut dispatch = make(memory);
+        dispatch.only_learn(placing == Placing::ByOrder);
+        for (number, worker) in self.workers.iter().enumerate() {
+            let told = worker.offer.told_speed();
+            dispatch.joined(&worker.name, worker.offer.cpus, told);
+            if !worker.is_here {
+                dispatch.departed(number as u32);
+            }
+        }
+        let mut held: Vec<_> = (self.leases.iter())
+            .map(|(task, lease)| (lease.since, task, lease.worker))
+            .collect();
+        held.sort_unstable();
+        for (since, task, worker) in held {
+            if let Some(task) = task.frozen() {
+                dispatch.started(seconds(since), task.0, worker.0);
+            }
+        }
+        self.dispatch = Some(Box::new(dispatch));
+        self.placing = placing;
+        self.tell_order();
+        self.is_dispatch_stale = true;
+    }
+
+    /// Equal tasks go by the order in force.
+    pub(super) fn tell_order(&mut self) {
+        if self.placing == Placing::ByOrder {
+            return;
+        }
+        if let (Some(dispatch), Order::Ranked(rank)) = (&mut self.dispatch, self.queue.order()) {
+            dispatch.reorder(rank.clone());
+        }
+    }
+
+    /// Who learns how fast workers are, if anybody does.
+    pub fn dispatch(&self) -> Option<&Dispatch> {
+        self.dispatch.as_deref()
+    }
+
+    /// Whether somebody who asked is idle because a task is kept for another: to be asked again even if nothing happens.
+    pub fn is_holding(&self) -> bool {
+        self.is_aware() && self.dispatch().is_some_and(|d| d.kept().is_some())
+    }
+
+    /// Whether tasks go by what is learnt of workers.
+    pub fn is_aware(&self) -> bool {
+        self.dispatch().is_some_and(|dispatch| match self.placing {
+            Placing::ByOrder => false,
+            Placing::WhereUneven => dispatch.is_uneven(),
+            Placing::BySpeed => true,
+        })
+    }
+
+    /// For whom a task was kept when workers last asked.
+    pub(super) fn faster(&self, task: Task) -> Option<WorkerId> {
+        let dispatch = self.dispatch().filter(|_| self.is_aware())?;
+        dispatch.kept_for(task.frozen()?.0).map(WorkerId)
+    }
+
+    /// The first task that was kept for somebody when workers last asked.
+    pub(super) fn first_kept(&self) -> Option<(Task, WorkerId)> {
+        let (task, worker) = self.dispatch().filter(|_| self.is_aware())?.kept()?;
+        let is_eligible = self.position.standing(Task(task.into())) == Ok(Standing::Eligible);
+        is_eligible.then_some((Task(task.into()), WorkerId(worker)))
+    }
+
+    /// Tells of a task of a frozen dag.
+    pub(super) fn tell_dispatch(&mut self, task: Task, what: impl FnOnce(&mut Dispatch, u32)) {
+        if let Some((dispatch, task)) = self.dispatch.as_deref_mut().zip(task.frozen()) {
+            what(dispatch, task.0);
+        }
+    }
+
+    pub(super) fn note_start(&mut self, at: Moment, task: Task, worker: WorkerId) {
+        self.tell_dispatch(task, |d, t| d.started(seconds(at), t, worker.0));
+    }
+
+    /// A task came back well from who had it since then.
+    pub(super) fn note_return(&mut self, at: Moment, since: Moment, task: Task, worker: WorkerId) {
+        let (at, since) = (seconds(at), seconds(since));
+        self.tell_dispatch(task, |d, t| d.returned(at, since, t, worker.0));
+    }
+
+    pub(super) fn note_end(&mut self, at: Moment, task: Task, worker: WorkerId, how: Ending) {
+        self.tell_dispatch(task, |d, t| d.ended(seconds(at), t, worker.0, how));
+    }
+
+    /// Tells where all tasks stand, if that is not known.
+    pub(super) fn sync_dispatch(&mut self) {
+        if self.placing == Placing::ByOrder || !std::mem::take(&mut self.is_dispatch_stale) {
+            return;
+        }
+        let Some(mut dispatch) = self.dispatch.take() else {
+            return;
+        };
+        for task in 0..dispatch.tasks() {
+            match self.position.standing(Task(task.into())) {
+                Ok(Standing::Waiting) => dispatch.closed(task),
+                Ok(Standing::Eligible) => dispatch.opened(task),
+                Ok(Standing::Leased) => (),
+                _ => dispatch.over(task),
+            }
+        }
+        self.dispatch = Some(dispatch);
+    }
+
+    /// Whether the worker can do the task now, later or never.
+    fn fit(&mut self, now: Moment, task: Task, worker: WorkerId) -> Fit {
+        let class = self.class(task);
+        let Some(asking) = self.workers.get(worker.index()).filter(|w| w.is_here) else {
+            return Fit::Never;
+        };
+        let needs = self.queue.needs(class);
+        if !asking.could(now, needs) {
+            return Fit::Never;
+        }
+        if !self.could_hold(worker, task) {
+            return Fit::Never;
+        }
+        let has_room =
+            asking.has_room(needs) && self.has_pools(needs) && self.has_space(worker, task);
+        if !has_room || self.is_kept_from(worker, task, &needs.clone()) {
+            return Fit::Later;
+        }
+        let keeper = self.keeper.as_deref_mut().zip(task.frozen());
+        match keeper.is_none_or(|(keeper, id)| keeper.may(id)) {
+            true => Fit::Now,
+            false => Fit::Later,
+        }
+    }
+
+    /// Requests that came together, answered by who will end which task first; `None` where that is not the rule.
+    pub(super) fn ask_aware(
+        &mut self,
+        now: Moment,
+        asked: &[(WorkerId, usize)],
+        out: &mut Outbox,
+    ) -> Option<Vec<Result<Vec<Granted>, Refusal>>> {
+        // Volunteers have rules of their own.
+        if !self.is_aware() || !self.trust.is_idle() || self.refuses_all().is_some() {
+            return None;
+        }
+        self.sync_dispatch();
+        self.drop_idle_reservation();
+        self.requeue_withheld();
+        let mut dispatch = self.dispatch.take()?;
+        let mut answers: Vec<Result<Vec<Granted>, Refusal>> = (asked.iter())
+            .map(|&(worker, _)| self.hear(now, worker).map(|()| Vec::new()))
+            .collect();
+        let mut asking = Vec::with_capacity(asked.len());
+        let mut request = HashMap::with_capacity(asked.len());
+        for (i, &(worker, want)) in asked.iter().enumerate() {
+            if answers[i].is_ok() && want > 0 {
+                let room = self.workers[worker.index()].free_cpus();
+                asking.push((worker.0, want.min(room)));
+                request.insert(worker.0, i);
+            }
+        }
+        let mut fit = |task: u32, worker: u32| self.fit(now, Task(task.into()), WorkerId(worker));
+        let moves = dispatch.place(seconds(now), &asking, &mut fit);
+        let kept = dispatch.kept();
+        self.dispatch = Some(dispatch);
+        for m in moves {
+            let (task, worker) = (Task(m.task.into()), WorkerId(m.worker));
+            // Who came before may have taken what both need.
+            if self.fit(now, task, worker) == Fit::Now
+                && let Ok(granted) = &mut answers[request[&m.worker]]
+            {
+                let class = self.class(task);
+                granted.push(self.grant(now, worker, class, task, out));
+            }
+        }
+        let mut over = None;
+        for (i, &(worker, want)) in asked.iter().enumerate() {
+            if want == 0
+                || answers[i]
+                    .as_ref()
+                    .map_or(true, |granted| !granted.is_empty())
+            {
+                continue;
+            }
+            answers[i] = match (over, kept) {
+                (Some(refusal), _) => Err(refusal),
+                (None, Some((task, faster))) => Err(self.held_or_full(worker, task, faster)),
+                // The rule found nothing for it and keeps nothing either: what fits goes by the order.
+                (None, None) => match self.choose(now, worker) {
+                    Ok((class, task)) => Ok(vec![self.grant(now, worker, class, task, out)]),
+                    Err(refusal) => {
+                        over = Some(refusal).filter(|r| super::together::is_for_all(*r));
+                        Err(refusal)
+                    }
+                },
+            };
+        }
+        Some(answers)
+    }
+
+    fn held_or_full(&self, worker: WorkerId, task: u32, faster: u32) -> Refusal {
+        match self.workers[worker.index()].free_cpus() {
+            0 => Refusal::Full,
+            _ => Refusal::KeptFor {
+                task: Task(task.into()),
+                worker: WorkerId(faster),
+            },
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The engine with workers of unequal speed: laws under random play with losses and restarts, and what it is for.
+
+use cairn_dag::Dag;
+use cairn_engine::{
+    Dispatch, Engine, Entry, Expected, Frozen, Memory, Moment, Needs, Offer, Order, Outbox,
+    Outcome, Placing, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
+};
+use cairn_oracle::{Random, random_dag};
+use cairn_theory::game::Standing;
+
+fn expected(dag: &Dag, seconds: f64) -> Expected {
+    Expected {
+        seconds: vec![Some(seconds); dag.len()],
+        kind: (0..dag.len() as u32).map(|t| t % 3).collect(),
+        kinds: ["a", "b", "c"].map(String::from).to_vec(),
+    }
+}
+
+fn aware<'d>(dag: &'d Dag, rules: &Rules, placing: Placing) -> Engine<Frozen<'d>> {
+    let mut engine = Engine::new(Frozen::new(dag), rules.clone(), Order::AsNumbered);
+    watch(&mut engine, dag, placing);
+    engine
+}
+
+fn watch(engine: &mut Engine<Frozen<'_>>, dag: &Dag, placing: Placing) {
+    engine.watch(Memory::default(), placing, |memory| {
+        Dispatch::new(dag, &expected(dag, 5.0), memory, dag.tasks())
+    });
+}
+
+/// Everything random, to the end: every run ends, and events alone rebuild the state with all that was learnt.
+#[test]
+fn runs_end_and_events_rebuild_what_was_learnt() {
+    let mut held = 0;
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let dag = random_dag(24, seed as usize % 5, seed);
+        let mut rules = Rules {
+            losses: 1_000,
+            retries: 1_000,
+            ..Rules::default()
+        };
+        if seed % 3 == 0 {
+            let wide = Needs {
+                cpus: 2,
+                ..Needs::default()
+            };
+            rules.classes.push(wide);
+            rules.class_of = dag.tasks().map(|t| u32::from(t.0 % 5 == 0)).collect();
+        }
+        let mut engine = aware(&dag, &rules, Placing::BySpeed);
+        let mut log: Vec<Entry> = Vec::new();
+        let mut out = Outbox::default();
+        let mut now = Moment(0);
+        engine.open(now, &mut out);
+        // Who has what, and until when; speeds from 1 to 8.
+        let mut running: Vec<(u64, WorkerId, Task, Token)> = Vec::new();
+        let mut speeds: Vec<u64> = Vec::new();
+        let mut rounds = 0;
+        while !engine.is_over() {
+            rounds += 1;
+            assert!(rounds < 20_000, "seed {seed} does not end");
+            now = now + Span::seconds(random.below(4) as u64);
+            engine.wake(now, &mut out);
+            match random.below(30) {
+                0..=2 if speeds.len() < 12 => {
+                    let mut offer = Offer::cpus(1 + random.below(3) as u32);
+                    let speed = 1 + random.below(8) as u64;
+                    offer.benchmark = (random.below(2) == 0).then_some(1000 * speed as u32);
+                    let name = format!("w{}", random.below(6));
+                    engine.join(now, &name, offer, &mut out);
+                    speeds.push(speed);
+                }
+                3 if random.below(6) == 0 && !speeds.is_empty() => {
+                    let worker = WorkerId(random.below(speeds.len()) as u32);
+                    let _ = engine.leave(now, worker, &mut out);
+                }
+                4 if random.below(8) == 0 => {
+                    log.append(&mut out.entries);
+                    let mut again = aware(&dag, &rules, Placing::BySpeed);
+                    log.iter().for_each(|entry| again.replay(entry).unwrap());
+                    assert_eq!(again.snapshot(), engine.snapshot(), "seed {seed}");
+                    engine = again;
+                    engine.open(now, &mut out);
+                }
+                5 if random.below(8) == 0 => {
+                    let snapshot = engine.snapshot();
+                    let position = Frozen::new(&dag);
+                    engine = Engine::restore(position, rules.clone(), Order::AsNumbered, snapshot)
+                        .unwrap();
+                    // What events before the snapshot taught is remembered, though not to the last digit.
+                    watch(&mut engine, &dag, Placing::BySpeed);
+                    log.clear();
+                    out.entries.clear();
+                    engine.open(now, &mut out);
+                    break;
+                }
+                _ => (),
+            }
+            let mut due = Vec::new();
+            running.retain(|&(at, worker, task, token)| {
+                let is_due = at <= now.0;
+                if is_due {
+                    due.push((worker, task, token));
+                }
+                !is_due
+            });
+            for (worker, task, token) in due {
+                let outcome = match random.below(12) {
+                    0 => Outcome::GivenBack,
+                    1 => Outcome::Failed {
+                        exit: 1,
+                        cause: cairn_engine::Cause::Exit,
+                    },
+                    _ => Outcome::Executed,
+                };
+                let receipt = engine.give_back(now, task, token, outcome, &mut out);
+                assert_ne!(receipt, Receipt::Unknown, "{worker:?}");
+            }
+            let here: Vec<(WorkerId, usize)> = (engine.workers().iter().enumerate())
+                .filter(|(_, w)| w.is_here)
+                .map(|(i, _)| (WorkerId(i as u32), 1 + random.below(3)))
+                .collect();
+            for (answer, &(worker, _)) in
+                (engine.ask_together(now, &here, &mut out).iter()).zip(&here)
+            {
+                match answer {
+                    Err(Refusal::KeptFor {
+                        task,
+                        worker: other,
+                    }) => {
+                        held += 1;
+                        let standing = engine.position().standing(*task);
+                        assert!(matches!(standing, Ok(Standing::Eligible)), "{standing:?}");
+                        assert!(engine.workers()[other.0 as usize].is_here);
+                    }
+                    Err(_) => (),
+                    Ok(granted) => {
+                        for g in granted {
+                            let seconds = (5_000_000 + 1_000_000 * (g.task.0 % 7))
+                                / speeds[worker.0 as usize];
+                            running.push((now.0 + seconds, worker, g.task, g.token));
+                        }
+                    }
+                }
+            }
+        }
+        if engine.is_over() {
+            assert_eq!(
+                engine.position().count(Standing::Executed),
+                Some(dag.len() as u64)
+            );
+        }
+    }
+    assert!(
+        held > 100,
+        "tasks were hardly ever kept for anybody: {held}"
+    );
+}
+
+/// Plays to the end in virtual time: seconds until all is executed.
+fn makespan(dag: &Dag, speeds: &[u32], handshake: bool, placing: Placing) -> f64 {
+    let mut engine = aware(dag, &Rules::default(), placing);
+    let mut out = Outbox::default();
+    engine.open(Moment(0), &mut out);
+    let workers: Vec<WorkerId> = (speeds.iter().enumerate())
+        .map(|(i, &speed)| {
+            let mut offer = Offer::cpus(1);
+            offer.benchmark = handshake.then_some(1000 * speed);
+            engine.join(Moment(0), &i.to_string(), offer, &mut out)
+        })
+        .collect();
+    let mut running: Vec<(u64, WorkerId, Task, Token)> = Vec::new();
+    let mut now = Moment(0);
+    loop {
+        let asked: Vec<(WorkerId, usize)> = workers.iter().map(|&w| (w, 1)).collect();
+        for (answer, &(worker, _)) in
+            (engine.ask_together(now, &asked, &mut out).iter()).zip(&asked)
+        {
+            for g in answer.iter().flatten() {
+                let micros = 5_000_000 / u64::from(speeds[worker.0 as usize]);
+                running.push((now.0 + micros, worker, g.task, g.token));
+            }
+        }
+        running.sort_unstable();
+        let Some(&(at, _, task, token)) = running.first() else {
+            break;
+        };
+        running.remove(0);
+        now = Moment(at);
+        for &worker in &workers {
+            let _ = engine.heartbeat(
+                now,
+                worker,
+                &engine.workers()[worker.0 as usize].holds.clone(),
+                &mut out,
+            );
+        }
+        let receipt = engine.give_back(now, task, token, Outcome::Executed, &mut out);
+        assert_eq!(receipt, Receipt::Accepted);
+    }
+    assert!(engine.is_over());
+    now.0 as f64 / 1e6
+}
+
+/// A chain beside many short tasks: the fast worker must get the chain, and is waited for.
+#[test]
+fn a_chain_goes_to_the_fast_worker() {
+    let chain = (0..10u32).map(|i| (i, i + 1));
+    let dag = Dag::from_arcs(11, chain.collect()).unwrap();
+    let plain = makespan(&dag, &[1, 8], true, Placing::ByOrder);
+    let told = makespan(&dag, &[1, 8], true, Placing::BySpeed);
+    assert!(told <= 11.0 * 5.0 / 8.0 + 1e-3, "{told}");
+    assert!(plain > 2.0 * told, "{plain} {told}");
+}
+
+#[test]
+fn equal_workers_lose_nothing() {
+    for seed in 0..200 {
+        let dag = random_dag(40, seed as usize % 5, seed);
+        let plain = makespan(&dag, &[1, 1, 1], true, Placing::ByOrder);
+        let auto = makespan(&dag, &[1, 1, 1], true, Placing::WhereUneven);
+        assert_eq!(
+            auto, plain,
+            "seed {seed}: where workers are alike, the order alone decides"
+        );
+        let told = makespan(&dag, &[1, 1, 1], true, Placing::BySpeed);
+        // Levels may be better or worse than the numbers of the tasks; holding must not cost more than one task.
+        assert!(told <= plain + 10.0, "seed {seed}: {told} {plain}");
+    }
+}
+
+/// Speeds are learnt, too, where tasks go by the order alone, and what was learnt is there after a snapshot.
+#[test]
+fn speeds_are_learnt_and_survive_a_snapshot() {
+    let dag = Dag::from_arcs(40, Vec::new()).unwrap();
+    let rules = Rules::default();
+    let mut engine = aware(&dag, &rules, Placing::ByOrder);
+    let mut out = Outbox::default();
+    engine.open(Moment(0), &mut out);
+    let slow = engine.join(Moment(0), "slow", Offer::cpus(1), &mut out);
+    let fast = engine.join(Moment(0), "fast", Offer::cpus(1), &mut out);
+    for round in 0..15u64 {
+        let now = Moment(round * 10_000_000);
+        for (worker, seconds) in [(slow, 9u64), (fast, 2)] {
+            let granted = engine.ask(now, worker, 1, &mut out).unwrap()[0];
+            let back = now + Span::seconds(seconds);
+            engine.give_back(
+                back,
+                granted.task,
+                granted.token,
+                Outcome::Executed,
+                &mut out,
+            );
+        }
+    }
+    let ratio = |engine: &Engine<Frozen<'_>>| {
+        let dispatch = engine.dispatch().unwrap();
+        let speed = |w: WorkerId| dispatch.book().speed(dispatch.client(w.0));
+        speed(fast) / speed(slow)
+    };
+    assert!((3.5..5.5).contains(&ratio(&engine)), "{}", ratio(&engine));
+    let snapshot = engine.snapshot();
+    let mut again = Engine::restore(Frozen::new(&dag), rules, Order::AsNumbered, snapshot).unwrap();
+    watch(&mut again, &dag, Placing::ByOrder);
+    assert!((3.0..6.0).contains(&ratio(&again)), "{}", ratio(&again));
+}

@@ -1,0 +1,66 @@
+//! How fast this machine is, by a tenth of a second of work when a worker comes. Knows no task.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Rounds a second of a machine whose speed counts as 1: an ordinary one of 2020. What counts is how workers compare.
+const USUAL: f64 = 2_500.0;
+const SLICE: Duration = Duration::from_millis(25);
+const SLICES: u32 = 4;
+
+/// The best of some slices: what else runs here makes a machine look slower than it is, never faster.
+pub(super) fn speed() -> f64 {
+    let mut memory = vec![1u64; 1 << 15];
+    let best = (0..SLICES).map(|_| slice(&mut memory)).fold(0.0, f64::max);
+    best / USUAL
+}
+
+/// Rounds a second in one slice.
+fn slice(memory: &mut [u64]) -> f64 {
+    let begin = Instant::now();
+    let mut rounds = 0u32;
+    loop {
+        round(memory);
+        rounds += 1;
+        let passed = begin.elapsed();
+        if passed >= SLICE {
+            return f64::from(rounds) / passed.as_secs_f64();
+        }
+    }
+}
+
+/// Some work of the kind that programs do: numbers, jumps and a quarter of a megabyte of memory.
+fn round(memory: &mut [u64]) {
+    let mask = memory.len() - 1;
+    let mut at = memory[0] as usize & mask;
+    let mut sum = 1.0f64;
+    for step in 0..32_768u64 {
+        let word = memory[at];
+        let mixed = (word ^ step)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(23);
+        memory[at] = mixed;
+        if mixed & 3 == 0 {
+            sum = (sum + (mixed >> 40) as f64).sqrt();
+        }
+        at = (at + (mixed >> 49) as usize + 1) & mask;
+    }
+    memory[0] = memory[0].wrapping_add(black_box(sum) as u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_benchmark_is_short_and_says_something() {
+        let begin = Instant::now();
+        let speed = speed();
+        assert!(
+            begin.elapsed() < Duration::from_secs(1),
+            "{:?}",
+            begin.elapsed()
+        );
+        assert!((1e-3..1e3).contains(&speed), "{speed}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Workers that differ, as real processes: their speeds are learnt, remembered for the next workflow, and used there.
+
+mod common;
+
+use common::served::{ask, journal, serve, status, worker};
+use serde_json::Value;
+use std::path::Path;
+
+/// Tasks that take six times as long in the folder of the slow worker.
+fn flow(tasks: usize, is_chain: bool) -> String {
+    let run = "case $PWD in */slow/*) sleep 0.6;; *) sleep 0.1;; esac";
+    let task = |n: usize| {
+        let after = match is_chain && n > 0 {
+            true => format!("after = [\"step-{}\"]\n", n - 1),
+            false => String::new(),
+        };
+        format!(
+            "[[task]]\nname = \"step-{n}\"\nkind = \"step\"\nseconds = 0.1\nrun = {run:?}\n{after}"
+        )
+    };
+    (0..tasks).map(task).collect()
+}
+
+fn workers(folder: &Path, url: &str) -> [common::served::Process; 2] {
+    ["slow", "fast"].map(|name| {
+        let args = ["-j", "1", "--dir", name, "--name", name];
+        worker(folder, url, &args)
+    })
+}
+
+fn of<'s>(status: &'s Value, name: &str) -> &'s Value {
+    let workers = status["workers"].as_array().unwrap();
+    workers.iter().find(|w| w["name"] == name).unwrap()
+}
+
+#[test]
+fn speeds_are_learnt_and_the_next_workflow_goes_by_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("bag.toml"), flow(24, false)).unwrap();
+    std::fs::create_dir(folder.join("known")).unwrap();
+    let book = folder.join("known/book.json");
+    let book = book.to_str().unwrap();
+    let (mut server, url, _) = serve(folder, "bag.toml", &["--stay", "--book", book]);
+    let both = workers(folder, &url);
+    common::served::until("all is executed", || {
+        status(folder, &url)["finished"] == true
+    });
+    let seen = status(folder, &url);
+    let speed = |name: &str| of(&seen, name)["speed"].as_f64().unwrap();
+    assert!(speed("fast") > 2.0 * speed("slow"), "{seen}");
+    assert_eq!(of(&seen, "fast")["reliability"], 1.0);
+    assert!(of(&seen, "slow")["turnaround"].as_f64().unwrap() > 0.5);
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+    drop(both);
+    let known: Value = serde_json::from_str(&std::fs::read_to_string(book).unwrap()).unwrap();
+    assert_eq!(known["version"], 1);
+    assert!(known["workers"]["fast"].is_object() && known["kinds"]["step"].is_object());
+
+    // A chain: by the order alone whoever asks first gets the next step; by speeds it stays with the fast one.
+    std::fs::remove_dir_all(folder.join("state")).unwrap();
+    std::fs::write(folder.join("chain.toml"), flow(8, true)).unwrap();
+    let args = ["--stay", "--book", book, "--dispatch", "aware"];
+    let (mut server, url, _) = serve(folder, "chain.toml", &args);
+    let both = workers(folder, &url);
+    common::served::until("all is executed", || {
+        status(folder, &url)["finished"] == true
+    });
+    let seen = status(folder, &url);
+    let executed = |name: &str| of(&seen, name)["executed"].as_u64().unwrap();
+    assert!(executed("fast") >= 6, "{seen}");
+    let leased = journal(folder, &url);
+    assert!(
+        leased
+            .iter()
+            .any(|e| e["event"] == "joined" && !e["offer"]["benchmark"].is_null())
+    );
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+    drop(both);
+}
+
+#[test]
+fn a_book_that_is_none_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("flow.toml"), flow(1, false)).unwrap();
+    for text in ["no JSON", "{\"version\":9,\"kinds\":{},\"workers\":{}}"] {
+        std::fs::write(folder.join("book.json"), text).unwrap();
+        let run = ask(
+            folder,
+            &[
+                "serve",
+                "flow.toml",
+                "--state",
+                "state",
+                "--book",
+                "book.json",
+            ],
+        );
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("book.json"), "{}", run.stderr);
+        assert!(run.stderr.contains("--book"), "{}", run.stderr);
+    }
+}
+
+/// `simulate --speeds --dispatch` says what it would be worth.
+#[test]
+fn simulate_says_what_it_is_worth() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("chain.toml"), flow(8, true)).unwrap();
+    let args = [
+        "simulate",
+        "chain.toml",
+        "--world",
+        "pool",
+        "--workers",
+        "4",
+        "--speeds",
+        "0.7",
+        "--dispatch",
+        "aware",
+        "--policies",
+        "ic,heft",
+        "--runs",
+        "60",
+        "--json",
+    ];
+    let run = ask(folder, &args);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    let ratio = |other: &str| {
+        answer["ratios"][other]["makespan"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(ratio("aware/ic") < 0.7, "{answer}");
+    assert!(ratio("aware/heft") < 1.4, "{answer}");
+    let run = ask(
+        folder,
+        &[
+            "simulate",
+            "chain.toml",
+            "--world",
+            "pool",
+            "--speeds",
+            "-1",
+        ],
+    );
+    assert_eq!(run.code, 2, "{}", run.stderr);
+}
