@@ -499,7 +499,7 @@ fn measured<P: Position>(engine: &mut Engine<P>, file: FileId, bytes: u64) {
 }
 
 /// The bytes of a file, or of all files in a folder; `None` if there is nothing.
-pub(crate) fn bytes_at(path: &Path) -> Option<u64> {
+pub fn bytes_at(path: &Path) -> Option<u64> {
     let data = std::fs::metadata(path).ok()?;
     if !data.is_dir() {
         return Some(data.len());

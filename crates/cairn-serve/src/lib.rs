@@ -23,7 +23,7 @@ pub mod tokens;
 pub mod work;
 
 pub use digest::flow_digest;
-pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage};
+pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
 pub use found::{About, Found};
 pub use free::free_bytes;
 pub use past::{AttemptEnd, Past, PastAttempt, Stay, past};

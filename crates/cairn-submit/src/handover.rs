@@ -48,6 +48,9 @@ pub struct Handover {
     pub home: PathBuf,
     /// By place.
     pub tasks: Vec<Task>,
+    /// Whether the order is after the number of eligible tasks and nothing else: tasks may be swapped where that number stays
+    /// the same. Not so unless somebody says it.
+    pub may_swap: bool,
 }
 
 impl Handover {
@@ -93,6 +96,7 @@ impl Handover {
             name: name.to_owned(),
             home: home.to_owned(),
             tasks,
+            may_swap: false,
         })
     }
 

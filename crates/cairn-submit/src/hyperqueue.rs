@@ -1,12 +1,13 @@
 //! HyperQueue: a job file, and the same through its Python API. Knows nothing of servers and workers.
 
-use crate::levels::{LEVEL, levels};
+use crate::levels::levels;
 use crate::{Handover, Made};
 use cairn_dag::{plain, wide};
 
 /// `job.toml` for `hq job submit-file`, and `submit.py` for the Python API.
 pub(crate) fn files(handover: &Handover) -> Vec<Made> {
-    let levels = levels(handover.tasks.len(), LEVEL);
+    let parents: Vec<&[u32]> = handover.tasks.iter().map(|t| &t.parents[..]).collect();
+    let levels = levels(&parents, handover.may_swap);
     vec![
         Made::new("job.toml", job_file(handover, &levels)),
         Made::new("submit.py", program(handover, &levels)),
@@ -66,7 +67,7 @@ import tempfile
 from hyperqueue import Job
 from hyperqueue.client import Client
 
-# Name, script, tasks that come before (by number), level (larger first; of equals the first in this list), cores.
+# Name, script, tasks that come before (by number), level (larger first; equals may go in any order), cores.
 TASKS = [
 @TASKS@]
 

@@ -1,83 +1,160 @@
-//! Many places pressed into few levels, for engines to which every other priority costs a round. Knows no engine.
+//! Many places pressed into few levels of priority, for HyperQueue. Knows no plan's quality but the number of eligible tasks.
 //!
-//! HyperQueue 0.27 looks for work once a level, so that tasks *per level* decide how many it starts a second. Levels are runs of
-//! the order, as even as can be and none shorter than [`LEVEL`] where there are so many tasks: a task of an earlier level
-//! is never behind one of a later. Whoever also took the smaller id of equals would follow the plan exactly; HyperQueue
-//! does not, so that within a level the order is its own.
+//! What HyperQueue 0.26 and 0.27 do with priorities (read in their source, and seen): the scheduler works in rounds, at the most one in
+//! 20 ms, and gives a round's tasks to cores that are idle. Only where more than [`RESERVE`] tasks of the highest
+//! level are ready does it hand more of them to a worker beforehand, and a worker takes those last come, first served. So levels of one task
+//! are started in the exact order, a round each; hundreds in a level go ten times as fast, in an order of HyperQueue's own.
+//!
+//! Tasks share a level only where that does no harm on one core:
+//!
+//! - they are neighbours in the plan, and all of them are eligible when the first one is;
+//! - *in whatever order they go, the number of eligible tasks is that of the plan after every single one*: each makes as many tasks
+//!   eligible by itself as any other, and what needs several of them needs all;
+//! - no more than [`RESERVE`] of them are ready at a moment when something before them is still to become ready: a worker would
+//!   begin with what it was handed beforehand.
 
-use cairn_dag::narrow;
+use cairn_dag::{narrow, wide};
 
-/// The least number of tasks in a level, where there are so many.
-pub const LEVEL: usize = 256;
+/// So many tasks of a level HyperQueue never hands out beforehand.
+pub const RESERVE: usize = 16;
 
-/// By place its level, larger first: runs of the order, the last one at 1.
-pub fn levels(tasks: usize, least: usize) -> Vec<u32> {
-    let many = (tasks / least.max(1)).max(1);
-    let begin = |run: usize| run * tasks / many;
-    (0..many)
-        .flat_map(|run| std::iter::repeat_n(narrow(many - run), begin(run + 1) - begin(run)))
+/// By place its level, larger first, the last one at 1. `parents` by place, each row rising. Without `may_swap` every task
+/// has a level of its own.
+pub fn levels(parents: &[&[u32]], may_swap: bool) -> Vec<u32> {
+    let begins = match may_swap {
+        true => Cuts::new(parents).begins(),
+        false => (0..parents.len()).collect(),
+    };
+    let many = begins.len();
+    let ends = begins.iter().skip(1).copied().chain([parents.len()]);
+    (begins.iter().zip(ends).enumerate())
+        .flat_map(|(level, (&begin, end))| {
+            std::iter::repeat_n(narrow(many - level), end.saturating_sub(begin))
+        })
         .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::{RngExt, SeedableRng};
+/// A moment at which something else than the next level may come first on a core: all before `end` is executed but one.
+struct Leap {
+    end: usize,
+    /// The first task behind the next level that is ready then for sure.
+    reaches: usize,
+}
 
-    #[test]
-    fn levels_are_even_runs_of_the_order() {
-        for tasks in (0..40).chain([255, 256, 511, 512, 3000]) {
-            for least in [1, 2, 3, 7, 256] {
-                let levels = levels(tasks, least);
-                assert_eq!(levels.len(), tasks);
-                assert!(levels.is_sorted_by(|a, b| a >= b));
-                let sizes: Vec<usize> = levels.chunk_by(|a, b| a == b).map(<[_]>::len).collect();
-                let (low, high) = (sizes.iter().min(), sizes.iter().max());
-                let (low, high) = (low.copied().unwrap_or(0), high.copied().unwrap_or(0));
-                assert!(high - low <= 1, "{tasks} {least}: {sizes:?}");
-                assert!(
-                    low >= least.min(tasks) && high < 2 * least.max(1) + 1,
-                    "{sizes:?}"
-                );
-                assert_eq!(levels.last().copied().unwrap_or(1), 1);
-            }
+struct Cuts<'a> {
+    parents: &'a [&'a [u32]],
+    /// By place: it is eligible once so many are executed, and this was enough for all but its last parent.
+    since: Vec<usize>,
+    but_one: Vec<usize>,
+    /// By place: the tasks whose last parent it is.
+    enables: Vec<Vec<usize>>,
+    /// By place, sorted by `since`, for sweeping.
+    by_since: Vec<usize>,
+}
+
+impl<'a> Cuts<'a> {
+    fn new(parents: &'a [&'a [u32]]) -> Cuts<'a> {
+        let last = |row: &[u32], skip: usize| {
+            let place = row.iter().rev().nth(skip);
+            place.map_or(0, |&p| wide(p) + 1)
+        };
+        let since: Vec<usize> = parents.iter().map(|row| last(row, 0)).collect();
+        let but_one = parents.iter().map(|row| last(row, 1)).collect();
+        let mut enables = vec![Vec::new(); parents.len()];
+        for (task, &since) in since.iter().enumerate().filter(|(_, since)| **since > 0) {
+            enables[since - 1].push(task);
+        }
+        let mut by_since: Vec<usize> = (0..parents.len()).collect();
+        by_since.sort_by_key(|&task| since[task]);
+        Cuts {
+            parents,
+            since,
+            but_one,
+            enables,
+            by_since,
         }
     }
 
-    /// The twin: one worker or many that end in any order, and at every start a look at all that is eligible.
-    #[test]
-    fn whoever_takes_the_highest_level_takes_the_order() {
-        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(7);
-        for _ in 0..3000 {
-            let tasks = random.random_range(1..30usize);
-            let parents: Vec<Vec<usize>> = (0..tasks)
-                .map(|t| (0..t).filter(|_| random.random_bool(0.12)).collect())
-                .collect();
-            let levels = levels(tasks, random.random_range(1..9));
-            let workers = random.random_range(1..5);
-            let (mut started, mut done) = (vec![false; tasks], vec![false; tasks]);
-            let mut running: Vec<usize> = Vec::new();
-            while done.iter().any(|d| !d) {
-                let eligible: Vec<usize> = (0..tasks)
-                    .filter(|&t| !started[t] && parents[t].iter().all(|&p| done[p]))
-                    .collect();
-                let by_level = eligible
-                    .iter()
-                    .copied()
-                    .max_by_key(|&t| (levels[t], tasks - t));
-                // By the order itself: the first that is eligible.
-                assert_eq!(by_level, eligible.first().copied());
-                match by_level {
-                    Some(task) if running.len() < workers => {
-                        started[task] = true;
-                        running.push(task);
-                    }
-                    _ => {
-                        let ends = running.swap_remove(random.random_range(0..running.len()));
-                        done[ends] = true;
-                    }
+    /// Where levels begin.
+    fn begins(&self) -> Vec<usize> {
+        let tasks = self.parents.len();
+        let mut begins = Vec::new();
+        let mut leaps: Vec<Leap> = Vec::new();
+        // Eligible before the level at hand but one began: the first of them that is behind the level at hand.
+        let (mut ready, mut swept) = (std::collections::BTreeSet::new(), 0);
+        let (mut before, mut begin) = (None, 0);
+        while begin < tasks {
+            begins.push(begin);
+            leaps.retain(|leap| leap.reaches >= begin);
+            let early = leaps.iter().map(|leap| leap.end).max();
+            let end = self.end(begin, early);
+            if let Some((from, to)) = before.replace((begin, end))
+                && self.hangs_on_one(from, begin..end)
+            {
+                while swept < tasks && self.since[self.by_since[swept]] <= from {
+                    ready.insert(self.by_since[swept]);
+                    swept += 1;
                 }
+                ready = ready.split_off(&end);
+                leaps.push(Leap {
+                    end: to,
+                    reaches: ready.first().copied().unwrap_or(tasks),
+                });
+            }
+            begin = end;
+        }
+        begins
+    }
+
+    /// The end of the level that begins here. `early`: once so many are executed, few of it may be ready.
+    fn end(&self, begin: usize, early: Option<usize>) -> usize {
+        let by_itself = |task: usize| {
+            let children = self.enables[task].iter();
+            children.filter(|&&c| self.but_one[c] <= begin).count()
+        };
+        let is_early = |task: usize| early.is_some_and(|early| self.since[task] <= early);
+        let yields = by_itself(begin);
+        let mut ready = usize::from(is_early(begin));
+        for task in begin + 1..self.parents.len() {
+            ready += usize::from(is_early(task));
+            if self.since[task] > begin || by_itself(task) != yields || ready > RESERVE {
+                return task;
+            }
+            let together = self.enables[task]
+                .iter()
+                .filter(|&&c| self.but_one[c] > begin);
+            let mut needs_all = false;
+            for &child in together {
+                let own = self.parents[child].iter().filter(|&&p| wide(p) >= begin);
+                if own.count() != task + 1 - begin {
+                    return task;
+                }
+                needs_all = true;
+            }
+            if needs_all {
+                return task + 1;
             }
         }
+        self.parents.len()
+    }
+
+    /// Whether one task of the level that begins at `from` is a parent of all of the next.
+    fn hangs_on_one(&self, from: usize, next: std::ops::Range<usize>) -> bool {
+        let own = |task: usize| {
+            let row = self.parents[task];
+            &row[row.partition_point(|&p| wide(p) < from)..]
+        };
+        let mut common = own(next.start).to_vec();
+        for task in next {
+            let row = own(task);
+            common.retain(|p| row.binary_search(p).is_ok());
+            if common.is_empty() {
+                return false;
+            }
+        }
+        true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,4 +17,4 @@ pub mod slurm;
 
 pub use engine::{Engine, Made, files};
 pub use handover::{Handover, HandoverError, Task};
-pub use levels::{LEVEL, levels};
+pub use levels::{RESERVE, levels};

@@ -8,18 +8,21 @@
 //! - A call of `sbatch` can be cut off at any moment. A key is written down before it, and is the job's comment; the id is
 //!   written down after. A key without an id is looked for in the queue before its tasks are submitted again (`window`).
 //! - Sites limit how many jobs a user may have. A refusal for that reason is waited out, in order.
+//! - Disks fill. Under a cap, tasks are submitted only as the rule of a run allows (`space`).
 //! - The controller may be away. Nothing is concluded from a queue that was not seen.
 
+mod cluster;
 mod crew;
 mod journal;
 mod place;
+mod space;
 mod tools;
 mod window;
 
+pub use cluster::{Cluster, Exit, Listed, Order, Submitted};
 pub use crew::{Crew, crew};
 pub use journal::{Event, Journal, JournalError};
 pub use place::{Place, PlaceError, files};
+pub use space::{Files, NoRoom, Planner, Space};
 pub use tools::{Tools, ToolsError};
-pub use window::{
-    Cluster, Exit, Listed, News, Order, Standing, Step, Submitted, Trouble, Window, Wishes,
-};
+pub use window::{News, Standing, Step, Trouble, Window, Wishes};

@@ -460,6 +460,11 @@ pub(crate) struct Submit {
     /// Do not look for the rescue file beside a DAGMan file
     #[arg(long)]
     pub(crate) no_rescue: bool,
+    #[command(flatten)]
+    pub(crate) disk: Disk,
+    /// Sizes that are not measured count so many times
+    #[arg(long, value_name = "FACTOR", default_value_t = cairn_engine::SAFETY, requires = "disk")]
+    pub(crate) safety: f64,
     /// Have at most N jobs in the queue; the rest follows as they end, while this program runs
     #[arg(long, value_name = "N", help_heading = "Slurm", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_queued: Option<u32>,

@@ -1,8 +1,8 @@
 //! The folder of a run on Slurm: the script that every job is, a script a task, the order that was chosen, and what tasks said
 //! at their ends. Knows no queue.
 
+use super::cluster::{Exit, Order};
 use super::tools::{after, shared_arguments};
-use super::window::{Exit, Order};
 use crate::script::{quoted, text};
 use crate::{Handover, Made};
 use cairn_dag::plain;
@@ -44,6 +44,9 @@ pub enum PlaceError {
 /// The file that holds the order.
 const ORDER: &str = "tasks.json";
 
+/// Folders within: tasks' last words, which tasks were begun by which call, what they print, their scripts.
+const FOLDERS: [&str; 4] = ["exit", "begun", "logs", "tasks"];
+
 /// What is written once, when a run begins.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
@@ -81,7 +84,7 @@ impl Place {
     /// [`PlaceError`].
     pub fn open(folder: &Path, handover: &Handover) -> Result<Place, PlaceError> {
         text(folder).map_err(PlaceError::Path)?;
-        for name in ["exit", "logs", "tasks"] {
+        for name in FOLDERS {
             let path = folder.join(name);
             std::fs::create_dir_all(&path).map_err(|error| PlaceError::Io { path, error })?;
         }
@@ -238,11 +241,12 @@ pub fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
 fn by_hand(handover: &Handover, folder: &Path) -> String {
     let mut text = format!(
         "#!/bin/sh\n# Submits {} to Slurm: a job a task, in the order of the plan, behind a gate that opens when all \
-         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\nmkdir -p {} {}\n\
+         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\nmkdir -p {}\n\
          gate=$(sbatch --parsable --hold --job-name=gate --output=/dev/null --wrap true)\ngate=${{gate%%;*}}\n",
         plain(&handover.name),
-        quoted(&format!("{}/exit", folder.display())),
-        quoted(&format!("{}/logs", folder.display())),
+        FOLDERS
+            .map(|name| quoted(&format!("{}/{name}", folder.display())).into_owned())
+            .join(" "),
     );
     for (place, task) in handover.placed() {
         let order = Order {
@@ -307,6 +311,16 @@ for parent in $parents; do
     exit 1
   fi
 done
+# A controller that was killed may start a job again that it does not know to have been started. Slurm counts restarts that
+# are meant.
+if ! (set -C && : > "$state/begun/$task.$serial") 2> /dev/null && [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then
+  if [ -e "$state/begun/$task.$serial" ]; then
+    echo "cairn: this job was started before, and is not started twice" >&2
+  else
+    echo "cairn: cannot write into $state" >&2
+  fi
+  exit 1
+fi
 /bin/sh "$state/tasks/$task.sh"
 code=$?
 say "$code"

@@ -1,7 +1,8 @@
 //! Slurm's own programs: how they are called, and what their answers mean. Decides nothing.
 
+use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
 use super::place::Place;
-use super::window::{Cluster, Exit, Listed, Order, Submitted, is_limit_on_number};
+use super::window::is_limit_on_number;
 use crate::script::text;
 use crate::{Handover, Task};
 use cairn_dag::wide;
@@ -214,10 +215,11 @@ const ENDED: [&str; 10] = [
     "REVOKED",
 ];
 
-/// A line of `squeue -o %i|%T|%k`, if it is of this run.
+/// A line of `squeue -o %i|%T|%r|%k`, if it is of this run.
 fn listed(line: &str, run: &str) -> Option<Listed> {
-    let mut parts = line.splitn(3, '|');
-    let (id, state, comment) = (parts.next()?, parts.next()?, parts.next()?);
+    let mut parts = line.splitn(4, '|');
+    let (id, state, reason) = (parts.next()?, parts.next()?, parts.next()?.trim());
+    let comment = parts.next()?;
     let serial = comment
         .trim()
         .strip_prefix("cairn:")?
@@ -229,6 +231,9 @@ fn listed(line: &str, run: &str) -> Option<Listed> {
         index: index.parse().ok()?,
         job: job.to_owned(),
         is_active: !ENDED.contains(&state.trim()),
+        // JobHeldUser, JobHeldAdmin, JobHoldMaxRequeue, launch failed requeued held, …
+        held: (reason.to_lowercase().contains("held") || reason.contains("Hold"))
+            .then(|| reason.to_owned()),
     })
 }
 
@@ -250,7 +255,7 @@ impl Cluster for Tools<'_> {
 
     fn queue(&mut self) -> Result<Vec<Listed>, String> {
         let called = Command::new("squeue")
-            .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%k"])
+            .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%r|%k"])
             .stdin(Stdio::null())
             .output();
         match called {
@@ -320,20 +325,32 @@ mod tests {
 
     #[test]
     fn only_jobs_of_this_run_are_seen() {
-        let job = |index, is_active| {
+        let job = |index, is_active, held: Option<&str>| {
             let job = "12".to_owned();
             Some(Listed {
                 serial: 3,
                 index,
                 job,
                 is_active,
+                held: held.map(str::to_owned),
             })
         };
-        assert_eq!(listed("12|PENDING|cairn:ab:3", "ab"), job(0, true));
-        assert_eq!(listed("12_7|COMPLETING|cairn:ab:3", "ab"), job(7, true));
-        assert_eq!(listed("12_7|TIMEOUT|cairn:ab:3", "ab"), job(7, false));
-        assert_eq!(listed("12|PENDING|cairn:abc:3", "ab"), None);
-        assert_eq!(listed("12|PENDING|(null)", "ab"), None);
-        assert_eq!(listed("12|PENDING|cairn:ab:x|y", "ab"), None);
+        let pending = "12|PENDING|Resources|cairn:ab:3";
+        assert_eq!(listed(pending, "ab"), job(0, true, None));
+        let ending = "12_7|COMPLETING|None|cairn:ab:3";
+        assert_eq!(listed(ending, "ab"), job(7, true, None));
+        let late = "12_7|TIMEOUT|TimeLimit|cairn:ab:3";
+        assert_eq!(listed(late, "ab"), job(7, false, None));
+        for why in [
+            "JobHeldUser",
+            "launch failed requeued held",
+            "JobHoldMaxRequeue",
+        ] {
+            let line = format!("12|PENDING|{why}|cairn:ab:3");
+            assert_eq!(listed(&line, "ab"), job(0, true, Some(why)));
+        }
+        assert_eq!(listed("12|PENDING|None|cairn:abc:3", "ab"), None);
+        assert_eq!(listed("12|PENDING|None|(null)", "ab"), None);
+        assert_eq!(listed("12|PENDING|None|cairn:ab:x|y", "ab"), None);
     }
 }

@@ -6,12 +6,19 @@
 //!
 //! A call that may or may not have reached Slurm leaves its tasks in doubt. Doubt ends when the key is seen in the queue, when
 //! a task has left word of its end, or when the queue was seen [`LOOKS`] times without it. Until then nothing else is
-//! submitted. A job that has left the queue without a word is lost after as many looks.
+//! submitted. A job that has left the queue without a word is lost after as many looks; until then nobody is made to depend on
+//! it, since a controller that was killed forgets jobs, takes dependencies on them for fulfilled, and gives their numbers again.
 
+mod learn;
+mod under_cap;
+
+use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
 use super::journal::Event;
+use super::space::{NoRoom, Space};
 use crate::Handover;
 use cairn_dag::{narrow, wide};
-use std::collections::HashMap;
+use cairn_theory::storage::FileId;
+use std::collections::{HashMap, HashSet};
 
 /// How often the queue must be seen without a job before it is believed that there is none.
 pub(super) const LOOKS: u32 = 3;
@@ -38,84 +45,6 @@ pub enum Standing {
     Aborted,
 }
 
-/// One call of `sbatch`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// Its number, which is the job's key.
-    pub serial: u64,
-    /// The place of the first task; none for the gate.
-    pub first: Option<u32>,
-    /// How many tasks, from there on.
-    pub len: u32,
-    /// Jobs that must end well before.
-    pub after: Vec<String>,
-    /// Slurm's `nice`.
-    pub nice: Option<u32>,
-}
-
-/// What came of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// The job's id.
-    Job(String),
-    /// Certainly refused, because there are too many jobs.
-    Quota(String),
-    /// Refused for another reason.
-    Refused(String),
-    /// Nobody knows.
-    Unknown(String),
-}
-
-/// A job, or an element of an array, in the queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Of the call.
-    pub serial: u64,
-    /// Within the array.
-    pub index: u32,
-    /// As Slurm calls the job, without the element.
-    pub job: String,
-    /// Whether it has not ended.
-    pub is_active: bool,
-}
-
-/// What a task said at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
-    /// Of the call that submitted it.
-    pub serial: u64,
-    /// Its exit code; [`Exit::NOT_STARTED`] where one of its parents had not ended well.
-    pub code: i32,
-}
-
-impl Exit {
-    /// The task did not run.
-    pub const NOT_STARTED: i32 = -1;
-}
-
-/// Slurm, or what stands for it.
-pub trait Cluster {
-    /// Calls `sbatch`.
-    fn submit(&mut self, order: &Order) -> Submitted;
-    /// All jobs of this run that Slurm remembers.
-    ///
-    /// # Errors
-    /// What Slurm said instead.
-    fn queue(&mut self) -> Result<Vec<Listed>, String>;
-    /// What a task left as its last word.
-    fn exit(&mut self, place: u32) -> Option<Exit>;
-    /// Lets a held job go.
-    ///
-    /// # Errors
-    /// What Slurm said instead.
-    fn release(&mut self, job: &str) -> Result<(), String>;
-    /// Ends jobs.
-    ///
-    /// # Errors
-    /// What Slurm said instead.
-    fn cancel(&mut self, jobs: &[String]) -> Result<(), String>;
-}
-
 /// What is asked of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes {
@@ -134,6 +63,10 @@ pub enum News {
     Submitted(u32, u32, String),
     /// A task has come to its end.
     Ended(u32, Standing),
+    /// The job of a task waits until somebody lets it go; why.
+    Held(u32, String, String),
+    /// A file that nobody wants any more could not be deleted; why.
+    NotDeleted(FileId, String),
     /// The site takes no more for now; what Slurm said.
     Quota(String),
     /// Slurm does not answer; what it said.
@@ -162,6 +95,9 @@ pub enum Trouble {
         /// In Slurm's words.
         said: String,
     },
+    /// Nothing may be submitted under the cap, and nothing runs that could make room.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     /// What happened could not be written down.
     #[error("the journal cannot be written: {0}")]
     Journal(#[from] std::io::Error),
@@ -193,12 +129,19 @@ pub struct Window<'a> {
     gate: Gate,
     /// By call in doubt, or task without a word: how often the queue was seen without it.
     missed: HashMap<(u64, u32), u32>,
+    /// Places of tasks that the queue showed alive at the last look, whoever was told that they ended.
+    alive: HashSet<u32>,
     /// Places before this one do not wait.
     cursor: usize,
     /// Refusals for a limit while nothing of ours was alive.
     refusals: u32,
     /// The largest array that was not refused lately.
     largest: usize,
+    /// Files under a cap, where there is one.
+    space: Option<Space<'a>>,
+    /// Tasks that ended badly, of which the space was not told.
+    failed: Vec<u32>,
+    no_room: Option<NoRoom>,
 }
 
 impl<'a> Window<'a> {
@@ -212,9 +155,13 @@ impl<'a> Window<'a> {
             next: 1,
             gate: Gate::default(),
             missed: HashMap::new(),
+            alive: HashSet::new(),
             cursor: 0,
             refusals: 0,
             largest: wishes.most_in_array.max(1),
+            space: None,
+            failed: Vec::new(),
+            no_room: None,
         };
         events.iter().for_each(|event| window.apply(event));
         for standing in &mut window.standing {
@@ -226,6 +173,21 @@ impl<'a> Window<'a> {
             }
         }
         window
+    }
+
+    /// From now on tasks are submitted only as files under a cap allow it, one by one, when all their parents are executed.
+    ///
+    /// # Errors
+    /// If no order is within the cap.
+    pub fn keep(&mut self, mut space: Space<'a>) -> Result<(), Trouble> {
+        space.settle(&self.standing)?;
+        self.space = Some(space);
+        Ok(())
+    }
+
+    /// The files under a cap.
+    pub fn space(&self) -> Option<&Space<'a>> {
+        self.space.as_ref()
     }
 
     /// By place.
@@ -305,7 +267,29 @@ impl<'a> Window<'a> {
         write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
     ) -> Result<(), Trouble> {
         write(&event)?;
+        let returned: Vec<u32> = match &event {
+            Event::None { serial } => {
+                let call = self.calls.get(serial);
+                call.map_or(Vec::new(), |call| call.tasks().collect())
+            }
+            _ => Vec::new(),
+        };
         self.apply(&event);
+        if let Some(space) = &mut self.space {
+            returned.iter().for_each(|&place| space.come_back(place));
+            match event {
+                Event::Call { first, len, .. } => {
+                    let tasks = first.into_iter().flat_map(|first| first..first + len);
+                    tasks.for_each(|place| space.begin(place));
+                }
+                Event::End {
+                    place,
+                    code: Some(0),
+                } => space.executed(place),
+                Event::End { place, .. } => self.failed.push(place),
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -327,9 +311,17 @@ impl<'a> Window<'a> {
             }
         };
         self.resolve(&listed, cluster, write)?;
+        self.look(&listed, cluster, tell);
         self.learn(&listed, cluster, write, tell)?;
         self.submit(cluster, write, tell)?;
-        Ok(self.where_it_stands())
+        let stuck = self.space.as_mut().map(Space::take_stuck);
+        for (file, why) in stuck.into_iter().flatten() {
+            tell(News::NotDeleted(file, why));
+        }
+        match self.no_room.take() {
+            Some(no_room) => Err(no_room.into()),
+            None => Ok(self.where_it_stands()),
+        }
     }
 
     fn where_it_stands(&self) -> Step {
@@ -344,105 +336,6 @@ impl<'a> Window<'a> {
             (false, true) => Step::Submitted,
             (false, false) => Step::Over,
         }
-    }
-
-    /// Ends doubts about calls.
-    fn resolve(
-        &mut self,
-        listed: &[Listed],
-        cluster: &mut dyn Cluster,
-        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
-    ) -> Result<(), Trouble> {
-        let doubtful = self.calls.iter().filter(|(_, call)| call.job.is_none());
-        let mut doubtful: Vec<(u64, Call)> = doubtful.map(|(s, c)| (*s, c.clone())).collect();
-        doubtful.sort_unstable_by_key(|(serial, _)| *serial);
-        for (serial, call) in doubtful {
-            let seen = listed.iter().find(|l| l.serial == serial);
-            let mut said = call.tasks().filter_map(|t| cluster.exit(t));
-            let job = match seen {
-                Some(seen) => Some(seen.job.clone()),
-                None => said.any(|exit| exit.serial == serial).then(String::new),
-            };
-            if let Some(job) = job {
-                self.change(Event::Job { serial, job }, write)?;
-            } else if self.misses(serial, 0) {
-                self.change(Event::None { serial }, write)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Another look at the queue without it: whether that is enough.
-    fn misses(&mut self, serial: u64, index: u32) -> bool {
-        let missed = self.missed.entry((serial, index)).or_insert(0);
-        *missed += 1;
-        let is_gone = *missed >= LOOKS;
-        if is_gone {
-            self.missed.remove(&(serial, index));
-        }
-        is_gone
-    }
-
-    /// Learns which tasks ended, and how.
-    fn learn(
-        &mut self,
-        listed: &[Listed],
-        cluster: &mut dyn Cluster,
-        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
-        tell: &mut dyn FnMut(News),
-    ) -> Result<(), Trouble> {
-        let active = |l: &&Listed| l.is_active;
-        let alive: std::collections::HashSet<(u64, u32)> = listed
-            .iter()
-            .filter(active)
-            .map(|l| (l.serial, l.index))
-            .collect();
-        if let Some(serial) = self.gate.serial
-            && !self.gate.is_open
-            && self.calls.get(&serial).is_some_and(|c| c.job.is_some())
-            && !alive.contains(&(serial, 0))
-            && self.misses(serial, 0)
-        {
-            self.change(Event::Open, write)?; // Somebody else let it go, or ended it.
-        }
-        for place in 0..narrow(self.standing.len()) {
-            let Standing::Queued(serial) = self.standing[wide(place)] else {
-                continue;
-            };
-            let first = self
-                .calls
-                .get(&serial)
-                .and_then(|call| call.first)
-                .unwrap_or(place);
-            if alive.contains(&(serial, place - first)) {
-                self.missed.remove(&(serial, place - first));
-                continue;
-            }
-            let said = cluster
-                .exit(place)
-                .filter(|e| e.code == 0 || e.serial == serial);
-            let code = match said {
-                Some(exit) => Some(exit.code),
-                None if !self.misses(serial, place - first) => continue,
-                None if self.bad_parent(place) => Some(Exit::NOT_STARTED),
-                None => None,
-            };
-            self.change(Event::End { place, code }, write)?;
-            tell(News::Ended(place, self.standing[wide(place)]));
-        }
-        Ok(())
-    }
-
-    /// Whether a parent ended badly.
-    fn bad_parent(&self, place: u32) -> bool {
-        let parents = &self.handover.tasks[wide(place)].parents;
-        parents.iter().any(|&p| {
-            let standing = self.standing[wide(p)];
-            matches!(
-                standing,
-                Standing::Failed(_) | Standing::Lost | Standing::Aborted
-            )
-        })
     }
 
     /// Tasks in the queue, as far as is known.
@@ -546,6 +439,9 @@ impl<'a> Window<'a> {
 
     /// The next call, if there is room for one.
     fn next_order(&mut self, queued: usize, tell: &mut dyn FnMut(News)) -> Option<Order> {
+        if self.space.is_some() {
+            return self.next_under_cap(queued, tell);
+        }
         let tasks = &self.handover.tasks;
         loop {
             let place = self.cursor;
@@ -558,6 +454,9 @@ impl<'a> Window<'a> {
                 _ => {}
             }
             self.cursor += 1;
+        }
+        if self.alive.contains(&narrow(self.cursor)) {
+            return None; // An earlier job of this task was cancelled, and is not gone yet.
         }
         let waiting = self.standing[self.cursor..].iter();
         let waiting = waiting.filter(|s| matches!(s, Standing::Waiting)).count();
@@ -589,7 +488,9 @@ impl<'a> Window<'a> {
         let len = (first..tasks.len())
             .take(most)
             .take_while(|&place| {
-                self.standing[place] == Standing::Waiting && alike(&tasks[first], &tasks[place])
+                self.standing[place] == Standing::Waiting
+                    && !self.alive.contains(&narrow(place))
+                    && alike(&tasks[first], &tasks[place])
             })
             .count();
         let nice = self
@@ -606,7 +507,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// The jobs that a task must wait for; nothing at all where they are too many to name.
+    /// The jobs that a task must wait for; nothing at all where they are too many to name, or one is not to be seen.
     fn after(&self, place: usize) -> Option<Vec<String>> {
         let mut after = Vec::new();
         for &parent in &self.handover.tasks[place].parents {
@@ -615,6 +516,9 @@ impl<'a> Window<'a> {
             };
             let call = &self.calls[&serial];
             let (first, job) = (call.first?, call.job.as_ref()?);
+            if self.missed.contains_key(&(serial, parent - first)) {
+                return None;
+            }
             // A job whose id nobody learnt has ended: the next look tells how.
             let job = Some(job).filter(|job| !job.is_empty())?;
             after.push(match call.len {
@@ -622,12 +526,14 @@ impl<'a> Window<'a> {
                 _ => format!("{job}_{}", parent - first),
             });
         }
-        if after.is_empty() && !self.gate.is_open {
-            let gate = self
-                .gate
-                .serial
-                .and_then(|serial| self.calls[&serial].job.clone());
-            after.extend(gate);
+        if let Some(serial) = self.gate.serial
+            && after.is_empty()
+            && !self.gate.is_open
+        {
+            if self.missed.contains_key(&(serial, 0)) {
+                return None;
+            }
+            after.extend(self.calls[&serial].job.clone());
         }
         (after.len() <= MOST_PARENTS).then_some(after)
     }
@@ -653,6 +559,9 @@ impl<'a> Window<'a> {
         jobs.reverse();
         if !jobs.is_empty() {
             cluster.cancel(&jobs)?;
+        }
+        if self.gate.serial.is_some() && !self.gate.is_open {
+            self.change(Event::Open, write).map_err(|e| e.to_string())?;
         }
         // What ended well meanwhile has said so, and is not run again.
         for place in 0..narrow(self.standing.len()) {

@@ -1,10 +1,12 @@
 //! `cairn submit`: a workflow handed to an engine, in the order of its plan; again goes on where it stopped.
 
 mod slurm;
+mod space;
 
+use super::caps;
 use super::lookout::{Lookout, Workers};
-use super::run::{state_of, template};
-use crate::cli;
+use super::run::{disk, names_real_files, state_of, template};
+use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
 use crate::logs;
@@ -25,6 +27,7 @@ pub(crate) struct Settings {
     flags: cli::Submit,
     template: Option<Template>,
     workers: Workers,
+    disk: Option<caps::Disk>,
     /// Where the state of the submission is kept, or what would be submitted is written.
     folder: PathBuf,
 }
@@ -48,6 +51,7 @@ impl Settings {
                 ("--watch", flags.watch),
                 ("--cancel", flags.cancel),
                 ("--crew", flags.crew.is_some()),
+                ("--disk", flags.disk.disk.is_some()),
             ];
             if let Some((flag, _)) = slurm_only.iter().find(|(_, is_given)| *is_given) {
                 return Err(Failure::usage(
@@ -56,10 +60,30 @@ impl Settings {
                 ));
             }
         }
+        let disk = disk::checked(&flags.disk, flags.safety, false)?;
+        let instead = [
+            (
+                flags.dry_run,
+                "--dry-run writes a script that nobody follows, and --disk needs somebody who does",
+                "leave one of them away",
+            ),
+            (
+                flags.crew.is_some(),
+                "--crew has a server of its own, and --disk is not handed on to it",
+                "leave one of them away",
+            ),
+        ];
+        let wrong = instead
+            .iter()
+            .find(|(is_given, ..)| *is_given && disk.is_some());
+        if let Some((_, why, cure)) = wrong {
+            return Err(Failure::usage(*why, *cure));
+        }
         Ok(Settings {
             workers: Workers::expected(&flags.expected, flags.policy)?,
             flags,
             template,
+            disk,
             folder,
         })
     }
@@ -123,16 +147,26 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let title = whole.source.name();
     let handover = Handover::new(title, &here, &jobs, &is_executed, &order);
-    let handover = handover.map_err(|e| {
+    let mut handover = handover.map_err(|e| {
         let cure =
             "keep to DAGMan for that workflow: `cairn prio` writes priorities into its own file";
         Failure::usage(plain(&e.to_string()).into_owned(), cure)
     })?;
+    handover.may_swap = flags.policy == Wanted::Given(Policy::Ic);
     if flags.dry_run {
         return write(flags.engine, &handover, &folder, out);
     }
+    let left = order.into_iter().filter(|t| !is_executed[t.index()]);
+    let files = space::Wanted {
+        flow: &flow,
+        jobs: &jobs,
+        tasks: left.collect(),
+        is_here: names_real_files(whole.format),
+        home: &here,
+        places: std::cell::OnceCell::new(),
+    };
     match flags.engine {
-        cli::Engine::Slurm => slurm::submit(settings, &handover, &folder, out),
+        cli::Engine::Slurm => slurm::submit(settings, &handover, &files, &folder, out),
         other => hand_over(other, &handover, &folder, out),
     }
 }

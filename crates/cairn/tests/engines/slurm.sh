@@ -1,12 +1,53 @@
 #!/bin/sh
 # A Slurm of one node on this machine, without systemd: slurm.sh up|control|down FOLDER [CPUS]. For root on Debian.
+# Where slurmdbd and MariaDB are installed there is a database of accounts too, so that real limits can be set.
 set -eu
 what=$1
 folder=$2
 cpus=${3:-1}
 export SLURM_CONF="$folder/slurm.conf"
+host=$(hostname -s)
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 end() { if [ -s "$1" ]; then kill "$(cat "$1")" 2> /dev/null || true; fi; }
+# until_done SECONDS COMMAND…: again and again until it succeeds.
+until_done() {
+  left=$(($1 * 10))
+  shift
+  until "$@" > /dev/null 2>&1; do
+    left=$((left - 1))
+    if [ "$left" -le 0 ]; then
+      echo "Slurm does not come up: $*" >&2
+      tail -n 5 "$folder"/*.log >&2
+      exit 1
+    fi
+    sleep 0.1
+  done
+}
+accounts() {
+  base=$folder/base
+  port=$(free_port)
+  mysql_install_db --no-defaults --auth-root-authentication-method=normal --skip-test-db --user=root --datadir="$base" > /dev/null 2>&1
+  mariadbd --no-defaults --user=root --datadir="$base" --bind-address=127.0.0.1 --port="$port" --socket="$folder/base.sock" \
+    --pid-file="$folder/base.pid" --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=32M --log-error="$folder/base.log" > /dev/null 2>&1 &
+  until_done 20 mariadb --no-defaults --socket="$folder/base.sock" -u root \
+    -e "create user slurm@'127.0.0.1' identified by 'test'; grant all on *.* to slurm@'127.0.0.1'"
+  cat > "$folder/slurmdbd.conf" << CONF
+AuthType=auth/munge
+AuthInfo=socket=$folder/munge/sock
+DbdHost=localhost
+DbdPort=$1
+SlurmUser=root
+LogFile=$folder/slurmdbd.log
+PidFile=$folder/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort=$port
+StorageUser=slurm
+StoragePass=test
+CONF
+  chmod 600 "$folder/slurmdbd.conf"
+  slurmdbd
+}
 case $what in
   up)
     mkdir -p "$folder/state" "$folder/spool" "$folder/munge"
@@ -15,7 +56,6 @@ case $what in
     chmod 400 "$folder/munge/key"
     munged --force --key-file="$folder/munge/key" --socket="$folder/munge/sock" --pid-file="$folder/munge/pid" \
       --log-file="$folder/munge/log" --seed-file="$folder/munge/seed"
-    host=$(hostname -s)
     cat > "$SLURM_CONF" << CONF
 ClusterName=test
 SlurmctldHost=$host(127.0.0.1)
@@ -49,20 +89,36 @@ SlurmdParameters=config_overrides
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$cpus State=UNKNOWN
 PartitionName=main Nodes=$host Default=YES MaxTime=INFINITE State=UP
 CONF
+    if command -v slurmdbd > /dev/null && command -v mariadbd > /dev/null; then
+      dbd=$(free_port)
+      accounts "$dbd"
+      cat >> "$SLURM_CONF" << CONF
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+AccountingStoragePort=$dbd
+AccountingStoragePass=$folder/munge/sock
+AccountingStorageEnforce=limits
+CONF
+      until_done 30 sacctmgr -i add cluster test
+      until_done 5 sacctmgr -i add account all
+      until_done 5 sacctmgr -i add user root account=all
+    fi
     slurmctld -c
     slurmd -c
-    for _ in $(seq 100); do
-      sinfo -h -o %T 2> /dev/null | grep -q idle && exit 0
-      sleep 0.2
-    done
-    echo "Slurm does not come up" >&2
-    tail -n 5 "$folder/slurmctld.log" "$folder/slurmd.log" >&2
-    exit 1
+    until_done 20 sh -c 'sinfo -h -o %T | grep -q idle'
     ;;
-  control) slurmctld ;; # the controller again, with what it knew
+  control) # The controller again, with what it knew; and what an administrator does when it has forgotten jobs that nodes have.
+    slurmctld
+    until_done 20 sh -c 'scontrol ping | grep -q UP'
+    ;;
+  mend) # A node that Slurm took out of use, because the number of a forgotten job was given again.
+    scontrol update nodename="$host" state=resume 2> /dev/null || true
+    ;;
   down)
     end "$folder/slurmd.pid"
     end "$folder/slurmctld.pid"
+    end "$folder/slurmdbd.pid"
+    end "$folder/base.pid"
     end "$folder/munge/pid"
     ;;
 esac

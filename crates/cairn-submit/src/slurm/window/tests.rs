@@ -2,8 +2,15 @@
 
 use super::*;
 use crate::Task;
+use crate::slurm::Files;
+use cairn_dag::{Dag, TaskId};
+use cairn_engine::Keeper;
+use cairn_plan::Work;
+use cairn_theory::storage::{Storage, Stored};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 type Random = Pcg64Mcg;
 
@@ -25,6 +32,7 @@ fn handover(tasks: usize, density: f64, random: &mut Random) -> Handover {
         name: "w".to_owned(),
         home: "/".into(),
         tasks: (0..tasks).map(|place| task(place, random)).collect(),
+        may_swap: false,
     }
 }
 
@@ -35,12 +43,16 @@ enum Phase {
     Ended { well: bool },
 }
 
+#[derive(Clone)]
 struct Element {
     place: Option<u32>,
     index: u32,
     phase: Phase,
+    /// Cancelled while it ran: it takes its time to end.
+    is_doomed: bool,
 }
 
+#[derive(Clone)]
 struct Job {
     id: u64,
     serial: u64,
@@ -65,6 +77,12 @@ struct Fake<'a> {
     starts: Vec<u32>,
     /// How often each task ended well.
     executed: Vec<u32>,
+    /// Which calls began which tasks.
+    begun: HashSet<(u32, u64)>,
+    /// What the controller has written down: the jobs, and the next number.
+    saved: (Vec<Job>, u64),
+    /// Where tasks write, if anybody looks.
+    shelf: Option<Rc<RefCell<Shelf>>>,
 }
 
 impl Fake<'_> {
@@ -94,8 +112,33 @@ impl Fake<'_> {
         all
     }
 
+    /// The controller is killed and comes back with what it had written down: what it does not know to run is ended, and
+    /// numbers are given again.
+    fn roll_back(&mut self) {
+        let now = std::mem::replace(&mut self.jobs, self.saved.0.clone());
+        self.next = self.saved.1;
+        for job in &mut self.jobs {
+            let real = now
+                .iter()
+                .find(|j| (j.id, j.serial) == (job.id, job.serial));
+            for element in &mut job.elements {
+                let real = real.and_then(|j| j.elements.iter().find(|e| e.index == element.index));
+                let still = real.is_some_and(|e| e.phase == Phase::Running);
+                if element.phase == Phase::Running && !still {
+                    element.phase = Phase::Ended { well: false };
+                }
+            }
+        }
+    }
+
     /// Some time passes.
     fn tick(&mut self) {
+        if self.random.random_bool(self.faults / 4.0) {
+            self.roll_back();
+        }
+        if self.random.random_bool(0.3) {
+            self.saved = (self.jobs.clone(), self.next);
+        }
         for job in 0..self.jobs.len() {
             let after: Vec<Phase> = self.jobs[job]
                 .after
@@ -125,8 +168,8 @@ impl Fake<'_> {
             for element in 0..self.jobs[job].elements.len() {
                 let e = &self.jobs[job].elements[element];
                 if e.phase == Phase::Running && self.random.random_bool(0.5) {
-                    let (place, serial) = (e.place, self.jobs[job].serial);
-                    let well = self.end(place, serial);
+                    let (place, serial, is_doomed) = (e.place, self.jobs[job].serial, e.is_doomed);
+                    let well = !is_doomed && self.end(place, serial);
                     self.jobs[job].elements[element].phase = Phase::Ended { well };
                 }
             }
@@ -155,10 +198,16 @@ impl Fake<'_> {
             self.exits[wide(place)] = Some(Exit { serial, code });
             return Phase::Ended { well: false };
         }
+        if !self.begun.insert((place, serial)) {
+            return Phase::Ended { well: false };
+        }
         let twice = self.jobs.iter().flat_map(|j| &j.elements);
         let twice = twice.filter(|e| e.place == Some(place) && e.phase == Phase::Running);
         assert_eq!(twice.count(), 0, "task {place} runs twice at once");
         self.starts.push(place);
+        if let Some(shelf) = &self.shelf {
+            shelf.borrow_mut().write(place);
+        }
         Phase::Running
     }
 
@@ -191,11 +240,20 @@ impl Cluster for Fake<'_> {
             place: order.first.map(|first| first + index),
             index,
             phase: Phase::Pending,
+            is_doomed: false,
         };
+        // What Slurm does not know when a job comes is fulfilled.
+        let is_known = |after: &&String| {
+            let id = after.split('_').next();
+            self.jobs
+                .iter()
+                .any(|job| id == Some(job.id.to_string().as_str()))
+        };
+        let after = order.after.iter().filter(is_known).cloned().collect();
         self.jobs.push(Job {
             id,
             serial: order.serial,
-            after: order.after.clone(),
+            after,
             is_held: order.first.is_none(),
             elements: (0..order.len).map(element).collect(),
         });
@@ -214,11 +272,13 @@ impl Cluster for Fake<'_> {
         }
         let listed = |job: &Job| {
             let (serial, id) = (job.serial, job.id.to_string());
+            let held = job.is_held.then(|| "JobHeldUser".to_owned());
             let element = move |e: &Element| Listed {
                 serial,
                 index: e.index,
                 job: id.clone(),
                 is_active: !matches!(e.phase, Phase::Ended { .. }),
+                held: held.clone(),
             };
             job.elements.iter().map(element).collect::<Vec<_>>()
         };
@@ -241,8 +301,10 @@ impl Cluster for Fake<'_> {
             .iter_mut()
             .filter(|j| jobs.contains(&j.id.to_string()));
         for element in those.flat_map(|job| &mut job.elements) {
-            if !matches!(element.phase, Phase::Ended { .. }) {
-                element.phase = Phase::Ended { well: false };
+            match element.phase {
+                Phase::Pending => element.phase = Phase::Ended { well: false },
+                Phase::Running => element.is_doomed = true,
+                Phase::Ended { .. } => {}
             }
         }
         Ok(())
@@ -263,6 +325,9 @@ fn fake<'a>(handover: &'a Handover, random: &mut Random) -> Fake<'a> {
         exits: vec![None; tasks],
         starts: Vec::new(),
         executed: vec![0; tasks],
+        begun: HashSet::new(),
+        saved: (Vec::new(), 1),
+        shelf: None,
     }
 }
 
@@ -374,29 +439,132 @@ fn on_one_processor_tasks_start_in_the_order_of_the_plan() {
 }
 
 #[test]
-fn a_cancelled_run_is_taken_up_again() {
-    let mut random = Random::seed_from_u64(5);
-    let handover = handover(12, 0.2, &mut random);
-    let mut fake = fake(&handover, &mut random);
-    fake.limit = 100;
-    let wishes = Wishes {
-        most_queued: 100,
-        most_in_array: 4,
-        is_nice: false,
-    };
-    let mut journal = Vec::new();
-    let mut window = Window::new(&handover, wishes, &journal);
-    let mut write = |event: &Event| {
-        journal.push(event.clone());
+fn a_cancelled_run_is_taken_up_again_and_waits_for_what_still_runs() {
+    for seed in 0..1000 {
+        let mut random = Random::seed_from_u64(seed);
+        let handover = handover(12, 0.2, &mut random);
+        let mut fake = fake(&handover, &mut random);
+        fake.limit = 100;
+        let wishes = wishes(&mut random);
+        let mut journal = Vec::new();
+        let mut window = Window::new(&handover, wishes, &journal);
+        let mut write = |event: &Event| {
+            journal.push(event.clone());
+            Ok(())
+        };
+        for _ in 0..random.random_range(1..6) {
+            window.step(&mut fake, &mut write, &mut |_| {}).unwrap();
+            fake.tick();
+        }
+        window.cancel(&mut fake, &mut write).unwrap();
+        let pending = fake.jobs.iter().flat_map(|job| &job.elements);
+        assert_eq!(pending.filter(|e| e.phase == Phase::Pending).count(), 0);
+        // That no task runs twice at once is looked at whenever one starts.
+        let mut window = Window::new(&handover, wishes, &journal);
+        assert!(play(&mut window, &mut fake, &mut journal, 0.0));
+        assert!(fake.executed.iter().all(|&n| n == 1), "seed {seed}");
+    }
+}
+
+/// Files of the tasks by place, all of them temporary but those of the last, and a disk that counts.
+struct Shelf {
+    sizes: Vec<u64>,
+    there: Vec<u64>,
+    most: u64,
+}
+
+impl Shelf {
+    fn write(&mut self, place: u32) {
+        self.there[wide(place)] = self.sizes[wide(place)];
+        self.most = self.most.max(self.there.iter().sum());
+    }
+}
+
+struct Shared(Rc<RefCell<Shelf>>);
+
+impl Files for Shared {
+    fn bytes(&mut self, file: FileId) -> Option<u64> {
+        Some(self.0.borrow().there[file.index()])
+    }
+    fn delete(&mut self, file: FileId) -> Result<(), String> {
+        self.0.borrow_mut().there[file.index()] = 0;
         Ok(())
+    }
+}
+
+/// A file a task, read by all its children.
+fn storage(handover: &Handover, sizes: &[u64]) -> Storage {
+    let stored = |(place, _): (u32, &Task)| {
+        let reads = |t: &(u32, &Task)| t.1.parents.contains(&place);
+        let readers = handover.placed().filter(reads);
+        Stored {
+            producer: Some(TaskId(place)),
+            bytes: sizes[wide(place)],
+            is_kept: false,
+            consumers: readers.map(|(p, _)| TaskId(p)).collect(),
+        }
     };
-    let step = window.step(&mut fake, &mut write, &mut |_| {}).unwrap();
-    assert_eq!(step, Step::Submitted);
-    assert!(window.cancel(&mut fake, &mut write).unwrap() > 0);
-    assert_eq!(fake.alive(), 0);
-    let mut window = Window::new(&handover, wishes, &journal);
-    assert!(play(&mut window, &mut fake, &mut journal, 0.0));
-    assert!(fake.executed.iter().all(|&n| n == 1));
+    let files = handover.placed().map(stored).collect();
+    let tasks = handover.tasks.len();
+    Storage::new(tasks, files, vec![0; tasks]).unwrap().0
+}
+
+#[test]
+fn under_a_cap_all_is_executed_and_the_disk_is_never_over_it() {
+    let mut tight = 0;
+    for seed in 0..1500 {
+        let mut random = Random::seed_from_u64(seed);
+        let tasks = random.random_range(1..16);
+        let handover = handover(tasks, 0.2, &mut random);
+        let sizes: Vec<u64> = (0..tasks).map(|_| random.random_range(0..9)).collect();
+        let storage = storage(&handover, &sizes);
+        let arcs = |(place, task): (u32, &Task)| {
+            let parents = task.parents.iter().copied();
+            parents.map(move |p| (p, place)).collect::<Vec<_>>()
+        };
+        let dag = Dag::from_arcs(tasks, handover.placed().flat_map(arcs).collect()).unwrap();
+        let order: Vec<TaskId> = (0..tasks).map(TaskId::new).collect();
+        let cap = storage.peak(&order) + random.random_range(0..3);
+        tight += u32::from(cap < sizes.iter().sum());
+        let shelf = Rc::new(RefCell::new(Shelf {
+            there: vec![0; tasks],
+            sizes: sizes.clone(),
+            most: 0,
+        }));
+        let mut fake = fake(&handover, &mut random);
+        fake.shelf = Some(Rc::clone(&shelf));
+        let wishes = wishes(&mut random);
+        let mut journal = Vec::new();
+        let kill = random.random_range(0.0..0.2);
+        let mut is_over = false;
+        for round in 0..200 {
+            let mut window = Window::new(&handover, wishes, &journal);
+            let keeper = Keeper::new(storage.clone(), &order, cap).unwrap();
+            let space = Space::new(
+                keeper,
+                order.clone(),
+                &handover,
+                Box::new(Shared(Rc::clone(&shelf))),
+                Box::new(|keeper: &mut Keeper| {
+                    // Whoever went on otherwise than by this order may need another one for the rest.
+                    assert!(keeper.is_safe() || keeper.replan(&dag, &mut Work::until(&|| false)));
+                    Ok(keeper.waiting())
+                }),
+            );
+            window.keep(space).unwrap();
+            let kill = if round < 150 { kill } else { 0.0 };
+            if play(&mut window, &mut fake, &mut journal, kill) {
+                is_over = true;
+                break;
+            }
+        }
+        assert!(is_over, "seed {seed}");
+        assert!(fake.executed.iter().all(|&n| n == 1), "seed {seed}");
+        let shelf = shelf.borrow();
+        assert!(shelf.most <= cap, "seed {seed}: {} of {cap}", shelf.most);
+        assert_eq!(shelf.there.iter().sum::<u64>(), 0, "all are temporary");
+    }
+    assert!(tight > 700, "{tight}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A submission to Slurm, followed as long as it needs somebody or somebody wants to watch. Decides nothing.
 
 use super::Settings;
+use super::space::Wanted;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::limits;
 use crate::output::Output;
@@ -13,7 +14,8 @@ use cairn_submit::slurm::{
     Wishes, crew,
 };
 use serde_json::{Value, json};
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,15 +47,17 @@ fn refused(error: &Trouble) -> Failure {
         Trouble::Refused { .. } => {
             "mend that, for instance with --sbatch; the same command goes on from there"
         }
+        Trouble::NoRoom(no_room) => &no_room.cure,
         Trouble::Journal(_) => "mend that; the same command goes on from there",
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help)
+    Failure::usage(plain(&error.to_string()).into_owned(), help.to_owned())
 }
 
 /// Submits, or takes up again what was submitted before.
 pub(super) fn submit(
     settings: &Settings,
     handover: &Handover,
+    files: &Wanted<'_>,
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
@@ -85,6 +89,11 @@ pub(super) fn submit(
         return out.done(&json!({ "cancelled": ended }), &text);
     }
     let mut reporter = Reporter::new(handover, &place, out);
+    if let Some(caps) = &settings.disk {
+        let space = files.space(caps, flags, handover, out)?;
+        reporter.paths = files.paths();
+        window.keep(space).map_err(|e| refused(&e))?;
+    }
     loop {
         let mut news = Vec::new();
         let step = window.step(&mut tools, &mut |event| journal.write(event), &mut |n| {
@@ -95,7 +104,10 @@ pub(super) fn submit(
         reporter.bar(&window);
         match step {
             Step::Over => return reporter.finish(&window, "over"),
-            Step::Submitted if !flags.watch => return reporter.finish(&window, "submitted"),
+            // Under a cap somebody must see to files until the end.
+            Step::Submitted if !flags.watch && window.space().is_none() => {
+                return reporter.finish(&window, "submitted");
+            }
             Step::Submitted | Step::Unfinished => {}
         }
         let until = Instant::now() + Duration::from_secs_f64(flags.poll.clamp(0.05, 3600.0));
@@ -117,6 +129,10 @@ struct Reporter<'a> {
     bar: crate::output::Bar,
     /// What was complained about last, so that it is said once.
     trouble: Option<String>,
+    /// Jobs that are held, so that it is said once.
+    held: HashSet<u32>,
+    /// By file under a cap: where it is.
+    paths: Vec<Option<PathBuf>>,
 }
 
 impl<'a> Reporter<'a> {
@@ -128,6 +144,8 @@ impl<'a> Reporter<'a> {
             out,
             bar,
             trouble: None,
+            held: HashSet::new(),
+            paths: Vec::new(),
         }
     }
 
@@ -177,6 +195,25 @@ impl<'a> Reporter<'a> {
                     _ => {}
                 }
             }
+            News::Held(place, job, why) => {
+                if self.held.insert(place) {
+                    let shown = plain(name(place));
+                    self.line(&json!({ "task": name(place), "held": why, "job": job }));
+                    self.out.complain(&format!(
+                        "'{shown}' is held back ({}): `scontrol release {}` lets it go",
+                        plain(&why),
+                        plain(&job)
+                    ));
+                }
+            }
+            News::NotDeleted(file, why) => {
+                let path = self.paths.get(file.index()).cloned().flatten();
+                let path = path.unwrap_or_default();
+                self.line(&json!({ "not_deleted": path.display().to_string(), "why": why }));
+                let shown = screen::path(&path);
+                self.out
+                    .complain(&format!("warning: {shown} is not deleted: {}", plain(&why)));
+            }
             News::Quota(said) => self.wait("the site takes no more jobs for now", &said),
             News::Silent(said) => self.wait("Slurm does not answer; jobs that run go on", &said),
         }
@@ -204,11 +241,14 @@ impl<'a> Reporter<'a> {
         let waiting = count(|s| *s == Standing::Waiting);
         let failed = count(|s| matches!(s, Standing::Failed(_) | Standing::Lost));
         let aborted = count(|s| *s == Standing::Aborted);
-        let value = json!({
+        let mut value = json!({
             "done": how == "over", "engine": "slurm", "tasks": self.handover.tasks.len(),
             "executed": executed, "queued": queued, "waiting": waiting, "failed": failed,
             "aborted": aborted, "folder": self.place.folder().display().to_string(), "run": self.place.run(),
         });
+        if let Some((cap, most)) = window.space().map(|space| space.cap_and_most()) {
+            value["disk"] = json!({ "cap_bytes": cap, "most_bytes": most });
+        }
         let counts = format!(
             "{} executed, {queued} in the queue, {waiting} to be submitted, {failed} failed, {aborted} aborted",
             counted(executed, "task")

@@ -1,0 +1,132 @@
+//! What a look at the queue tells: which calls came through, what is alive, what ended and how. Submits nothing.
+
+use super::{Call, Cluster, Event, Exit, LOOKS, Listed, News, Standing, Trouble, Window};
+use cairn_dag::{narrow, wide};
+use std::collections::HashSet;
+
+impl Window<'_> {
+    /// Ends doubts about calls.
+    pub(super) fn resolve(
+        &mut self,
+        listed: &[Listed],
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+    ) -> Result<(), Trouble> {
+        let doubtful = self.calls.iter().filter(|(_, call)| call.job.is_none());
+        let mut doubtful: Vec<(u64, Call)> = doubtful.map(|(s, c)| (*s, c.clone())).collect();
+        doubtful.sort_unstable_by_key(|(serial, _)| *serial);
+        for (serial, call) in doubtful {
+            let seen = listed.iter().find(|l| l.serial == serial);
+            let mut said = call.tasks().filter_map(|t| cluster.exit(t));
+            let job = match seen {
+                Some(seen) => Some(seen.job.clone()),
+                None => said.any(|exit| exit.serial == serial).then(String::new),
+            };
+            if let Some(job) = job {
+                self.change(Event::Job { serial, job }, write)?;
+            } else if self.misses(serial, 0) {
+                self.change(Event::None { serial }, write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which tasks are alive, and which of them are held. A gate that was opened is opened again where a controller that was
+    /// killed does not know of it; if that does not succeed, the next look does it.
+    pub(super) fn look(
+        &mut self,
+        listed: &[Listed],
+        cluster: &mut dyn Cluster,
+        tell: &mut dyn FnMut(News),
+    ) {
+        self.alive.clear();
+        for listed in listed.iter().filter(|l| l.is_active) {
+            if self.gate.serial == Some(listed.serial) && self.gate.is_open && listed.held.is_some()
+            {
+                let _ = cluster.release(&listed.job);
+            }
+            let call = self.calls.get(&listed.serial);
+            let Some(first) = call.and_then(|call| call.first) else {
+                continue;
+            };
+            let place = first + listed.index;
+            self.alive.insert(place);
+            if let Some(why) = &listed.held {
+                tell(News::Held(place, listed.job.clone(), why.clone()));
+            }
+        }
+    }
+
+    /// Another look at the queue without it: whether that is enough.
+    fn misses(&mut self, serial: u64, index: u32) -> bool {
+        let missed = self.missed.entry((serial, index)).or_insert(0);
+        *missed += 1;
+        let is_gone = *missed >= LOOKS;
+        if is_gone {
+            self.missed.remove(&(serial, index));
+        }
+        is_gone
+    }
+
+    /// Learns which tasks ended, and how.
+    pub(super) fn learn(
+        &mut self,
+        listed: &[Listed],
+        cluster: &mut dyn Cluster,
+        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
+        tell: &mut dyn FnMut(News),
+    ) -> Result<(), Trouble> {
+        let active = |l: &&Listed| l.is_active;
+        let alive: HashSet<(u64, u32)> = listed
+            .iter()
+            .filter(active)
+            .map(|l| (l.serial, l.index))
+            .collect();
+        if let Some(serial) = self.gate.serial
+            && !self.gate.is_open
+            && self.calls.get(&serial).is_some_and(|c| c.job.is_some())
+            && !alive.contains(&(serial, 0))
+            && self.misses(serial, 0)
+        {
+            self.change(Event::Open, write)?; // Somebody else let it go, or ended it.
+        }
+        for place in 0..narrow(self.standing.len()) {
+            let Standing::Queued(serial) = self.standing[wide(place)] else {
+                continue;
+            };
+            let first = self
+                .calls
+                .get(&serial)
+                .and_then(|call| call.first)
+                .unwrap_or(place);
+            if alive.contains(&(serial, place - first)) {
+                self.missed.remove(&(serial, place - first));
+                continue;
+            }
+            let said = cluster
+                .exit(place)
+                .filter(|e| e.code == 0 || e.serial == serial);
+            let code = match said {
+                Some(exit) => Some(exit.code),
+                None if !self.misses(serial, place - first) => continue,
+                None if self.bad_parent(place) => Some(Exit::NOT_STARTED),
+                None => None,
+            };
+            self.change(Event::End { place, code }, write)?;
+            tell(News::Ended(place, self.standing[wide(place)]));
+        }
+        Ok(())
+    }
+
+    /// Whether a parent ended badly.
+    pub(super) fn bad_parent(&self, place: u32) -> bool {
+        let parents = &self.handover.tasks[wide(place)].parents;
+        parents.iter().any(|&p| {
+            let standing = self.standing[wide(p)];
+            matches!(
+                standing,
+                Standing::Failed(_) | Standing::Lost | Standing::Aborted
+            )
+        })
+    }
+}

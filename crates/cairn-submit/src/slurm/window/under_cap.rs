@@ -1,0 +1,53 @@
+//! The next task where files are kept under a cap. Knows no rule: that is the space's.
+
+use super::{News, NoRoom, Order, Standing, Window, nice};
+use cairn_dag::{narrow, wide};
+
+impl Window<'_> {
+    /// The next call under a cap: a task at a time.
+    pub(super) fn next_under_cap(
+        &mut self,
+        queued: usize,
+        tell: &mut dyn FnMut(News),
+    ) -> Option<Order> {
+        if !self.failed.is_empty() {
+            for place in 0..narrow(self.standing.len()) {
+                if self.standing[wide(place)] == Standing::Waiting && self.bad_parent(place) {
+                    self.standing[wide(place)] = Standing::Aborted;
+                    tell(News::Ended(place, Standing::Aborted));
+                }
+            }
+        }
+        let failed = std::mem::take(&mut self.failed);
+        let (space, alive) = (self.space.as_mut()?, &self.alive);
+        if !failed.is_empty() {
+            space.given_up(&self.standing, &failed);
+        }
+        if queued >= self.wishes.most_queued {
+            return None;
+        }
+        let is_gone = |place: u32| !alive.contains(&place);
+        let mut chosen = space.choose(&is_gone);
+        // Nothing is under way that could make room, and nobody's earlier job is.
+        if chosen.is_none() && queued == 0 && alive.is_empty() && space.has_ready() {
+            match space.replan(&self.standing) {
+                Ok(()) => chosen = space.choose(&is_gone),
+                Err(no_room) => self.no_room = Some(no_room),
+            }
+            if chosen.is_none() && self.no_room.is_none() {
+                self.no_room = Some(NoRoom {
+                    message: "what is left does not fit beside what lies there".to_owned(),
+                    cure: "make room, or give a larger --disk".to_owned(),
+                });
+            }
+        }
+        let first = chosen?;
+        Some(Order {
+            serial: self.next,
+            first: Some(first),
+            len: 1,
+            after: Vec::new(),
+            nice: (self.wishes.is_nice).then(|| nice(first, self.handover.tasks.len())),
+        })
+    }
+}
