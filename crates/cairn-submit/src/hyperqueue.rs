@@ -56,11 +56,16 @@ fn program(handover: &Handover, levels: &[u32]) -> String {
         .replace("@TASKS@", &rows)
 }
 
+/// The exit code of the program when it reached no server.
+pub const NO_SERVER: i32 = 3;
+
 const PROGRAM: &str = r#"# A workflow for HyperQueue, made by `cairn submit`.
 #   python submit.py              to the server of HQ_SERVER_DIR or ~/.hq-server; prints the job's id
 #   python submit.py --wait       the same, and waits; exit code 1 when a task failed
+# Exit code 3: no server was reached, and nothing was submitted.
 #   python submit.py --local N    on N cores here, without a server
 import argparse
+import os
 import sys
 import tempfile
 
@@ -94,13 +99,18 @@ def job(home):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--server-dir")
+    parser.add_argument("--server-dir", default=os.environ.get("HQ_SERVER_DIR"))
     parser.add_argument("--local", type=int, metavar="CORES")
     parser.add_argument("--wait", action="store_true")
     args = parser.parse_args()
     if args.local is None:
-        client = Client(args.server_dir)
         cluster = None
+        try:
+            client = Client(args.server_dir)
+        except Exception as error:
+            why = str(error).split("Stack backtrace")[0].split()
+            print("no server is reached:", *why, file=sys.stderr)
+            sys.exit(3)
     else:
         from hyperqueue import LocalCluster
         from hyperqueue.cluster import WorkerConfig

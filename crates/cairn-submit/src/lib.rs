@@ -17,4 +17,5 @@ pub mod slurm;
 
 pub use engine::{Engine, Made, files};
 pub use handover::{Handover, HandoverError, Task};
+pub use hyperqueue::NO_SERVER;
 pub use levels::{RESERVE, levels};

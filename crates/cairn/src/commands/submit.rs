@@ -16,7 +16,7 @@ use crate::screen;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_formats::{Jobs, Template};
 use cairn_submit::slurm::Place;
-use cairn_submit::{Engine, Handover, files};
+use cairn_submit::{Engine, Handover, NO_SERVER, files};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -341,6 +341,13 @@ fn hand_over(
     if !ended.status.success() {
         let why = String::from_utf8_lossy(&ended.stderr);
         let why = why.trim().lines().last().unwrap_or("").to_owned();
+        if which == cli::Engine::Hyperqueue && ended.status.code() == Some(NO_SERVER) {
+            let _ = std::fs::remove_file(&mark);
+            return Err(Failure::usage(
+                format!("nothing was submitted: {}", plain(&why)),
+                "start a server (hq server start), or name its folder in HQ_SERVER_DIR",
+            ));
+        }
         return Err(Failure::usage(
             format!("{program} ended with {}: {}", ended.status, plain(&why)),
             format!(
