@@ -51,11 +51,13 @@ impl<'f> Wanted<'f> {
             safety: flags.safety,
         };
         let quick = || quick_order(flow, flags.policy);
-        let layout = disk::layout(Some(caps), &part, self.is_here, &quick, out)?;
+        let said = |text: &str| out.remark(text);
+        let layout = disk::layout(Some(caps), &part, self.is_here, &quick, &said)?;
         let Some(Layout {
             storage,
             paths,
             cap: Some(cap),
+            ..
         }) = layout
         else {
             unreachable!("there is a cap");
