@@ -1,8 +1,7 @@
 //! `submit --disk`: the files of a workflow for a submission that is followed. Decides nothing.
 
 use super::super::caps::{Bytes, Disk};
-use super::super::run::{disk, quick_order};
-use super::PLANNING;
+use super::super::run::disk;
 use crate::cli;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -16,6 +15,10 @@ use cairn_submit::slurm::{Files, NoRoom, Space};
 use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest that an order within the cap is looked for.
+const PLANNING: Duration = Duration::from_secs(60);
 
 /// What a cap is held against.
 pub(super) struct Wanted<'f> {
@@ -50,7 +53,8 @@ impl<'f> Wanted<'f> {
             wanted: None,
             safety: flags.safety,
         };
-        let quick = || quick_order(flow, flags.policy);
+        // Any order to begin with: one within the cap is looked for when it is known what lies there.
+        let quick = || cairn_plan::policy::outdegree(flow.dag());
         let said = |text: &str| out.remark(text);
         let layout = disk::layout(Some(caps), &part, self.is_here, &quick, &said)?;
         let Some(Layout {
