@@ -4,10 +4,13 @@
 ///
 /// The words `it's` and `b c` become `'it'\''s' 'b c'`.
 pub(crate) fn push_word(line: &mut String, word: &str) {
-    if !line.is_empty() {
+    // A bare `a=b` in front would be an assignment, and no program.
+    let is_first = line.is_empty();
+    if !is_first {
         line.push(' ');
     }
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&b);
+    let plain =
+        |b: u8| b.is_ascii_alphanumeric() || b"-_./:+,@%".contains(&b) || (b == b'=' && !is_first);
     if !word.is_empty() && word.bytes().all(plain) {
         line.push_str(word);
         return;
@@ -20,6 +23,13 @@ pub(crate) fn push_word(line: &mut String, word: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_no_assignment() {
+        let mut line = String::new();
+        ["a=b", "c=d"].iter().for_each(|w| push_word(&mut line, w));
+        assert_eq!(line, "'a=b' c=d");
+    }
 
     #[test]
     fn a_shell_reads_the_same_words() {

@@ -1,7 +1,7 @@
 //! Sizes in bytes as people write and read them. Knows nothing of what they measure.
 
 /// Units by name, in lower case, with their bytes. Powers of 1000; those with an i are powers of 1024.
-const UNITS: [(&str, u64); 14] = [
+const UNITS: [(&str, u64); 18] = [
     ("b", 1),
     ("k", 1_000),
     ("kb", 1_000),
@@ -11,11 +11,15 @@ const UNITS: [(&str, u64); 14] = [
     ("gb", 1_000_000_000),
     ("t", 1_000_000_000_000),
     ("tb", 1_000_000_000_000),
+    ("p", 1_000_000_000_000_000),
+    ("pb", 1_000_000_000_000_000),
+    ("eb", 1_000_000_000_000_000_000),
     ("kib", 1 << 10),
     ("mib", 1 << 20),
     ("gib", 1 << 30),
     ("tib", 1 << 40),
     ("pib", 1 << 50),
+    ("eib", 1 << 60),
 ];
 
 /// Units for people, smallest first, each a thousand of the one before.
@@ -116,6 +120,8 @@ mod tests {
             ("2GiB", 2 << 30),
             ("0.5KiB", 512),
             ("1e3MB", 1_000_000_000),
+            ("1.5PB", 1_500_000_000_000_000),
+            ("2EB", 2_000_000_000_000_000_000),
             ("18446744073709551615B", u64::MAX),
         ] {
             assert_eq!(parse(text), Some(bytes), "{text}");

@@ -12,7 +12,7 @@ use crate::{Report, Source, json, shell};
 use cairn_dag::{Flow, Symbol};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 /// Reads a task graph. Time and space linear.
@@ -134,7 +134,8 @@ enum Command {
 #[serde(untagged)]
 enum Word {
     Plain(String),
-    Reference(HashMap<String, String>),
+    // By name: one with several texts is the same line in every run.
+    Reference(BTreeMap<String, String>),
     Command(Vec<Word>),
 }
 

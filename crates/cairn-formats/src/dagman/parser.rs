@@ -428,7 +428,11 @@ impl<'t> Parser<'t, '_> {
                 format!("the key '{key}' begins with 'queue', which DAGMan forbids"),
             ));
         }
-        Ok((Cow::Borrowed(key), unquoted(value.text)))
+        let Some(value) = unquoted(value.text) else {
+            let message = format!("text stands behind the closing quote of '{key}'");
+            return Err(self.fault_at(start, message));
+        };
+        Ok((Cow::Borrowed(key), value))
     }
 
     fn of_run(&mut self, keyword: &str) -> Result<Statement<'t>, Fault> {
@@ -580,11 +584,14 @@ fn closing_of(opening: &str) -> Option<String> {
     Some(format!("@{token}"))
 }
 
-fn unquoted(value: Text<'_>) -> Text<'_> {
+/// A value without the quotes around it; `None` where it begins with one and goes on behind the other.
+fn unquoted(value: Text<'_>) -> Option<Text<'_>> {
     let mut inner = value.chars();
     match (inner.next(), inner.next_back()) {
-        (Some('"' | '\''), Some(_)) => Cow::Owned(inner.as_str().to_owned()),
-        _ => value,
+        (Some(begin @ ('"' | '\'')), end) => {
+            (end == Some(begin)).then(|| Cow::Owned(inner.as_str().to_owned()))
+        }
+        _ => Some(value),
     }
 }
 

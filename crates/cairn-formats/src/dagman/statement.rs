@@ -487,6 +487,11 @@ mod tests {
         assert!(fault("DONE a b").message.contains("'b' is too much"));
         assert!(fault("JOB a").message.contains("missing"));
         assert!(fault("JOB a b EXTRA").message.contains("'EXTRA'"));
+        let wrong = fault("VARS a k=\"xy\"zz");
+        assert!(
+            wrong.message.contains("behind the closing quote"),
+            "{wrong:?}"
+        );
         assert!(fault("SUBDAG s x.dag").message.contains("EXTERNAL"));
     }
 

@@ -231,7 +231,7 @@ impl Sweep {
         }
         let count = (values.iter()).try_fold(1u64, |n, v| n.checked_mul(v.len() as u64));
         let made = draft.build.declared() as u64;
-        if count.is_none_or(|n| n + made > MOST_TASKS) {
+        if count.is_none_or(|n| n.saturating_add(made) > MOST_TASKS) {
             let count = count.map_or("more than 10^19".to_owned(), |n| n.to_string());
             let message = format!("this sweep has {count} combinations; the most is {MOST_TASKS}");
             return draft.error(

@@ -313,7 +313,15 @@ impl<'de> Visitor<'de> for FileSeed {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut path, mut bytes, mut temp) = (None, None, None);
+        let mut given = [false; 3];
         while let Some(key) = map.next_key::<Text<'de>>()? {
+            let fields = ["path", "bytes", "temp"];
+            if let Some(at) = fields.iter().position(|field| *field == &*key)
+                && std::mem::replace(&mut given[at], true)
+            {
+                let message = format!("'{}' of a file is given twice", &*key);
+                return Err(A::Error::custom(message));
+            }
             match &*key {
                 "path" => path = Some(map.next_value()?),
                 "bytes" => bytes = map.next_value_seed(Size)?,

@@ -8,6 +8,10 @@ use std::io::{Result, Write};
 /// Writes `[[task]]` tables.
 pub(crate) fn write_toml(flow: &Flow, out: &mut dyn Write) -> Result<()> {
     let mut text = String::new();
+    // The reader wants the field, even if it holds nothing; behind a table it would be a field of that.
+    if flow.dag().is_empty() {
+        out.write_all(b"task = []\n")?;
+    }
     if flow.pool_limits().next().is_some() {
         text.push_str("[pools]");
         for (pool, limit) in flow.pool_limits() {
@@ -25,10 +29,6 @@ pub(crate) fn write_toml(flow: &Flow, out: &mut dyn Write) -> Result<()> {
         push_fields(&mut text, Style::Toml, flow, task);
         text.push('\n');
         out.write_all(text.as_bytes())?;
-    }
-    // The reader wants the field, even if it holds nothing.
-    if flow.dag().is_empty() {
-        out.write_all(b"task = []\n")?;
     }
     Ok(())
 }

@@ -71,7 +71,8 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
                     push(start, end, how);
                 }
             }
-            "JOB_EVICTED" | "JOB_DISCONNECTED" | "JOB_RECONNECT_FAILED" | "SHADOW_EXCEPTION" => {
+            // Not JOB_DISCONNECTED: what reconnects goes on where it was.
+            "JOB_EVICTED" | "JOB_RECONNECT_FAILED" | "SHADOW_EXCEPTION" => {
                 if let Some(start) = started.remove(name) {
                     push(start, time, Ended::Lost);
                 }

@@ -8,9 +8,13 @@ const NAMES: [&str; 4] = ["name", "task", "job", "id"];
 const SECONDS: [&str; 6] = ["seconds", "duration", "runtime", "time", "s", "elapsed"];
 const KINDS: [&str; 4] = ["kind", "type", "category", "rule"];
 
-/// Cells of a row with commas, semicolons or tabs between them; a cell may stand in quotes.
-fn cells(line: &str) -> Vec<String> {
-    let by = [',', '\t', ';'].into_iter().find(|&c| line.contains(c));
+/// What stands between the cells of a table, by its first row: a comma, a tab or a semicolon.
+fn separator(line: &str) -> Option<char> {
+    [',', '\t', ';'].into_iter().find(|&c| line.contains(c))
+}
+
+/// Cells of a row with the separator between them; a cell may stand in quotes.
+fn cells(line: &str, by: Option<char>) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     for c in line.trim_end_matches('\r').chars() {
@@ -25,7 +29,7 @@ fn cells(line: &str) -> Vec<String> {
 
 /// Whether it can be the first row of names and seconds: a header, or a name with a number.
 pub(super) fn is_csv(line: &str) -> bool {
-    let row = cells(line);
+    let row = cells(line, separator(line));
     let is = |cell: &String, words: &[&str]| words.contains(&cell.to_ascii_lowercase().as_str());
     let header = row.iter().any(|c| is(c, &NAMES)) && row.iter().any(|c| is(c, &SECONDS));
     header || (row.len() == 2 && !row[0].is_empty() && span::parse(&row[1]).is_some())
@@ -40,7 +44,11 @@ pub(super) fn csv(source: &Source, report: &mut Report) -> Vec<Job> {
     let Some((first, line)) = rows.next() else {
         return Vec::new();
     };
-    let header: Vec<String> = cells(line).iter().map(|c| c.to_ascii_lowercase()).collect();
+    let by = separator(line);
+    let header: Vec<String> = cells(line, by)
+        .iter()
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     let find = |words: &[&str]| {
         words
             .iter()
@@ -55,7 +63,7 @@ pub(super) fn csv(source: &Source, report: &mut Report) -> Vec<Job> {
         all.insert(0, (first, line));
     }
     for (i, line) in all {
-        let row = cells(line);
+        let row = cells(line, by);
         let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).filter(|c| !c.is_empty());
         let time = cell(seconds).and_then(|c| span::parse(c)).and_then(good);
         let (Some(name), Some(time)) = (cell(name), time) else {

@@ -68,6 +68,8 @@ fn csv() {
         "align-1,40\nalign-2,44.5\n",
         "name,seconds\nalign-1,40\nalign-2,44.5\n",
         "seconds;cores;task\n40;1;align-1\n44.5;2;align-2\n",
+        // The first row says what stands between cells: here a comma is a character like others.
+        "seconds;task;note\n40;align-1;a,b\n44.5;align-2;\n",
         "# mine\nname\truntime\n\"align-1\"\t40s\nalign-2\t44.5\n",
     ] {
         let log = logged("times.csv", text);
@@ -312,6 +314,14 @@ fn jobstate() {
         [("merge_ID000001", "merge", 60.0), ("split", "split", 10.0)]
     );
     assert_eq!(log.jobs[1].end, Ended::Lost);
+    // What reconnects was not lost.
+    let away = "1190842460 split JOB_DISCONNECTED 3.0 local - 2\n1190842466 split JOB_SUCCESS 0 local - 2\n";
+    let back = text.replace("1190842466 split JOB_EVICTED 3.0 local - 2\n", away);
+    let back = logged("jobstate.log", &back);
+    assert_eq!(
+        (back.jobs[1].end, back.jobs[1].seconds),
+        (Ended::Done, 10.0)
+    );
     refused(
         &format!("{text}and so on\n"),
         8,

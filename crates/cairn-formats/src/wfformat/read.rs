@@ -63,7 +63,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
     for (task, symbol) in tasks.iter().zip(&reader.symbols) {
         if let (Some(priority), Some(symbol)) = (task.priority, *symbol) {
             let build = &mut reader.draft.build;
-            build.set_priority(symbol, priority.round() as i64);
+            build.set_priority(symbol, priority.rounded());
         }
     }
     reader.draft.finish()
@@ -188,7 +188,24 @@ struct Task<'a> {
     cores: Option<f64>,
     core_count: Option<f64>,
     memory_in_bytes: Option<f64>,
-    priority: Option<f64>,
+    priority: Option<Priority>,
+}
+
+/// A whole number stays what it is: 53 bits would not hold every one.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Priority {
+    Whole(i64),
+    Real(f64),
+}
+
+impl Priority {
+    fn rounded(self) -> i64 {
+        match self {
+            Priority::Whole(value) => value,
+            Priority::Real(value) => value.round() as i64,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -347,7 +364,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
             build.set_memory(symbol, bytes);
         }
         if let Some(priority) = task.priority {
-            build.set_priority(symbol, priority.round() as i64);
+            build.set_priority(symbol, priority.rounded());
         }
         if let Some(line) = task.command.as_ref().and_then(command_line) {
             build.set_command(symbol, &line);
@@ -429,7 +446,7 @@ mod tests {
                 {"name": "work", "id": "work_2", "parents": ["split_1"], "children": [], "inputFiles": ["a", "b"]}],
               "files": [{"id": "a", "sizeInBytes": 123}]},
             "execution": {"makespanInSeconds": 5, "executedAt": "x", "tasks": [
-                {"id": "work_2", "runtimeInSeconds": 2.5, "coreCount": 1.5, "priority": 7, "memoryInBytes": 9000,
+                {"id": "work_2", "runtimeInSeconds": 2.5, "coreCount": 1.5, "priority": 9007199254740993, "memoryInBytes": 9000,
                  "command": {"program": "cat", "arguments": ["a b", "-n", 3]}},
                 {"id": "split_1", "runtimeInSeconds": 1, "memoryInBytes": 0, "command": {"program": "set -e\nsplit x"}}]}}}"#,
         );
@@ -439,7 +456,10 @@ mod tests {
             (flow.seconds(split), flow.seconds(work)),
             (Some(1.0), Some(2.5))
         );
-        assert_eq!((flow.cpus(work), flow.priority(work)), (Some(2), Some(7)));
+        assert_eq!(
+            (flow.cpus(work), flow.priority(work)),
+            (Some(2), Some(9_007_199_254_740_993))
+        );
         assert_eq!((flow.memory(work), flow.memory(split)), (Some(9000), None));
         assert_eq!(flow.command(work), Some("cat 'a b' -n 3"));
         assert_eq!(flow.command(split), Some("set -e\nsplit x"));
