@@ -127,7 +127,7 @@ impl Implicit {
     }
 
     /// Tasks from this step on are left alone, until somebody says otherwise. All sources come before it.
-    pub(crate) fn end_at(&mut self, step: u64) {
+    pub fn end_at(&mut self, step: u64) {
         self.until = step;
         let all: Vec<u64> = self.eligible.drain().chain(self.beyond.drain()).collect();
         for task in all {

@@ -88,6 +88,26 @@ impl Snapshot {
         self.epoch
     }
 
+    /// Whether somebody had said pause.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// What the run was to return, where a task had ended it.
+    pub fn halted(&self) -> Option<i32> {
+        self.halted
+    }
+
+    /// Everybody who ever was there, by number.
+    pub fn workers(&self) -> &[Worker] {
+        &self.workers
+    }
+
+    /// Who had what, and since when.
+    pub fn leases(&self) -> &[(Task, Token, WorkerId, Moment)] {
+        &self.leases
+    }
+
     /// Where every task stood, as [`Position::packed`] has it.
     pub fn position(&self) -> &[u8] {
         &self.position

@@ -3,9 +3,11 @@
 
 mod account;
 mod course;
+mod subject;
 mod telling;
 mod told;
 
+pub use subject::{Subject, profile};
 pub use told::{
     AttemptTold, DagMap, FailureTold, Idle, Plan, Running, Sample, Scene, SlowTold, Span, StepTold,
     StorageTold, Update, WorkerTold,
@@ -13,9 +15,8 @@ pub use told::{
 
 use self::account::{Account, Totals};
 use self::course::Course;
-use cairn_dag::Flow;
 use cairn_engine::{
-    Cause, Entry, Event, Frozen, Gone, Illegal, Moment, Needs, Position, Release, Rules, Task,
+    Cause, Entry, Event, Gone, Illegal, Moment, Needs, Position, Release, Rules, Snapshot, Task,
     Token, WorkerId,
 };
 use cairn_theory::game::Standing;
@@ -23,6 +24,8 @@ use std::collections::{BTreeMap, HashSet};
 
 /// So many of the slowest tasks are remembered.
 const SLOWEST: usize = 12;
+/// Of the attempts at the tasks of a family, at least so many.
+const REMEMBERED: usize = 50_000;
 
 /// What the order in force is worth, and what no order exceeds.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub struct Bound {
 /// An attempt that ended.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
-    task: u32,
+    task: u64,
     worker: WorkerId,
     token: Token,
     begin: Moment,
@@ -91,37 +94,42 @@ struct Open {
 }
 
 /// The state of a page.
-#[derive(Debug)]
 pub struct Live<'f> {
-    flow: &'f Flow,
+    subject: &'f dyn Subject,
     rules: &'f Rules,
-    position: Frozen<'f>,
+    position: Box<dyn Position + 'f>,
     /// By task; empty where there is no drawing.
     box_of: &'f [u32],
     boxes: Vec<[u32; 7]>,
     is_changed: Vec<bool>,
     /// By class of needs, tasks that are eligible.
     eligible: Vec<u32>,
+    /// By shared resource, how much of it is taken.
+    pools: Vec<u32>,
     course: Course,
     totals: Totals,
     workers: Vec<Account>,
     /// Attempts under way, by task; those at one task are copies of each other.
-    open: BTreeMap<(u32, Token), Open>,
+    open: BTreeMap<(u64, Token), Open>,
     /// Tasks with a result that waits for validation.
-    in_hand: HashSet<u32>,
+    in_hand: HashSet<u64>,
+    /// Of a family only the latest.
     ended: Vec<Ended>,
     /// Ended attempts that were told of.
     told: usize,
-    /// Places in `ended` of failures and losses.
-    failures: Vec<u32>,
+    /// Failures and losses; of a family only the latest.
+    failures: Vec<Ended>,
+    failures_in_all: usize,
     failures_changed: bool,
     /// Seconds and tasks, the longest first.
-    slowest: Vec<(f64, u32)>,
-    /// When each task was executed, and when that attempt began; 0: not yet.
+    slowest: Vec<(f64, u64)>,
+    /// By task of a dag: when its attempt began, and when it was executed; 0: not yet.
     done: Vec<(Moment, Moment)>,
-    last_done: Option<u32>,
+    last_done: Option<u64>,
     lists_changed: bool,
     began: Option<Moment>,
+    /// What happened before is not known any more.
+    is_cut: bool,
     last: Moment,
     seq: i64,
     plan: u32,
@@ -135,17 +143,18 @@ fn seconds(moment: Moment) -> f64 {
 
 impl<'f> Live<'f> {
     /// Before anything has happened. `box_of` says in which box of a drawing each task is; empty without one.
-    pub fn new(flow: &'f Flow, rules: &'f Rules, box_of: &'f [u32]) -> Live<'f> {
-        let dag = flow.dag();
+    pub fn new(subject: &'f dyn Subject, rules: &'f Rules, box_of: &'f [u32]) -> Live<'f> {
+        let tasks = subject.dag().map_or(0, cairn_dag::Dag::len);
         let many = box_of.iter().max().map_or(0, |&b| b as usize + 1);
         let mut live = Live {
-            flow,
+            subject,
             rules,
-            position: Frozen::new(dag),
+            position: subject.position(),
             box_of,
             boxes: vec![[0; 7]; many],
             is_changed: vec![true; many],
             eligible: vec![0; rules.classes.len()],
+            pools: vec![0; rules.pools.len()],
             course: Course::default(),
             totals: Totals::default(),
             workers: Vec::new(),
@@ -154,12 +163,14 @@ impl<'f> Live<'f> {
             ended: Vec::new(),
             told: 0,
             failures: Vec::new(),
+            failures_in_all: 0,
             failures_changed: true,
             slowest: Vec::new(),
-            done: vec![(Moment(0), Moment(0)); dag.len()],
+            done: vec![(Moment(0), Moment(0)); tasks],
             last_done: None,
             lists_changed: true,
             began: None,
+            is_cut: false,
             last: Moment(0),
             seq: 0,
             plan: 0,
@@ -180,12 +191,13 @@ impl<'f> Live<'f> {
         self.plan
     }
 
-    fn class(&self, task: u32) -> usize {
-        let class = self.rules.class_of.get(task as usize);
+    fn class(&self, task: u64) -> usize {
+        let place = usize::try_from(task).ok();
+        let class = place.and_then(|place| self.rules.class_of.get(place));
         class.map_or(0, |&class| class as usize)
     }
 
-    fn needs(&self, task: u32) -> &'f Needs {
+    fn needs(&self, task: u64) -> &'f Needs {
         &self.rules.classes[self.class(task)]
     }
 
@@ -193,21 +205,34 @@ impl<'f> Live<'f> {
     fn recount(&mut self) {
         self.boxes.iter_mut().for_each(|counts| *counts = [0; 7]);
         self.eligible.fill(0);
-        for task in self.flow.dag().tasks() {
-            let standing = self.position.game().standing(task);
-            if let Some(&b) = self.box_of.get(task.index()) {
+        for task in 0..self.done.len() {
+            let Ok(standing) = self.position.standing(Task(task as u64)) else {
+                continue;
+            };
+            if let Some(&b) = self.box_of.get(task) {
                 self.boxes[b as usize][standing as usize] += 1;
             }
             if standing == Standing::Eligible {
-                let class = self.class(task.0);
+                let class = self.class(task as u64);
                 self.eligible[class] += 1;
             }
         }
+        self.count_unwritten();
         self.is_changed.fill(true);
     }
 
+    /// The tasks of a family are all of one class, and nobody is told of each that becomes eligible.
+    fn count_unwritten(&mut self) {
+        if self.subject.dag().is_none() {
+            self.eligible[0] = self.position.count(Standing::Eligible).unwrap_or(0) as u32;
+        }
+    }
+
     /// A task stands elsewhere.
-    fn moved(&mut self, task: u32, from: Standing, to: Standing) {
+    fn moved(&mut self, task: u64, from: Standing, to: Standing) {
+        if self.subject.dag().is_none() {
+            return self.count_unwritten();
+        }
         if let Some(&b) = self.box_of.get(task as usize) {
             let counts = &mut self.boxes[b as usize];
             counts[from as usize] = counts[from as usize].saturating_sub(1);
@@ -282,14 +307,12 @@ impl<'f> Live<'f> {
                 let id = self.known(*task)?;
                 self.lease(*task, id)?;
                 self.began.get_or_insert(at);
-                let needs = self.needs(id);
-                self.with(*worker, |account| account.take(needs));
                 let open = Open {
                     worker: *worker,
                     token: *token,
                     begin: at,
                 };
-                self.open.insert((id, *token), open);
+                self.take(id, open);
             }
             Event::Returned { task, token, .. } => {
                 let id = self.known(*task)?;
@@ -349,7 +372,9 @@ impl<'f> Live<'f> {
             Event::Reopened { task } => {
                 self.position.reopen(*task, &mut Vec::new())?;
                 let id = self.known(*task)?;
-                self.done[id as usize] = (Moment(0), Moment(0));
+                if let Some(done) = self.done.get_mut(id as usize) {
+                    *done = (Moment(0), Moment(0));
+                }
                 self.recount();
             }
             Event::Paused => self.is_paused = true,
@@ -359,11 +384,8 @@ impl<'f> Live<'f> {
         Ok(())
     }
 
-    fn known(&self, task: Task) -> Result<u32, Illegal> {
-        let known = task.frozen().filter(|t| t.index() < self.done.len());
-        known
-            .map(|t| t.0)
-            .ok_or_else(|| Illegal(format!("there is no task {}", task.0)))
+    fn known(&self, task: Task) -> Result<u64, Illegal> {
+        self.position.standing(task).map(|_| task.0)
     }
 
     /// Changes a worker, after its time was booked.
@@ -378,8 +400,24 @@ impl<'f> Live<'f> {
 
     fn look(&mut self, worker: usize) {
         let classes = self.rules.classes.iter().zip(&self.eligible);
+        let free = |pool: usize| self.rules.pools[pool].saturating_sub(self.pools[pool]);
+        let has_pools = |needs: &&Needs| {
+            let mut pools = needs.pools.iter();
+            pools.all(|&(pool, many)| many <= free(pool.0 as usize))
+        };
         let eligible = classes.filter(|(_, many)| **many > 0);
-        self.workers[worker].look(eligible.map(|(needs, _)| needs));
+        let eligible = eligible.map(|(needs, _)| needs).filter(has_pools);
+        self.workers[worker].look(eligible);
+    }
+
+    /// An attempt begins.
+    fn take(&mut self, task: u64, open: Open) {
+        let needs = self.needs(task);
+        for &(pool, many) in &needs.pools {
+            self.pools[pool.0 as usize] += many;
+        }
+        self.with(open.worker, |account| account.take(needs));
+        self.open.insert((task, open.token), open);
     }
 
     fn executed(
@@ -408,7 +446,9 @@ impl<'f> Live<'f> {
         self.with(worker, |account| account.executed += 1);
         // What was executed before the run took no time in it.
         if let Some(begin) = begin {
-            self.done[id as usize] = (begin, at);
+            if let Some(done) = self.done.get_mut(id as usize) {
+                *done = (begin, at);
+            }
             self.last_done = Some(id);
             let took = at.since(begin).0 as f64 / 1e6;
             let place = self.slowest.partition_point(|&(longer, _)| longer >= took);
@@ -468,7 +508,7 @@ impl<'f> Live<'f> {
     }
 
     /// Somebody has the task, or its result waits for validation.
-    fn lease(&mut self, task: Task, id: u32) -> Result<(), Illegal> {
+    fn lease(&mut self, task: Task, id: u64) -> Result<(), Illegal> {
         if self.position.standing(task)? != Standing::Leased {
             self.position.lease(task)?;
             self.moved(id, Standing::Eligible, Standing::Leased);
@@ -477,7 +517,7 @@ impl<'f> Live<'f> {
     }
 
     /// The task is given up.
-    fn fail(&mut self, task: Task, id: u32) -> Result<(), Illegal> {
+    fn fail(&mut self, task: Task, id: u64) -> Result<(), Illegal> {
         let from = self.position.standing(task)?;
         let mut aborted = Vec::new();
         self.position.fail(task, &mut aborted)?;
@@ -490,7 +530,7 @@ impl<'f> Live<'f> {
     }
 
     /// The attempts at a task that are under way.
-    fn others(&self, task: u32) -> impl Iterator<Item = Token> + '_ {
+    fn others(&self, task: u64) -> impl Iterator<Item = Token> + '_ {
         let all = (task, Token::default())..;
         let of = self
             .open
@@ -500,7 +540,7 @@ impl<'f> Live<'f> {
     }
 
     /// Nothing of the task goes on.
-    fn close_all(&mut self, at: Moment, task: u32, how: How) {
+    fn close_all(&mut self, at: Moment, task: u64, how: How) {
         self.in_hand.remove(&task);
         let tokens: Vec<Token> = self.others(task).collect();
         for token in tokens {
@@ -509,41 +549,82 @@ impl<'f> Live<'f> {
     }
 
     /// Notes how an attempt ended; when it began, if that is known.
-    fn close(&mut self, at: Moment, task: u32, token: Token, how: How) -> Option<Moment> {
+    fn close(&mut self, at: Moment, task: u64, token: Token, how: How) -> Option<Moment> {
         let open = self.open.remove(&(task, token))?;
         self.lists_changed = true;
         let needs = self.needs(task);
-        self.with(open.worker, |account| account.put_back(needs));
-        if matches!(how, How::Failed { .. } | How::Lost { .. }) {
-            self.failures.push(self.ended.len() as u32);
-            self.failures_changed = true;
+        for &(pool, many) in &needs.pools {
+            let taken = &mut self.pools[pool.0 as usize];
+            *taken = taken.saturating_sub(many);
         }
-        self.ended.push(Ended {
+        self.with(open.worker, |account| account.put_back(needs));
+        let ended = Ended {
             task,
             worker: open.worker,
             token,
             begin: open.begin,
             end: at,
             how,
-        });
+        };
+        if matches!(how, How::Failed { .. } | How::Lost { .. }) {
+            self.failures.push(ended);
+            self.failures_in_all += 1;
+            self.failures_changed = true;
+        }
+        self.ended.push(ended);
+        self.forget();
         Some(open.begin)
     }
-}
 
-/// What an order gives, in few points: eligible tasks after 0, 1, 2… executed ones.
-pub fn profile(flow: &Flow, order: &[u32]) -> Vec<(u64, u64)> {
-    let mut position = Frozen::new(flow.dag());
-    let eligible = |p: &Frozen<'_>| p.count(Standing::Eligible).unwrap_or(0) as u32;
-    let mut all = vec![eligible(&position)];
-    let mut opened = Vec::new();
-    for &task in order {
-        if position.execute(Task(task.into()), &mut opened).is_err() {
-            break;
+    /// A family may have tasks without number: of what is over only the latest is remembered.
+    fn forget(&mut self) {
+        if self.subject.dag().is_some() {
+            return;
         }
-        opened.clear();
-        all.push(eligible(&position));
+        if self.ended.len() > 2 * REMEMBERED {
+            self.ended.drain(..REMEMBERED);
+            self.told = self.told.saturating_sub(REMEMBERED);
+        }
+        if self.failures.len() > 2 * REMEMBERED {
+            self.failures.drain(..REMEMBERED);
+        }
     }
-    few(&all)
+
+    /// Goes on from what the events up to that one came to: of what happened between only where it led is known.
+    ///
+    /// # Errors
+    /// If it is of something else.
+    pub fn restore(&mut self, seq: i64, at: Moment, snapshot: &Snapshot) -> Result<(), Illegal> {
+        self.position.unpack(snapshot.position())?;
+        self.advance(at);
+        self.is_cut |= self.seq == 0;
+        self.seq = seq;
+        (self.plan, self.is_paused, self.halted) =
+            (snapshot.plan(), snapshot.is_paused(), snapshot.halted());
+        let totals = self.totals;
+        let known = self.workers.len();
+        for (account, worker) in self.workers.iter_mut().zip(snapshot.workers()) {
+            account.settle(totals);
+            account.be(worker);
+        }
+        let others = snapshot.workers().iter().skip(known);
+        let others = others.map(|worker| Account::of(worker, totals));
+        self.workers.extend(others);
+        self.open.clear();
+        self.pools.fill(0);
+        self.recount();
+        for &(task, token, worker, begin) in snapshot.leases() {
+            let id = self.known(task)?;
+            let open = Open {
+                worker,
+                token,
+                begin,
+            };
+            self.take(id, open);
+        }
+        self.sample(at);
+        Ok(())
+    }
 }
 
 /// Of a long line the points that matter to the eye: the highest of each stretch, the first and the last.

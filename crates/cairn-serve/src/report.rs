@@ -2,12 +2,13 @@
 
 use crate::assets::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST};
 use crate::clock::Clock;
-use crate::live::{Bound, DagMap, Live, Plan, Scene, Update, few, profile};
+use crate::live::{
+    Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile,
+};
 use crate::run::log_name;
 use crate::spawn::tail;
 use crate::store::{Reader, StoreError};
-use cairn_dag::Flow;
-use cairn_engine::{Rules, Task, Token};
+use cairn_engine::{Illegal, Rules, Task, Token};
 use serde::Serialize;
 use std::path::Path;
 
@@ -27,40 +28,62 @@ pub struct Saved {
 }
 
 /// The names of so many tasks are told.
-const NAMED: usize = 20_000;
+const NAMED: u64 = 20_000;
 /// So many logs, and so many lines of each.
 const LOGS: usize = 30;
 const LINES: usize = 60;
 
-/// The run in a folder of `cairn run`, as it stands. `map` is the dag in boxes and the box of each task.
+/// What is shown beside what the store has.
+pub struct Shown<'a> {
+    /// What the run is called.
+    pub title: String,
+    /// How many tasks there are; none where there is no end of them.
+    pub tasks: Option<u64>,
+    /// The dag in boxes, and the box of each task.
+    pub map: Option<(DagMap, Vec<u32>)>,
+    /// What no order exceeds.
+    pub bound: Option<&'a Bound>,
+    /// What the order gives, where it is not in the store.
+    pub profile: Option<Vec<(u64, u64)>>,
+    /// How the disk stands, under a cap.
+    pub storage: Option<StorageTold>,
+}
+
+/// The run in a folder of `cairn run`, as it stands.
 ///
 /// # Errors
-/// If the store cannot be read, or is of another flow.
+/// If the store cannot be read, or is of something else.
 pub fn of_store(
     state: &Path,
-    flow: &Flow,
+    subject: &dyn Subject,
     rules: &Rules,
-    title: &str,
-    map: Option<(DagMap, Vec<u32>)>,
-    bound: Option<&Bound>,
+    shown: Shown<'_>,
 ) -> Result<Saved, StoreError> {
-    let (map, box_of) = map.map_or((None, Vec::new()), |(map, of)| (Some(map), of));
+    let (map, box_of) = (shown.map).map_or((None, Vec::new()), |(map, of)| (Some(map), of));
     let reader = Reader::open(state)?;
-    let mut live = Live::new(flow, rules, &box_of);
+    let damaged = |e: Illegal| StoreError::Damaged {
+        path: state.to_owned(),
+        what: e.0,
+    };
+    let mut live = Live::new(subject, rules, &box_of);
+    // Of a family only what happened since is still there.
+    if subject.dag().is_none()
+        && let Some((seq, at, snapshot)) = reader.snapshot()?
+    {
+        live.restore(seq, at, &snapshot).map_err(damaged)?;
+    }
     loop {
         let entries = reader.entries(live.seq(), 8192)?;
         if entries.is_empty() {
             break;
         }
         for (seq, entry) in &entries {
-            live.hear(*seq, entry).map_err(|e| StoreError::Damaged {
-                path: state.to_owned(),
-                what: e.0,
-            })?;
+            live.hear(*seq, entry).map_err(damaged)?;
         }
     }
     let now = Clock::new().now();
     let mut update = live.whole(now);
+    update.storage = shown.storage;
     for failure in update.failures.iter_mut().flatten().take(LOGS) {
         let token = Token {
             epoch: 0,
@@ -70,23 +93,24 @@ pub fn of_store(
         failure.log = tail(&state.join("logs").join(name), LINES).ok();
     }
     let order = reader.order(live.plan())?;
-    let tasks = flow.dag().tasks();
+    let order = order.map(|order| order.into_iter().map(|task| Task(task.into())));
+    let in_store = order.map(|order| few(&profile(subject, order)));
+    let named = shown.tasks.filter(|&many| many <= NAMED);
     Ok(Saved {
         made: now.0 as f64 / 1e6,
         scene: Scene {
-            title: title.to_owned(),
-            tasks: Some(flow.dag().len() as u64),
+            title: shown.title,
+            tasks: shown.tasks,
             map,
         },
-        plan: order.map(|order| Plan {
+        plan: shown.profile.or(in_store).map(|profile| Plan {
             order: live.plan(),
-            profile: profile(flow, &order),
-            bound: bound.map(|bound| few(&bound.eligible)),
-            verdict: bound.map(|bound| bound.verdict.to_owned()),
+            profile,
+            bound: shown.bound.map(|bound| few(&bound.eligible)),
+            verdict: shown.bound.map(|bound| bound.verdict.to_owned()),
         }),
         update,
-        names: (flow.dag().len() <= NAMED)
-            .then(|| tasks.map(|t| flow.name(t).to_owned()).collect()),
+        names: named.map(|many| (0..many).map(|t| subject.name(Task(t))).collect()),
     })
 }
 

@@ -244,19 +244,8 @@ impl Store {
     /// # Errors
     /// If the store cannot be read.
     pub fn snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
-        let sql = "SELECT state FROM snapshot WHERE seq >= (SELECT coalesce(max(first), 0) FROM flow) \
-                   ORDER BY seq DESC LIMIT 1";
-        let packed: Option<Vec<u8>> = (self.database)
-            .query_row(sql, [], |row| row.get(0))
-            .optional()
-            .map_err(|e| self.error(&e))?;
-        let Some(packed) = packed else {
-            return Ok(None);
-        };
-        let snapshot = serde_json::from_slice(&self.unpacked(&packed)?);
-        snapshot
-            .map(Some)
-            .map_err(|e| self.damaged(&format!("snapshot: {e}")))
+        let found = snapshot_in(&self.database, &self.path())?;
+        Ok(found.map(|(_, _, snapshot)| snapshot))
     }
 
     /// Keeps what the log comes to so far: everything appended until now. Older snapshots are
@@ -430,4 +419,27 @@ fn order_in(database: &Connection, path: &Path, plan: u32) -> Result<Option<Vec<
         (tasks, []) => Ok(Some(tasks.iter().map(|t| u32::from_le_bytes(*t)).collect())),
         _ => Err(damaged("an order of a strange length".to_owned())),
     }
+}
+
+/// The newest snapshot of the flow in force: the number of the last event it stands for, when it was made, and what it has.
+fn snapshot_in(
+    database: &Connection,
+    path: &Path,
+) -> Result<Option<(i64, Moment, Snapshot)>, StoreError> {
+    let sql = "SELECT seq, at, state FROM snapshot WHERE seq >= (SELECT coalesce(max(first), 0) FROM flow) \
+               ORDER BY seq DESC LIMIT 1";
+    let found: Option<(i64, i64, Vec<u8>)> = database
+        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()
+        .map_err(|e| StoreError::sql(path, &e))?;
+    let Some((seq, at, packed)) = found else {
+        return Ok(None);
+    };
+    let damaged = |what: String| StoreError::Damaged {
+        path: path.to_owned(),
+        what: format!("snapshot: {what}"),
+    };
+    let bytes = zstd::decode_all(&packed[..]).map_err(|e| damaged(e.to_string()))?;
+    let snapshot = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+    Ok(Some((seq, Moment(at as u64), snapshot)))
 }

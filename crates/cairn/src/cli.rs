@@ -385,7 +385,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) ignore_files: bool,
     /// Write what happened as one HTML file when the run ends, however it ends
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "family"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub(crate) report: Option<PathBuf>,
     /// Run only these tasks and all before them
     #[arg(long, value_name = "TASK", help_heading = "Parts")]

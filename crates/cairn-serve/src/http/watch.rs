@@ -8,11 +8,10 @@ use super::picture;
 use super::types::{Presence, Status};
 use crate::clock::Clock;
 use crate::live::{
-    AttemptTold, Bound, DagMap, Live, Plan, Scene, StorageTold, Update, few, profile,
+    AttemptTold, Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile,
 };
 use crate::report::Saved;
 use crate::store::{Reader, StoreError};
-use cairn_dag::Flow;
 use cairn_engine::{Rules, Task, Token};
 use hyper::body::Bytes;
 use serde::Serialize;
@@ -36,8 +35,8 @@ const LOG_BYTES: u64 = 4000;
 
 /// What is shown beside the run itself.
 pub trait Sight: Send + Sync {
-    /// The flow.
-    fn flow(&self) -> &Flow;
+    /// The tasks.
+    fn subject(&self) -> &dyn Subject;
 
     /// What the run is called.
     fn title(&self) -> String;
@@ -45,7 +44,8 @@ pub trait Sight: Send + Sync {
     /// The dag as boxes, and the box of each task. It may take a while.
     fn map(&self) -> Option<(DagMap, Vec<u32>)>;
 
-    /// What no order exceeds, as soon as it is known. Whoever asks wants it to be looked for.
+    /// What no order exceeds, as soon as it is known. Whoever asks wants it to be looked for. Of a family, whose own order is the best
+    /// there is, that is what its order gives.
     fn bound(&self) -> Option<Arc<Bound>>;
 }
 
@@ -91,7 +91,7 @@ fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
         tasks: setup.tasks,
         map,
     };
-    let live = sight.map(|sight| Live::new(sight.flow(), &setup.rules, &box_of));
+    let live = sight.map(|sight| Live::new(sight.subject(), &setup.rules, &box_of));
     let mut thread = Thread {
         setup,
         live,
@@ -128,7 +128,7 @@ fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
 
 struct Thread<'a> {
     setup: &'a Setup,
-    /// `None`: a family, of which only counts are told.
+    /// `None`: nobody said what the tasks are, and only counts are told.
     live: Option<Live<'a>>,
     scene: Scene,
     plan: Option<Plan>,
@@ -190,6 +190,15 @@ impl Thread<'_> {
             None => self.reader.insert(Reader::open(&self.setup.state)?),
         };
         let before = live.seq();
+        // Of a family the events go once a snapshot has them: whoever did not hear them goes on from there.
+        let forgets = self.setup.sight.as_ref().is_some_and(|sight| sight.subject().dag().is_none());
+        if forgets
+            && reader.condensed()? > before
+            && let Some((seq, at, snapshot)) = reader.snapshot()?
+            && live.restore(seq, at, &snapshot).is_ok()
+        {
+            self.watchers.iter_mut().for_each(|watcher| watcher.is_behind = true);
+        }
         loop {
             let entries = reader.entries(live.seq(), EVENTS)?;
             for (seq, entry) in &entries {
@@ -211,11 +220,16 @@ impl Thread<'_> {
         let has = |plan: &Plan| plan.order == number;
         let mut is_new = false;
         if !self.plan.as_ref().is_some_and(has) {
-            let order = self.reader.as_ref().and_then(|r| r.order(number).ok()?);
             let bound = self.plan.take();
-            self.plan = order.map(|order| Plan {
+            let order = || self.reader.as_ref().and_then(|r| r.order(number).ok()?);
+            let order = || order().map(|order| order.into_iter().map(|task| Task(task.into())));
+            let found = match sight.subject().dag() {
+                Some(_) => order().map(|order| few(&profile(sight.subject(), order))),
+                None => sight.bound().map(|bound| few(&bound.eligible)),
+            };
+            self.plan = found.map(|profile| Plan {
                 order: number,
-                profile: profile(sight.flow(), &order),
+                profile,
                 bound: bound.as_ref().and_then(|plan| plan.bound.clone()),
                 verdict: bound.and_then(|plan| plan.verdict),
             });
@@ -270,7 +284,7 @@ impl Thread<'_> {
         update
     }
 
-    /// Of a family, which has no end that matters: counts and workers.
+    /// Where nothing but the desk is known: counts and workers.
     fn bare(&self) -> Update {
         let status = self.status.as_ref().map(|(status, _)| status);
         let workers = status.map_or(&[][..], |s| &s.workers);
@@ -389,16 +403,15 @@ impl Thread<'_> {
             failure.log = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         }
         let sight = self.setup.sight.as_deref();
-        let few = sight.filter(|_| self.setup.tasks.is_some_and(|many| many <= NAMED));
+        let few = self.setup.tasks.filter(|&many| many <= NAMED);
         let saved = Saved {
             made: self.clock.now().0 as f64 / 1e6,
             scene: self.scene.clone(),
             plan: self.plan.clone(),
             update,
-            names: few.map(|sight| {
-                let flow = sight.flow();
-                let tasks = flow.dag().tasks();
-                tasks.map(|t| flow.name(t).to_owned()).collect()
+            names: sight.zip(few).map(|(sight, many)| {
+                let tasks = (0..many).map(Task);
+                tasks.map(|task| sight.subject().name(task)).collect()
             }),
         };
         saved.html()

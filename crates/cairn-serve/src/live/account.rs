@@ -1,7 +1,7 @@
 //! Where the time of each worker's processors went. Knows no tasks, only how much of a worker they take.
 
 use super::told::Idle;
-use cairn_engine::{Needs, Offer};
+use cairn_engine::{Needs, Offer, Worker};
 
 /// How long certain things were so, in seconds of the run: differences of these tell of any stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +46,24 @@ impl Account {
             since: now,
             idle: Idle::default(),
         }
+    }
+
+    /// One of whom only is known what a snapshot has.
+    pub(super) fn of(worker: &Worker, now: Totals) -> Account {
+        let mut account = Account::new(worker.name.clone(), worker.offer.clone(), now);
+        account.be(worker);
+        account
+    }
+
+    /// What a snapshot has of it, with nothing to do yet.
+    pub(super) fn be(&mut self, worker: &Worker) {
+        self.state = match (worker.is_here, worker.was_lost) {
+            (true, _) => "here",
+            (false, true) => "lost",
+            (false, false) => "left",
+        };
+        (self.executed, self.failed, self.lost) = (worker.executed, worker.failed, worker.lost);
+        (self.leased, self.busy_cpus, self.busy_memory) = (0, 0, 0);
     }
 
     /// Where its time went until now.

@@ -79,14 +79,14 @@ impl Live<'_> {
         let rate = began.and_then(|began| self.course.rate(seconds(now), began));
         let rate = rate.filter(|_| !is_settled);
         let mut running: Vec<Running> = (self.open.iter())
-            .map(|(&(task, _), open)| (open.worker.0, u64::from(task), seconds(open.begin)))
+            .map(|(&(task, _), open)| (open.worker.0, task, seconds(open.begin)))
             .collect();
         running.sort_by(|a, b| a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)));
         running.truncate(2000);
         Update {
             now: seconds(now),
             seq: self.seq,
-            began,
+            began: began.filter(|_| !self.is_cut),
             counts: standings.map(count),
             paused: self.is_paused,
             finished: is_settled,
@@ -104,7 +104,7 @@ impl Live<'_> {
             workers: Some(self.workers_told(totals)),
             workers_in_all: self.workers.len(),
             failures: None,
-            failures_in_all: self.failures.len(),
+            failures_in_all: self.failures_in_all,
             slowest: None,
             path: None,
             storage: None,
@@ -142,18 +142,17 @@ impl Live<'_> {
         known.map_or_else(String::new, |account| account.name.clone())
     }
 
-    fn name(&self, task: u32) -> String {
-        self.flow.name(TaskId(task)).to_owned()
+    fn name(&self, task: u64) -> String {
+        self.subject.name(Task(task))
     }
 
     /// Those that were given up, and are so still, before those that were tried again; each the newest first.
     fn failures_told(&self) -> Vec<FailureTold> {
         let mut seen = HashSet::new();
-        let told = |&place: &u32| {
-            let ended = &self.ended[place as usize];
+        let told = |ended: &Ended| {
             // Of a task that was retried and failed again, only the latest attempt is what it was given up for.
             let is_latest = seen.insert(ended.task);
-            let standing = self.position.standing(Task(ended.task.into()));
+            let standing = self.position.standing(Task(ended.task));
             let is_failed = is_latest && standing == Ok(Standing::Failed);
             let (cause, exit, for_good) = match ended.how {
                 How::Failed {
@@ -165,7 +164,7 @@ impl Live<'_> {
                 _ => ("", None, false),
             };
             FailureTold {
-                id: ended.task.into(),
+                id: ended.task,
                 task: self.name(ended.task),
                 attempt: ended.token.attempt,
                 at: seconds(ended.end),
@@ -185,8 +184,8 @@ impl Live<'_> {
     }
 
     fn slowest_told(&self, now: Moment) -> Vec<SlowTold> {
-        let slow = |seconds: f64, task: u32, running: bool| SlowTold {
-            id: task.into(),
+        let slow = |seconds: f64, task: u64, running: bool| SlowTold {
+            id: task,
             task: self.name(task),
             seconds,
             running,
@@ -204,21 +203,23 @@ impl Live<'_> {
 
     /// From the task that ended last back to the parent that ended last, and so on.
     fn path_told(&self) -> Vec<StepTold> {
-        let dag = self.flow.dag();
+        let Some(dag) = self.subject.dag() else {
+            return Vec::new();
+        };
         let mut path = Vec::new();
-        let mut next = self.last_done;
+        let mut next = self.last_done.map(|task| TaskId(task as u32));
         while let Some(task) = next.filter(|_| path.len() < LONGEST_PATH) {
-            let (begin, end) = self.done[task as usize];
-            let parents = dag.parents(TaskId(task)).iter().map(|p| p.0);
-            let latest = parents.max_by_key(|&p| (self.done[p as usize].1, p));
-            let latest = latest.filter(|&p| self.done[p as usize].1 > Moment(0));
+            let (begin, end) = self.done[task.index()];
+            let parents = dag.parents(task).iter().copied();
+            let latest = parents.max_by_key(|p| (self.done[p.index()].1, *p));
+            let latest = latest.filter(|p| self.done[p.index()].1 > Moment(0));
             let eligible = match latest {
-                Some(parent) => self.done[parent as usize].1,
+                Some(parent) => self.done[parent.index()].1,
                 None => self.began.unwrap_or(begin),
             };
             path.push(StepTold {
-                id: task.into(),
-                task: self.name(task),
+                id: task.0.into(),
+                task: self.name(task.0.into()),
                 waited: begin.since(eligible).0 as f64 / 1e6,
                 seconds: end.since(begin).0 as f64 / 1e6,
             });
@@ -273,7 +274,7 @@ impl Ended {
     fn told(&self) -> Span {
         (
             self.worker.0,
-            self.task.into(),
+            self.task,
             seconds(self.begin),
             seconds(self.end),
             self.how.number(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Engine, Offer, Order, Outbox, Outcome};
+use cairn_engine::{Engine, Frozen, Implicit, Offer, Order, Outbox, Outcome};
 use cairn_oracle::{Random, random_dag};
 
 /// A random run: its journal, and how the engine stands at its end.
@@ -147,6 +147,99 @@ fn check(seed: u64) {
 #[test]
 fn what_is_told_is_what_the_engine_has() {
     (0..2000).for_each(check);
+}
+
+#[test]
+fn who_waits_for_a_shared_resource_waits_for_no_server() {
+    let dag = cairn_dag::Dag::from_arcs(2, vec![]).unwrap();
+    let flow = Flow::numbered(&dag);
+    let licensed = Needs {
+        pools: vec![(cairn_engine::PoolId(0), 1)],
+        ..Needs::default()
+    };
+    let rules = Rules {
+        classes: vec![licensed],
+        pools: vec![1],
+        ..Rules::default()
+    };
+    let order = dag.topological_order().to_vec();
+    let mut engine = Engine::new(Frozen::new(flow.dag()), rules.clone(), Order::of(&order));
+    let mut live = Live::new(&flow, &rules, &[]);
+    let (mut out, begin) = (Outbox::default(), Moment(1_000_000));
+    engine.open(begin, &mut out);
+    let worker = engine.join(begin, "a", Offer::cpus(2), &mut out);
+    assert_eq!(engine.ask(begin, worker, 2, &mut out).unwrap().len(), 1);
+    for (entry, seq) in out.entries.drain(..).zip(1..) {
+        live.hear(seq, &entry).unwrap();
+    }
+    let idle = live.whole(Moment(11_000_000)).idle;
+    assert_eq!((idle.busy, idle.resources, idle.server), (10.0, 10.0, 0.0));
+}
+
+/// A family in a store that forgets: whoever comes late, or missed some events, has what the engine has.
+#[test]
+fn a_family_is_gone_on_with_from_a_snapshot() {
+    let family = Cells(cairn_theory::families::EvolvingMesh::with_levels(30).unwrap());
+    let rules = Rules::default();
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let mut engine = Engine::new(Implicit::new(Box::new(family.0)), rules.clone(), Order::AsNumbered);
+        let mut out = Outbox::default();
+        let mut now = Moment(1_000_000_000);
+        engine.open(now, &mut out);
+        let worker = engine.join(now, "a", Offer::cpus(3), &mut out);
+        let (mut live, mut late) = (Live::new(&family, &rules, &[]), Live::new(&family, &rules, &[]));
+        let mut seq = 0;
+        for step in 0..60 {
+            now = Moment(now.0 + 1_000_000);
+            let held: Vec<_> = engine.held().collect();
+            match held.get(random.below(4)) {
+                Some(&(_, task, token)) => {
+                    engine.give_back(now, task, token, Outcome::Executed, &mut out);
+                }
+                None => drop(engine.ask(now, worker, 2, &mut out)),
+            }
+            // Now and then a few events are missed, and then there is a snapshot.
+            let is_missed = random.below(6) == 0;
+            for entry in out.entries.drain(..) {
+                seq += 1;
+                if !is_missed {
+                    live.hear(seq, &entry).unwrap();
+                }
+            }
+            if is_missed {
+                live.restore(seq, now, &engine.snapshot()).unwrap();
+            }
+            if step == 59 {
+                late.restore(seq, now, &engine.snapshot()).unwrap();
+            }
+        }
+        let count = |standing| engine.position().count(standing);
+        for told in [live.whole(now), late.whole(now)] {
+            assert_eq!(told.counts[1], count(Standing::Eligible));
+            assert_eq!(told.counts[3], count(Standing::Executed));
+            assert_eq!(told.running.len(), engine.held().count());
+            let executed = told.workers.unwrap()[0].executed;
+            assert_eq!(executed, engine.workers()[0].executed);
+        }
+        assert!(late.whole(now).began.is_none(), "nobody knows when it began");
+    }
+}
+
+struct Cells(cairn_theory::families::EvolvingMesh);
+
+impl Subject for Cells {
+    fn name(&self, task: Task) -> String {
+        task.0.to_string()
+    }
+
+    fn position(&self) -> Box<dyn Position + '_> {
+        Box::new(Implicit::new(Box::new(self.0)))
+    }
+
+    fn dag(&self) -> Option<&cairn_dag::Dag> {
+        None
+    }
 }
 
 #[test]

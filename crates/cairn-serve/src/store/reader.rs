@@ -1,7 +1,7 @@
 //! Reads events beside the one who writes them, a few at a time: never a long transaction. Knows no run.
 
 use super::{FILE, StoreError, rows};
-use cairn_engine::Entry;
+use cairn_engine::{Entry, Moment, Snapshot};
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
@@ -106,6 +106,25 @@ impl Reader {
             entries.push((number, entry));
         }
         Ok(entries)
+    }
+
+    /// The number of the last event that the newest snapshot stands for; 0 where there is none.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn condensed(&self) -> Result<i64, StoreError> {
+        let sql = "SELECT coalesce(max(seq), 0) FROM snapshot \
+                   WHERE seq >= (SELECT coalesce(max(first), 0) FROM flow)";
+        let found = self.database.query_row(sql, [], |row| row.get(0));
+        found.map_err(|e| StoreError::sql(&self.path, &e))
+    }
+
+    /// The newest snapshot: the number of the last event it stands for, when it was made, and what it has.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or is damaged.
+    pub fn snapshot(&self) -> Result<Option<(i64, Moment, Snapshot)>, StoreError> {
+        super::snapshot_in(&self.database, &self.path)
     }
 
     /// The order of that number.

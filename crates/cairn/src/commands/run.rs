@@ -4,6 +4,7 @@ pub(super) mod disk;
 mod family;
 mod programs;
 mod report;
+mod saved;
 pub(super) mod tight;
 
 use self::programs::Programs;
@@ -13,8 +14,6 @@ use super::caps;
 use super::contender::name;
 use super::family::Wanted;
 use super::lookout::{Lookout, Workers};
-use super::pictures::{short_name, write_bytes};
-use super::sight;
 use crate::called;
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
@@ -39,8 +38,6 @@ use std::time::Duration;
 /// The folder for states that nobody gave a place.
 const STATES: &str = ".cairn";
 
-/// The longest that a bound is looked for when a report is written.
-const REPORTING: Duration = Duration::from_secs(10);
 
 /// What to run, and how, checked.
 pub(crate) struct Settings {
@@ -149,6 +146,7 @@ pub(crate) fn state_of(file: &Path) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
+    saved::check(settings)?;
     if let Some(family) = &settings.family {
         return family::run(settings, family, out);
     }
@@ -248,41 +246,14 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if whole.format == Format::Dagman && !flags.dry_run {
         write_rescue(&whole.source, &flow, &summary, out);
     }
-    if let (Some(path), Some(rules)) = (&flags.report, &reported) {
-        write_report(
-            path,
-            &settings.state,
-            &flow,
-            rules,
-            whole.source.name(),
-            out,
-        );
+    if let Some(rules) = &reported {
+        let name = whole.source.name();
+        saved::write_flow(settings, &flow, rules, name, &summary, out);
     }
     reporter.finish(&summary)?;
     match flags.dry_run {
         true => Ok(()),
         false => verdict(&summary),
-    }
-}
-
-/// What happened, as one file. That it cannot be written does not change how the run ended.
-fn write_report(path: &Path, state: &Path, flow: &Flow, rules: &Rules, name: &str, out: &Output) {
-    let title = plain(name).into_owned();
-    let title = short_name(&title);
-    let bound = sight::bound_within(flow, REPORTING);
-    let map = sight::map(flow);
-    let saved = cairn_serve::report::of_store(state, flow, rules, title, map, Some(&bound));
-    let told = match saved {
-        Ok(saved) => write_bytes(path, saved.html().as_bytes()).map_err(|_| String::new()),
-        Err(e) => Err(e.to_string()),
-    };
-    match told {
-        Ok(()) => out.remark(&format!("wrote {}", screen::path(path))),
-        Err(why) => out.complain(&format!(
-            "warning: {} was not written: {}",
-            screen::path(path),
-            plain(&why)
-        )),
     }
 }
 

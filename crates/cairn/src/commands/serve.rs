@@ -12,7 +12,7 @@ use super::pictures::short_name;
 use super::run::disk as on_disk;
 use super::run::tight;
 use super::run::{names_real_files, pool, rules_for, state_of, template};
-use super::sight::Seen;
+use super::sight::{Seen, SeenFamily};
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::input;
@@ -154,7 +154,8 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
     let begun = http::begin_family(&mut store, &wanted.name, wanted.shape(), rules);
     let begun = begun.map_err(|e| refused(&e))?;
     let told = Arc::new(Told(wanted.clone()));
-    serve(settings, begun, store, told, None, out, |_| ())
+    let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));
+    serve(settings, begun, store, told, Some(sight), out, |_| ())
 }
 
 fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {

@@ -1,9 +1,11 @@
 //! What the page of a run shows beside the run itself: the dag in boxes, and the bound that is proved. Runs nothing.
 
+use super::family::{Wanted, called};
 use crate::limits;
-use cairn_dag::Flow;
+use cairn_dag::{Dag, Flow};
 use cairn_serve::http::Sight;
-use cairn_serve::live::{Bound, DagMap};
+use cairn_engine::{Implicit, Position, Task};
+use cairn_serve::live::{Bound, DagMap, Subject, few, profile};
 use cairn_show::{DagDrawing, Nodes};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -52,8 +54,8 @@ pub(crate) fn bound_within(flow: &Flow, time: Duration) -> Bound {
 }
 
 impl Sight for Seen {
-    fn flow(&self) -> &Flow {
-        &self.flow
+    fn subject(&self) -> &dyn Subject {
+        &*self.flow
     }
 
     fn title(&self) -> String {
@@ -80,6 +82,102 @@ impl Sight for Seen {
             });
         }
         self.bound.get().cloned().flatten()
+    }
+}
+
+/// The profile of a family is told for so many tasks at the most.
+const STEPS: u64 = 1_000_000;
+
+/// A family that is never written down, as a page sees it.
+pub(crate) struct Cells {
+    wanted: Wanted,
+    /// Whether the store is of the family without its end.
+    is_endless: bool,
+}
+
+impl Cells {
+    /// As a server has it.
+    pub(crate) fn served(wanted: &Wanted) -> Cells {
+        let wanted = wanted.clone();
+        Cells {
+            wanted,
+            is_endless: false,
+        }
+    }
+
+    /// As `cairn run` has it.
+    pub(crate) fn of_run(wanted: &Wanted) -> Cells {
+        let wanted = wanted.clone();
+        Cells {
+            wanted,
+            is_endless: true,
+        }
+    }
+
+    /// What its own order gives, and that no order gives more: the orders of families are IC-optimal by theorems.
+    pub(crate) fn own_profile(&self) -> Option<(Vec<(u64, u64)>, Bound)> {
+        let tasks = self.wanted.shape().tasks().filter(|&tasks| tasks <= STEPS)?;
+        let eligible = profile(self, (0..tasks).map(Task));
+        let points = few(&eligible);
+        let verdict = "optimal";
+        Some((points, Bound { eligible, verdict }))
+    }
+}
+
+impl Subject for Cells {
+    fn name(&self, task: Task) -> String {
+        let (level, index) = self.wanted.shape().place(task.0);
+        called(level, index)
+    }
+
+    fn position(&self) -> Box<dyn Position + '_> {
+        let (_, shape, until) = self.wanted.without_end();
+        match until.filter(|_| self.is_endless) {
+            Some(step) => {
+                let mut position = Implicit::new(shape);
+                position.end_at(step);
+                Box::new(position)
+            }
+            None => Box::new(Implicit::new(self.wanted.shape())),
+        }
+    }
+
+    fn dag(&self) -> Option<&Dag> {
+        None
+    }
+}
+
+/// A family that is watched: what no order exceeds is found once.
+pub(crate) struct SeenFamily {
+    cells: Cells,
+    profile: OnceLock<Option<Arc<Bound>>>,
+}
+
+impl SeenFamily {
+    pub(crate) fn new(wanted: &Wanted) -> SeenFamily {
+        SeenFamily {
+            cells: Cells::served(wanted),
+            profile: OnceLock::new(),
+        }
+    }
+}
+
+impl Sight for SeenFamily {
+    fn subject(&self) -> &dyn Subject {
+        &self.cells
+    }
+
+    fn title(&self) -> String {
+        self.cells.wanted.name.clone()
+    }
+
+    fn map(&self) -> Option<(DagMap, Vec<u32>)> {
+        None
+    }
+
+    fn bound(&self) -> Option<Arc<Bound>> {
+        let found = || self.cells.own_profile().map(|(_, bound)| Arc::new(bound));
+        self.profile.get_or_init(found).clone()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::programs::{line, shown};
 use super::report::{Reporter, Told};
-use super::{Settings, open_store, refused, verdict};
+use super::{Settings, open_store, refused, saved, verdict};
 use crate::commands::family::{Wanted, called};
 use crate::failure::Failure;
 use crate::limits;
@@ -55,17 +55,18 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
         wanted,
     };
     let (name, shape, until) = wanted.without_end();
+    let rules = Rules {
+        retries: settings.flags.retries,
+        failures: settings.flags.keep_going.unwrap_or(1),
+        silence: cairn_engine::Span(u64::MAX / 4),
+        ..Rules::default()
+    };
     let setup = FamilySetup {
         name,
         shape,
         until,
         work: &cells,
-        rules: Rules {
-            retries: settings.flags.retries,
-            failures: settings.flags.keep_going.unwrap_or(1),
-            silence: cairn_engine::Span(u64::MAX / 4),
-            ..Rules::default()
-        },
+        rules: rules.clone(),
         slots: settings.cpus,
     };
     let len = cells.shape.tasks().unwrap_or(u64::MAX);
@@ -78,6 +79,7 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
     );
     reporter.close();
     let summary = ran.map_err(refused)?;
+    saved::write_family(settings, wanted, &rules, out);
     reporter.finish(&summary)?;
     verdict(&summary)
 }
