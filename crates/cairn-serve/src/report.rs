@@ -2,9 +2,7 @@
 
 use crate::assets::{SCRIPT, SCRIPT_DIGEST, STYLE, STYLE_DIGEST};
 use crate::clock::Clock;
-use crate::live::{
-    Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile,
-};
+use crate::live::{Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile};
 use crate::run::log_name;
 use crate::spawn::tail;
 use crate::store::{Reader, StoreError};

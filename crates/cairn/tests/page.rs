@@ -529,7 +529,22 @@ fn a_family_is_watched_and_reported() {
     // A run leaves a report, and it knows the order's profile.
     let run = ask(
         folder,
-        &["run", "--family", "mesh", "--until-level", "6", "--run", "test {name} != 3-1", "-j", "2", "-k", "--report", "mesh.html", "--state", "mesh"],
+        &[
+            "run",
+            "--family",
+            "mesh",
+            "--until-level",
+            "6",
+            "--run",
+            "test {name} != 3-1",
+            "-j",
+            "2",
+            "-k",
+            "--report",
+            "mesh.html",
+            "--state",
+            "mesh",
+        ],
     );
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(run.stderr.contains("wrote mesh.html"), "{}", run.stderr);
@@ -541,7 +556,10 @@ fn a_family_is_watched_and_reported() {
         return;
     };
     chrome.open(&format!("file://{}", folder.join("mesh.html").display()));
-    chrome.until("it is shown", "document.querySelector('.badge').textContent === 'saved report'");
+    chrome.until(
+        "it is shown",
+        "document.querySelector('.badge').textContent === 'saved report'",
+    );
     let text = chrome.ask(TEXT);
     for words in ["mesh:6", "of 21 tasks", "3-1", "exit code 1", "IC-optimal"] {
         assert!(text.as_str().unwrap().contains(words), "{words}: {text}");
@@ -549,13 +567,25 @@ fn a_family_is_watched_and_reported() {
     // A server's family has its curve, lanes and times as well.
     let observer = token(&served, "observer");
     chrome.open(&format!("{}/#token={observer}", server.url));
-    chrome.until("all tasks are there", &format!("{TEXT}.includes('of 820 tasks')"));
+    chrome.until(
+        "all tasks are there",
+        &format!("{TEXT}.includes('of 820 tasks')"),
+    );
     let _worker = worker(&served, &server.url, &["-j", "2", "--name", "anna"]);
-    chrome.until("tasks are executed", "document.querySelector('[role=progressbar]').ariaValueNow >= 10");
+    chrome.until(
+        "tasks are executed",
+        "document.querySelector('[role=progressbar]').ariaValueNow >= 10",
+    );
     chrome.until("lanes", &format!("{TEXT}.includes('1 worker in')"));
-    chrome.until("the bound", &format!("{TEXT}.includes('no order can have more than')"));
+    chrome.until(
+        "the bound",
+        &format!("{TEXT}.includes('no order can have more than')"),
+    );
     chrome.until("the slowest", "document.querySelector('#slow').closest('section').querySelectorAll('tbody tr').length > 5");
     ask_page(&mut chrome, "39-0");
-    chrome.until("why one waits", "document.querySelector('.answer').textContent.includes('It waits for 1 task')");
+    chrome.until(
+        "why one waits",
+        "document.querySelector('.answer').textContent.includes('It waits for 1 task')",
+    );
     chrome.picture("family.png");
 }

@@ -191,13 +191,19 @@ impl Thread<'_> {
         };
         let before = live.seq();
         // Of a family the events go once a snapshot has them: whoever did not hear them goes on from there.
-        let forgets = self.setup.sight.as_ref().is_some_and(|sight| sight.subject().dag().is_none());
+        let forgets = self
+            .setup
+            .sight
+            .as_ref()
+            .is_some_and(|sight| sight.subject().dag().is_none());
         if forgets
             && reader.condensed()? > before
             && let Some((seq, at, snapshot)) = reader.snapshot()?
             && live.restore(seq, at, &snapshot).is_ok()
         {
-            self.watchers.iter_mut().for_each(|watcher| watcher.is_behind = true);
+            self.watchers
+                .iter_mut()
+                .for_each(|watcher| watcher.is_behind = true);
         }
         loop {
             let entries = reader.entries(live.seq(), EVENTS)?;

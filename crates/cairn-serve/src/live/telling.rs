@@ -6,7 +6,7 @@ use super::told::{
 };
 use super::{Ended, How, Live, SLOWEST, seconds};
 use cairn_dag::TaskId;
-use cairn_engine::{Moment, Position, Task, WorkerId};
+use cairn_engine::{Moment, Task, WorkerId};
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
 

@@ -183,12 +183,19 @@ fn a_family_is_gone_on_with_from_a_snapshot() {
     let rules = Rules::default();
     for seed in 0..200 {
         let mut random = Random::new(seed);
-        let mut engine = Engine::new(Implicit::new(Box::new(family.0)), rules.clone(), Order::AsNumbered);
+        let mut engine = Engine::new(
+            Implicit::new(Box::new(family.0)),
+            rules.clone(),
+            Order::AsNumbered,
+        );
         let mut out = Outbox::default();
         let mut now = Moment(1_000_000_000);
         engine.open(now, &mut out);
         let worker = engine.join(now, "a", Offer::cpus(3), &mut out);
-        let (mut live, mut late) = (Live::new(&family, &rules, &[]), Live::new(&family, &rules, &[]));
+        let (mut live, mut late) = (
+            Live::new(&family, &rules, &[]),
+            Live::new(&family, &rules, &[]),
+        );
         let mut seq = 0;
         for step in 0..60 {
             now = Moment(now.0 + 1_000_000);
@@ -222,7 +229,10 @@ fn a_family_is_gone_on_with_from_a_snapshot() {
             let executed = told.workers.unwrap()[0].executed;
             assert_eq!(executed, engine.workers()[0].executed);
         }
-        assert!(late.whole(now).began.is_none(), "nobody knows when it began");
+        assert!(
+            late.whole(now).began.is_none(),
+            "nobody knows when it began"
+        );
     }
 }
 

@@ -3,8 +3,8 @@
 use super::family::{Wanted, called};
 use crate::limits;
 use cairn_dag::{Dag, Flow};
-use cairn_serve::http::Sight;
 use cairn_engine::{Implicit, Position, Task};
+use cairn_serve::http::Sight;
 use cairn_serve::live::{Bound, DagMap, Subject, few, profile};
 use cairn_show::{DagDrawing, Nodes};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,7 +116,11 @@ impl Cells {
 
     /// What its own order gives, and that no order gives more: the orders of families are IC-optimal by theorems.
     pub(crate) fn own_profile(&self) -> Option<(Vec<(u64, u64)>, Bound)> {
-        let tasks = self.wanted.shape().tasks().filter(|&tasks| tasks <= STEPS)?;
+        let tasks = self
+            .wanted
+            .shape()
+            .tasks()
+            .filter(|&tasks| tasks <= STEPS)?;
         let eligible = profile(self, (0..tasks).map(Task));
         let points = few(&eligible);
         let verdict = "optimal";

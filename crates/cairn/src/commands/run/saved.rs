@@ -69,7 +69,13 @@ pub(super) fn write_family(settings: &Settings, wanted: &Wanted, rules: &Rules, 
     write(settings, &cells, rules, shown, out);
 }
 
-fn write(settings: &Settings, subject: &dyn Subject, rules: &Rules, shown: Shown<'_>, out: &Output) {
+fn write(
+    settings: &Settings,
+    subject: &dyn Subject,
+    rules: &Rules,
+    shown: Shown<'_>,
+    out: &Output,
+) {
     let Some(path) = &settings.flags.report else {
         return;
     };
