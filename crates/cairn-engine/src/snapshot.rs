@@ -103,6 +103,11 @@ impl Snapshot {
         &self.workers
     }
 
+    /// Tasks with a result that waited for validation.
+    pub fn in_hand(&self) -> impl Iterator<Item = Task> + '_ {
+        self.trust.in_hand()
+    }
+
     /// Who had what, and since when.
     pub fn leases(&self) -> &[(Task, Token, WorkerId, Moment)] {
         &self.leases

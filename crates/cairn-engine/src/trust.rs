@@ -293,6 +293,16 @@ pub(crate) struct Books {
 }
 
 impl Books {
+    /// Tasks with a result that waits for others.
+    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Task> + '_ {
+        let is_back = |copy: &Copy| matches!(copy.end, Some(End::Returned(_)));
+        let back = self
+            .checks
+            .iter()
+            .filter(move |(_, copies)| copies.iter().any(is_back));
+        back.map(|&(task, _)| task)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == Books::default()
     }

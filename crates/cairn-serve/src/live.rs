@@ -611,6 +611,7 @@ impl<'f> Live<'f> {
         let others = others.map(|worker| Account::of(worker, totals));
         self.workers.extend(others);
         self.open.clear();
+        self.in_hand = snapshot.in_hand().map(|task| task.0).collect();
         self.pools.fill(0);
         self.recount();
         for &(task, token, worker, begin) in snapshot.leases() {
