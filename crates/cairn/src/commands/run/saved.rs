@@ -40,7 +40,7 @@ pub(super) fn write_flow(
         used: usage.used,
         cap: usage.cap,
         reserved: usage.reserved,
-        peak: None,
+        peak: Some(usage.peak),
     });
     let shown = Shown {
         title: short_name(&plain(name)).to_owned(),
