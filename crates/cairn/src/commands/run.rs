@@ -33,11 +33,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// The folder for states that nobody gave a place.
 const STATES: &str = ".cairn";
-
 
 /// What to run, and how, checked.
 pub(crate) struct Settings {
