@@ -25,6 +25,7 @@ fn offer() -> impl Strategy<Value = Offer> {
             client: client.map(ClientId),
             is_shared,
             disk: until,
+            benchmark: memory,
         })
 }
 
