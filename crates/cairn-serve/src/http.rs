@@ -18,6 +18,7 @@ mod stamps;
 mod tasks;
 mod transit;
 pub mod types;
+mod volunteers;
 mod watch;
 mod why;
 
@@ -25,6 +26,7 @@ pub use begin::{BeginError, Begun, Setup, Watch, begin, begin_family};
 pub use desk::{DiskNews, DiskSetup, End};
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
+pub use volunteers::trust_seed;
 pub use watch::Sight;
 pub use why::{ReasonTold, Why};
 
@@ -138,7 +140,7 @@ pub(crate) struct Shared {
     /// By task: bytes in a folder of its own; empty where nobody says.
     weights: Vec<u64>,
     tokens: Tokens,
-    files: Files,
+    files: Arc<Files>,
     logs: Logs,
     state: PathBuf,
     largest_file: u64,
@@ -198,6 +200,7 @@ pub fn serve<P: Position + Send>(
     let unusable = |folder: PathBuf| |error| ServeError::Folder { folder, error };
     let files = Files::open(&state.join("files"), &settings.flow)
         .map_err(unusable(settings.flow.clone()))?;
+    let files = Arc::new(files);
     let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
     let silence = Duration::from_micros(begun.engine.rules().silence.0);
     let grace = Duration::from_secs(5).min(silence);
@@ -215,7 +218,7 @@ pub fn serve<P: Position + Send>(
         tasks,
         weights: begun.weights.clone(),
         tokens: settings.tokens,
-        files,
+        files: Arc::clone(&files),
         logs,
         state,
         largest_file: settings.largest_file,
@@ -238,7 +241,7 @@ pub fn serve<P: Position + Send>(
         grace,
         book: settings.book.clone(),
     };
-    let mut desk = Desk::new(begun, store, manner);
+    let mut desk = Desk::new(begun, store, manner, files);
     desk.watch_uploads(shared.files.transit());
     let scheme = settings.certificate.as_ref().map_or("http", |_| "https");
     let handle = Handle {
@@ -405,7 +408,7 @@ fn router(shared: Arc<Shared>) -> Router {
 
 async fn guard(
     State((shared, scope)): State<(Arc<Shared>, Scope)>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, Fault> {
     let shown = request.headers().get(header::AUTHORIZATION);
@@ -417,12 +420,16 @@ async fn guard(
         None => Err(Denied::Missing),
         Some((_, token)) => shared.tokens.check(&Secret::new(token), scope, now),
     };
-    if let Err(why) = checked {
-        // Who is still speaking would not hear the answer: a little is listened to, and not kept.
-        let rest = pieces::whole(request.into_body(), 64 << 10);
-        let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
-        return Err(denied(why, scope));
-    }
+    let who = match checked {
+        Ok(who) => who,
+        Err(why) => {
+            // Who is still speaking would not hear the answer: a little is listened to, and not kept.
+            let rest = pieces::whole(request.into_body(), 64 << 10);
+            let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
+            return Err(denied(why, scope));
+        }
+    };
+    request.extensions_mut().insert(who);
     if request.method() == Method::POST && !may_be_json(request.headers()) {
         return Err(Fault::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -1,4 +1,4 @@
-//! Opaque tokens: three files that hold them, hashes of them elsewhere, and whether one that is shown is good. Knows no
+//! Opaque tokens: files that hold them, one a scope and one a volunteer, hashes of them elsewhere, and whether one that is shown is good. Knows no
 //! requests.
 
 use crate::private;
@@ -12,15 +12,25 @@ use subtle::{Choice, ConstantTimeEq};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// To work: join, lease, return, files and logs of tasks.
+    /// To work: join, lease, return, files and logs of tasks. Whoever has it is trusted.
     Worker,
+    /// The same for one whom nobody vouches for: its results count when others say the same.
+    Volunteer,
     /// To look.
     Observer,
     /// Everything.
     Admin,
 }
 
-/// All scopes.
+/// Who shows a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    Trusted,
+    /// The volunteer of that number.
+    Volunteer(u32),
+}
+
+/// The scopes of which there is one token each.
 pub const SCOPES: [Scope; 3] = [Scope::Worker, Scope::Observer, Scope::Admin];
 
 impl Scope {
@@ -28,6 +38,7 @@ impl Scope {
     pub fn name(self) -> &'static str {
         match self {
             Scope::Worker => "worker",
+            Scope::Volunteer => "volunteer",
             Scope::Observer => "observer",
             Scope::Admin => "admin",
         }
@@ -35,7 +46,8 @@ impl Scope {
 
     /// Whether whoever has this may do what `asked` names.
     pub fn allows(self, asked: Scope) -> bool {
-        self == Scope::Admin || self == asked
+        let works = self == Scope::Volunteer && asked == Scope::Worker;
+        self == Scope::Admin || self == asked || works
     }
 }
 
@@ -84,6 +96,9 @@ struct Kept {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     kept: Vec<Kept>,
+    /// One a volunteer, from number 1 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    volunteers: Vec<Kept>,
 }
 
 /// Why a token is not good enough.
@@ -97,11 +112,11 @@ pub(crate) enum Denied {
 
 impl Tokens {
     /// Whether this token allows that, at so many seconds since 1970. Takes as long for wrong ones as for right ones.
-    pub(crate) fn check(&self, shown: &Secret, asked: Scope, now: u64) -> Result<(), Denied> {
+    pub(crate) fn check(&self, shown: &Secret, asked: Scope, now: u64) -> Result<Who, Denied> {
         let hash = shown.hash();
         let (mut known, mut expired, mut allowed) =
             (Choice::from(0), Choice::from(0), Choice::from(0));
-        for kept in &self.kept {
+        for kept in self.kept.iter().chain(&self.volunteers) {
             let same = kept.hash.ct_eq(&hash);
             known |= same;
             expired |= same & Choice::from(u8::from(kept.expires.is_some_and(|at| at <= now)));
@@ -111,8 +126,52 @@ impl Tokens {
             (false, ..) => Err(Denied::Wrong),
             (true, true, _) => Err(Denied::Expired),
             (true, false, false) => Err(Denied::Scope),
-            (true, false, true) => Ok(()),
+            (true, false, true) => Ok(self.who(&hash)),
         }
+    }
+
+    fn who(&self, hash: &[u8; 32]) -> Who {
+        let is_this = |kept: &Kept| bool::from(kept.hash.ct_eq(hash));
+        let number = self.volunteers.iter().position(is_this);
+        number.map_or(Who::Trusted, |n| Who::Volunteer(n as u32 + 1))
+    }
+
+    /// Sees to it that so many volunteers have a token each, in the files volunteer-1, volunteer-2 and so on. Those that there
+    /// are stay; one whose file is gone or whose time is up is replaced, and is the same volunteer.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub fn see_to_volunteers(
+        &mut self,
+        folder: &Path,
+        count: u32,
+        lifetime: Option<Duration>,
+        now: u64,
+    ) -> std::io::Result<()> {
+        let expires = lifetime.map(|life| now.saturating_add(life.as_secs().max(1)));
+        for number in 0..count as usize {
+            let name = format!("{}-{}", Scope::Volunteer.name(), number + 1);
+            let is_good = |kept: &Kept| {
+                let same = |text: String| bool::from(Secret::new(&text).hash().ct_eq(&kept.hash));
+                kept.expires.is_none_or(|at| at > now)
+                    && private::read(folder, &name).is_ok_and(same)
+            };
+            if self.volunteers.get(number).is_some_and(is_good) {
+                continue;
+            }
+            let secret = Secret::random()?;
+            private::write(folder, &name, &format!("{}\n", secret.reveal()))?;
+            let kept = Kept {
+                scope: Scope::Volunteer,
+                hash: secret.hash(),
+                expires,
+            };
+            match self.volunteers.get_mut(number) {
+                Some(old) => *old = kept,
+                None => self.volunteers.push(kept),
+            }
+        }
+        Ok(())
     }
 
     /// The tokens of a state folder: those kept, or new ones where there are none, where they are to be replaced, or where
@@ -172,11 +231,45 @@ mod tests {
             for asked in SCOPES {
                 let answer = tokens.check(&secret(folder.path(), held), asked, 1);
                 let good = held == asked || held == Scope::Admin;
-                assert_eq!(answer, if good { Ok(()) } else { Err(Denied::Scope) });
+                let expected = if good {
+                    Ok(Who::Trusted)
+                } else {
+                    Err(Denied::Scope)
+                };
+                assert_eq!(answer, expected);
             }
         }
         let wrong = Secret::new("0000");
         assert_eq!(tokens.check(&wrong, Scope::Worker, 1), Err(Denied::Wrong));
+    }
+
+    #[test]
+    fn each_volunteer_has_a_token_of_its_own_that_survives() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path();
+        let mut tokens = Tokens::open(place, None, false, None, 0).unwrap();
+        tokens.see_to_volunteers(place, 3, None, 0).unwrap();
+        let of = |n: u32| {
+            let path = place.join(format!("volunteer-{n}"));
+            Secret::new(&std::fs::read_to_string(path).unwrap())
+        };
+        for n in 1..=3 {
+            let who = tokens.check(&of(n), Scope::Worker, 1);
+            assert_eq!(who, Ok(Who::Volunteer(n)));
+            for asked in [Scope::Observer, Scope::Admin] {
+                assert_eq!(tokens.check(&of(n), asked, 1), Err(Denied::Scope));
+            }
+        }
+        let text = serde_json::to_string(&tokens).unwrap();
+        let kept: Tokens = serde_json::from_str(&text).unwrap();
+        let mut again = Tokens::open(place, Some(kept), false, None, 0).unwrap();
+        let (first, second) = (of(1), of(2));
+        std::fs::remove_file(place.join("volunteer-2")).unwrap();
+        again.see_to_volunteers(place, 4, None, 0).unwrap();
+        assert_eq!(of(1), first);
+        assert_ne!(of(2), second);
+        assert_eq!(again.check(&second, Scope::Worker, 1), Err(Denied::Wrong));
+        assert_eq!(again.check(&of(4), Scope::Worker, 1), Ok(Who::Volunteer(4)));
     }
 
     #[test]
@@ -208,7 +301,7 @@ mod tests {
         let old = secret(place, Scope::Worker);
         let again = Tokens::open(place, Some(first.clone()), false, life, 1050).unwrap();
         assert_eq!(again, first);
-        assert_eq!(first.check(&old, Scope::Worker, 1099), Ok(()));
+        assert_eq!(first.check(&old, Scope::Worker, 1099), Ok(Who::Trusted));
         assert_eq!(first.check(&old, Scope::Worker, 1100), Err(Denied::Expired));
         let rotated = Tokens::open(place, Some(first.clone()), true, None, 1050).unwrap();
         assert_eq!(rotated.check(&old, Scope::Worker, 1051), Err(Denied::Wrong));

@@ -15,18 +15,22 @@ pub(crate) use tally::Tally;
 
 use self::waiters::{Waiter, Waiters};
 use super::begin::Begun;
+use super::files::Files;
 use super::stamps::Stamps;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
 use crate::disk::SIZES;
 use crate::found::About;
 use crate::store::{Group, Stamp, Store, StoreError};
+use crate::tokens::Who;
 use cairn_engine::{
-    Engine, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal, WorkerId,
+    ClientId, Engine, Entry, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal,
+    Returned, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -110,10 +114,16 @@ pub(crate) struct Desk<'f, P> {
     /// last written.
     looked: Instant,
     saved: Instant,
+    files: Arc<Files>,
 }
 
 impl<'f, P: Position> Desk<'f, P> {
-    pub(crate) fn new(begun: Begun<'f, P>, store: Store, manner: Manner) -> Desk<'f, P> {
+    pub(crate) fn new(
+        begun: Begun<'f, P>,
+        store: Store,
+        manner: Manner,
+        files: Arc<Files>,
+    ) -> Desk<'f, P> {
         Desk {
             engine: begun.engine,
             store,
@@ -138,6 +148,7 @@ impl<'f, P: Position> Desk<'f, P> {
             over_since: None,
             looked: Instant::now(),
             saved: Instant::now(),
+            files,
         }
     }
 
@@ -247,7 +258,33 @@ impl<'f, P: Position> Desk<'f, P> {
         self.replies.push(Box::new(move || drop(to.send(answer))));
     }
 
+    /// What a volunteer asks as somebody else, as whom it is not known, is refused; the rest comes back.
+    fn refuse_foreign(&mut self, ask: Ask) -> Option<Ask> {
+        match ask {
+            Ask::Exchange {
+                who, worker, reply, ..
+            } if !self.is_own(who, worker) => {
+                let answer = Answer {
+                    is_unknown: true,
+                    ..Answer::default()
+                };
+                self.reply(reply, answer);
+            }
+            Ask::Heartbeat {
+                who, worker, reply, ..
+            } if !self.is_own(who, worker) => self.reply(reply, Err(Refusal::Unknown)),
+            Ask::Leave { who, worker, reply } if !self.is_own(who, worker) => {
+                self.reply(reply, Err(Refusal::Unknown));
+            }
+            ask => return Some(ask),
+        }
+        None
+    }
+
     fn handle(&mut self, ask: Ask) {
+        let Some(ask) = self.refuse_foreign(ask) else {
+            return;
+        };
         let now = self.clock.now();
         let (engine, out) = (&mut self.engine, &mut self.out);
         match ask {
@@ -263,11 +300,13 @@ impl<'f, P: Position> Desk<'f, P> {
                 want,
                 wait,
                 reply,
+                ..
             } => self.exchange(now, worker, returns, holding, want, wait, reply),
             Ask::Heartbeat {
                 worker,
                 holding,
                 reply,
+                ..
             } => {
                 let stale = engine.heartbeat(now, worker, &holding, out);
                 let over = engine.is_over();
@@ -287,7 +326,7 @@ impl<'f, P: Position> Desk<'f, P> {
                 }
                 self.reply(reply, answer);
             }
-            Ask::Leave { worker, reply } => {
+            Ask::Leave { worker, reply, .. } => {
                 self.before_leave(worker);
                 // What it asked for in this group it is refused, since it is gone.
                 let left = self.engine.leave(now, worker, &mut self.out);
@@ -317,8 +356,8 @@ impl<'f, P: Position> Desk<'f, P> {
                 let told = self.why_worker(now, &name);
                 self.reply(reply, told);
             }
-            Ask::Counts(held, reply) => {
-                let counts = self.could_count(held);
+            Ask::Counts(who, (task, token), reply) => {
+                let counts = self.engine.would_take_from(client_of(who), task, token);
                 self.reply(reply, counts);
             }
             Ask::Cancel(tasks, reply) => {
@@ -369,27 +408,7 @@ impl<'f, P: Position> Desk<'f, P> {
         }
         let mut receipts = Vec::with_capacity(returns.len());
         for handed in returns {
-            let held = (handed.task, handed.token);
-            let mut staged = handed.staged.into_iter();
-            let could_count = self.could_count(held);
-            let placed =
-                !could_count || (!handed.lacks_output && staged.all(|file| file.place().is_ok()));
-            receipts.push(match placed {
-                true => {
-                    let (task, token) = held;
-                    let made = could_count && handed.outcome == Outcome::Executed;
-                    self.before_return(held, made);
-                    let receipt: Receipt =
-                        (self.engine).give_back(now, task, token, handed.outcome, &mut self.out);
-                    let is_executed = receipt.counts() && handed.outcome == Outcome::Executed;
-                    self.after_return(task, is_executed);
-                    if is_executed && let Some(stamps) = &mut self.stamps {
-                        self.stamped.extend(stamps.executed(task));
-                    }
-                    receipt.into()
-                }
-                false => Worth::OutputMissing,
-            });
+            receipts.push(self.take_back(now, worker, handed));
         }
         let holding = holding.as_deref();
         if let Some(holding) = holding {
@@ -415,12 +434,69 @@ impl<'f, P: Position> Desk<'f, P> {
         });
     }
 
-    /// Whether a return of this attempt would count: then its files may take their places.
-    fn could_count(&self, (task, token): Held) -> bool {
-        match self.engine.lease(task) {
-            Some((_, held, _)) => held == token,
-            None => self.engine.position().standing(task) == Ok(Standing::Eligible),
+    /// One attempt that ended: if it counts, its files take their places first. Of volunteers that is what they agree on.
+    fn take_back(&mut self, now: Moment, worker: WorkerId, handed: Handed) -> Worth {
+        let Handed {
+            task,
+            token,
+            outcome,
+            staged,
+            lacks_output,
+            digest,
+        } = handed;
+        let would_count = self.engine.would_take(worker, task, token);
+        let is_volunteer = self.engine.workers().get(worker.0 as usize);
+        let is_volunteer = is_volunteer.is_some_and(|w| w.client().is_some());
+        if would_count && lacks_output {
+            return Worth::OutputMissing;
         }
+        // Whether the task will be done, and its files are where they belong.
+        let is_executed = outcome == Outcome::Executed;
+        let (made, placed) = match (would_count, is_volunteer, digest) {
+            (false, ..) => (false, true),
+            (true, false, _) => {
+                let placed = staged.into_iter().all(|file| file.place().is_ok());
+                (is_executed, placed)
+            }
+            (true, true, None) => (false, true),
+            (true, true, Some(digest)) => match self.engine.foresee(task, token, digest) {
+                Some(winner) => {
+                    let placed = self.release(task, winner) || self.release(task, token);
+                    (true, placed)
+                }
+                None => (false, true),
+            },
+        };
+        if !placed {
+            return Worth::OutputMissing;
+        }
+        self.before_return((task, token), made);
+        let back = Returned {
+            task,
+            token,
+            outcome,
+            digest,
+        };
+        let receipt: Receipt = (self.engine).take_back(now, worker, &back, &mut self.out);
+        let is_done = self.engine.position().standing(task) == Ok(Standing::Executed);
+        let is_executed = receipt.counts() && is_executed && is_done;
+        self.after_return(task, is_executed);
+        if is_executed && let Some(stamps) = &mut self.stamps {
+            self.stamped.extend(stamps.executed(task));
+        }
+        receipt.into()
+    }
+
+    /// Brings what an attempt of a volunteer made to its places.
+    fn release(&self, task: Task, token: Token) -> bool {
+        let staged = self.files.release(task, token);
+        staged.is_ok_and(|all| all.into_iter().all(|file| file.place().is_ok()))
+    }
+
+    /// Whether whoever shows this token may speak as that worker: a volunteer as itself alone.
+    fn is_own(&self, who: Who, worker: WorkerId) -> bool {
+        let known = self.engine.workers().get(worker.0 as usize);
+        client_of(who).is_none() || known.is_some_and(|w| w.client() == client_of(who))
     }
 
     fn stop_of(&self, worker: WorkerId) -> Vec<Held> {
@@ -560,6 +636,23 @@ impl<'f, P: Position> Desk<'f, P> {
         self.reply(reply, answer);
     }
 
+    /// What volunteers made of a task that is settled waits for nothing.
+    fn forget_held(&self, entries: &[Entry]) {
+        if self.engine.trust().counts().is_none() {
+            return;
+        }
+        for entry in entries {
+            let is_settled = match entry.event {
+                Event::Failed { for_good, .. } | Event::Released { for_good, .. } => for_good,
+                Event::Executed { .. } | Event::Disputed { .. } | Event::Cancelled { .. } => true,
+                _ => false,
+            };
+            if let Some(task) = entry.event.task().filter(|_| is_settled) {
+                self.files.forget_held(task);
+            }
+        }
+    }
+
     fn dismiss_waiters(&mut self) {
         let finished = self.engine.is_over() || self.stuck().is_some();
         let numbers = self.waiters.listening();
@@ -587,6 +680,7 @@ impl<'f, P: Position> Desk<'f, P> {
             };
             let begin = Instant::now();
             self.store.append_group(&group)?;
+            self.forget_held(&group.entries);
             let micros = begin.elapsed().as_micros() as u64;
             self.tally.count_commit(micros, group.entries.len());
             self.since_snapshot += group.entries.len() as u64;
@@ -601,5 +695,13 @@ impl<'f, P: Position> Desk<'f, P> {
             self.store.save_snapshot(now, &snapshot, self.forgets)?;
         }
         Ok(())
+    }
+}
+
+/// As whom the engine knows who shows this.
+pub(crate) fn client_of(who: Who) -> Option<ClientId> {
+    match who {
+        Who::Trusted => None,
+        Who::Volunteer(number) => Some(ClientId(number)),
     }
 }

@@ -1,5 +1,7 @@
 //! Files on their way between workers and server, known by the digest of their content. Knows no requests.
 
+mod held;
+
 use super::transit::{NoRoom, Transit};
 use super::types::{Made, Needed, Stored};
 use crate::beneath::{Beneath, Pending};
@@ -118,6 +120,7 @@ impl Files {
     pub(crate) fn open(folder: &Path, flow: &Path) -> Result<Files> {
         private::folder(folder)?;
         private::folder(&folder.join("partial"))?;
+        private::folder(&folder.join("held"))?;
         let transit = Arc::new(Transit::default());
         for inside in [folder.to_owned(), folder.join("partial")] {
             for entry in std::fs::read_dir(inside)? {

@@ -2,7 +2,7 @@
 
 use super::desk::{Picture, STANDINGS};
 use super::tasks::Tasks;
-use super::types::{Presence, Status, WorkerStatus};
+use super::types::{Presence, Status, TrustStatus, WorkerStatus};
 use cairn_engine::{Entry, Task};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -18,29 +18,42 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
         aborted,
         cancelled,
     ] = picture.counts;
-    let workers = picture
-        .workers
-        .into_iter()
-        .zip(picture.learnt)
-        .map(|((id, worker), learnt)| WorkerStatus {
-            worker: id.0,
-            state: match (worker.is_here, worker.was_lost) {
-                (true, _) => Presence::Here,
-                (false, true) => Presence::Lost,
-                (false, false) => Presence::Left,
-            },
-            speed: learnt.map(|l| l.speed),
-            turnaround: learnt.and_then(|l| l.turnaround),
-            reliability: learnt.map(|l| l.reliability),
-            leased: worker.holds.len() as u64,
-            lost: worker.lost,
-            executed: worker.executed,
-            failed: worker.failed,
-            last_seen: worker.last_seen.0 as f64 / 1e6,
-            cpus: worker.offer.cpus,
-            tags: worker.offer.tags,
-            name: worker.name,
-        });
+    let workers =
+        picture
+            .workers
+            .into_iter()
+            .zip(picture.learnt)
+            .map(|((id, worker, record), learnt)| WorkerStatus {
+                worker: id.0,
+                trust: worker
+                    .client()
+                    .zip(record)
+                    .map(|(client, record)| TrustStatus {
+                        volunteer: client.0,
+                        valid: record.valid,
+                        invalid: record.invalid,
+                        errors: record.errors,
+                        late: record.late,
+                        in_a_row: record.row,
+                        quota: record.quota,
+                    }),
+                state: match (worker.is_here, worker.was_lost) {
+                    (true, _) => Presence::Here,
+                    (false, true) => Presence::Lost,
+                    (false, false) => Presence::Left,
+                },
+                speed: learnt.map(|l| l.speed),
+                turnaround: learnt.and_then(|l| l.turnaround),
+                reliability: learnt.map(|l| l.reliability),
+                leased: worker.holds.len() as u64,
+                lost: worker.lost,
+                executed: worker.executed,
+                failed: worker.failed,
+                last_seen: worker.last_seen.0 as f64 / 1e6,
+                cpus: worker.offer.cpus,
+                tags: worker.offer.tags,
+                name: worker.name,
+            });
     Status {
         tasks,
         waiting,
@@ -57,6 +70,8 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
         plan: picture.plan,
         order: picture.about,
         uptime_seconds: picture.uptime.as_secs_f64(),
+        copies: picture.volunteering.map(|(copies, _)| copies),
+        validating: picture.volunteering.map(|(_, validating)| validating),
         workers: workers.collect(),
         storage: picture.storage,
     }
@@ -79,7 +94,7 @@ pub(crate) fn metrics(picture: &Picture) -> String {
         .collect();
     head("cairn_tasks", "gauge", "Tasks by state.", &tasks);
     let one = |value: f64| [(String::new(), value)];
-    let here = picture.workers.iter().filter(|(_, w)| w.is_here).count() as f64;
+    let here = picture.workers.iter().filter(|(_, w, _)| w.is_here).count() as f64;
     head(
         "cairn_workers",
         "gauge",

@@ -496,6 +496,12 @@ pub struct Status {
     pub order: Option<About>,
     /// How long this start has lasted.
     pub uptime_seconds: f64,
+    /// How many copies of tasks were given to volunteers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<u64>,
+    /// How many tasks have a result that waits for validation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validating: Option<u64>,
     /// Those who are here, and the latest who are gone.
     pub workers: Vec<WorkerStatus>,
     /// How the disk stands, where there is a cap.
@@ -609,6 +615,28 @@ pub struct WorkerStatus {
     pub cpus: u32,
     /// Words by which tasks find it.
     pub tags: Vec<String>,
+    /// What is known of it, where nobody vouches for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustStatus>,
+}
+
+/// What is known of a volunteer, over all its connections.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TrustStatus {
+    /// The number of its token.
+    pub volunteer: u32,
+    /// Results that counted, or that others confirmed.
+    pub valid: u64,
+    /// Results that others contradicted.
+    pub invalid: u64,
+    /// Copies that failed.
+    pub errors: u64,
+    /// Copies that were not back in time.
+    pub late: u64,
+    /// Results in a row that others confirmed.
+    pub in_a_row: u32,
+    /// How many copies it may begin within the time of a deadline.
+    pub quota: u32,
 }
 
 /// A task, as others see it.
@@ -632,6 +660,13 @@ pub struct TaskStatus {
     /// Since when, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<f64>,
+    /// How many work on it, where it is more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<u64>,
+    /// How many equal results of volunteers are there, and how many must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<u32>>)]
+    pub validation: Option<(u32, u32)>,
 }
 
 /// How much of a file is there.

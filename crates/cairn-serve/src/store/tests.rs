@@ -25,7 +25,7 @@ fn offer() -> impl Strategy<Value = Offer> {
             client: client.map(ClientId),
             is_shared,
             disk: until,
-            benchmark: memory,
+            benchmark: client,
         })
 }
 

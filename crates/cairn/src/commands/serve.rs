@@ -20,7 +20,7 @@ use crate::limits;
 use crate::logs;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
+use cairn_engine::{Distrust, Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Jobs, Template, size};
 use cairn_serve::Found;
 use cairn_serve::http::{
@@ -56,6 +56,8 @@ pub(crate) struct Settings {
     workers: Workers,
     largest_file: u64,
     silence: Duration,
+    /// How long volunteers have at least.
+    deadline: Duration,
     token_lifetime: Option<Duration>,
 }
 
@@ -102,6 +104,7 @@ impl Settings {
             },
             largest_file: bytes("--largest-file", &flags.largest_file)?,
             silence: time("--silence", flags.silence)?,
+            deadline: time("--deadline", flags.deadline)?,
             token_lifetime: lifetime.transpose()?,
             flags,
         })
@@ -143,7 +146,7 @@ fn refused(error: &BeginError) -> Failure {
 /// A family that is never written down: its own order is the best there is.
 fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let rules = Rules {
+    let mut rules = Rules {
         retries: flags.retries,
         failures: flags.max_failures,
         losses: flags.losses,
@@ -151,6 +154,9 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
         ..Rules::default()
     };
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
+    if flags.volunteers > 0 {
+        rules.distrust = distrust(settings, &mut store)?;
+    }
     let begun = http::begin_family(&mut store, &wanted.name, wanted.shape(), rules);
     let begun = begun.map_err(|e| refused(&e))?;
     let told = Arc::new(Told(wanted.clone()));
@@ -192,6 +198,10 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
+    if flags.volunteers > 0 {
+        rules.distrust = distrust(settings, &mut store)?;
+        rules.kind_of = kinds(&flow);
+    }
     let learns = !flags.times.no_learnt_times;
     let lookout = Lookout {
         flow: Arc::clone(&flow),
@@ -345,6 +355,23 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
     })
 }
 
+/// What results of volunteers count for.
+fn distrust(settings: &Settings, store: &mut Store) -> Result<Distrust, Failure> {
+    let flags = &settings.flags;
+    let mut distrust = Distrust::of_quorum(flags.quorum);
+    distrust.seed = http::trust_seed(store).map_err(|e| unusable(&e))?;
+    distrust.deadline = Span(settings.deadline.as_micros() as u64);
+    if flags.replicate_all {
+        distrust.earned = None;
+    }
+    Ok(distrust)
+}
+
+/// By task the number of its kind: trust is earned by kind.
+fn kinds(flow: &Flow) -> Vec<u32> {
+    numbered(flow.dag().tasks().map(|t| flow.kind(t)))
+}
+
 /// What is executed again, by name and with the reason, where there are not too many.
 fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
     const SHOWN: usize = 10;
@@ -433,8 +460,13 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let now = now.map_or(0, |since| since.as_secs());
     let folder = settings.flags.state.join("tokens");
     let replace = settings.flags.rotate_tokens;
-    let tokens = Tokens::open(&folder, kept.clone(), replace, settings.token_lifetime, now)
-        .map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+    let life = settings.token_lifetime;
+    let count = settings.flags.volunteers;
+    let tokens = Tokens::open(&folder, kept.clone(), replace, life, now).and_then(|mut tokens| {
+        tokens.see_to_volunteers(&folder, count, life, now)?;
+        Ok(tokens)
+    });
+    let tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
     if kept.as_ref() != Some(&tokens) {
         let text = serde_json::to_string(&tokens).expect("hashes are JSON");
         store.set_meta(TOKENS, &text).map_err(|e| trouble(&e))?;

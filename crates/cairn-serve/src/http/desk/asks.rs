@@ -5,7 +5,8 @@ use crate::found::Found;
 use crate::http::files::Staged;
 use crate::http::types::{Reason, Worth};
 use crate::http::why::Told;
-use cairn_engine::{Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
+use crate::tokens::Who;
+use cairn_engine::{Digest, Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -22,6 +23,8 @@ pub(crate) struct Handed {
     pub(crate) staged: Vec<Staged>,
     /// Whether a file that came with it was never uploaded.
     pub(crate) lacks_output: bool,
+    /// What it made, by the bytes that are here.
+    pub(crate) digest: Option<Digest>,
 }
 
 /// What is asked of the desk, each with the way back.
@@ -33,6 +36,7 @@ pub(crate) enum Ask {
         reply: oneshot::Sender<(WorkerId, u32)>,
     },
     Exchange {
+        who: Who,
         worker: WorkerId,
         returns: Vec<Handed>,
         holding: Option<Vec<Held>>,
@@ -41,11 +45,13 @@ pub(crate) enum Ask {
         reply: oneshot::Sender<Answer>,
     },
     Heartbeat {
+        who: Who,
         worker: WorkerId,
         holding: Vec<Held>,
         reply: oneshot::Sender<Result<(Vec<Held>, bool), Refusal>>,
     },
     Leave {
+        who: Who,
         worker: WorkerId,
         reply: oneshot::Sender<Result<(), Refusal>>,
     },
@@ -54,8 +60,8 @@ pub(crate) enum Ask {
     /// Why a task is not running, or the worker of that name idle; `None` where there is none.
     WhyTask(Task, oneshot::Sender<Option<Told>>),
     WhyWorker(String, oneshot::Sender<Option<Told>>),
-    /// Whether this attempt is under way, or could still count.
-    Counts(Held, oneshot::Sender<bool>),
+    /// Whether this attempt is under way, or could still count, if that one returns it.
+    Counts(Who, Held, oneshot::Sender<bool>),
     Cancel(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
     Retry(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
     Pause(bool, oneshot::Sender<()>),

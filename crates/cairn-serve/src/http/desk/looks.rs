@@ -4,7 +4,7 @@ use super::{Desk, Tally};
 use crate::found::About;
 use crate::http::types::Storage;
 use crate::http::why::Told;
-use cairn_engine::{Moment, Position, Refusal, Task, Token, Why, Worker, WorkerId};
+use cairn_engine::{Moment, Position, Record, Refusal, Task, Token, Why, Worker, WorkerId};
 use cairn_theory::game::Standing;
 use std::time::Duration;
 
@@ -19,9 +19,12 @@ pub(crate) struct Picture {
     pub(crate) plan: u32,
     pub(crate) about: Option<About>,
     pub(crate) uptime: Duration,
-    pub(crate) workers: Vec<(WorkerId, Worker)>,
+    /// Each with what is known of it, where it is a volunteer.
+    pub(crate) workers: Vec<(WorkerId, Worker, Option<Record>)>,
     /// By worker of these what was learnt of it.
     pub(crate) learnt: Vec<Option<Learnt>>,
+    /// Copies given to volunteers, and tasks with results that wait for validation; `None` where there was no volunteer.
+    pub(crate) volunteering: Option<(u64, u64)>,
     pub(crate) tally: Tally,
     /// Where storage is kept under a cap.
     pub(crate) storage: Option<Storage>,
@@ -57,6 +60,8 @@ const PASSED_OVER: usize = 5;
 pub(crate) struct TaskPicture {
     pub(crate) standing: Standing,
     pub(crate) lease: Option<(String, Token, Moment)>,
+    pub(crate) copies: u64,
+    pub(crate) validation: Option<(u32, u32)>,
 }
 
 impl<P: Position> Desk<'_, P> {
@@ -68,8 +73,12 @@ impl<P: Position> Desk<'_, P> {
         let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
             .iter()
             .copied();
-        let workers: Vec<_> = here.chain(gone).map(|(id, w)| (id, w.clone())).collect();
-        let learnt = |(id, _): &(WorkerId, Worker)| {
+        let known = |(id, worker): (WorkerId, &Worker)| {
+            let record = worker.client().and_then(|c| engine.trust().record(c));
+            (id, worker.clone(), record.cloned())
+        };
+        let workers: Vec<_> = here.chain(gone).map(known).collect();
+        let learnt = |(id, ..): &(WorkerId, Worker, Option<Record>)| {
             let dispatch = engine.dispatch()?;
             let (book, client) = (dispatch.book(), dispatch.client(id.0));
             Some(Learnt {
@@ -89,6 +98,7 @@ impl<P: Position> Desk<'_, P> {
             about: self.about.clone(),
             uptime: self.clock.elapsed(),
             workers,
+            volunteering: engine.trust().counts(),
             tally: Tally {
                 polls: self.waiters.len() as u64,
                 ..self.tally.clone()
@@ -103,7 +113,14 @@ impl<P: Position> Desk<'_, P> {
             let name = &self.engine.workers()[worker.0 as usize].name;
             (name.clone(), token, since)
         });
-        Some(TaskPicture { standing, lease })
+        let copies = self.engine.attempts(task).count() as u64;
+        let validation = self.engine.trust().progress(task);
+        Some(TaskPicture {
+            standing,
+            lease,
+            copies,
+            validation,
+        })
     }
 
     pub(super) fn why_task(&mut self, now: Moment, task: Task) -> Option<Told> {

@@ -8,11 +8,12 @@ use crate::http::logs;
 use crate::http::pieces::{Pieces, far_end_is_slow, feed, whole};
 use crate::http::transit::NoRoom;
 use crate::http::types::{Needed, Problem, Stored};
-use axum::Json;
+use crate::tokens::Who;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use cairn_engine::{Task, Token};
 use std::io::{Read, Seek, SeekFrom};
 
@@ -254,6 +255,7 @@ pub(crate) struct LogQuery {
         (status = 413, body = Problem)))]
 pub(crate) async fn write_log(
     State(server): Server,
+    Extension(who): Extension<Who>,
     At((id, epoch, attempt)): At<(u64, u32, u32)>,
     Query(LogQuery { offset }): Query<LogQuery>,
     body: Body,
@@ -262,7 +264,7 @@ pub(crate) async fn write_log(
     let (task, token) = (Task(id), Token { epoch, attempt });
     let piece = whole(body, LONGEST_PIECE).await?;
     if !server
-        .ask(|reply| Ask::Counts((task, token), reply))
+        .ask(|reply| Ask::Counts(who, (task, token), reply))
         .await?
     {
         return Err(Fault::new(

@@ -2,18 +2,20 @@
 
 use super::{At, Server, attempt, beside, held, json, not_too_many};
 use crate::http::Shared;
-use crate::http::desk::{Ask, Handed};
+use crate::http::desk::{Ask, Handed, client_of};
 use crate::http::fault::{Fault, Reply};
 use crate::http::files::is_digest;
 use crate::http::types::{
     Attempt, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Lease, LeaseRequest, Made,
     Problem, Return, ReturnRequest, Worth,
 };
-use axum::Json;
+use crate::http::{logs, volunteers};
+use crate::tokens::Who;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
-use cairn_engine::{Granted, Offer, WorkerId};
+use axum::{Extension, Json};
+use cairn_engine::{Granted, Offer, Outcome, WorkerId};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +79,11 @@ impl Shared {
 /// A worker comes. One of the same name that is still here is lost, and its tasks are eligible again.
 #[utoipa::path(post, path = "/api/v1/workers", tag = "worker", request_body = Join,
     responses((status = 200, body = Joined), (status = 400, body = Problem)))]
-pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined>> {
+pub(crate) async fn join(
+    State(server): Server,
+    Extension(who): Extension<Who>,
+    body: Body,
+) -> Reply<Json<Joined>> {
     let join: Join = json(body).await?;
     let is_fit =
         |text: &str| !text.is_empty() && text.len() <= 200 && !text.contains(char::is_control);
@@ -122,8 +128,9 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
         memory: join.memory,
         tags: join.tags,
         until: join.seconds_left.map(until),
-        client: None,
-        is_shared: !join.carries,
+        client: client_of(who),
+        // What a volunteer made stays out of the folder until others say the same.
+        is_shared: !join.carries && who == Who::Trusted,
         disk: join.disk,
         benchmark: join.speed.map(|speed| (1e3 * speed) as u32),
     };
@@ -136,7 +143,7 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
         heartbeat_seconds: silence / 3.0,
         silence_seconds: silence,
         programs: server.tasks.programs(),
-        folder: server.folder.clone(),
+        folder: (server.folder.clone()).filter(|_| who == Who::Trusted),
     }))
 }
 
@@ -146,18 +153,24 @@ pub(crate) async fn join(State(server): Server, body: Body) -> Reply<Json<Joined
     responses((status = 200, body = Exchanged), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn exchange(
     server: Server,
+    who: Extension<Who>,
     worker: At<u32>,
     body: Body,
 ) -> Reply<Json<Exchanged>> {
-    exchanged::<Exchange>(server, worker, body).await
+    exchanged::<Exchange>(server, who, worker, body).await
 }
 
 /// Lease me so many.
 #[utoipa::path(post, path = "/api/v1/workers/{worker}/lease", tag = "worker",
     params(("worker" = u32, Path, description = "the worker's number")), request_body = LeaseRequest,
     responses((status = 200, body = Exchanged), (status = 400, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn lease(server: Server, worker: At<u32>, body: Body) -> Reply<Json<Exchanged>> {
-    exchanged::<LeaseRequest>(server, worker, body).await
+pub(crate) async fn lease(
+    server: Server,
+    who: Extension<Who>,
+    worker: At<u32>,
+    body: Body,
+) -> Reply<Json<Exchanged>> {
+    exchanged::<LeaseRequest>(server, who, worker, body).await
 }
 
 /// Return these. The same return may be sent again until it has a receipt.
@@ -166,14 +179,16 @@ pub(crate) async fn lease(server: Server, worker: At<u32>, body: Body) -> Reply<
     responses((status = 200, body = Exchanged), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn give_back(
     server: Server,
+    who: Extension<Who>,
     worker: At<u32>,
     body: Body,
 ) -> Reply<Json<Exchanged>> {
-    exchanged::<ReturnRequest>(server, worker, body).await
+    exchanged::<ReturnRequest>(server, who, worker, body).await
 }
 
 async fn exchanged<R>(
     State(server): Server,
+    Extension(who): Extension<Who>,
     At(worker): At<u32>,
     body: Body,
 ) -> Reply<Json<Exchanged>>
@@ -192,6 +207,7 @@ where
     let holding = holding.map(|all| all.into_iter().map(held).collect());
     let mut returns = Vec::with_capacity(request.returns.len());
     let mut uploads = Vec::new();
+    let mut attempts = Vec::new();
     for back in request.returns {
         uploads.push(
             back.outputs
@@ -199,10 +215,13 @@ where
                 .map(|m| m.digest.clone())
                 .collect::<Vec<_>>(),
         );
-        returns.push(handed(&server, back).await?);
+        let given = handed(&server, who, back).await?;
+        attempts.push((given.task, given.token));
+        returns.push(given);
     }
     let want = request.want as usize;
     let answer = server.ask(|reply| Ask::Exchange {
+        who,
         worker,
         returns,
         holding,
@@ -216,6 +235,14 @@ where
             digests
                 .iter()
                 .for_each(|digest| server.files.forget(digest));
+        }
+    }
+    if who != Who::Trusted {
+        let counts = |worth: &Worth| matches!(worth, Worth::Accepted | Worth::AcceptedLate);
+        for (receipt, (task, token)) in answer.receipts.iter().zip(attempts) {
+            if !counts(receipt) && *receipt != Worth::OutputMissing {
+                server.files.forget_held_of(task, token);
+            }
         }
     }
     if answer.is_unknown && answer.receipts.is_empty() {
@@ -234,7 +261,7 @@ where
 }
 
 /// A return with its files beside their places, where it may count.
-async fn handed(server: &Arc<Shared>, back: Return) -> Reply<Handed> {
+async fn handed(server: &Arc<Shared>, who: Who, back: Return) -> Reply<Handed> {
     let outcome = back.outcome();
     let (task, token) = held(Attempt {
         id: back.id,
@@ -247,8 +274,9 @@ async fn handed(server: &Arc<Shared>, back: Return) -> Reply<Handed> {
         outcome,
         staged: Vec::new(),
         lacks_output: false,
+        digest: None,
     };
-    if back.outputs.is_empty() {
+    if back.outputs.is_empty() && who == Who::Trusted {
         return Ok(handed);
     }
     let declared = server
@@ -268,10 +296,19 @@ async fn handed(server: &Arc<Shared>, back: Return) -> Reply<Handed> {
             ));
         }
     }
-    if server
-        .ask(|reply| Ask::Counts((task, token), reply))
-        .await?
-    {
+    let is_done = outcome == Outcome::Executed;
+    let counts = |reply| Ask::Counts(who, (task, token), reply);
+    if is_done && who != Who::Trusted && server.ask(counts).await? {
+        return hold(server, handed, back.outputs, &declared).await;
+    }
+    if who == Who::Trusted && server.ask(counts).await? {
+        if is_done
+            && declared
+                .iter()
+                .all(|d| back.outputs.iter().any(|m| m.path == *d))
+        {
+            handed.digest = Some(volunteers::of_outputs(&back.outputs));
+        }
         let server = server.clone();
         let stage = move || {
             back.outputs
@@ -295,12 +332,43 @@ async fn handed(server: &Arc<Shared>, back: Return) -> Reply<Handed> {
     Ok(handed)
 }
 
+/// What a volunteer returns, kept until others say the same, with the digest of the bytes that are here.
+async fn hold(
+    server: &Arc<Shared>,
+    mut handed: Handed,
+    made: Vec<Made>,
+    declared: &[String],
+) -> Reply<Handed> {
+    let (task, token) = (handed.task, handed.token);
+    if !declared.iter().all(|d| made.iter().any(|m| m.path == *d)) {
+        // Without all of its outputs it has no digest, and has failed.
+        return Ok(handed);
+    }
+    let digest = match declared.is_empty() {
+        false => volunteers::of_outputs(&made),
+        true => {
+            let server = server.clone();
+            let printed =
+                beside(move || server.logs.read(task, Some(token), logs::LONGEST)).await?;
+            volunteers::of_print(&printed.unwrap_or_default())
+        }
+    };
+    let keeper = server.clone();
+    match beside(move || keeper.files.hold(task, token, &made)).await? {
+        Ok(()) => handed.digest = Some(digest),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => handed.lacks_output = true,
+        Err(e) => return Err(Fault::disk(&e)),
+    }
+    Ok(handed)
+}
+
 /// A worker lives, and says what it works on. The answer says what to stop.
 #[utoipa::path(post, path = "/api/v1/workers/{worker}/heartbeat", tag = "worker",
     params(("worker" = u32, Path, description = "the worker's number")), request_body = Heartbeat,
     responses((status = 200, body = Heard), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn heartbeat(
     State(server): Server,
+    Extension(who): Extension<Who>,
     At(worker): At<u32>,
     body: Body,
 ) -> Reply<Json<Heard>> {
@@ -309,6 +377,7 @@ pub(crate) async fn heartbeat(
     let holding = holding.into_iter().map(held).collect();
     let worker = numbered(worker)?;
     let heard = server.ask(|reply| Ask::Heartbeat {
+        who,
         worker,
         holding,
         reply,
@@ -322,9 +391,15 @@ pub(crate) async fn heartbeat(
 #[utoipa::path(delete, path = "/api/v1/workers/{worker}", tag = "worker",
     params(("worker" = u32, Path, description = "the worker's number")),
     responses((status = 204), (status = 404, body = Problem)))]
-pub(crate) async fn leave(State(server): Server, At(worker): At<u32>) -> Reply<StatusCode> {
+pub(crate) async fn leave(
+    State(server): Server,
+    Extension(who): Extension<Who>,
+    At(worker): At<u32>,
+) -> Reply<StatusCode> {
     let worker = numbered(worker)?;
-    let left = server.ask(|reply| Ask::Leave { worker, reply }).await?;
+    let left = server
+        .ask(|reply| Ask::Leave { who, worker, reply })
+        .await?;
     left.map(|()| StatusCode::NO_CONTENT)
         .map_err(|_| unknown_worker())
 }

@@ -1,0 +1,250 @@
+//! Volunteers as real processes: of ten, three lie (two of them tell the same lie), two vanish, one is slow. With a quorum that
+//! two cannot fill every result is right; the same workers, trusted, spoil the run.
+
+mod common;
+
+use common::served::{Process, binary, serve, served};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const TASKS: usize = 12;
+
+/// A chain of sums beside a fan: task n adds up what its parents made, by the program `compute`, which each worker has of its
+/// own.
+fn flow(folder: &Path) {
+    let mut text = String::new();
+    for n in 0..TASKS {
+        let parents: Vec<usize> = match n {
+            0..4 => Vec::new(),
+            _ => vec![n - 4, n - 3],
+        };
+        let of = |quote: bool, kind: &str, parents: &[usize]| {
+            let each = parents.iter().map(|p| match quote {
+                true => format!("\"{kind}{p}{}\"", if kind == "t" { "" } else { ".txt" }),
+                false => format!("{kind}{p}.txt"),
+            });
+            each.collect::<Vec<_>>()
+        };
+        text += &format!(
+            "[[task]]\nname = \"t{n}\"\nkind = \"compute\"\nrun = \"compute {n} {} > o{n}.txt\"\nafter = [{}]\ninputs = [{}]\noutputs = [\"o{n}.txt\"]\n",
+            of(false, "o", &parents).join(" "),
+            of(true, "t", &parents).join(", "),
+            of(true, "o", &parents).join(", "),
+        );
+    }
+    std::fs::write(folder.join("flow.toml"), text).unwrap();
+}
+
+/// What the tasks make if they are made well.
+fn truth() -> Vec<u64> {
+    let mut all: Vec<u64> = Vec::new();
+    for n in 0..TASKS {
+        let sum = match n {
+            0..4 => 0,
+            _ => all[n - 4] + all[n - 3],
+        };
+        all.push(sum * 3 + n as u64 + 1);
+    }
+    all
+}
+
+fn made(folder: &Path) -> Vec<Option<u64>> {
+    let read = |n| {
+        let text = std::fs::read_to_string(folder.join(format!("o{n}.txt"))).ok()?;
+        text.trim().parse().ok()
+    };
+    (0..TASKS).map(read).collect()
+}
+
+const HONEST: &str =
+    "n=$1; shift; s=0; for f in \"$@\"; do s=$((s + $(cat \"$f\"))); done; echo $((s * 3 + n + 1))";
+
+/// A folder with the program `compute` as this worker has it.
+fn program(folder: &Path, name: &str, script: &str) -> String {
+    let place = folder.join("bin").join(name);
+    std::fs::create_dir_all(&place).unwrap();
+    let path = place.join("compute");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).unwrap();
+    let rest = std::env::var("PATH").unwrap();
+    format!("{}:{rest}", place.display())
+}
+
+/// Ten workers. `token` says which file each shows.
+fn workers(folder: &Path, url: &str, token: impl Fn(usize) -> String) -> Vec<Process> {
+    let slow = format!("sleep 2; {HONEST}");
+    let natures = [
+        ("colluder-1", "echo 666"),
+        ("colluder-2", "echo 666"),
+        ("liar", "echo $$"),
+        ("stuck", "sleep 600"),
+        ("vanishing", "sleep 600"),
+        ("slow", &slow),
+        ("honest-1", HONEST),
+        ("honest-2", HONEST),
+        ("honest-3", HONEST),
+        ("honest-4", HONEST),
+    ];
+    let each = |(n, (name, script)): (usize, &(&str, &str))| {
+        let mut command = binary(folder);
+        command
+            .args(["work", url, "--token-file", &token(n), "-j", "1"])
+            .args(["--name", name, "--dir", &format!("w-{name}")])
+            .env("PATH", program(folder, name, script));
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Process(command.spawn().unwrap())
+    };
+    natures.iter().enumerate().map(each).collect()
+}
+
+#[test]
+fn liars_vanishers_and_slow_ones_do_not_spoil_a_run_of_real_processes() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    flow(folder);
+    let flags = [
+        "--volunteers",
+        "10",
+        "--quorum",
+        "4",
+        "--replicate-all",
+        "--deadline",
+        "4s",
+        "--silence",
+        "3s",
+    ];
+    let (mut server, url, _) = serve(folder, "flow.toml", &[&["--stay"], &flags[..]].concat());
+    let all = workers(folder, &url, |n| {
+        format!("state/tokens/volunteer-{}", n + 1)
+    });
+    std::thread::sleep(Duration::from_millis(1500));
+    // It vanishes with what it has.
+    all[4].signal("-KILL");
+    let begin = Instant::now();
+    let status = loop {
+        let status = common::served::status(folder, &url);
+        if status["finished"] == true {
+            break status;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(240), "{status}");
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    let right: Vec<Option<u64>> = truth().into_iter().map(Some).collect();
+    assert_eq!(made(folder), right, "{status}");
+    assert_eq!(status["executed"], TASKS as u64, "{status}");
+    let copies = status["copies"].as_u64().unwrap();
+    assert!(copies >= 3 * TASKS as u64, "{status}");
+    let trust = |name: &str, field: &str| {
+        let workers = status["workers"].as_array().unwrap();
+        let found = workers.iter().find(|w| w["name"] == name).unwrap();
+        found["trust"][field].as_u64().unwrap()
+    };
+    let lies: u64 = ["colluder-1", "colluder-2", "liar"]
+        .iter()
+        .map(|n| trust(n, "invalid"))
+        .sum();
+    assert!(lies > 0, "{status}");
+    for n in 1..=4 {
+        assert_eq!(trust(&format!("honest-{n}"), "invalid"), 0, "{status}");
+    }
+    let held = std::fs::read_dir(folder.join("state/files/held")).unwrap();
+    assert_eq!(held.count(), 0, "what waited for validation is gone");
+    let journal = common::served::journal(folder, &url);
+    let of = |kind: &str| journal.iter().filter(|e| e["event"] == kind).count();
+    assert!(of("returned") >= 3 * TASKS && of("executed") == TASKS);
+    assert!(
+        copies <= 8 * TASKS as u64,
+        "{copies} executions, {lies} lies found"
+    );
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+}
+
+/// A volunteer's token is not a worker's, and no volunteer can speak for another.
+#[test]
+fn a_volunteer_is_itself_alone() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    flow(folder);
+    let server = served(folder, &["flow.toml", "--stay", "--volunteers", "2"]);
+    let token = |n: usize| {
+        std::fs::read_to_string(folder.join(format!("state/tokens/volunteer-{n}"))).unwrap()
+    };
+    let host = server.url.strip_prefix("http://").unwrap();
+    let post = |n: usize, path: &str, body: &str| {
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(
+            stream,
+            "POST /api/v1/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            token(n).trim(),
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, text) = answer.split_once("\r\n\r\n").unwrap();
+        let code: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, text.to_owned())
+    };
+    let (code, joined) = post(1, "workers", "{\"name\":\"a\",\"cpus\":2}");
+    assert_eq!(code, 200, "{joined}");
+    let joined: serde_json::Value = serde_json::from_str(&joined).unwrap();
+    assert!(joined.get("folder").is_none(), "{joined}");
+    assert_eq!(joined["worker"], 0);
+    let (code, leases) = post(1, "workers/0/exchange", "{\"want\":1}");
+    assert_eq!(code, 200, "{leases}");
+    let leases: serde_json::Value = serde_json::from_str(&leases).unwrap();
+    let lease = &leases["leases"][0];
+    let back = format!(
+        "{{\"returns\":[{{\"id\":{},\"epoch\":{},\"attempt\":{},\"outcome\":\"failed\"}}]}}",
+        lease["id"], lease["epoch"], lease["attempt"]
+    );
+    // The other one can neither speak as it, nor return what it has.
+    let (code, text) = post(2, "workers/0/exchange", &back);
+    assert_eq!(code, 404, "{text}");
+    let (code, _) = post(2, "workers/0/heartbeat", "{\"holding\":[]}");
+    assert_eq!(code, 404);
+    let (code, text) = post(2, "workers", "{\"name\":\"b\",\"cpus\":1}");
+    assert_eq!(code, 200, "{text}");
+    let (code, text) = post(2, "workers/1/exchange", &back);
+    assert!(code == 200 && text.contains("unknown"), "{code} {text}");
+    // Without its outputs a return is a failure, and counts as one.
+    let done = back.replace("failed", "executed");
+    let (code, text) = post(1, "workers/0/exchange", &done);
+    assert!(code == 200 && text.contains("accepted"), "{code} {text}");
+    let status = common::served::status(folder, &server.url);
+    assert_eq!(status["executed"], 0, "{status}");
+    assert_eq!(status["workers"][0]["trust"]["errors"], 1, "{status}");
+    let (code, _) = post(1, "pause", "{}");
+    assert_eq!(code, 403);
+}
+
+#[test]
+fn the_same_workers_spoil_the_run_when_they_are_trusted() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    flow(folder);
+    let (_server, url, _) = serve(folder, "flow.toml", &["--stay", "--silence", "3s"]);
+    let mut all = workers(folder, &url, |_| "state/tokens/worker".to_owned());
+    std::thread::sleep(Duration::from_millis(1500));
+    all[4].signal("-KILL");
+    // Long enough for the honest ones to do everything many times.
+    std::thread::sleep(Duration::from_secs(15));
+    let right: Vec<Option<u64>> = truth().into_iter().map(Some).collect();
+    let made = made(folder);
+    let wrong = made
+        .iter()
+        .zip(&right)
+        .filter(|(m, r)| m.is_some() && m != r);
+    let status = common::served::status(folder, &url);
+    assert!(
+        wrong.count() > 0 || status["finished"] == false,
+        "{made:?} {status}"
+    );
+    drop(all.drain(..));
+}
