@@ -102,7 +102,8 @@ impl Kind {
 /// let expected = Expected { seconds: vec![Some(10.0); 8], kind: vec![0; 8], kinds: vec!["align".into()] };
 /// let (mut book, seconds) = Book::new(&expected, &Memory::default());
 /// let (fast, unknown) = (book.join("fast", Some(4.0)), book.join("unknown", None));
-/// assert!(book.speed(fast) > 1.5 * book.speed(unknown));
+/// // Whoever said nothing is taken to be much as the others are.
+/// assert!(book.speed(fast) > book.speed(unknown) && book.speed(unknown) > 1.0);
 /// for _ in 0..20 {
 ///     book.returned(unknown, 0, seconds[1], 5.0);
 /// }

@@ -30,8 +30,6 @@ pub struct Rules {
     pub kind_of: Vec<u32>,
     /// What results of workers count for that nobody vouches for.
     pub distrust: Distrust,
-    /// Whether a worker without anything else to do gets a copy of what a slower one works on.
-    pub speculates: bool,
 }
 
 impl Default for Rules {
@@ -50,7 +48,6 @@ impl Default for Rules {
             failures: 0,
             kind_of: Vec::new(),
             distrust: Distrust::default(),
-            speculates: false,
         }
     }
 }

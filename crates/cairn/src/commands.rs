@@ -38,8 +38,6 @@ mod work;
 mod world;
 mod worth;
 
-pub(crate) use self::run::state_of;
-
 use crate::cli::Command;
 use crate::failure::Failure;
 use crate::limits::Limits;

@@ -2,12 +2,12 @@
 //! format.
 
 use crate::cli;
-use crate::commands::state_of;
 use crate::failure::Failure;
 use crate::input::{Read, Timed};
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
+use crate::states;
 use cairn_dag::{Flow, kind_of_word, plain};
 use cairn_formats::times::{self, Assigned, Ended, Fitted, Job, Log, LogFormat, Stay};
 use cairn_formats::{Limits, Report};
@@ -132,7 +132,7 @@ pub(crate) fn apply(
     out: &Output,
 ) -> Result<Read, Failure> {
     if flags.times.is_empty() {
-        let state = state_of(&input.file).ok();
+        let state = states::of_file(&input.file).ok();
         let state = state.filter(|_| !flags.no_learnt_times);
         if let Some(learnt) = state.and_then(|state| learnt(&read.flow, &state)) {
             out.remark(&format!(

@@ -14,6 +14,7 @@ mod plural;
 mod screen;
 mod spare;
 mod spread;
+mod states;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;

@@ -589,3 +589,47 @@ fn a_family_is_watched_and_reported() {
     );
     chrome.picture("family.png");
 }
+
+#[test]
+fn storage_is_shown_against_its_cap() {
+    let _turn = TURN.lock();
+    let Some(mut chrome) = Chrome::start() else {
+        return;
+    };
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    // While `holds` runs, what is left of the cap is too little for `large`.
+    let flow = "[[task]]\nname = \"first\"\nrun = \"head -c 2000000 /dev/zero > first\"\noutputs = [{ path = \"first\", bytes = 2000000 }]\n\
+        [[task]]\nname = \"holds\"\nrun = \"exec sleep 300\"\nafter = [\"first\"]\noutputs = [{ path = \"held\", bytes = 4000000, temp = true }]\n\
+        [[task]]\nname = \"reads\"\nrun = \"true\"\nafter = [\"holds\"]\ninputs = [\"held\"]\n\
+        [[task]]\nname = \"large\"\nrun = \"true\"\nafter = [\"reads\"]\noutputs = [{ path = \"large\", bytes = 5000000 }]\n\
+        [[task]]\nname = \"other\"\nrun = \"true\"\nafter = [\"first\"]\noutputs = [{ path = \"other\", bytes = 3000000, temp = true }]\n\
+        [[task]]\nname = \"last\"\nrun = \"true\"\nafter = [\"other\"]\ninputs = [\"other\"]\n";
+    std::fs::write(folder.join("flow.toml"), flow).unwrap();
+    let (_server, url, _) = serve(
+        folder,
+        "flow.toml",
+        &["--stay", "--disk", "8MB", "--safety", "1"],
+    );
+    chrome.open(&format!("{url}/#token={}", token(folder, "observer")));
+    chrome.until(
+        "all tasks are there",
+        &format!("{TEXT}.includes('of 6 tasks')"),
+    );
+    let _worker = worker(
+        folder,
+        &url,
+        &["-j", "2", "--shared", ".", "--name", "anna"],
+    );
+    let storage = "document.querySelector('.storage').innerText";
+    chrome.until(
+        "what is in use and kept",
+        &format!("{storage}.includes('2.0 MB in use and') && {storage}.includes('of 8.0 MB')"),
+    );
+    chrome.until("a meter", "+document.querySelector('[role=meter]').ariaValueNow > 2e6 && document.querySelector('[role=meter]').ariaValueMax == 8e6");
+    let name =
+        chrome.ask("[...document.querySelectorAll('.counts li')].map(e => e.innerText).join()");
+    assert!(name.as_str().unwrap().contains("running"), "{name}");
+    chrome.until("the most so far", &format!("{storage}.includes('so far')"));
+    chrome.picture("storage.png");
+}

@@ -251,6 +251,12 @@ pub(crate) fn read_answer(stream: &mut TcpStream) -> (u16, Vec<u8>) {
             break;
         }
         all.extend_from_slice(&piece[..n]);
+        // A stream of events has no end: its head and what came with it are the answer.
+        let head = all.windows(4).position(|w| w == b"\r\n\r\n");
+        let head = head.map_or(&[][..], |end| &all[..end]);
+        if head.windows(17).any(|w| w == b"text/event-stream") {
+            break;
+        }
     }
     let Some(end) = all.windows(4).position(|w| w == b"\r\n\r\n") else {
         return (0, all);

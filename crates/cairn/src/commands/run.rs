@@ -22,6 +22,7 @@ use crate::limits;
 use crate::logs;
 use crate::output::Output;
 use crate::screen;
+use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Keeper, Offer, Rules, Task};
 use cairn_formats::{Format, Jobs, Source, Template, closest, size};
@@ -29,13 +30,9 @@ use cairn_serve::run::{
     DiskSetup, Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
 };
 use cairn_serve::store::{Store, Sync};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The folder for states that nobody gave a place.
-const STATES: &str = ".cairn";
 
 /// What to run, and how, checked.
 pub(crate) struct Settings {
@@ -86,8 +83,8 @@ impl Settings {
             template,
             state: match (&flags.state, &flags.family) {
                 (Some(state), _) => state.clone(),
-                (None, Some(family)) => Path::new(STATES).join(family.replace(':', "-")),
-                (None, None) => state_of(&input.file)?,
+                (None, Some(family)) => states::of_family(family),
+                (None, None) => states::of_file(&input.file)?,
             },
             input,
             flags,
@@ -118,29 +115,6 @@ pub(super) fn pool(text: &str) -> Result<(String, u32), Failure> {
         "" => Err(wrong()),
         name => Ok((name.to_owned(), many)),
     }
-}
-
-/// Where the state of a workflow is kept: under the name of its file, here; with a number where the file is elsewhere, so that
-/// files of one name have states of their own.
-pub(crate) fn state_of(file: &Path) -> Result<PathBuf, Failure> {
-    if file == Path::new("-") {
-        return Err(Failure::usage(
-            "a workflow from standard input has no name for its state",
-            "give it a folder, such as --state state",
-        ));
-    }
-    let mut folder = file.file_name().map_or_else(OsString::new, OsString::from);
-    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    let home = real.parent();
-    if home.is_some_and(|home| here.is_ok_and(|here| here != home)) {
-        let digest = (real.as_os_str().as_encoded_bytes().iter())
-            .fold(0xcbf2_9ce4_8422_2325u64, |digest, &byte| {
-                (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            });
-        folder.push(format!("-{:08x}", digest as u32));
-    }
-    Ok(Path::new(STATES).join(folder))
 }
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {

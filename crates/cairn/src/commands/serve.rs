@@ -11,7 +11,7 @@ use super::lookout::{Lookout, Workers};
 use super::pictures::short_name;
 use super::run::disk as on_disk;
 use super::run::tight;
-use super::run::{names_real_files, pool, rules_for, state_of, template};
+use super::run::{names_real_files, pool, rules_for, template};
 use super::sight::{Seen, SeenFamily};
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
@@ -19,6 +19,7 @@ use crate::input;
 use crate::limits;
 use crate::logs;
 use crate::output::Output;
+use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Distrust, Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Jobs, Template, size};
@@ -207,7 +208,9 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         flow: Arc::clone(&flow),
         policy: flags.policy,
         workers: settings.workers.clone(),
-        earlier: state_of(&settings.input.file).ok().filter(|_| learns),
+        earlier: states::of_file(&settings.input.file)
+            .ok()
+            .filter(|_| learns),
     };
     let quick = || lookout.quick();
     let served = Arc::new(Served::new(jobs));

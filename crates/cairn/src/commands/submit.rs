@@ -5,7 +5,7 @@ mod space;
 
 use super::caps;
 use super::lookout::{Lookout, Workers};
-use super::run::{disk, names_real_files, state_of, template};
+use super::run::{disk, names_real_files, template};
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::input;
@@ -13,6 +13,7 @@ use crate::logs;
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
+use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_formats::{Jobs, Template};
 use cairn_submit::slurm::Place;
@@ -35,10 +36,16 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
         let template = template(flags.run.as_deref())?;
+        if flags.poll.is_nan() {
+            return Err(Failure::usage(
+                "--poll is no time",
+                "give a time such as --poll 10s",
+            ));
+        }
         let folder = match (&flags.output, &flags.state) {
             (Some(folder), _) | (None, Some(folder)) => folder.clone(),
             (None, None) => {
-                let mut folder = state_of(&flags.input.file)?.into_os_string();
+                let mut folder = states::of_file(&flags.input.file)?.into_os_string();
                 folder.push(format!("-{}", name(flags.engine)));
                 folder.into()
             }
@@ -179,7 +186,7 @@ fn planned(settings: &Settings, flow: &Arc<Flow>, out: &Output) -> Vec<TaskId> {
         flow: Arc::clone(flow),
         policy: flags.policy,
         workers: settings.workers.clone(),
-        earlier: state_of(&flags.input.file).ok().filter(|_| learns),
+        earlier: states::of_file(&flags.input.file).ok().filter(|_| learns),
     };
     let (order, about) = lookout.now(out);
     out.remark(&format!("order: {}", about.words()));
