@@ -30,7 +30,7 @@ use cairn_serve::run::{
     DiskSetup, Orders, RulesError, RunError, Setup, Summary, Wishes, machine_memory, rules,
 };
 use cairn_serve::store::{Store, Sync};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
