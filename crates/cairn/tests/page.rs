@@ -561,7 +561,13 @@ fn a_family_is_watched_and_reported() {
         "document.querySelector('.badge').textContent === 'saved report'",
     );
     let text = chrome.ask(TEXT);
-    for words in ["mesh:6", "of 21 tasks", "3-1", "exit code 1", "IC-optimal"] {
+    for words in [
+        "mesh:6",
+        "of 21 tasks",
+        "3-1",
+        "exit code 1",
+        "best at every step exists: proved",
+    ] {
         assert!(text.as_str().unwrap().contains(words), "{words}: {text}");
     }
     // A server's family has its curve, lanes and times as well.

@@ -155,7 +155,7 @@ export function words(model: Model): string {
   if (plan?.bound) text += `, and no order can have more than ${count(at(plan.bound, executed))}`;
   text += ".";
   if (plan && !plan.bound) text += " The bound is still being looked for.";
-  if (plan?.verdict === "optimal") text += " The plan is IC-optimal: proved.";
+  if (plan?.verdict === "optimal") text += " An order that is best at every step exists: proved.";
   if (plan?.verdict === "none-exists") text += " No order is best at every step: proved.";
   return text;
 }
