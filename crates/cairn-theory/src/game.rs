@@ -64,8 +64,19 @@ pub enum Move {
 }
 
 impl Standing {
+    /// Every standing, from the first that a task has to the last.
+    pub const ALL: [Standing; 7] = [
+        Standing::Waiting,
+        Standing::Eligible,
+        Standing::Leased,
+        Standing::Executed,
+        Standing::Failed,
+        Standing::Aborted,
+        Standing::Cancelled,
+    ];
+
     /// How many standings there are.
-    const KINDS: usize = 7;
+    const KINDS: usize = Standing::ALL.len();
 
     /// Where the task stands after the move; `None` where the rules forbid it. A task that waits, and whose parents are
     /// all executed, is eligible from then on: that is no move of its own. Nothing is executed twice, unless it was

@@ -2,23 +2,9 @@
 
 mod common;
 
-use common::cairn;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use common::{browser, cairn};
+use std::path::Path;
 use std::process::Command;
-
-/// A browser; without one it says that the test is skipped.
-fn browser() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders)
-        .flat_map(|folder| ["chromium", "chromium-browser"].map(|name| folder.join(name)))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let why = b"SKIPPED: no chromium to open the page of `cairn show` in\n";
-        std::io::stderr().write_all(why).unwrap();
-    }
-    found
-}
 
 /// The page as it stands after its script has run, opened with a search.
 fn opened(browser: &Path, page: &Path, search: &str) -> String {
@@ -45,7 +31,7 @@ fn opened(browser: &Path, page: &Path, search: &str) -> String {
 
 #[test]
 fn the_page_finds_tasks_by_name() {
-    let Some(browser) = browser() else {
+    let Some(browser) = browser("cairn show") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +80,7 @@ fn views(said: &str) -> Vec<[f64; 4]> {
 
 #[test]
 fn a_picture_too_tall_to_read_opens_at_its_top_and_keys_wheel_and_drags_move_it() {
-    let Some(browser) = browser() else {
+    let Some(browser) = browser("cairn show") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -184,16 +184,8 @@ pub fn begin<'f>(
             };
             again = changed(store, &before, &engine, &seen, files.as_mut())?;
             reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
-            let tight = match disk {
-                Some(disk) => keep(
-                    disk,
-                    &mut engine,
-                    &directory,
-                    (known, &out.kills),
-                    &mut kept,
-                )?,
-                None => None,
-            };
+            let known = (known, &out.kills[..]);
+            let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
             let mut group = Group::default();
             if let Some((order, found)) = tight {
                 better = Some(found);
@@ -219,16 +211,8 @@ pub fn begin<'f>(
             let done = said_executed(dag, done);
             mark_executed(&mut engine, done, now, &mut out.entries);
             engine.open(now, &mut out);
-            let tight = match disk {
-                Some(disk) => keep(
-                    disk,
-                    &mut engine,
-                    &directory,
-                    (known, &out.kills),
-                    &mut kept,
-                )?,
-                None => None,
-            };
+            let known = (known, &out.kills[..]);
+            let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
             let told = match tight {
                 Some(_) => About::by_disk(),
                 None => setup.about,
@@ -279,12 +263,15 @@ pub fn begin<'f>(
 
 /// Counts what lies on the disk, and keeps it under the cap. Returns in which order the waiting tasks go, where that is tight.
 fn keep<'f, P: Position>(
-    disk: DiskSetup<'f>,
+    disk: Option<DiskSetup<'f>>,
     engine: &mut Engine<P>,
     directory: &dyn Fn(TaskId) -> Option<PathBuf>,
     (known, recalled): (Option<&str>, &[(WorkerId, Task, Token)]),
     into: &mut Option<Kept<'f>>,
 ) -> Result<Option<Tight>, Unkept> {
+    let Some(disk) = disk else {
+        return Ok(None);
+    };
     let (kept, order) = Kept::begin(disk, engine, directory, known, recalled)?;
     *into = Some(kept);
     Ok(order)

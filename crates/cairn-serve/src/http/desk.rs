@@ -8,7 +8,7 @@ mod tally;
 mod waiters;
 
 pub(crate) use asks::{Answer, Ask, Handed, Held};
-pub(crate) use looks::{Picture, STANDINGS};
+pub(crate) use looks::Picture;
 pub use storage::{DiskNews, DiskSetup};
 pub(crate) use storage::{Kept, Tight};
 pub(crate) use tally::Tally;

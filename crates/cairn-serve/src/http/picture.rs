@@ -1,9 +1,10 @@
 //! The state of a run in the words of status, metrics and journal. Knows no requests.
 
-use super::desk::{Picture, STANDINGS};
+use super::desk::Picture;
 use super::tasks::Tasks;
 use super::types::{Presence, Status, TrustStatus, WorkerStatus};
 use cairn_engine::{Entry, Task};
+use cairn_theory::game::Standing;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -87,7 +88,7 @@ pub(crate) fn metrics(picture: &Picture) -> String {
             let _ = writeln!(text, "{name}{labels} {value}");
         }
     };
-    let tasks: Vec<_> = (STANDINGS.iter().zip(picture.counts))
+    let tasks: Vec<_> = (Standing::ALL.iter().zip(picture.counts))
         .filter_map(|(standing, count)| {
             Some((format!("{{state=\"{}\"}}", standing.name()), count? as f64))
         })

@@ -63,16 +63,10 @@ impl Live<'_> {
         let mut idle = Idle::default();
         (self.workers.iter()).for_each(|worker| idle += worker.idle(totals));
         let count = |standing| self.position.count(standing);
-        let standings = [
-            Standing::Waiting,
-            Standing::Eligible,
-            Standing::Leased,
-            Standing::Executed,
-            Standing::Failed,
-            Standing::Aborted,
-            Standing::Cancelled,
-        ];
-        let left = standings[..3].iter().filter_map(|&s| count(s)).sum::<u64>() as f64;
+        let left = Standing::ALL[..3]
+            .iter()
+            .filter_map(|&s| count(s))
+            .sum::<u64>() as f64;
         let is_settled = self.position.is_settled();
         let now = if is_settled { self.last_end() } else { now };
         let began = self.began.map(seconds);
@@ -87,7 +81,7 @@ impl Live<'_> {
             now: seconds(now),
             seq: self.seq,
             began: began.filter(|_| !self.is_cut),
-            counts: standings.map(count),
+            counts: Standing::ALL.map(count),
             paused: self.is_paused,
             finished: is_settled,
             halted: self.halted,

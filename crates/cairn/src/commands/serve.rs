@@ -339,17 +339,17 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
         None if 2 * known > dag.len() => Placing::WhereUneven,
         None => Placing::ByOrder,
     };
-    let kind = numbered(dag.tasks().map(|t| flow.kind(t)));
-    let mut kinds = Vec::new();
+    let kind = kinds(flow);
+    let mut names = Vec::new();
     for task in dag.tasks() {
-        if kind[task.index()] as usize == kinds.len() {
-            kinds.push(flow.kind(task).to_owned());
+        if kind[task.index()] as usize == names.len() {
+            names.push(flow.kind(task).to_owned());
         }
     }
     let expected = Expected {
         seconds,
         kind,
-        kinds,
+        kinds: names,
     };
     Ok(Watch {
         expected,

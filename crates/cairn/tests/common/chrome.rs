@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,23 +26,10 @@ impl Drop for Chrome {
     }
 }
 
-/// Where the browser is; without one it says that the test is skipped.
-fn program() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders)
-        .flat_map(|folder| ["chromium", "chromium-browser"].map(|name| folder.join(name)))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        let why = b"SKIPPED: no chromium to open the page of `cairn serve` in\n";
-        std::io::stderr().write_all(why).unwrap();
-    }
-    found
-}
-
 impl Chrome {
     /// `None` where there is no browser.
     pub(crate) fn start() -> Option<Chrome> {
-        let program = program()?;
+        let program = crate::common::browser("cairn serve")?;
         let profile = tempfile::tempdir().unwrap();
         // It speaks on the descriptors 3 and 4: the shell makes them of standard input and output.
         let mut child = Command::new("sh")

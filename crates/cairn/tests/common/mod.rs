@@ -91,3 +91,16 @@ pub(crate) fn row(text: &str, name: &str) -> String {
     let line = line.unwrap_or_else(|| panic!("no row {name} in:\n{text}"));
     line.split_whitespace().nth(1).unwrap().to_owned()
 }
+
+/// A browser; without one it says that the test is skipped, which opens a page of `of`.
+pub(crate) fn browser(of: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .flat_map(|folder| ["chromium", "chromium-browser"].map(|name| folder.join(name)))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        let why = format!("SKIPPED: no chromium to open the page of `{of}` in\n");
+        std::io::stderr().write_all(why.as_bytes()).unwrap();
+    }
+    found
+}

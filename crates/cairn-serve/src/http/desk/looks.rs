@@ -38,17 +38,6 @@ pub(crate) struct Learnt {
     pub(crate) reliability: f64,
 }
 
-/// The order of [`Picture::counts`].
-pub(crate) const STANDINGS: [Standing; 7] = [
-    Standing::Waiting,
-    Standing::Eligible,
-    Standing::Leased,
-    Standing::Executed,
-    Standing::Failed,
-    Standing::Aborted,
-    Standing::Cancelled,
-];
-
 /// How many gone workers a picture shows.
 const GONE_SHOWN: usize = 100;
 
@@ -89,7 +78,7 @@ impl<P: Position> Desk<'_, P> {
         };
         Picture {
             learnt: workers.iter().map(learnt).collect(),
-            counts: STANDINGS.map(|standing| engine.position().count(standing)),
+            counts: Standing::ALL.map(|standing| engine.position().count(standing)),
             is_paused: engine.is_paused(),
             is_over: engine.is_over(),
             halted: engine.halted(),
