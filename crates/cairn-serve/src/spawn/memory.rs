@@ -42,8 +42,17 @@ fn resident(pid: u32) -> Option<(u32, u64)> {
 
 /// The thread that calls this works only where nothing else does.
 pub fn step_back() {
+    use thread_priority::{
+        NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
+        set_thread_priority_and_policy, thread_native_id,
+    };
+    // Niceness alone still takes a share, and a task that wakes up does not get this processor as if it were idle.
     // Where that is not allowed, it goes on as it is.
-    let _ = rustix::process::setpriority_process(None, 19);
+    let _ = set_thread_priority_and_policy(
+        thread_native_id(),
+        ThreadPriority::Min,
+        ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle),
+    );
 }
 
 #[cfg(test)]

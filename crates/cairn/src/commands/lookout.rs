@@ -24,6 +24,10 @@ use std::time::{Duration, Instant};
 /// The longest that an order is looked for.
 const PLANNING: Duration = Duration::from_secs(60);
 
+/// Policies are compared once tasks have run for so long: a run that is over by then has nothing to gain, and where all
+/// processors have tasks even a thread that steps back takes something from them (2,000 tasks of a millisecond: 5 %).
+const SETTLING: Duration = Duration::from_secs(1);
+
 /// The runs of a contest are the same every time.
 const SEED: u64 = 1;
 
@@ -126,7 +130,14 @@ impl Lookout {
                     is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
                 };
                 // Nobody listens when the run is over.
-                lookout.look(Some(1), &stop, &mut |found| drop(send.send(found)));
+                let settle = || {
+                    while begin.elapsed() < SETTLING && !stop() {
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                };
+                lookout.look(Some(1), &stop, &settle, &mut |found| {
+                    drop(send.send(found));
+                });
             });
         }
         receive
@@ -139,7 +150,7 @@ impl Lookout {
         let stop = || begin.elapsed() > PLANNING || limits::is_interrupted();
         let mut best = None;
         if self.is_long() {
-            self.look(None, &stop, &mut |found: Found| {
+            self.look(None, &stop, &|| (), &mut |found: Found| {
                 let order = found.order.or_else(|| best.take().map(|(order, _)| order));
                 best = order.map(|order| (order, found.about));
             });
@@ -147,11 +158,12 @@ impl Lookout {
         best.unwrap_or_else(|| (self.quick(), self.about_quick()))
     }
 
-    /// Tells of each better order when it is found, the best last.
+    /// Tells of each better order when it is found, the best last. Calls `settle` before policies are compared.
     fn look(
         &self,
         threads: Option<usize>,
         stop: &(dyn Fn() -> bool + Sync),
+        settle: &dyn Fn(),
         tell: &mut dyn FnMut(Found),
     ) {
         let learnt = (self.earlier.as_deref()).and_then(|state| logs::learnt(&self.flow, state));
@@ -190,6 +202,7 @@ impl Lookout {
         let first = orders.of(Policy::PathPlus);
         let why = "until policies are compared".to_owned();
         tell(found(Policy::PathPlus, first.clone(), why, false));
+        settle();
         let weighed = self.workers.arena(flow).and_then(|arena| {
             let bout = Bout {
                 effort: arena.effort(flow),
