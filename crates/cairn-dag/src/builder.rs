@@ -426,7 +426,7 @@ impl FlowBuilder {
     }
 
     fn file(&mut self, path: &str, bytes: Option<u64>) -> u32 {
-        let Some(file) = self.attributes.file_names.intern(path) else {
+        let Some(file) = self.attributes.file_names.intern(&tidy(path)) else {
             self.overflow = Some("file names");
             return 0;
         };
@@ -514,6 +514,27 @@ fn set<T: Clone + Default>(column: &mut Vec<T>, task: Symbol, value: T) {
         column.resize(i + 1, T::default());
     }
     column[i] = value;
+}
+
+/// A file has one name: `./a//b/` is `a/b`. Without this, who reads `./x` would not be seen to read the `x` that another task
+/// writes. `..` stays, since it may lead out of a link; so does what looks like an address.
+fn tidy(path: &str) -> Cow<'_, str> {
+    let is_tidy = !(path.starts_with("./")
+        || path.ends_with('/')
+        || path.ends_with("/.")
+        || path.contains("//")
+        || path.contains("/./"));
+    if is_tidy || path.contains("://") {
+        return Cow::Borrowed(path);
+    }
+    let parts = path.split('/').filter(|part| !["", "."].contains(part));
+    let mut tidied = parts.collect::<Vec<_>>().join("/");
+    match path.starts_with('/') {
+        true => tidied.insert(0, '/'),
+        false if tidied.is_empty() => tidied.push('.'),
+        false => (),
+    }
+    Cow::Owned(tidied)
 }
 
 #[cfg(test)]

@@ -76,6 +76,8 @@ pub struct Engine<P> {
     /// Eligible tasks out of the queue, which the keeper refused when it was at this version.
     withheld: Vec<(ClassId, Task)>,
     withheld_at: u64,
+    /// By task, where only some are wanted.
+    left_out: Vec<bool>,
     /// What is known of volunteers and of what they returned.
     pub(crate) trust: Trust,
     /// Tasks that some volunteer has had, and of which another copy is needed, by rank. They are in no queue.
@@ -115,6 +117,7 @@ impl<P: Position> Engine<P> {
             remembered: None,
             withheld: Vec::new(),
             withheld_at: 0,
+            left_out: Vec::new(),
             trust,
             wanted: BTreeSet::new(),
         }

@@ -398,10 +398,13 @@ impl Disk {
         swept
     }
 
-    /// Looks at the free space now and then: where others leave less than the cap allows, that is the cap.
-    pub(crate) fn watch<P: Position>(&mut self, engine: &mut Engine<P>) {
+    /// Looks at the free space now and then: where others leave less than the cap allows, that is the cap. Attempts that were
+    /// lost may still write so much.
+    pub(crate) fn watch<P: Position>(&mut self, engine: &mut Engine<P>, lost: u64) {
         let unwritten = match &self.cap {
-            Some(cap) if cap.looked.is_none_or(|at| at.elapsed() >= LOOK) => self.unwritten(engine),
+            Some(cap) if cap.looked.is_none_or(|at| at.elapsed() >= LOOK) => {
+                self.unwritten(engine).saturating_add(lost)
+            }
             _ => return,
         };
         let Some((cap, keeper)) = self.cap.as_mut().zip(engine.keeper_mut()) else {

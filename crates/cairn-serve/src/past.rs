@@ -1,6 +1,7 @@
 //! What a store tells of the runs that were: how long attempts took, who worked and for how long. Changes nothing, and needs not
 //! be the one who has the store open.
 
+use crate::run::TOUCHED;
 use crate::store::{Reader, StoreError};
 use cairn_engine::{Entry, Event, Gone, Release, Task, Token};
 use std::collections::HashMap;
@@ -116,6 +117,11 @@ impl<'a> OneFlow<'a> {
             } => {
                 // Events before a snapshot may be gone, and with them who came first.
                 self.stays.resize(worker.0 as usize, usize::MAX);
+                // Who only said that tasks are done has worked for no time at all.
+                if name == TOUCHED {
+                    self.stays.push(usize::MAX);
+                    return;
+                }
                 self.stays.push(self.past.stays.len());
                 self.past.stays.push(Stay {
                     name: name.clone(),

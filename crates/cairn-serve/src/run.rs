@@ -45,6 +45,9 @@ const SURVIVORS_GRACE: Duration = Duration::from_secs(2);
 /// The worker that this machine is.
 const HERE: &str = "here";
 
+/// The same where it only says that tasks are done: how long that took is nobody's time.
+pub(crate) const TOUCHED: &str = "touched";
+
 /// Keys of values in the store.
 const ID: &str = "id";
 pub(crate) const BOOT: &str = "boot";

@@ -2,8 +2,9 @@
 //! and no bound.
 //!
 //! A file is known by its path. One that no task writes stands outside, unless tasks were executed before and it is
-//! temporary. A child that names no inputs reads all that its parents write; a parent that names no outputs writes one
-//! file without a name for such children.
+//! temporary. Who reads a folder reads what tasks write beneath it. A child that names no inputs reads all that its parents
+//! write; a parent that names no outputs writes one file without a name for such children. A temporary file that nobody is
+//! said to read is read by the children of its writer.
 
 use crate::format::{Assumed, Keeping};
 use crate::rejected::Rejected;
@@ -109,10 +110,19 @@ impl Files {
                 });
             }
         }
+        let mut by_name: Vec<(&str, usize)> = by_path.iter().map(|(p, n)| (*p, *n)).collect();
+        by_name.sort_unstable();
         for task in flow.dag().tasks() {
             for file in flow.inputs(task) {
+                let inside = beneath(&by_name, file.path);
                 let number = match by_path.get(file.path) {
                     Some(&number) => number,
+                    None if !inside.is_empty() => {
+                        inside
+                            .iter()
+                            .for_each(|(_, n)| all[*n].readers.push(task.index()));
+                        continue;
+                    }
                     None if !is_temporary(assumed, &file) => continue,
                     None if !assumed.rest => {
                         return Err(Rejected::TemporaryInput(file.path.to_owned()));
@@ -131,6 +141,14 @@ impl Files {
                 all[number].readers.push(task.index());
             }
             silent(flow, task, assumed, &by_path, &mut all);
+        }
+        for task in flow.dag().tasks() {
+            for file in flow.outputs(task).filter(|f| is_temporary(assumed, f)) {
+                let readers = &mut all[by_path[file.path]].readers;
+                if readers.iter().all(|&r| r == task.index()) {
+                    readers.extend(flow.dag().children(task).iter().map(|c| c.index()));
+                }
+            }
         }
         for file in &mut all {
             file.readers.sort_unstable();
@@ -198,6 +216,17 @@ impl Files {
         let kept = self.all.iter().filter(|f| f.is_kept);
         kept.map(|f| f.bytes).sum()
     }
+}
+
+/// Those of the paths in order that lie in a folder.
+fn beneath<'a, 'f>(by_name: &'a [(&'f str, usize)], folder: &str) -> &'a [(&'f str, usize)] {
+    let from = by_name.partition_point(|(path, _)| *path <= folder);
+    // What lies inside begins with the folder and a slash; other names with that beginning may stand between.
+    let first = format!("{folder}/");
+    let start = from + by_name[from..].partition_point(|(path, _)| *path < &*first);
+    let inside = &by_name[start..];
+    let count = inside.partition_point(|(path, _)| path.starts_with(&first));
+    &inside[..count]
 }
 
 /// Children of a task that name no inputs read what it writes.

@@ -274,6 +274,77 @@ fn temporary_files_go_and_come_back_with_those_who_need_them() {
     assert!(is_there("mid") && !is_there("side"));
 }
 
+/// Readers that are no children, that name the file otherwise or only its folder, or that nobody names: all find it.
+#[test]
+fn a_temporary_file_stays_for_all_who_read_it_and_comes_back_for_them() {
+    let folder = folder();
+    let flow = |far: &str| {
+        let tasks = [
+            json!({ "name": "a", "run": "mkdir -p work; echo 1 > work/x", "outputs": [{ "path": "work/x", "temp": true }] }),
+            json!({ "name": "b", "run": "cat work/x > b", "inputs": ["./work/x"], "outputs": ["b"], "after": ["a"] }),
+            json!({ "name": "c", "run": far, "inputs": ["work", "b"], "outputs": ["c"], "after": ["b"] }),
+        ];
+        write(folder.path(), &tasks);
+    };
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    flow("cat work/x b > c");
+    for args in [
+        &["run", "f.jsonl"][..],
+        &["run", "f.jsonl", "--disk", "1MB"],
+    ] {
+        let ran = cairn(folder.path(), args);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(read("c"), "1\n1\n");
+        assert!(!folder.path().join("work/x").exists());
+    }
+    // Only c changed, and b needs not run again: but what c reads must.
+    flow("cat work/x work/x > c");
+    let ran = cairn(folder.path(), &["run", "f.jsonl", "--disk", "1MB"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(read("c"), "1\n1\n");
+    assert!(!folder.path().join("work/x").exists());
+    // A file that nobody is said to read is there for the children of its writer.
+    let tasks = [
+        json!({ "name": "a", "run": "echo 1 > y", "outputs": [{ "path": "y", "temp": true }] }),
+        json!({ "name": "b", "run": "cat y > z", "inputs": ["work"], "outputs": ["z"], "after": ["a"] }),
+    ];
+    write(folder.path(), &tasks);
+    let ran = cairn(folder.path(), &["run", "f.jsonl", "--state", "other"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(read("z"), "1\n");
+    assert!(!folder.path().join("y").exists());
+}
+
+/// A part that fits is executed, though the whole does not; and nobody is told of missing bytes.
+#[test]
+fn a_part_needs_room_for_itself_alone() {
+    let folder = folder();
+    let make = |name: &str, bytes: &str| {
+        json!({ "name": name, "run": format!("head -c {bytes} /dev/zero > {name}.out"),
+            "outputs": [{ "path": format!("{name}.out"), "bytes": bytes.parse::<u64>().unwrap() }] })
+    };
+    let mut after = make("after", "1000");
+    after["after"] = json!(["small"]);
+    write(
+        folder.path(),
+        &[make("large", "900000"), make("small", "1000"), after],
+    );
+    let args = [
+        "run", "f.jsonl", "--disk", "10kB", "--safety", "1", "--json",
+    ];
+    let whole = cairn(folder.path(), &args);
+    assert_eq!(whole.code, 2, "{whole:?}");
+    for (until, files) in [("small", 1), ("after", 2)] {
+        let ran = cairn(folder.path(), &[&args[..], &["--until", until]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let last: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
+        assert_eq!(last["storage"]["used"], 1000 * files, "{last}");
+        assert!(last["missing_bytes"].is_null(), "{last}");
+        assert!(!ran.stderr.contains("missing"), "{ran:?}");
+    }
+    assert!(!folder.path().join("large.out").exists());
+}
+
 #[test]
 fn unknown_sizes_are_learnt_slowly() {
     let folder = folder();

@@ -109,3 +109,30 @@ fn a_long_cycle_is_cut_short_and_closed() {
     };
     assert_eq!(arcs[99], Some(1099));
 }
+
+#[test]
+fn a_file_has_one_name() {
+    for (said, name) in [
+        ("x", "x"),
+        ("./x", "x"),
+        ("a//b/", "a/b"),
+        ("a/./b/.", "a/b"),
+        ("//a", "/a"),
+        ("./", "."),
+        ("/", "/"),
+        ("../a/../b", "../a/../b"),
+        ("s3://bucket//x", "s3://bucket//x"),
+        (".x/..y", ".x/..y"),
+        ("", ""),
+    ] {
+        assert_eq!(tidy(said), name, "{said}");
+    }
+    let mut build = FlowBuilder::new();
+    let [a, b] = ["a", "b"].map(|name| build.declare(name, 0).unwrap());
+    build.add_output(a, "./x", Some(3));
+    build.add_input(b, "x", None);
+    build.set_temp("x/");
+    let flow = build.finish().unwrap();
+    let read = flow.inputs(TaskId(1)).next().unwrap();
+    assert_eq!((read.path, read.bytes, read.temp), ("x", Some(3), true));
+}

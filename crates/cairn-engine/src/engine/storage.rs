@@ -16,6 +16,20 @@ impl<P: Position> Engine<P> {
         self.keeper = Some(Box::new(keeper));
     }
 
+    /// Only these tasks are wanted for now: nobody gets the others, and the keeper counts on none of them. No event tells of
+    /// it, as it is a wish of this start alone.
+    pub fn leave_out_all_but(&mut self, wanted: &[bool]) {
+        self.left_out = wanted.iter().map(|wanted| !wanted).collect();
+        if let Some(keeper) = self.keeper.as_deref_mut() {
+            keeper.set_stale();
+        }
+    }
+
+    fn is_left_out(&self, task: Task) -> bool {
+        let id = task.frozen().and_then(|id| self.left_out.get(id.index()));
+        id.copied().unwrap_or(false)
+    }
+
     /// Who keeps storage under a cap, if anybody does.
     pub fn keeper(&self) -> Option<&Keeper> {
         self.keeper.as_deref()
@@ -47,7 +61,7 @@ impl<P: Position> Engine<P> {
     pub(super) fn first_allowed(&mut self, class: ClassId) -> Option<(u64, Task)> {
         loop {
             let (rank, task) = self.queue.first(class)?;
-            if self.position.standing(task) == Ok(Standing::Eligible) {
+            if self.position.standing(task) == Ok(Standing::Eligible) && !self.is_left_out(task) {
                 let Some((keeper, id)) = self.keeper.as_deref_mut().zip(task.frozen()) else {
                     return Some((rank, task));
                 };
@@ -124,8 +138,19 @@ impl<P: Position> Engine<P> {
     /// The keeper learns where all tasks stand, if it does not know.
     pub(super) fn sync_keeper(&mut self) {
         if let Some(keeper) = self.keeper.as_deref_mut().filter(|k| k.is_stale()) {
-            let standing = |id: TaskId| self.position.standing(id.into());
-            keeper.sync(|id| standing(id).expect("a task of the dag"));
+            let left_out = &self.left_out;
+            let standing = |id: TaskId| {
+                let standing = self.position.standing(id.into());
+                match standing.expect("a task of the dag") {
+                    Standing::Waiting | Standing::Eligible
+                        if left_out.get(id.index()).is_some_and(|out| *out) =>
+                    {
+                        Standing::Cancelled
+                    }
+                    standing => standing,
+                }
+            };
+            keeper.sync(standing);
         }
     }
 

@@ -62,10 +62,12 @@ pub fn assign(flow: &Flow, logs: &[Log]) -> Assigned {
     }
     let known: Vec<f64> = found.seconds.iter().copied().flatten().collect();
     // Where nothing fits, the jobs of the logs are the best guess there is.
-    let all = match known.is_empty() {
+    let mut all = match known.is_empty() {
         true => names.into_values().collect(),
         false => known,
     };
+    // Sums depend on the order in their last bits, and a table of names has none.
+    all.sort_unstable_by(f64::total_cmp);
     if !all.is_empty() {
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         for seconds in found.seconds.iter_mut().filter(|s| s.is_none()) {

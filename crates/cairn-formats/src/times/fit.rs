@@ -134,9 +134,11 @@ fn speed(jobs: &[&Job]) -> Option<f64> {
             by_host.entry(host).or_default().push(ratio);
         }
     }
-    let speeds: Vec<f64> = (by_host.into_values())
+    let mut speeds: Vec<f64> = (by_host.into_values())
         .filter(|ratios| ratios.len() >= FEWEST)
         .map(median)
         .collect();
+    // Sums depend on the order in their last bits, and a table of hosts has none.
+    speeds.sort_unstable_by(f64::total_cmp);
     (speeds.len() >= 2).then(|| spread(&speeds))
 }

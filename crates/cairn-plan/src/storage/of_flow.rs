@@ -1,8 +1,9 @@
 //! The files of a flow as storage: who writes and reads what, which sizes are known, what stays. Knows no format.
 //!
-//! A file is known by its path. One that no task writes is an input of the whole flow and stands outside. A child that
-//! names no inputs is taken to read all that its parents write; a parent that names no outputs is taken to write one
-//! file for such children.
+//! A file is known by its path. One that no task writes is an input of the whole flow and stands outside. Who reads a folder
+//! reads what tasks write beneath it. A child that names no inputs is taken to read all that its parents write; a parent that
+//! names no outputs is taken to write one file for such children. A temporary file that nobody is said to read is taken to be
+//! read by the children of its writer: it would be gone before they start.
 
 use super::{FileId, MOST_BYTES, Storage, StorageError, Stored};
 use cairn_dag::{File, Flow, TaskId};
@@ -109,6 +110,7 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
             files.write(file, task, assumed)?;
         }
     }
+    files.sort_written();
     let reads_nothing = |t: TaskId| flow.inputs(t).next().is_none();
     for task in dag.tasks() {
         for file in flow.inputs(task) {
@@ -124,6 +126,7 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
             files.hand_on(flow, task, &silent, assumed);
         }
     }
+    files.spare_unread(flow);
     check_order(flow, &files)?;
     files.finish(flow, assumed)
 }
@@ -134,6 +137,9 @@ struct Gathered<'f> {
     files: Vec<Stored>,
     paths: Vec<Option<&'f str>>,
     is_unknown: Vec<bool>,
+    is_temporary: Vec<bool>,
+    /// What tasks write, by path, to be found by the folders above it.
+    written: Vec<(&'f str, usize)>,
 }
 
 impl<'f> Gathered<'f> {
@@ -141,6 +147,7 @@ impl<'f> Gathered<'f> {
         self.files.push(stored);
         self.paths.push(path);
         self.is_unknown.push(is_unknown);
+        self.is_temporary.push(false);
         self.files.len() - 1
     }
 
@@ -156,8 +163,34 @@ impl<'f> Gathered<'f> {
             consumers: Vec::new(),
         };
         let number = self.add(Some(file.path), stored, known.is_none());
+        self.is_temporary[number] = is_temporary;
         self.by_path.insert(file.path, number);
         number
+    }
+
+    fn sort_written(&mut self) {
+        self.written = self.by_path.iter().map(|(p, n)| (*p, *n)).collect();
+        self.written.sort_unstable();
+    }
+
+    /// What tasks write beneath a folder.
+    fn beneath(&self, folder: &str) -> Vec<usize> {
+        let first = format!("{folder}/");
+        let from = self.written.partition_point(|(path, _)| *path < &*first);
+        let inside = self.written[from..].iter();
+        let inside = inside.take_while(|(path, _)| path.starts_with(&first));
+        inside.map(|&(_, number)| number).collect()
+    }
+
+    /// Temporary files that nobody is said to read stay for the children of their writers.
+    fn spare_unread(&mut self, flow: &Flow) {
+        for (file, is_temporary) in self.files.iter_mut().zip(&self.is_temporary) {
+            let is_read = file.consumers.iter().any(|c| Some(*c) != file.producer);
+            let unread = file.producer.filter(|_| *is_temporary && !is_read);
+            if let Some(producer) = unread {
+                file.consumers.extend(flow.dag().children(producer));
+            }
+        }
     }
 
     fn write(
@@ -185,6 +218,16 @@ impl<'f> Gathered<'f> {
         task: TaskId,
         assumed: &Assumed<'_>,
     ) -> Result<(), ModelError> {
+        let inside = match self.by_path.contains_key(file.path) {
+            true => Vec::new(),
+            false => self.beneath(file.path),
+        };
+        if !inside.is_empty() {
+            for number in inside {
+                self.files[number].consumers.push(task);
+            }
+            return Ok(());
+        }
         let number = match self.by_path.get(file.path) {
             Some(&number) => number,
             // An input of the whole flow: it lies there before and after, outside the count.

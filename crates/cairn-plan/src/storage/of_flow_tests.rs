@@ -67,8 +67,8 @@ fn files_are_freed_kept_or_left_out_as_assumed() {
         ..nothing(Keeping::Marked)
     };
     let modelled = storage_of(&flow, &assumed).unwrap();
-    // The log and z go when their tasks end; raw lies there and has no size.
-    assert_eq!(modelled.storage.needs(&[A, B, C]), [6, 12, 9]);
+    // Nobody is said to read the log, so that it stays for b; z goes when c ends; raw lies there and has no size.
+    assert_eq!(modelled.storage.needs(&[A, B, C]), [6, 13, 9]);
     let unknown: Vec<_> = modelled
         .unknown
         .iter()
@@ -138,4 +138,31 @@ fn what_cannot_be_counted_is_refused_by_name() {
         ("c", &["x"], &[], &["b"]),
     ];
     assert!(storage_of(&flow(far), &nothing(Keeping::Marked)).is_ok());
+}
+
+/// A file has many names, and a folder many files: whoever reads them is seen to.
+#[test]
+fn readers_are_found_under_other_names_and_by_folders() {
+    let far = |input: &'static str| {
+        let lines: &[Line<'_>] = &[
+            (
+                "a",
+                &[],
+                &[("./work//x~", Some(5)), ("work-y", Some(1))],
+                &[],
+            ),
+            ("b", &[input], &[], &["a"]),
+            ("c", &[input], &[], &["b"]),
+        ];
+        let flow = flow(lines);
+        let modelled = storage_of(&flow, &nothing(Keeping::Marked)).unwrap();
+        modelled.storage.needs(&[A, B, C])
+    };
+    assert_eq!(far("work/x~"), [6, 6, 6]);
+    assert_eq!(far("./work/./x~"), [6, 6, 6]);
+    assert_eq!(far("work"), [6, 6, 6]);
+    assert_eq!(far("work/"), [6, 6, 6]);
+    // Nobody says who reads it: it stays for the children, and no longer.
+    assert_eq!(far("wor"), [6, 6, 1]);
+    assert_eq!(far("/elsewhere/work/x~"), [6, 6, 1]);
 }

@@ -93,6 +93,11 @@ impl Away {
         });
     }
 
+    /// What lost attempts may still write, at most.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.lost.iter().map(|lost| lost.bytes).sum()
+    }
+
     /// The worker says that the attempt is over. Returns the bytes that count no more, where it was lost.
     pub(crate) fn over(&mut self, task: Task, token: Token) -> u64 {
         if self
@@ -185,6 +190,7 @@ mod tests {
         };
         // It returns late.
         lose(&mut away, 1);
+        assert_eq!(away.bytes(), 50);
         assert_eq!(away.waits_for(), Some("w"));
         assert_eq!(away.over(Task(1), token(1)), 50);
         assert_eq!(away.over(Task(1), token(1)), 0);

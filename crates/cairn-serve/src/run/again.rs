@@ -107,6 +107,7 @@ pub(crate) fn again(
             lacks_temp.push(task);
         }
     }
+    let readers = readers(flow, &lacks_temp);
     // What comes after one that is executed again is executed again; so is what made a temporary file that one of these needs.
     loop {
         for &task in dag.topological_order() {
@@ -117,8 +118,12 @@ pub(crate) fn again(
             }
         }
         let runs = |t: &TaskId| !is_executed[t.index()] || why[t.index()].is_some();
-        let needed = |t: &TaskId| why[t.index()].is_none() && dag.children(*t).iter().any(runs);
-        let more: Vec<TaskId> = lacks_temp.iter().copied().filter(needed).collect();
+        let needed = |(t, readers): &(&TaskId, &Vec<TaskId>)| {
+            let mut who = dag.children(**t).iter().chain(*readers);
+            why[t.index()].is_none() && who.any(runs)
+        };
+        let lacking = lacks_temp.iter().zip(&readers).filter(needed);
+        let more: Vec<TaskId> = lacking.map(|(t, _)| *t).collect();
         if more.is_empty() {
             break;
         }
@@ -128,4 +133,30 @@ pub(crate) fn again(
     (dag.tasks().zip(why))
         .filter_map(|(task, why)| Some((task, why?)))
         .collect()
+}
+
+/// For each of these tasks, all that read what it writes: they need not be its children. Who reads a folder reads what is
+/// written beneath it. O(all inputs × the depth of their paths).
+fn readers(flow: &Flow, writers: &[TaskId]) -> Vec<Vec<TaskId>> {
+    let mut readers = vec![Vec::new(); writers.len()];
+    if writers.is_empty() {
+        return readers;
+    }
+    let mut wanted: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, &writer) in writers.iter().enumerate() {
+        for file in flow.outputs(writer) {
+            let folders = file.path.match_indices('/').map(|(at, _)| &file.path[..at]);
+            for name in std::iter::once(file.path).chain(folders) {
+                wanted.entry(name).or_default().push(i);
+            }
+        }
+    }
+    for task in flow.dag().tasks() {
+        for input in flow.inputs(task) {
+            for &i in wanted.get(input.path).into_iter().flatten() {
+                readers[i].push(task);
+            }
+        }
+    }
+    readers
 }

@@ -30,7 +30,7 @@ impl<P: Position> Drive<'_, P> {
             true => disk.sweep(&mut self.engine, committed()),
             false => Vec::new(),
         };
-        disk.watch(&mut self.engine);
+        disk.watch(&mut self.engine, 0);
         if let Some(planner) = self.planner {
             disk.replan(&mut self.engine, planner);
         }
@@ -112,7 +112,8 @@ impl<P: Position> Drive<'_, P> {
             }
             return Idle::Wait;
         }
-        self.stuck = Some(missing.max(1));
+        // Where no byte is missing, something else than space holds back what is left.
+        self.stuck = Some(missing).filter(|missing| *missing > 0);
         Idle::End
     }
 

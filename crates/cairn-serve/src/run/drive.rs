@@ -4,7 +4,7 @@
 use super::course::Course;
 use super::disk::Idle;
 use super::files::{Before, Files};
-use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, WINDOW, Watch, Work};
+use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, TOUCHED, WINDOW, Watch, Work};
 use crate::clock::Clock;
 use crate::disk::{Disk, Planner, SIZES};
 use crate::found::About;
@@ -174,7 +174,8 @@ impl<'a, P: Position> Drive<'a, P> {
     /// This machine works from now on.
     pub(super) fn join(&mut self, offer: Offer) {
         let mut out = Outbox::default();
-        self.here = self.engine.join(self.clock.now(), HERE, offer, &mut out);
+        let name = if self.is_touch { TOUCHED } else { HERE };
+        self.here = self.engine.join(self.clock.now(), name, offer, &mut out);
         self.group.entries.append(&mut out.entries);
     }
 

@@ -150,7 +150,7 @@ pub fn run(
         resumed.half_made.extend(half_made);
     }
     let Resumed {
-        engine,
+        mut engine,
         group,
         is_new_flow,
         has_other_commands,
@@ -159,6 +159,9 @@ pub fn run(
         half_made,
         ..
     } = resumed;
+    if let Some(wanted) = &part.wanted {
+        engine.leave_out_all_but(wanted);
+    }
     let mut drive = Drive::new(engine, work, clock, id.clone(), &store, watch);
     drive.total = part.len();
     drive.group = group;

@@ -353,6 +353,7 @@ pub(crate) fn weighed(
             _ => joint_ratio(&studies, 1, 0),
         },
         runs: picked.runs,
+        fresh: studies.iter().map(|s| s.runs()).min().unwrap_or(0),
         world: arena.words.clone(),
         durations: arena.durations.clone(),
     };
@@ -369,7 +370,10 @@ pub(crate) struct Choice {
     beside: [Option<Ratio>; BESIDE.len()],
     /// Time of ic over that of its rival, likewise.
     of_ic: Option<Ratio>,
+    /// How many chose it.
     runs: usize,
+    /// How many fresh ones it was compared in, in each world.
+    fresh: usize,
     world: String,
     durations: String,
 }
@@ -401,7 +405,7 @@ impl Choice {
         ratios.insert(format!("ic/{rival}"), of_ic);
         json!({
             "policy": name(&self.policy), "tie": self.is_tie(), "rival": rival, "ratios": ratios,
-            "runs": self.runs, "world": self.world, "durations": self.durations,
+            "runs": self.runs, "fresh_runs": self.fresh, "world": self.world, "durations": self.durations,
         })
     }
 
@@ -423,12 +427,12 @@ impl Choice {
     /// Why it was chosen.
     pub(crate) fn why(&self) -> String {
         let gains = match self.gains() {
-            gains if self.runs == 0 || gains.is_empty() => "no time to compare".to_owned(),
+            gains if self.fresh == 0 || gains.is_empty() => "no time to compare".to_owned(),
             gains => format!("its time is {gains}"),
         };
         format!(
             "{gains} ({}; {}; durations {})",
-            counted(self.runs, "run"),
+            counted(self.fresh, "run"),
             self.world,
             self.durations
         )

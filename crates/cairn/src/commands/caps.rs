@@ -115,7 +115,7 @@ impl Disk {
         let mut size_of = Vec::new();
         for text in &flags.size_of {
             let pair = text.rsplit_once('=');
-            let pair = pair.and_then(|(pattern, s)| Some((pattern.to_owned(), size::parse(s)?)));
+            let pair = pair.and_then(|(pattern, s)| Some((tidy(pattern), size::parse(s)?)));
             size_of.push(pair.ok_or_else(|| {
                 Failure::usage(
                     format!("--size-of {text} is no pattern with a size"),
@@ -135,7 +135,7 @@ impl Disk {
             cap: Bytes::parse("--disk", cap)?,
             is_memory_cap: false,
             size: flags.default_size.as_ref().map(default).transpose()?,
-            temp: flags.temp.clone(),
+            temp: flags.temp.iter().map(|pattern| tidy(pattern)).collect(),
             size_of,
         }))
     }
@@ -186,6 +186,11 @@ impl Disk {
             is_rest,
         })
     }
+}
+
+/// Paths of a flow do not begin with `./`: neither do patterns.
+fn tidy(pattern: &str) -> String {
+    pattern.strip_prefix("./").unwrap_or(pattern).to_owned()
 }
 
 /// Whether a path matches a pattern: `*` stands for any text, `?` for one character.

@@ -390,7 +390,7 @@ impl<P: Position> Desk<'_, P> {
             let swept = kept.disk.sweep(&mut self.engine, 0);
             kept.tell_swept(&swept);
         }
-        kept.disk.watch(&mut self.engine);
+        kept.disk.watch(&mut self.engine, kept.away.bytes());
         kept.look_for_room(&mut self.engine);
         kept.let_uploads_in(&self.engine);
     }

@@ -128,7 +128,7 @@ pub(crate) fn layout(
         &model.files.unknown,
         part.safety,
     );
-    let order = part.first(quick());
+    let order = quick();
     let keeper = (sizes.apply(&mut model.files.storage).ok())
         .and_then(|()| Keeper::new(model.files.storage.clone(), &order, NO_CAP).ok());
     let mut keeper = keeper.ok_or_else(|| {
@@ -173,17 +173,6 @@ fn kinds(flow: &Flow) -> Vec<String> {
 }
 
 impl Part<'_> {
-    /// What is wanted stands first. All that it waits for is wanted, too, or executed.
-    fn first(&self, order: Vec<TaskId>) -> Vec<TaskId> {
-        let Some(wanted) = self.wanted else {
-            return order;
-        };
-        let (mut first, rest): (Vec<TaskId>, Vec<TaskId>) =
-            order.into_iter().partition(|t| wanted[t.index()]);
-        first.extend(rest);
-        first
-    }
-
     /// An order of the waiting tasks within the cap, for the keeper; and in which order they are tried then: what frees more
     /// than it takes first.
     pub(crate) fn plan(
@@ -194,11 +183,7 @@ impl Part<'_> {
     ) -> Result<Vec<TaskId>, Unkept> {
         let begin = Instant::now();
         let stop = || begin.elapsed() > time || limits::is_interrupted();
-        let mut is_safe = keeper.replan(self.flow.dag(), &mut Work::until(&stop));
-        if self.wanted.is_some() && is_safe {
-            is_safe = keeper.adopt(&self.first(keeper.waiting())).is_ok();
-        }
-        match is_safe {
+        match keeper.replan(self.flow.dag(), &mut Work::until(&stop)) {
             true => Ok(shrink_first(keeper.storage(), &keeper.waiting())),
             false => Err(self.unkept(caps, keeper, &stop)),
         }
