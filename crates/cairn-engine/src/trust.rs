@@ -342,7 +342,7 @@ impl Trust {
 
     /// Whether no volunteer was ever there: then nothing here needs to be asked.
     #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.records.is_empty()
     }
 
@@ -370,6 +370,12 @@ impl Trust {
         let copy = self.copy(task, token);
         copy.is_some_and(|c| c.client == Some(client) && c.end == Some(End::Late))
             && self.may(task, client)
+    }
+
+    /// Whether this copy came back with a result that waits for others.
+    pub(crate) fn is_back(&self, task: Task, token: Token) -> bool {
+        let copy = self.copy(task, token);
+        copy.is_some_and(|c| matches!(c.end, Some(End::Returned(_))))
     }
 
     pub(crate) fn copy(&self, task: Task, token: Token) -> Option<&Copy> {

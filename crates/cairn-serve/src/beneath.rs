@@ -1,7 +1,7 @@
 //! Files beneath a folder, and never anywhere else: no `..`, no absolute path, no link that leads away. Knows nothing of what
 //! they are.
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -39,6 +39,17 @@ pub(crate) fn steps(path: &str) -> Option<Vec<&str>> {
         }
     }
     (!steps.is_empty() && !path.contains('\0')).then_some(steps)
+}
+
+/// A folder in this one, through no link; `path` is what is told of it.
+fn enter(here: &OwnedFd, step: &str, path: &str) -> Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let next = rustix::fs::openat2(here.as_fd(), step, flags, Mode::empty(), resolve);
+    next.map_err(|e| match e {
+        Errno::LOOP | Errno::NOTDIR | Errno::XDEV => outside(path),
+        e => e.into(),
+    })
 }
 
 impl Beneath {
@@ -82,15 +93,31 @@ impl Beneath {
                 Ok(()) | Err(Errno::EXIST) => (),
                 Err(e) => return Err(e.into()),
             }
-            let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-            let next = rustix::fs::openat2(here.as_fd(), step, flags, Mode::empty(), resolve);
-            here = next.map_err(|e| match e {
-                Errno::LOOP | Errno::NOTDIR | Errno::XDEV => outside(path),
-                e => e.into(),
-            })?;
+            here = enter(&here, step, path)?;
         }
         Ok((here, name))
+    }
+
+    /// Whether a new file could take its place at this path. Nothing is made for it.
+    pub(crate) fn may_take(&self, path: &str) -> Result<()> {
+        let mut steps = steps(path).ok_or_else(|| outside(path))?;
+        let name = steps.pop().ok_or_else(|| outside(path))?;
+        let mut here = self.folder.try_clone()?;
+        for step in steps {
+            here = match enter(&here, step, path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+                next => next?,
+            };
+        }
+        let is_folder = rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
+        match is_folder {
+            true => Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("'{path}' is a folder"),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// A new file beside the place of `path`, to be written and then placed.
@@ -135,6 +162,13 @@ impl Pending {
     /// Takes its place, whole; what stood there is replaced, a link too.
     pub(crate) fn place(mut self) -> Result<()> {
         rustix::fs::renameat(&self.parent, &self.temporary, &self.parent, &self.name)?;
+        self.is_placed = true;
+        Ok(())
+    }
+
+    /// Goes where it came from, or elsewhere on the same disk.
+    pub(crate) fn back_to(mut self, path: &Path) -> Result<()> {
+        rustix::fs::renameat(&self.parent, &self.temporary, rustix::fs::CWD, path)?;
         self.is_placed = true;
         Ok(())
     }
@@ -199,7 +233,14 @@ mod tests {
             "",
         ] {
             assert!(folder.create(path, false).is_err(), "{path}");
+            assert!(folder.may_take(path).is_err(), "{path}");
         }
+        assert!(folder.may_take("data").is_err(), "a folder stays one");
+        assert!(folder.may_take("data/a/b").is_err(), "a file stays one");
+        for path in ["data/a", "data/b", "new/er/b", "far"] {
+            folder.may_take(path).unwrap();
+        }
+        assert!(!inside.join("new").exists());
     }
 
     #[test]

@@ -6,8 +6,11 @@
 
 mod begin;
 mod desk;
+mod door;
 mod fault;
 mod files;
+mod impatient;
+mod lanes;
 mod logs;
 mod openapi;
 mod page;
@@ -31,8 +34,10 @@ pub use watch::Sight;
 pub use why::{ReasonTold, Why};
 
 use self::desk::{Ask, Desk, Manner};
+use self::door::Door;
 use self::fault::Fault;
 use self::files::Files;
+use self::lanes::Lanes;
 use self::logs::Logs;
 use self::routes::{carry, look, steer, watched, workers};
 use crate::clock::Clock;
@@ -47,15 +52,17 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use cairn_engine::Position;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
+
+/// Threads that wait for disks, and how many of them at once may do so for long.
+const THREADS: usize = 64;
+const LONG: usize = 16;
 
 /// How a server is set up.
 #[derive(Clone)]
@@ -72,12 +79,14 @@ pub struct Settings {
     pub flow: PathBuf,
     /// Whether to go on when all is done.
     pub stays: bool,
-    /// So many connections at the same time; more wait.
+    /// So many connections at the same time, or as many as the system lets us have open; more wait.
     pub connections: usize,
     /// An uploaded file may have so many bytes.
     pub largest_file: u64,
     /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
     pub patience: Duration,
+    /// Whoever takes nothing of an answer for so long is sent away.
+    pub stall: Duration,
     /// What the page shows beside the run itself; without it, counts and workers alone.
     pub sight: Option<Arc<dyn Sight>>,
     /// Where what is learnt of workers and tasks is written for later runs.
@@ -97,6 +106,7 @@ impl Settings {
             connections: 8192,
             largest_file: 64 << 30,
             patience: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
             sight: None,
             book: None,
         }
@@ -141,6 +151,9 @@ pub(crate) struct Shared {
     weights: Vec<u64>,
     tokens: Tokens,
     files: Arc<Files>,
+    lanes: Lanes,
+    /// Who reads or writes whole files at once; the others wait, so that threads are left for what is short.
+    long: Arc<Semaphore>,
     logs: Logs,
     state: PathBuf,
     largest_file: u64,
@@ -219,6 +232,8 @@ pub fn serve<P: Position + Send>(
         weights: begun.weights.clone(),
         tokens: settings.tokens,
         files: Arc::clone(&files),
+        lanes: Lanes::default(),
+        long: Arc::new(Semaphore::new(LONG)),
         logs,
         state,
         largest_file: settings.largest_file,
@@ -231,7 +246,7 @@ pub fn serve<P: Position + Send>(
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)))
-        .max_blocking_threads(64)
+        .max_blocking_threads(THREADS)
         .thread_name("cairn-http")
         .enable_all()
         .build()
@@ -251,17 +266,24 @@ pub fn serve<P: Position + Send>(
     let acceptor = settings
         .certificate
         .map(|own| TlsAcceptor::from(own.config()));
-    let limit = Arc::new(Semaphore::new(settings.connections.max(1)));
+    let connections = door::connections(settings.connections);
+    let limit = Arc::new(Semaphore::new(connections));
     let door = Door {
         router: router(shared),
         acceptor,
         patience: settings.patience,
+        stall: settings.stall,
     };
     let (stop, stopped) = tokio::sync::watch::channel(());
     let accepting = {
         let _inside = runtime.enter();
         let listener = TcpListener::from_std(listener).map_err(listen)?;
-        runtime.spawn(accept(listener, limit.clone(), Arc::new(door), stopped))
+        runtime.spawn(door::accept(
+            listener,
+            limit.clone(),
+            Arc::new(door),
+            stopped,
+        ))
     };
     listening(&handle);
     let end = desk.run(&inbox);
@@ -270,7 +292,7 @@ pub fn serve<P: Position + Send>(
     // What was answered is still on its way out.
     drop(stop);
     drop(inbox);
-    let all = u32::try_from(settings.connections.max(1)).unwrap_or(u32::MAX);
+    let all = u32::try_from(connections).unwrap_or(u32::MAX);
     runtime.block_on(async {
         let gone = async {
             let _ = accepting.await;
@@ -281,77 +303,6 @@ pub fn serve<P: Position + Send>(
     });
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(end?)
-}
-
-/// All that a connection needs.
-struct Door {
-    router: Router,
-    acceptor: Option<TlsAcceptor>,
-    patience: Duration,
-}
-
-async fn accept(
-    listener: TcpListener,
-    limit: Arc<Semaphore>,
-    door: Arc<Door>,
-    stopped: tokio::sync::watch::Receiver<()>,
-) {
-    let mut ended = stopped.clone();
-    loop {
-        let Ok(permit) = limit.clone().acquire_owned().await else {
-            return;
-        };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            _ = ended.changed() => return,
-        };
-        let Ok((stream, _)) = accepted else {
-            // Too many open files, most likely: others must end before it gets better.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            continue;
-        };
-        let (door, stopped) = (door.clone(), stopped.clone());
-        tokio::spawn(async move {
-            door.connection(stream, stopped).await;
-            drop(permit);
-        });
-    }
-}
-
-impl Door {
-    async fn connection(&self, stream: TcpStream, stopped: tokio::sync::watch::Receiver<()>) {
-        // Small answers go out at once; where the system cannot, they go out later.
-        let _ = stream.set_nodelay(true);
-        match &self.acceptor {
-            None => self.answer(TokioIo::new(stream), stopped).await,
-            Some(acceptor) => {
-                let made = tokio::time::timeout(self.patience, acceptor.accept(stream)).await;
-                if let Ok(Ok(stream)) = made {
-                    self.answer(TokioIo::new(stream), stopped).await;
-                }
-            }
-        }
-    }
-
-    async fn answer<I>(&self, io: I, mut stopped: tokio::sync::watch::Receiver<()>)
-    where
-        I: hyper::rt::Read + hyper::rt::Write + Unpin,
-    {
-        let service = TowerToHyperService::new(self.router.clone());
-        let connection = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.patience)
-            .max_headers(64)
-            .max_buf_size(64 << 10)
-            .serve_connection(io, service);
-        let mut connection = std::pin::pin!(connection);
-        tokio::select! {
-            // What a client does wrong ends its connection and nothing else.
-            _ = connection.as_mut() => return,
-            _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
-        }
-        let _ = connection.await;
-    }
 }
 
 /// Every route, behind the token that it needs. Only the page and its files need none.

@@ -23,7 +23,7 @@ pub enum Scope {
 }
 
 /// Who shows a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Who {
     Trusted,
     /// The volunteer of that number.

@@ -343,11 +343,16 @@ fn wrong_requests_are_refused_and_change_nothing() {
     let mut rng = Pcg64::seed_from_u64(7);
     let worker = server.join("w", 5);
     server.exchange(worker, "{\"want\":3}");
+    // A file that there is, for those who ask for one.
+    std::fs::write(server.folder.join("flow/t3.out"), "hello").unwrap();
+    let (_, inputs) = server.ask("worker", "GET", "/api/v1/inputs/4", "");
+    let known = inputs[0]["digest"].as_str().unwrap().to_owned();
     let (mut refused, mut taken) = (0, 0);
     let mut before = unchanging(&server.status());
     for round in 0..600 * times {
         let (method, path, _, operation) = &all[rng.random_range(0..all.len())];
-        let part = ["0", "1", "t0", "t3", "x", "4294967296", "%00"][rng.random_range(0..7)];
+        let parts = ["0", "1", "t0", "t3", "x", "4294967296", "%00", &known];
+        let part = parts[rng.random_range(0..parts.len())];
         let mut path = filled(path, part);
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             if parameter["in"] == "query" && rng.random_bool(0.8) {
@@ -374,10 +379,13 @@ fn wrong_requests_are_refused_and_change_nothing() {
                 _ => body.extend_from_slice(b"}"),
             }
         }
-        let (status, answer) = server.raw(Some(&admin), method, &path, &body);
+        let ranges = ["0-", "3-", "9-", "18446744073709551615-", "2-1", "-1", "x"];
+        let range = ranges.get(rng.random_range(0..2 * ranges.len()));
+        let range = range.map_or(String::new(), |r| format!("range: bytes={r}\r\n"));
+        let (status, answer) = server.raw_with(Some(&admin), method, &path, &range, &body);
         let told = || {
             format!(
-                "round {round}: {method} {path} {}: {status} {}",
+                "round {round}: {method} {path} {range}{}: {status} {}",
                 String::from_utf8_lossy(&body),
                 String::from_utf8_lossy(&answer)
             )

@@ -555,3 +555,55 @@ fn a_run_is_steered() {
     assert_eq!(server.end(60), 1, "one was cancelled");
     assert_eq!(worker.end(30), 0);
 }
+
+/// Two files of the same content, and of no content at all, are two files; and one that cannot take its place fails its task, which says
+/// why, and not its worker.
+#[test]
+fn equal_outputs_arrive_and_one_below_a_link_fails_its_task_alone() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    let text = r#"
+        [[task]]
+        name = "twins"
+        run = "true > a.txt; true > b.txt; echo same > c.txt; echo same > d.txt"
+        outputs = ["a.txt", "b.txt", "c.txt", "d.txt"]
+
+        [[task]]
+        name = "astray"
+        run = "mkdir -p results; echo x > results/x.txt"
+        outputs = ["results/x.txt"]
+    "#;
+    std::fs::write(folder.join("flow.toml"), text).unwrap();
+    std::fs::create_dir(folder.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", folder.join("results")).unwrap();
+    let (mut server, url, _) = serve(folder, "flow.toml", &["--stay"]);
+    let mut worker = worker(folder, &url, &["--dir", "w", "-j", "2"]);
+    until("both are done", || {
+        common::served::status(folder, &url)["finished"] == true
+    });
+    let status = common::served::status(folder, &url);
+    assert_eq!(
+        (&status["executed"], &status["failed"]),
+        (&1.into(), &1.into()),
+        "{status}"
+    );
+    for (path, content) in [
+        ("a.txt", ""),
+        ("b.txt", ""),
+        ("c.txt", "same\n"),
+        ("d.txt", "same\n"),
+    ] {
+        assert_eq!(std::fs::read_to_string(folder.join(path)).unwrap(), content);
+    }
+    let logs = folder.join("state/logs/1");
+    let log = std::fs::read_dir(logs).unwrap().next().unwrap().unwrap();
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    assert!(
+        log.contains("'results/x.txt' leads out of the folder"),
+        "{log}"
+    );
+    assert!(worker.0.try_wait().unwrap().is_none_or(|end| end.success()));
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+    worker.signal("-TERM");
+}

@@ -66,6 +66,10 @@ impl<P: Position> Engine<P> {
         if copy.client != Some(client) {
             return Receipt::Unknown;
         }
+        if self.trust.is_back(task, token) {
+            // The receipt got lost: what was returned first stands, and waits for others.
+            return Receipt::Already;
+        }
         let is_live = self.leases.get(task, token).is_some();
         if is_live {
             self.workers[from.index()].last_seen = now;
@@ -150,6 +154,12 @@ impl<P: Position> Engine<P> {
                 None => self.position.standing(task) == Ok(Standing::Eligible),
             },
         }
+    }
+
+    /// Whether a client works on a task now.
+    pub fn works_on(&self, client: ClientId, task: Task) -> bool {
+        let own = self.workers.iter().filter(|w| w.client() == Some(client));
+        own.flat_map(|w| &w.holds).any(|(held, _)| *held == task)
     }
 
     /// Whether the result of a volunteer whose time was up is taken: not where what it read may be no longer so.

@@ -15,7 +15,7 @@ pub(crate) use tally::Tally;
 
 use self::waiters::{Waiter, Waiters};
 use super::begin::Begun;
-use super::files::Files;
+use super::files::{Files, Staged};
 use super::stamps::Stamps;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
@@ -25,7 +25,7 @@ use crate::store::{Group, Stamp, Store, StoreError};
 use crate::tokens::Who;
 use cairn_engine::{
     ClientId, Engine, Entry, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal,
-    Returned, Task, Token, WorkerId,
+    Returned, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
@@ -356,9 +356,14 @@ impl<'f, P: Position> Desk<'f, P> {
                 let told = self.why_worker(now, &name);
                 self.reply(reply, told);
             }
-            Ask::Counts(who, (task, token), reply) => {
-                let counts = self.engine.would_take_from(client_of(who), task, token);
+            Ask::Counts(who, worker, (task, token), reply) => {
+                let counts = worker.is_none_or(|worker| self.is_own(who, worker))
+                    && self.engine.would_take_from(client_of(who), task, token);
                 self.reply(reply, counts);
+            }
+            Ask::WorksOn(client, task, reply) => {
+                let works = self.engine.works_on(client, task);
+                self.reply(reply, works);
             }
             Ask::Cancel(tasks, reply) => {
                 let each = |task| engine.cancel(now, task, out).map_err(|e| e.0);
@@ -396,12 +401,20 @@ impl<'f, P: Position> Desk<'f, P> {
         &mut self,
         now: Moment,
         worker: WorkerId,
-        returns: Vec<Handed>,
+        mut returns: Vec<Handed>,
         holding: Option<Vec<Held>>,
         want: usize,
         wait: Duration,
         reply: oneshot::Sender<Answer>,
     ) {
+        if self.must_release(worker, &mut returns) {
+            let again = returns;
+            let answer = Answer {
+                again,
+                ..Answer::default()
+            };
+            return self.reply(reply, answer);
+        }
         // A worker has one request at a time: what it asked before, nobody hears any more.
         if let Some(old) = self.waiters.take_of(worker) {
             self.reply(old.reply, Answer::default());
@@ -434,6 +447,26 @@ impl<'f, P: Position> Desk<'f, P> {
         });
     }
 
+    /// Whether a task would be done as some volunteer's attempt whose files are not beside their places yet. This thread carries none.
+    fn must_release(&self, worker: WorkerId, returns: &mut [Handed]) -> bool {
+        let mut lacks = false;
+        for handed in returns {
+            let (task, token) = (handed.task, handed.token);
+            let digest = handed.digest.filter(|_| !handed.lacks_output);
+            let digest = digest.filter(|_| {
+                self.is_volunteer(worker) && self.engine.would_take(worker, task, token)
+            });
+            handed.winner = digest.and_then(|digest| self.engine.foresee(task, token, digest));
+            lacks |= handed.winner.is_some() && handed.winner != handed.released;
+        }
+        lacks
+    }
+
+    fn is_volunteer(&self, worker: WorkerId) -> bool {
+        let known = self.engine.workers().get(worker.0 as usize);
+        known.is_some_and(|w| w.client().is_some())
+    }
+
     /// One attempt that ended: if it counts, its files take their places first. Of volunteers that is what they agree on.
     fn take_back(&mut self, now: Moment, worker: WorkerId, handed: Handed) -> Worth {
         let Handed {
@@ -443,27 +476,25 @@ impl<'f, P: Position> Desk<'f, P> {
             staged,
             lacks_output,
             digest,
+            released,
+            winner: _,
         } = handed;
         let would_count = self.engine.would_take(worker, task, token);
-        let is_volunteer = self.engine.workers().get(worker.0 as usize);
-        let is_volunteer = is_volunteer.is_some_and(|w| w.client().is_some());
+        let is_volunteer = self.is_volunteer(worker);
         if would_count && lacks_output {
             return Worth::OutputMissing;
         }
         // Whether the task will be done, and its files are where they belong.
         let is_executed = outcome == Outcome::Executed;
+        let place = |staged: Vec<Staged>| staged.into_iter().all(|file| file.place().is_ok());
         let (made, placed) = match (would_count, is_volunteer, digest) {
             (false, ..) => (false, true),
-            (true, false, _) => {
-                let placed = staged.into_iter().all(|file| file.place().is_ok());
-                (is_executed, placed)
-            }
+            (true, false, _) => (is_executed, place(staged)),
             (true, true, None) => (false, true),
             (true, true, Some(digest)) => match self.engine.foresee(task, token, digest) {
-                Some(winner) => {
-                    let placed = self.release(task, winner) || self.release(task, token);
-                    (true, placed)
-                }
+                // What came with it in one request may have made it so: it is returned again.
+                winner if winner.is_some() && winner != released => (true, false),
+                Some(_) => (true, place(staged)),
                 None => (false, true),
             },
         };
@@ -485,12 +516,6 @@ impl<'f, P: Position> Desk<'f, P> {
             self.stamped.extend(stamps.executed(task));
         }
         receipt.into()
-    }
-
-    /// Brings what an attempt of a volunteer made to its places.
-    fn release(&self, task: Task, token: Token) -> bool {
-        let staged = self.files.release(task, token);
-        staged.is_ok_and(|all| all.into_iter().all(|file| file.place().is_ok()))
     }
 
     /// Whether whoever shows this token may speak as that worker: a volunteer as itself alone.
@@ -632,13 +657,14 @@ impl<'f, P: Position> Desk<'f, P> {
             reason: refused.and_then(Reason::of),
             is_unknown: refused == Some(Refusal::Unknown),
             finished,
+            again: Vec::new(),
         };
         self.reply(reply, answer);
     }
 
     /// What volunteers made of a task that is settled waits for nothing.
     fn forget_held(&self, entries: &[Entry]) {
-        if self.engine.trust().counts().is_none() {
+        if self.engine.trust().is_idle() {
             return;
         }
         for entry in entries {

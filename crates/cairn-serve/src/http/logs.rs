@@ -48,6 +48,14 @@ impl Logs {
         Ok(there.max(offset + room as u64))
     }
 
+    /// Adds a line to what an attempt printed.
+    pub(crate) fn note(&self, task: Task, token: Token, line: &str) -> Result<()> {
+        let path = (self.of(task)).join(format!("{}-{}.log", token.epoch, token.attempt));
+        let there = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        self.write(task, token, there, format!("cairn: {line}\n").as_bytes())?;
+        Ok(())
+    }
+
     /// The log of the latest attempt, or of the one asked for: its end, where it is longer than `most`.
     pub(crate) fn read(&self, task: Task, token: Option<Token>, most: u64) -> Result<Vec<u8>> {
         let folder = self.of(task);
@@ -90,5 +98,12 @@ mod tests {
         assert_eq!(logs.write(Task(3), token(2), 0, b"again").unwrap(), 5);
         assert_eq!(logs.read(Task(3), None, 100).unwrap(), b"again");
         assert_eq!(logs.read(Task(3), Some(token(1)), 3).unwrap(), b"two");
+        logs.note(Task(3), token(1), "three").unwrap();
+        logs.note(Task(4), token(1), "four").unwrap();
+        let all = |task| logs.read(Task(task), Some(token(1)), 100).unwrap();
+        assert_eq!(
+            (all(3), all(4)),
+            (b"one twocairn: three\n".to_vec(), b"cairn: four\n".to_vec())
+        );
     }
 }

@@ -41,22 +41,31 @@ pub(crate) async fn whole(body: Body, most: usize) -> Reply<Bytes> {
     }
 }
 
-/// Hands a body on piece by piece, until its end or until nobody takes it.
-pub(crate) async fn feed(mut body: Body, to: mpsc::Sender<Bytes>) -> Reply<()> {
-    loop {
+/// What comes after a part of a body.
+pub(crate) enum Rest {
+    More,
+    End,
+    /// It broke off, or came too slowly.
+    Broken(Fault),
+}
+
+/// The next part of a body: about so many bytes, or what came before its end.
+pub(crate) async fn part(body: &mut Body, most: usize) -> (Vec<Bytes>, Rest) {
+    let (mut pieces, mut bytes) = (Vec::new(), 0);
+    while bytes < most {
         match timeout(PATIENCE, body.frame()).await {
-            Err(_) => return Err(slow()),
-            Ok(None) => return Ok(()),
-            Ok(Some(Err(_))) => return Err(broken()),
+            Err(_) => return (pieces, Rest::Broken(slow())),
+            Ok(None) => return (pieces, Rest::End),
+            Ok(Some(Err(_))) => return (pieces, Rest::Broken(broken())),
             Ok(Some(Ok(frame))) => {
-                if let Ok(piece) = frame.into_data()
-                    && to.send(piece).await.is_err()
-                {
-                    return Ok(());
+                if let Ok(piece) = frame.into_data() {
+                    bytes += piece.len();
+                    pieces.push(piece);
                 }
             }
         }
     }
+    (pieces, Rest::More)
 }
 
 type Piece = std::io::Result<Bytes>;

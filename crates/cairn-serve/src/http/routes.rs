@@ -2,6 +2,7 @@
 
 pub(super) mod carry;
 pub(super) mod look;
+mod returns;
 pub(super) mod steer;
 pub(super) mod watched;
 pub(super) mod workers;
@@ -121,4 +122,19 @@ pub(super) async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Reply<T> {
     (tokio::task::spawn_blocking(work).await).map_err(|_| Fault::ending())
+}
+
+/// The same for what reads or writes whole files: few at once, so that others find a thread.
+pub(super) async fn for_long<T: Send + 'static>(
+    server: &Shared,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Reply<T> {
+    let turn = server.long.clone().acquire_owned().await;
+    let turn = turn.map_err(|_| Fault::ending())?;
+    beside(move || {
+        let done = work();
+        drop(turn);
+        done
+    })
+    .await
 }

@@ -25,6 +25,8 @@ use tokio::sync::{mpsc as pipe, oneshot};
 const TICK: Duration = Duration::from_millis(250);
 /// Where nothing changes, that is told so often.
 const PULSE: Duration = Duration::from_secs(2);
+/// Whoever takes nothing for so long watches no more.
+const STALLED: Duration = Duration::from_secs(30);
 /// Events are read from the journal in pieces of this size.
 const EVENTS: usize = 8192;
 /// A report has the names of so many tasks.
@@ -63,8 +65,23 @@ pub(crate) enum Look {
 
 struct Watcher {
     to: pipe::Sender<std::io::Result<Bytes>>,
-    /// It was too slow for a change, and must be told everything.
-    is_behind: bool,
+    /// Since when: it was too slow for a change, and must be told everything.
+    behind: Option<Instant>,
+}
+
+impl Watcher {
+    /// Tells it something. If it has not taken what it was told before, it is behind.
+    fn tell(&mut self, text: &Bytes) {
+        self.behind = match self.to.try_send(Ok(text.clone())) {
+            Err(TrySendError::Full(_)) => self.behind.or_else(|| Some(Instant::now())),
+            _ => None,
+        };
+    }
+
+    /// Whether it is worth telling it anything more.
+    fn is_there(&self) -> bool {
+        !self.to.is_closed() && self.behind.is_none_or(|since| since.elapsed() < STALLED)
+    }
 }
 
 /// What the thread needs.
@@ -92,18 +109,7 @@ fn follow(setup: &Setup, inbox: &mpsc::Receiver<Look>) {
         map,
     };
     let live = sight.map(|sight| Live::new(sight.subject(), &setup.rules, &box_of));
-    let mut thread = Thread {
-        setup,
-        live,
-        scene,
-        plan: None,
-        reader: None,
-        clock: Clock::new(),
-        watchers: Vec::new(),
-        status: None,
-        looked: Instant::now(),
-        told: Instant::now(),
-    };
+    let mut thread = Thread::new(setup, live, scene);
     thread.handle(first);
     loop {
         let wait = match thread.watchers.is_empty() {
@@ -146,7 +152,22 @@ fn event(name: &str, data: &impl Serialize) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {json}\n\n"))
 }
 
-impl Thread<'_> {
+impl<'a> Thread<'a> {
+    fn new(setup: &'a Setup, live: Option<Live<'a>>, scene: Scene) -> Thread<'a> {
+        Thread {
+            setup,
+            live,
+            scene,
+            plan: None,
+            reader: None,
+            clock: Clock::new(),
+            watchers: Vec::new(),
+            status: None,
+            looked: Instant::now(),
+            told: Instant::now(),
+        }
+    }
+
     fn handle(&mut self, look: Look) {
         // Where the journal cannot be read there is nothing new to tell: the desk will say why, or already has.
         let _ = self.read();
@@ -163,8 +184,9 @@ impl Thread<'_> {
                 let mut text = event("scene", &self.scene).to_vec();
                 text.extend(self.plan.iter().flat_map(|plan| event("plan", plan)));
                 text.extend(event("full", &self.whole()));
-                let is_behind = to.try_send(Ok(Bytes::from(text))).is_err();
-                self.watchers.push(Watcher { to, is_behind });
+                let mut watcher = Watcher { to, behind: None };
+                watcher.tell(&Bytes::from(text));
+                self.watchers.push(watcher);
             }
             Look::Attempts(task, reply) => {
                 let live = self.live.as_ref();
@@ -201,9 +223,9 @@ impl Thread<'_> {
             && let Some((seq, at, snapshot)) = reader.snapshot()?
             && live.restore(seq, at, &snapshot).is_ok()
         {
-            self.watchers
-                .iter_mut()
-                .for_each(|watcher| watcher.is_behind = true);
+            for watcher in &mut self.watchers {
+                watcher.behind.get_or_insert_with(Instant::now);
+            }
         }
         loop {
             let entries = reader.entries(live.seq(), EVENTS)?;
@@ -347,7 +369,7 @@ impl Thread<'_> {
     }
 
     fn tell_changes(&mut self, is_last: bool) {
-        self.watchers.retain(|watcher| !watcher.to.is_closed());
+        self.watchers.retain(Watcher::is_there);
         if self.watchers.is_empty() {
             return;
         }
@@ -365,11 +387,12 @@ impl Thread<'_> {
         self.ask_status();
         let text = self.changes();
         self.send(&text);
-        if self.watchers.iter().any(|watcher| watcher.is_behind) {
+        // All that is so is put into words only for somebody who can take it.
+        let catches_up = |w: &Watcher| w.behind.is_some() && w.to.capacity() > 0;
+        if self.watchers.iter().any(catches_up) {
             let whole = event("full", &self.whole());
-            for watcher in self.watchers.iter_mut().filter(|w| w.is_behind) {
-                watcher.is_behind = watcher.to.try_send(Ok(whole.clone())).is_err();
-            }
+            let all = self.watchers.iter_mut().filter(|w| catches_up(w));
+            all.for_each(|watcher| watcher.tell(&whole));
         }
     }
 
@@ -385,10 +408,8 @@ impl Thread<'_> {
 
     /// To everybody who has heard all that came before.
     fn send(&mut self, text: &Bytes) {
-        for watcher in self.watchers.iter_mut().filter(|w| !w.is_behind) {
-            let sent = watcher.to.try_send(Ok(text.clone()));
-            watcher.is_behind = matches!(sent, Err(TrySendError::Full(_)));
-        }
+        let hear = self.watchers.iter_mut().filter(|w| w.behind.is_none());
+        hear.for_each(|watcher| watcher.tell(text));
     }
 
     fn report(&self) -> String {
@@ -442,5 +463,59 @@ impl Shared {
         let ending = super::fault::Fault::ending;
         self.watch.send(make(reply)).map_err(|_| ending())?;
         answer.await.map_err(|_| ending())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_does_not_take_what_it_is_told_is_dropped_in_time_and_others_catch_up() {
+        let (desk, _) = mpsc::channel();
+        let setup = Setup {
+            sight: None,
+            rules: Rules::default(),
+            state: PathBuf::new(),
+            tasks: None,
+            desk,
+        };
+        let scene = Scene {
+            title: "test".to_owned(),
+            tasks: None,
+            map: None,
+        };
+        let mut thread = Thread::new(&setup, None, scene);
+        let (stuck, _stuck) = pipe::channel(1);
+        let (slow, mut hears) = pipe::channel(4);
+        thread.handle(Look::Watch(stuck));
+        thread.handle(Look::Watch(slow));
+        // The first one has not taken its first word: there is nothing that it could be told.
+        thread.tell_changes(true);
+        let behind = |thread: &Thread<'_>| {
+            let all = thread.watchers.iter().map(|w| w.behind.is_some());
+            all.collect::<Vec<_>>()
+        };
+        assert_eq!(behind(&thread), [true, false]);
+        let since = thread.watchers[0].behind;
+        thread.tell_changes(true);
+        assert_eq!(thread.watchers[0].behind, since, "behind since then");
+        while thread.watchers[1].behind.is_none() {
+            thread.tell_changes(true);
+        }
+        let mut told = || {
+            let next = hears.try_recv().ok()?.ok()?;
+            Some(String::from_utf8_lossy(&next).into_owned())
+        };
+        while told().is_some() {}
+        let long_ago = Instant::now().checked_sub(STALLED);
+        thread.watchers[0].behind = long_ago;
+        thread.tell_changes(true);
+        assert_eq!(
+            behind(&thread),
+            [false],
+            "the first is gone, the other knows all"
+        );
+        assert!(told().is_some_and(|text| text.starts_with("event: full")));
     }
 }

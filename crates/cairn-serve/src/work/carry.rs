@@ -10,6 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+/// So often an upload that does not have its digest is begun anew.
+const SPOILT: u32 = 3;
 /// A piece of a log.
 const PIECE: usize = 256 << 10;
 
@@ -160,17 +162,29 @@ pub(super) fn deliver(
         let digest = digest_of(&mut file).map_err(here(path))?;
         let meta = file.metadata().map_err(here(path))?;
         let bytes = meta.len();
+        let mut spoilt = 0;
         patiently(is_over, || {
             let stored = caller.stored(&digest)?;
             if stored.complete {
                 return Ok(());
             }
-            let rest = file.seek(SeekFrom::Start(stored.bytes));
+            // More than there is cannot be the beginning of it.
+            let offset = if stored.bytes <= bytes {
+                stored.bytes
+            } else {
+                0
+            };
+            let rest = file.seek(SeekFrom::Start(offset));
             rest.map_err(|e| CallError::Away(e.to_string()))?;
-            let stored = caller.upload(&digest, &mut file, stored.bytes, bytes)?;
-            match stored.complete {
-                true => Ok(()),
-                false => Err(CallError::Away("the upload broke off".to_owned())),
+            match caller.upload(&digest, &mut file, offset, bytes) {
+                Ok(stored) if stored.complete => Ok(()),
+                Ok(_) => Err(CallError::Away("the upload broke off".to_owned())),
+                // What was there was not the beginning of it: it begins anew.
+                Err(CallError::Refused { status: 422, .. }) if spoilt < SPOILT => {
+                    spoilt += 1;
+                    Err(CallError::Away("the upload was spoilt".to_owned()))
+                }
+                Err(error) => Err(error),
             }
         })?;
         made.push(Made {

@@ -72,6 +72,9 @@ pub(crate) struct Wish {
     pub(crate) change: fn(&mut Settings),
     /// How old and how long-lived the tokens are, in seconds.
     pub(crate) tokens: Option<(u64, u64)>,
+    /// So many volunteers have a token each, and more than half of so many results must be equal.
+    pub(crate) volunteers: u32,
+    pub(crate) quorum: u32,
 }
 
 impl Wish {
@@ -82,6 +85,8 @@ impl Wish {
             stays: true,
             change: |_| (),
             tokens: None,
+            volunteers: 0,
+            quorum: 2,
         }
     }
 
@@ -102,6 +107,7 @@ impl Wish {
             let mut store = Store::create_or_open(&state, Sync::Full).unwrap();
             let rules = Rules {
                 silence: self.silence,
+                distrust: cairn_engine::Distrust::of_quorum(self.quorum),
                 ..Rules::default()
             };
             let quick = || flow.dag().tasks().collect();
@@ -126,7 +132,7 @@ impl Wish {
                 .as_secs();
             let (age, life) = self.tokens.unwrap_or((0, 0));
             let life = (life > 0).then(|| Duration::from_secs(life));
-            let tokens = Tokens::open(
+            let mut tokens = Tokens::open(
                 &state.join("tokens"),
                 kept,
                 self.tokens.is_some(),
@@ -134,6 +140,8 @@ impl Wish {
                 now - age,
             )
             .unwrap();
+            let place = state.join("tokens");
+            (tokens.see_to_volunteers(&place, self.volunteers, None, now)).unwrap();
             store
                 .set_meta("tokens", &serde_json::to_string(&tokens).unwrap())
                 .unwrap();
@@ -179,6 +187,18 @@ impl Served {
         path: &str,
         body: &[u8],
     ) -> (u16, Vec<u8>) {
+        self.raw_with(token, method, path, "", body)
+    }
+
+    /// Asks with more lines in the head.
+    pub(crate) fn raw_with(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        path: &str,
+        more: &str,
+        body: &[u8],
+    ) -> (u16, Vec<u8>) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
@@ -186,7 +206,7 @@ impl Served {
         let bearer = token.map_or(String::new(), |t| format!("authorization: Bearer {t}\r\n"));
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{bearer}content-length: {length}\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{bearer}{more}content-length: {length}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         // A server that says no may stop listening.
@@ -214,6 +234,16 @@ impl Served {
         );
         assert_eq!(status, 200, "{answer}");
         answer
+    }
+
+    /// Uploads this with the token of a scope; its digest.
+    pub(crate) fn put(&self, scope: &str, text: &[u8]) -> String {
+        let digest = blake3::hash(text).to_hex().to_string();
+        let path = format!("/api/v1/files/{digest}?bytes={}", text.len());
+        let (status, answer) = self.raw(Some(&self.token(scope)), "PUT", &path, text);
+        let answer = String::from_utf8_lossy(&answer);
+        assert_eq!(status, 200, "{answer}");
+        digest
     }
 
     pub(crate) fn status(&self) -> Value {
@@ -303,4 +333,17 @@ pub(crate) fn executed(leases: &[Value], want: u32) -> String {
         .map(|l| format!("{{{},\"outcome\":\"executed\"}}", shown(l)))
         .collect();
     format!("{{\"returns\":[{}],\"want\":{want}}}", returns.join(","))
+}
+
+/// A request that returns a lease as executed with these files.
+pub(crate) fn carried(lease: &Value, made: &[(&str, &str)]) -> String {
+    let outputs: Vec<String> = made
+        .iter()
+        .map(|(path, digest)| format!("{{\"path\":\"{path}\",\"digest\":\"{digest}\"}}"))
+        .collect();
+    format!(
+        "{{\"returns\":[{{{},\"outcome\":\"executed\",\"outputs\":[{}]}}]}}",
+        shown(lease),
+        outputs.join(",")
+    )
 }

@@ -6,7 +6,7 @@ use crate::http::files::Staged;
 use crate::http::types::{Reason, Worth};
 use crate::http::why::Told;
 use crate::tokens::Who;
-use cairn_engine::{Digest, Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
+use cairn_engine::{ClientId, Digest, Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -25,6 +25,26 @@ pub(crate) struct Handed {
     pub(crate) lacks_output: bool,
     /// What it made, by the bytes that are here.
     pub(crate) digest: Option<Digest>,
+    /// As which volunteer's attempt the task would be done with this one: then the files of that one must be beside their places.
+    pub(crate) winner: Option<Token>,
+    /// As whose they are there.
+    pub(crate) released: Option<Token>,
+}
+
+impl Handed {
+    /// A return without files.
+    pub(crate) fn bare((task, token): Held, outcome: Outcome) -> Handed {
+        Handed {
+            task,
+            token,
+            outcome,
+            staged: Vec::new(),
+            lacks_output: false,
+            digest: None,
+            winner: None,
+            released: None,
+        }
+    }
 }
 
 /// What is asked of the desk, each with the way back.
@@ -60,8 +80,10 @@ pub(crate) enum Ask {
     /// Why a task is not running, or the worker of that name idle; `None` where there is none.
     WhyTask(Task, oneshot::Sender<Option<Told>>),
     WhyWorker(String, oneshot::Sender<Option<Told>>),
-    /// Whether this attempt is under way, or could still count, if that one returns it.
-    Counts(Who, Held, oneshot::Sender<bool>),
+    /// Whether this attempt is under way, or could still count, if that one returns it, and as that worker.
+    Counts(Who, Option<WorkerId>, Held, oneshot::Sender<bool>),
+    /// Whether that volunteer has the task now.
+    WorksOn(ClientId, Task, oneshot::Sender<bool>),
     Cancel(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
     Retry(Vec<Task>, oneshot::Sender<Vec<Result<(), String>>>),
     Pause(bool, oneshot::Sender<()>),
@@ -79,4 +101,6 @@ pub(crate) struct Answer {
     /// Whether the worker is not known: it must join again.
     pub(crate) is_unknown: bool,
     pub(crate) finished: bool,
+    /// Nothing was decided: these come back, since the files of a winner must be beside their places first. Then ask again.
+    pub(crate) again: Vec<Handed>,
 }

@@ -1,9 +1,10 @@
 //! What volunteers made, kept until their results are validated: beside the uploads, and out of sight of the workflow. Knows no
 //! quorum.
 
-use super::{Counted, Files, Staged};
+use super::{Files, Staged};
 use crate::http::types::Made;
 use crate::private;
+use crate::tokens::Who;
 use cairn_engine::{Task, Token};
 use std::fs::File;
 use std::io::{ErrorKind, Result};
@@ -22,40 +23,56 @@ impl Files {
         self.held(task).join(name)
     }
 
-    /// Keeps the uploads of an attempt where others that are equal, or of other tasks, may come and go. On the disk when it
-    /// returns.
-    pub(crate) fn hold(&self, task: Task, token: Token, made: &[Made]) -> Result<()> {
+    /// Keeps the uploads of an attempt where others that are equal, or of other tasks, may come and go. What it made is what this
+    /// list says, whatever was held of it before. On the disk when it returns.
+    pub(crate) fn hold(&self, who: Who, task: Task, token: Token, made: &[Made]) -> Result<()> {
         let folder = self.held_of(task, token);
-        if folder.join(LIST).exists() {
-            return Ok(()); // It was returned before, and the receipt got lost.
+        if self.holds(&folder, made) {
+            return Ok(()); // It was returned before, and did not count.
         }
-        private::folder(&folder)?;
-        for (number, made) in made.iter().enumerate() {
-            let place = folder.join(number.to_string());
-            match std::fs::hard_link(self.whole(&made.digest), &place) {
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => (),
-                linked => linked?,
+        let new = folder.with_extension("new");
+        for old in [&new, &folder] {
+            match std::fs::remove_dir_all(old) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                _ => (),
             }
-            File::open(&place)?.sync_all()?;
         }
+        private::folder(&new)?;
         let list = serde_json::to_string(made).expect("paths and digests are JSON");
-        private::write(&folder, LIST, &list)?;
-        sync(&folder)
+        let fill = || {
+            for (number, made) in made.iter().enumerate() {
+                let place = new.join(number.to_string());
+                std::fs::hard_link(self.whole(who, &made.digest), &place)?;
+                File::open(&place)?.sync_all()?;
+            }
+            private::write(&new, LIST, &list)?;
+            sync(&new)?;
+            std::fs::rename(&new, &folder)
+        };
+        fill().inspect_err(|_| {
+            // What stays behind goes with the task.
+            let _ = std::fs::remove_dir_all(&new);
+        })?;
+        sync(&self.held(task))
     }
 
-    /// Copies of what an attempt made beside their places in the folder of the workflow. Nothing, where it made nothing.
+    /// Whether just this is held there.
+    fn holds(&self, folder: &Path, made: &[Made]) -> bool {
+        let list = std::fs::read(folder.join(LIST)).ok();
+        let list = list.and_then(|list| serde_json::from_slice::<Vec<Made>>(&list).ok());
+        list.is_some_and(|list| list == made)
+            && (0..made.len()).all(|number| folder.join(number.to_string()).exists())
+    }
+
+    /// Copies of what an attempt made beside their places in the folder of the workflow, each with the digest that its list has.
+    /// Nothing, where it made nothing.
     pub(crate) fn release(&self, task: Task, token: Token) -> Result<Vec<Staged>> {
         let folder = self.held_of(task, token);
         let list = std::fs::read(folder.join(LIST))?;
         let made: Vec<Made> = serde_json::from_slice(&list)?;
+        // Nobody counts what is held as on its way.
         let stage = |(number, made): (usize, &Made)| {
-            let mut from = File::open(folder.join(number.to_string()))?;
-            let (mut file, pending) = self.flow.create(&made.path, made.executable)?;
-            std::io::copy(&mut from, &mut file)?;
-            // Nobody counts what is held as on its way.
-            let (transit, bytes) = (self.transit.clone(), 0);
-            let _bytes = Counted { transit, bytes };
-            Ok(Staged { pending, _bytes })
+            self.copied(&folder.join(number.to_string()), made, false)
         };
         made.iter().enumerate().map(stage).collect()
     }
@@ -69,6 +86,8 @@ impl Files {
     /// The attempt does not count.
     pub(crate) fn forget_held_of(&self, task: Task, token: Token) {
         let _ = std::fs::remove_dir_all(self.held_of(task, token));
+        // The folder of the task goes with the last of its attempts.
+        let _ = std::fs::remove_dir(self.held(task));
     }
 }
 
@@ -78,39 +97,88 @@ fn sync(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{opened, put};
     use super::*;
-    use crate::http::files::digest_of;
+
+    const WHO: Who = Who::Volunteer(1);
+    const TASK: Task = Task(3);
+
+    fn token(attempt: u32) -> Token {
+        Token { epoch: 1, attempt }
+    }
+
+    fn made(path: &str, digest: &str) -> Made {
+        Made {
+            path: path.into(),
+            digest: digest.into(),
+            executable: true,
+        }
+    }
 
     #[test]
     fn what_is_held_outlives_its_upload_and_takes_its_place_when_it_counts() {
-        let top = tempfile::tempdir().unwrap();
+        let (top, files) = opened();
         let flow = top.path().join("flow");
-        std::fs::create_dir(&flow).unwrap();
-        let files = Files::open(&top.path().join("files"), &flow).unwrap();
         let text = b"what a volunteer made";
-        let digest = digest_of(&mut &text[..]).unwrap();
-        let mut upload = files.upload(&digest, 0, text.len() as u64).unwrap();
-        upload.write(text).unwrap();
-        upload.finish().unwrap();
-        let made = [Made {
-            path: "a/out".into(),
-            digest: digest.clone(),
-            executable: true,
-        }];
-        let (task, token) = (Task(3), |attempt| Token { epoch: 1, attempt });
-        files.hold(task, token(1), &made).unwrap();
-        files.hold(task, token(2), &made).unwrap();
-        files.hold(task, token(2), &made).unwrap();
-        files.forget(&digest);
-        assert!(files.hold(task, token(3), &made).is_err());
-        assert!(!flow.join("a/out").exists());
-        files.forget_held_of(task, token(2));
-        assert!(files.release(task, token(2)).is_err());
-        for staged in files.release(task, token(1)).unwrap() {
+        let digest = put(&files, WHO, text);
+        let made = [made("a/out", &digest), made("b/out", &digest)];
+        files.hold(WHO, TASK, token(1), &made).unwrap();
+        files.hold(WHO, TASK, token(2), &made).unwrap();
+        files.hold(WHO, TASK, token(2), &made).unwrap();
+        files.forget(WHO, &digest);
+        files.hold(WHO, TASK, token(2), &made).unwrap();
+        assert!(files.hold(WHO, TASK, token(3), &made).is_err());
+        assert!(!flow.join("a").exists());
+        files.forget_held_of(TASK, token(2));
+        assert!(files.release(TASK, token(2)).is_err());
+        for staged in files.release(TASK, token(1)).unwrap() {
             staged.place().unwrap();
         }
-        files.forget_held(task);
+        files.forget_held(TASK);
         assert_eq!(std::fs::read(flow.join("a/out")).unwrap(), text);
-        assert!(files.release(task, token(1)).is_err());
+        // Two files: who writes into one does not change the other.
+        std::fs::write(flow.join("a/out"), "changed").unwrap();
+        assert_eq!(std::fs::read(flow.join("b/out")).unwrap(), text);
+        assert!(files.release(TASK, token(1)).is_err());
+    }
+
+    /// What is released is what was claimed last: nobody holds one thing and claims another.
+    #[test]
+    fn another_claim_replaces_what_is_held() {
+        let (top, files) = opened();
+        let (wrong, right) = (put(&files, WHO, b"wrong"), put(&files, WHO, b"right"));
+        let missing = "0".repeat(64);
+        files
+            .hold(WHO, TASK, token(1), &[made("out", &wrong)])
+            .unwrap();
+        files
+            .hold(WHO, TASK, token(1), &[made("out", &right)])
+            .unwrap();
+        let half = [made("out", &wrong), made("other", &missing)];
+        let error = files.hold(WHO, TASK, token(1), &half).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(files.release(TASK, token(1)).is_err(), "nothing is held");
+        files
+            .hold(WHO, TASK, token(1), &[made("out", &right)])
+            .unwrap();
+        let staged = files.release(TASK, token(1)).unwrap();
+        staged.into_iter().for_each(|file| file.place().unwrap());
+        let placed = std::fs::read(top.path().join("flow/out")).unwrap();
+        assert_eq!(placed, b"right");
+    }
+
+    /// However it came about: what is held under a digest that it does not have takes no place.
+    #[test]
+    fn what_does_not_have_its_digest_is_not_released() {
+        let (top, files) = opened();
+        let digest = put(&files, WHO, b"right");
+        files
+            .hold(WHO, TASK, token(1), &[made("out", &digest)])
+            .unwrap();
+        std::fs::write(files.held_of(TASK, token(1)).join("0"), "wrong").unwrap();
+        let error = files.release(TASK, token(1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        let left = std::fs::read_dir(top.path().join("flow")).unwrap();
+        assert_eq!(left.count(), 0);
     }
 }

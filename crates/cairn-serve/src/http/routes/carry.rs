@@ -1,11 +1,11 @@
 //! Routes that carry bytes: files that tasks read and make, and what they print.
 
-use super::{At, Query, Server, beside};
-use crate::http::desk::Ask;
+use super::{At, Query, Server, beside, for_long};
+use crate::http::desk::{Ask, client_of};
 use crate::http::fault::{Fault, Reply};
 use crate::http::files::{self, is_digest};
 use crate::http::logs;
-use crate::http::pieces::{Pieces, far_end_is_slow, feed, whole};
+use crate::http::pieces::{Pieces, Rest, far_end_is_slow, part, whole};
 use crate::http::transit::NoRoom;
 use crate::http::types::{Needed, Problem, Stored};
 use crate::tokens::Who;
@@ -19,17 +19,32 @@ use std::io::{Read, Seek, SeekFrom};
 
 /// A piece of a log is no longer than this.
 const LONGEST_PIECE: usize = 1 << 20;
-/// Files go out in pieces of this size.
+/// Files go out in pieces of this size, and are written in such.
 const PIECE: usize = 256 << 10;
 
-/// The files that a task reads, with the digests by which they are had.
+/// The files that a task reads, with the digests by which they are had. A volunteer asks for tasks that it has.
 #[utoipa::path(get, path = "/api/v1/inputs/{id}", tag = "worker",
     params(("id" = u64, Path, description = "the task's number")),
     responses((status = 200, body = Vec<Needed>), (status = 404, body = Problem), (status = 409, body = Problem)))]
-pub(crate) async fn inputs(State(server): Server, At(id): At<u64>) -> Reply<Json<Vec<Needed>>> {
+pub(crate) async fn inputs(
+    State(server): Server,
+    Extension(who): Extension<Who>,
+    At(id): At<u64>,
+) -> Reply<Json<Vec<Needed>>> {
     let job = server.job(id)?;
-    let found = beside(move || {
-        let each = |path: &String| server.files.needed(path).map_err(|e| (path.clone(), e));
+    if let Some(client) = client_of(who)
+        && !server
+            .ask(|reply| Ask::WorksOn(client, Task(id), reply))
+            .await?
+    {
+        return Err(Fault::missing(
+            format!("task {id} is not yours"),
+            "ask for the inputs of tasks that were leased to you",
+        ));
+    }
+    let files = server.files.clone();
+    let found = for_long(&server, move || {
+        let each = |path: &String| files.needed(path).map_err(|e| (path.clone(), e));
         job.inputs.iter().map(each).collect::<Result<Vec<_>, _>>()
     });
     found.await?.map(Json).map_err(|(path, error)| {
@@ -70,39 +85,23 @@ fn digest_in(path: String) -> Reply<String> {
 #[utoipa::path(get, path = "/api/v1/files/{digest}/stored", tag = "worker",
     params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits")),
     responses((status = 200, body = Stored), (status = 404, body = Problem)))]
-pub(crate) async fn stored(State(server): Server, At(digest): At<String>) -> Reply<Json<Stored>> {
-    let digest = digest_in(digest)?;
-    beside(move || server.files.stored(&digest)).await.map(Json)
-}
-
-/// Uploads a file, or the rest of one. Go on at what `stored` says after a break.
-#[utoipa::path(put, path = "/api/v1/files/{digest}", tag = "worker",
-    params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits"), UploadQuery),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 200, body = Stored), (status = 400, body = Problem), (status = 409, body = Problem),
-        (status = 413, body = Problem), (status = 422, body = Problem)))]
-pub(crate) async fn upload(
+pub(crate) async fn stored(
     State(server): Server,
+    Extension(who): Extension<Who>,
     At(digest): At<String>,
-    Query(UploadQuery { offset, bytes }): Query<UploadQuery>,
-    body: Body,
 ) -> Reply<Json<Stored>> {
     let digest = digest_in(digest)?;
-    if bytes > server.largest_file || offset > bytes {
-        return Err(Fault::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("{bytes} bytes from {offset} on"),
-            format!(
-                "a file may have up to {} bytes here, and offset none beyond them",
-                server.largest_file
-            ),
-        ));
-    }
-    let refused = |refusal: files::Refusal| match refusal {
+    let stored = beside(move || server.files.stored(who, &digest));
+    stored.await.map(Json)
+}
+
+/// Why an upload of so many bytes is not taken, in words.
+fn refused(refusal: files::Refusal, bytes: u64) -> Fault {
+    match refusal {
         files::Refusal::Offset(there) => Fault::new(
             StatusCode::CONFLICT,
             format!("{there} bytes of it are here"),
-            format!("go on with offset={there}"),
+            format!("go on with offset={there}, or begin anew with offset=0"),
         ),
         files::Refusal::Busy => Fault::new(
             StatusCode::CONFLICT,
@@ -120,37 +119,66 @@ pub(crate) async fn upload(
         ),
         files::Refusal::Room(NoRoom::Now) => Fault::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            format!(
-                "there is no room for {} bytes under the cap on the disk",
-                bytes - offset
-            ),
+            format!("there is no room for {bytes} bytes under the cap on the disk"),
             "ask again: tasks that end make room",
         ),
         files::Refusal::Room(NoRoom::Ever) => Fault::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
-                "{} bytes are more than is free under the cap on the disk, and no other task will make room",
-                bytes - offset
+                "{bytes} bytes are more than is free under the cap on the disk, and no other task will make room"
             ),
             "serve it with a larger --disk",
         ),
         files::Refusal::Disk(error) => Fault::disk(&error),
-    };
-    let (pieces, mut taken) = tokio::sync::mpsc::channel::<hyper::body::Bytes>(4);
-    let writing = tokio::task::spawn_blocking(move || {
-        let mut upload = server.files.upload(&digest, offset, bytes)?;
-        while let Some(piece) = taken.blocking_recv() {
-            upload.write(&piece)?;
+    }
+}
+
+/// Uploads a file, or the rest of one. Go on at what `stored` says after a break; from 0 on it begins anew.
+#[utoipa::path(put, path = "/api/v1/files/{digest}", tag = "worker",
+    params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits"), UploadQuery),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 200, body = Stored), (status = 400, body = Problem), (status = 409, body = Problem),
+        (status = 413, body = Problem), (status = 422, body = Problem)))]
+pub(crate) async fn upload(
+    State(server): Server,
+    Extension(who): Extension<Who>,
+    At(digest): At<String>,
+    Query(UploadQuery { offset, bytes }): Query<UploadQuery>,
+    mut body: Body,
+) -> Reply<Json<Stored>> {
+    let digest = digest_in(digest)?;
+    if bytes > server.largest_file || offset > bytes {
+        return Err(Fault::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("{bytes} bytes from {offset} on"),
+            format!(
+                "a file may have up to {} bytes here, and offset none beyond them",
+                server.largest_file
+            ),
+        ));
+    }
+    let refused = |refusal| refused(refusal, bytes - offset);
+    let files = server.files.clone();
+    let begun = beside(move || files.upload(who, &digest, offset, bytes)).await?;
+    let mut upload = begun.map_err(refused)?;
+    loop {
+        // No thread waits for who is slow: there is one for each part when it has come, and what has come is kept.
+        let (pieces, rest) = part(&mut body, PIECE).await;
+        let write = move || {
+            let written = pieces.iter().try_for_each(|piece| upload.write(piece));
+            (upload, written)
+        };
+        let (back, written) = beside(write).await?;
+        upload = back;
+        written.map_err(refused)?;
+        match rest {
+            Rest::More => (),
+            Rest::End => break,
+            Rest::Broken(fault) => return Err(fault),
         }
-        upload.finish()
-    });
-    // What arrived before a break is kept: the upload goes on there.
-    let fed = feed(body, pieces).await;
-    let stored = writing
-        .await
-        .map_err(|_| Fault::ending())?
-        .map_err(refused)?;
-    fed.map(|()| Json(stored))
+    }
+    let stored = for_long(&server, move || upload.finish()).await?;
+    stored.map(Json).map_err(refused)
 }
 
 /// A file, or what a `Range: bytes=K-` header asks for.
@@ -174,7 +202,8 @@ pub(crate) async fn download(
     });
     let opened = beside(move || {
         let (mut file, bytes) = server.files.read(&digest)?;
-        file.seek(SeekFrom::Start(offset.unwrap_or(0)))?;
+        // Beyond its end nobody looks for anything: some systems do not even know such places.
+        file.seek(SeekFrom::Start(offset.unwrap_or(0).min(bytes)))?;
         std::io::Result::Ok((file, bytes))
     });
     let (file, bytes) = opened.await?.map_err(|e| match e.kind() {
@@ -264,7 +293,7 @@ pub(crate) async fn write_log(
     let (task, token) = (Task(id), Token { epoch, attempt });
     let piece = whole(body, LONGEST_PIECE).await?;
     if !server
-        .ask(|reply| Ask::Counts(who, (task, token), reply))
+        .ask(|reply| Ask::Counts(who, None, (task, token), reply))
         .await?
     {
         return Err(Fault::new(

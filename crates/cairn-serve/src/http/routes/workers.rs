@@ -1,23 +1,21 @@
 //! Routes of workers: they come, take and return tasks, live, and go.
 
-use super::{At, Server, attempt, beside, held, json, not_too_many};
+use super::returns::{self, Asked};
+use super::{At, Server, attempt, held, json, not_too_many};
 use crate::http::Shared;
-use crate::http::desk::{Ask, Handed, client_of};
+use crate::http::desk::{Ask, client_of};
 use crate::http::fault::{Fault, Reply};
-use crate::http::files::is_digest;
 use crate::http::types::{
-    Attempt, Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Lease, LeaseRequest, Made,
-    Problem, Return, ReturnRequest, Worth,
+    Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Lease, LeaseRequest, Problem,
+    ReturnRequest,
 };
-use crate::http::{logs, volunteers};
 use crate::tokens::Who;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use cairn_engine::{Granted, Offer, Outcome, WorkerId};
+use cairn_engine::{Granted, Offer, WorkerId};
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Long polls are no longer than this.
@@ -205,46 +203,14 @@ where
     let holding = request.holding;
     not_too_many(holding.as_ref().map_or(0, Vec::len), "attempts held")?;
     let holding = holding.map(|all| all.into_iter().map(held).collect());
-    let mut returns = Vec::with_capacity(request.returns.len());
-    let mut uploads = Vec::new();
-    let mut attempts = Vec::new();
-    for back in request.returns {
-        uploads.push(
-            back.outputs
-                .iter()
-                .map(|m| m.digest.clone())
-                .collect::<Vec<_>>(),
-        );
-        let given = handed(&server, who, back).await?;
-        attempts.push((given.task, given.token));
-        returns.push(given);
-    }
-    let want = request.want as usize;
-    let answer = server.ask(|reply| Ask::Exchange {
+    let asked = Asked {
         who,
         worker,
-        returns,
         holding,
-        want,
+        want: request.want as usize,
         wait,
-        reply,
-    });
-    let answer = answer.await?;
-    for (receipt, digests) in answer.receipts.iter().zip(uploads) {
-        if *receipt != Worth::OutputMissing && *receipt != Worth::Unknown {
-            digests
-                .iter()
-                .for_each(|digest| server.files.forget(digest));
-        }
-    }
-    if who != Who::Trusted {
-        let counts = |worth: &Worth| matches!(worth, Worth::Accepted | Worth::AcceptedLate);
-        for (receipt, (task, token)) in answer.receipts.iter().zip(attempts) {
-            if !counts(receipt) && *receipt != Worth::OutputMissing {
-                server.files.forget_held_of(task, token);
-            }
-        }
-    }
+    };
+    let answer = returns::exchange(&server, asked, request.returns).await?;
     if answer.is_unknown && answer.receipts.is_empty() {
         return Err(unknown_worker());
     }
@@ -258,108 +224,6 @@ where
         finished: answer.finished,
         known: !answer.is_unknown,
     }))
-}
-
-/// A return with its files beside their places, where it may count.
-async fn handed(server: &Arc<Shared>, who: Who, back: Return) -> Reply<Handed> {
-    let outcome = back.outcome();
-    let (task, token) = held(Attempt {
-        id: back.id,
-        epoch: back.epoch,
-        attempt: back.attempt,
-    });
-    let mut handed = Handed {
-        task,
-        token,
-        outcome,
-        staged: Vec::new(),
-        lacks_output: false,
-        digest: None,
-    };
-    if back.outputs.is_empty() && who == Who::Trusted {
-        return Ok(handed);
-    }
-    let declared = server
-        .tasks
-        .job(task, back.attempt)
-        .unwrap_or_default()
-        .outputs;
-    for Made { path, digest, .. } in &back.outputs {
-        if !declared.contains(path) || !is_digest(digest) {
-            return Err(Fault::bad(
-                format!(
-                    "task {} does not declare the output '{}'",
-                    task.0,
-                    cairn_dag::plain(path)
-                ),
-                "return the files that the lease lists under outputs, with BLAKE3 digests of 64 small hexadecimal digits",
-            ));
-        }
-    }
-    let is_done = outcome == Outcome::Executed;
-    let counts = |reply| Ask::Counts(who, (task, token), reply);
-    if is_done && who != Who::Trusted && server.ask(counts).await? {
-        return hold(server, handed, back.outputs, &declared).await;
-    }
-    if who == Who::Trusted && server.ask(counts).await? {
-        if is_done
-            && declared
-                .iter()
-                .all(|d| back.outputs.iter().any(|m| m.path == *d))
-        {
-            handed.digest = Some(volunteers::of_outputs(&back.outputs));
-        }
-        let server = server.clone();
-        let stage = move || {
-            back.outputs
-                .iter()
-                .map(|made| server.files.stage(made))
-                .collect()
-        };
-        let staged: std::io::Result<Vec<_>> = beside(stage).await?;
-        match staged {
-            Ok(staged) => handed.staged = staged,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => handed.lacks_output = true,
-            Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
-                return Err(Fault::bad(
-                    e,
-                    "declare paths below the folder of the workflow",
-                ));
-            }
-            Err(e) => return Err(Fault::disk(&e)),
-        }
-    }
-    Ok(handed)
-}
-
-/// What a volunteer returns, kept until others say the same, with the digest of the bytes that are here.
-async fn hold(
-    server: &Arc<Shared>,
-    mut handed: Handed,
-    made: Vec<Made>,
-    declared: &[String],
-) -> Reply<Handed> {
-    let (task, token) = (handed.task, handed.token);
-    if !declared.iter().all(|d| made.iter().any(|m| m.path == *d)) {
-        // Without all of its outputs it has no digest, and has failed.
-        return Ok(handed);
-    }
-    let digest = match declared.is_empty() {
-        false => volunteers::of_outputs(&made),
-        true => {
-            let server = server.clone();
-            let printed =
-                beside(move || server.logs.read(task, Some(token), logs::LONGEST)).await?;
-            volunteers::of_print(&printed.unwrap_or_default())
-        }
-    };
-    let keeper = server.clone();
-    match beside(move || keeper.files.hold(task, token, &made)).await? {
-        Ok(()) => handed.digest = Some(digest),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => handed.lacks_output = true,
-        Err(e) => return Err(Fault::disk(&e)),
-    }
-    Ok(handed)
 }
 
 /// A worker lives, and says what it works on. The answer says what to stop.

@@ -1,0 +1,112 @@
+//! The door: who is let in, how many at once, and how long a connection may keep us waiting. Knows no routes.
+
+use super::impatient::Impatient;
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+/// Files that the server has open for itself.
+const OWN_FILES: u64 = 256;
+/// What a connection may need: itself, and a file that goes up or down.
+const FILES: u64 = 2;
+
+/// So many connections there may be at once: what is wanted, or what the system's limit on open files allows, which is raised as far as
+/// it can be.
+pub(crate) fn connections(wanted: usize) -> usize {
+    let needed = (wanted as u64).saturating_mul(FILES) + OWN_FILES;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|now| now < needed) {
+        let raised = limit.maximum.map_or(needed, |most| most.min(needed));
+        let raised = Rlimit {
+            current: Some(raised),
+            maximum: limit.maximum,
+        };
+        // Where it cannot be raised, fewer are let in.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = (files.saturating_sub(OWN_FILES) / FILES).max(8);
+    wanted.clamp(1, usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+/// All that a connection needs.
+pub(crate) struct Door {
+    pub(crate) router: Router,
+    pub(crate) acceptor: Option<TlsAcceptor>,
+    /// For a head, and for TLS.
+    pub(crate) patience: Duration,
+    /// For an answer that nobody takes.
+    pub(crate) stall: Duration,
+}
+
+/// Lets in whoever comes, no more than `limit` at once, until it is stopped.
+pub(crate) async fn accept(
+    listener: TcpListener,
+    limit: Arc<Semaphore>,
+    door: Arc<Door>,
+    stopped: tokio::sync::watch::Receiver<()>,
+) {
+    let mut ended = stopped.clone();
+    loop {
+        let Ok(permit) = limit.clone().acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = ended.changed() => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Too many open files, most likely: others must end before it gets better.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (door, stopped) = (door.clone(), stopped.clone());
+        tokio::spawn(async move {
+            door.connection(stream, stopped).await;
+            drop(permit);
+        });
+    }
+}
+
+impl Door {
+    async fn connection(&self, stream: TcpStream, stopped: tokio::sync::watch::Receiver<()>) {
+        // Small answers go out at once; where the system cannot, they go out later.
+        let _ = stream.set_nodelay(true);
+        let stream = Impatient::new(stream, self.stall);
+        match &self.acceptor {
+            None => self.answer(TokioIo::new(stream), stopped).await,
+            Some(acceptor) => {
+                let made = tokio::time::timeout(self.patience, acceptor.accept(stream)).await;
+                if let Ok(Ok(stream)) = made {
+                    self.answer(TokioIo::new(stream), stopped).await;
+                }
+            }
+        }
+    }
+
+    async fn answer<I>(&self, io: I, mut stopped: tokio::sync::watch::Receiver<()>)
+    where
+        I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    {
+        let service = TowerToHyperService::new(self.router.clone());
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.patience)
+            .max_headers(64)
+            .max_buf_size(64 << 10)
+            .serve_connection(io, service);
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            // What a client does wrong ends its connection and nothing else.
+            _ = connection.as_mut() => return,
+            _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    }
+}

@@ -1,0 +1,204 @@
+//! Tests of uploads and of what becomes of them.
+
+use super::*;
+use crate::http::types::Made;
+use std::time::Duration;
+
+const TRUSTED: Who = Who::Trusted;
+
+pub(super) fn opened() -> (tempfile::TempDir, Arc<Files>) {
+    let top = tempfile::tempdir().unwrap();
+    let flow = top.path().join("flow");
+    std::fs::create_dir(&flow).unwrap();
+    let files = Files::open(&top.path().join("files"), &flow).unwrap();
+    (top, Arc::new(files))
+}
+
+/// Uploads this; its digest.
+pub(super) fn put(files: &Arc<Files>, who: Who, text: &[u8]) -> String {
+    let digest = digest_of(&mut &text[..]).unwrap();
+    let mut upload = files.upload(who, &digest, 0, text.len() as u64).unwrap();
+    upload.write(text).unwrap();
+    assert!(upload.finish().unwrap().complete);
+    digest
+}
+
+fn made(path: &str, digest: &str) -> Made {
+    Made {
+        path: path.into(),
+        digest: digest.into(),
+        executable: false,
+    }
+}
+
+#[test]
+fn an_upload_goes_on_where_it_was_cut_and_must_have_its_digest() {
+    let (top, files) = opened();
+    let flow = top.path().join("flow");
+    let text = b"hello, workers";
+    let digest = digest_of(&mut &text[..]).unwrap();
+    assert!(
+        is_digest(&digest) && !is_digest("../../etc/passwd") && !is_digest(&digest.to_uppercase())
+    );
+    let begin = |offset| files.upload(TRUSTED, &digest, offset, 14);
+    let mut upload = begin(0).unwrap();
+    upload.write(&text[..5]).unwrap();
+    assert!(matches!(begin(5), Err(Refusal::Busy)));
+    drop(upload);
+    assert_eq!(files.stored(TRUSTED, &digest).bytes, 5);
+    assert!(matches!(begin(3), Err(Refusal::Offset(5))));
+    let mut upload = begin(5).unwrap();
+    upload.write(&text[5..]).unwrap();
+    assert!(matches!(upload.write(b"!"), Err(Refusal::Long)));
+    assert!(upload.finish().unwrap().complete);
+    assert!(files.stage(TRUSTED, &[made("../out", &digest)]).is_err());
+    for staged in files.stage(TRUSTED, &[made("a/out", &digest)]).unwrap() {
+        staged.place().unwrap();
+    }
+    assert_eq!(files.transit().bytes(), 0);
+    assert_eq!(std::fs::read(flow.join("a/out")).unwrap(), text);
+    let needed = files.needed("a/out").unwrap();
+    assert_eq!(
+        (needed.digest.as_str(), needed.bytes),
+        (digest.as_str(), 14)
+    );
+    assert_eq!(files.read(&digest).unwrap().1, 14);
+    std::fs::write(flow.join("a/out"), "changed").unwrap();
+    assert!(files.read(&digest).is_err());
+}
+
+/// What is there is begun anew from 0 on, and what has not its digest goes.
+#[test]
+fn a_spoilt_upload_begins_anew() {
+    let (_top, files) = opened();
+    let text = b"abc";
+    let digest = digest_of(&mut &text[..]).unwrap();
+    let mut spoilt = files.upload(TRUSTED, &digest, 0, 100).unwrap();
+    spoilt.write(b"garbage").unwrap();
+    drop(spoilt);
+    assert_eq!(files.transit().bytes(), 7);
+    assert_eq!(put(&files, TRUSTED, text), digest);
+    assert_eq!(files.transit().bytes(), 3);
+    put(&files, TRUSTED, text);
+    assert_eq!(files.transit().bytes(), 3, "it is there once");
+    let other = "0".repeat(64);
+    let mut upload = files.upload(TRUSTED, &other, 0, 3).unwrap();
+    upload.write(text).unwrap();
+    assert!(matches!(upload.finish(), Err(Refusal::Digest)));
+    assert_eq!(files.stored(TRUSTED, &other).bytes, 0);
+}
+
+/// Nobody else can spoil, take, remove or hold up what a client uploads.
+#[test]
+fn uploads_of_one_client_are_not_anothers() {
+    let (top, files) = opened();
+    let (one, two) = (Who::Volunteer(1), Who::Volunteer(2));
+    let text = b"right";
+    let digest = digest_of(&mut &text[..]).unwrap();
+    let mut garbage = files.upload(one, &digest, 0, 5000).unwrap();
+    garbage.write(&[7; 1000]).unwrap();
+    for who in [two, TRUSTED] {
+        assert_eq!(files.stored(who, &digest).bytes, 0);
+        put(&files, who, text);
+    }
+    files.forget(one, &digest);
+    assert!(files.stage(one, &[made("out", &digest)]).is_err());
+    assert!(files.stored(two, &digest).complete && files.stored(TRUSTED, &digest).complete);
+    drop(garbage);
+    assert_eq!(files.stored(one, &digest).bytes, 1000);
+    // A server that begins again counts them all.
+    let counted = files.transit().bytes();
+    assert_eq!(counted, 1010);
+    let again = Files::open(&top.path().join("files"), &top.path().join("flow")).unwrap();
+    assert_eq!(again.transit().bytes(), counted);
+}
+
+/// Nobody has to want room for old uploads to go.
+#[test]
+fn abandoned_uploads_go_with_time() {
+    let (_top, files) = opened();
+    for who in [Who::Volunteer(1), TRUSTED] {
+        let digest = put(&files, who, b"whole");
+        let other = "0".repeat(64);
+        let mut half = files.upload(who, &other, 0, 100).unwrap();
+        half.write(b"half").unwrap();
+        files.drop_older(Duration::ZERO);
+        assert!(!files.stored(who, &digest).complete);
+        assert_eq!(files.stored(who, &other).bytes, 4, "somebody writes it");
+        drop(half);
+        files.drop_older(Duration::from_secs(60));
+        assert_eq!(files.stored(who, &other).bytes, 4, "it is young");
+        files.drop_older(Duration::ZERO);
+        assert_eq!(files.stored(who, &other).bytes, 0);
+    }
+    assert_eq!(files.transit().bytes(), 0);
+}
+
+/// A task may make the same content twice: each of its files is one of its own.
+#[test]
+fn equal_outputs_are_staged_from_one_upload() {
+    let (top, files) = opened();
+    let flow = top.path().join("flow");
+    for text in [&b""[..], b"same"] {
+        let digest = put(&files, TRUSTED, text);
+        let all = [made("a", &digest), made("b", &digest), made("c/c", &digest)];
+        for staged in files.stage(TRUSTED, &all).unwrap() {
+            staged.place().unwrap();
+        }
+        for path in ["a", "b", "c/c"] {
+            assert_eq!(std::fs::read(flow.join(path)).unwrap(), text);
+        }
+        std::fs::write(flow.join("c/c"), "changed").unwrap();
+        assert_eq!(std::fs::read(flow.join("a")).unwrap(), text);
+        assert_eq!(files.transit().bytes(), 0);
+    }
+}
+
+/// What does not take its place is an upload again: whoever returns it once more need not upload it.
+#[test]
+fn what_was_staged_in_vain_is_an_upload_again() {
+    let (top, files) = opened();
+    let digest = put(&files, TRUSTED, b"whole");
+    let missing = "0".repeat(64);
+    let half = [made("a", &digest), made("b", &missing)];
+    let error = files.stage(TRUSTED, &half).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(files.stored(TRUSTED, &digest).complete);
+    drop(files.stage(TRUSTED, &half[..1]).unwrap());
+    assert!(files.stored(TRUSTED, &digest).complete);
+    assert_eq!(files.transit().bytes(), 5);
+    assert_eq!(
+        std::fs::read_dir(top.path().join("flow")).unwrap().count(),
+        0
+    );
+}
+
+/// On another disk it is copied, and stays an upload until it is forgotten: a return that is repeated finds it.
+#[test]
+fn what_is_staged_on_another_disk_stays_uploaded() {
+    let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
+        return;
+    };
+    let flow = tempfile::tempdir().unwrap();
+    let device = |path: &Path| std::fs::metadata(path).unwrap().dev();
+    if device(other.path()) == device(flow.path()) {
+        return;
+    }
+    let files = Arc::new(Files::open(&other.path().join("files"), flow.path()).unwrap());
+    let digest = put(&files, TRUSTED, b"large");
+    let all = [made("a", &digest), made("b", &digest)];
+    drop(files.stage(TRUSTED, &all).unwrap());
+    assert!(files.stored(TRUSTED, &digest).complete);
+    for staged in files.stage(TRUSTED, &all).unwrap() {
+        staged.place().unwrap();
+    }
+    assert_eq!(std::fs::read(flow.path().join("b")).unwrap(), b"large");
+    assert_eq!(files.transit().bytes(), 5);
+    files.forget(TRUSTED, &digest);
+    assert_eq!(files.transit().bytes(), 0);
+    // What lost its digest on the way is no upload any more: it must come again.
+    let digest = put(&files, TRUSTED, b"right");
+    std::fs::write(files.whole(TRUSTED, &digest), "wrong").unwrap();
+    assert!(files.stage(TRUSTED, &[made("a", &digest)]).is_err());
+    assert!(!files.stored(TRUSTED, &digest).complete);
+}

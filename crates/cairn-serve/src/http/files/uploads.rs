@@ -1,0 +1,191 @@
+//! Uploads: what comes in piece by piece goes on where it was cut, must have its digest, and goes when nobody wants it. Knows no
+//! requests and no tasks.
+
+use super::{Counted, Files, digest_of, lock, shelves};
+use crate::http::transit::NoRoom;
+use crate::http::types::Stored;
+use crate::private;
+use crate::tokens::Who;
+use std::fs::File;
+use std::io::{Error, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An upload that nobody touched for so long makes room for others: whoever made it uploads it again.
+const FORGOTTEN: Duration = Duration::from_secs(30);
+/// One that nobody touched for so long goes, whether there is need or not; and so often they are looked for.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+const SWEPT: Duration = Duration::from_secs(600);
+
+/// Why an upload was not taken.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Go on from here.
+    Offset(u64),
+    /// Another upload of the same content is under way.
+    Busy,
+    /// The content is not what its digest says.
+    Digest,
+    /// More than was said.
+    Long,
+    /// There is no room for it under the cap.
+    Room(NoRoom),
+    Disk(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal::Disk(error)
+    }
+}
+
+/// An upload that is under way.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    alone: Alone,
+    whole: PathBuf,
+    digest: String,
+    file: File,
+    bytes: u64,
+    written: u64,
+    /// What was let in and is not written yet.
+    left: Counted,
+}
+
+/// Whoever has this writes the upload at this place, and nobody else.
+#[derive(Debug)]
+struct Alone {
+    files: Arc<Files>,
+    partial: PathBuf,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        lock(&self.files.busy).remove(&self.partial);
+    }
+}
+
+impl Files {
+    /// How much of it somebody has uploaded.
+    pub(crate) fn stored(&self, who: Who, digest: &str) -> Stored {
+        let bytes = |path: PathBuf| std::fs::metadata(path).map(|m| m.len()).ok();
+        match bytes(self.whole(who, digest)) {
+            Some(bytes) => Stored {
+                bytes,
+                complete: true,
+            },
+            None => Stored {
+                bytes: bytes(self.partial(who, digest)).unwrap_or(0),
+                complete: false,
+            },
+        }
+    }
+
+    /// Begins to take what comes after the first `offset` bytes of a file of so many bytes. From 0 on it begins anew, whatever is
+    /// there.
+    pub(crate) fn upload(
+        self: &Arc<Self>,
+        who: Who,
+        digest: &str,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<Upload, Refusal> {
+        self.sweep();
+        private::folder(&self.shelf(who).join("partial"))?;
+        let partial = self.partial(who, digest);
+        if !lock(&self.busy).insert(partial.clone()) {
+            return Err(Refusal::Busy);
+        }
+        let files = self.clone();
+        let alone = Alone { files, partial };
+        let mut options = File::options();
+        let mut file =
+            (options.create(true).truncate(false).write(true).read(true)).open(&alone.partial)?;
+        let there = file.seek(SeekFrom::End(0))?;
+        if there != offset && offset > 0 {
+            return Err(Refusal::Offset(there));
+        }
+        if there != offset {
+            file.set_len(0)?;
+            file.rewind()?;
+            self.transit.give(there);
+        }
+        let left = self.let_in(bytes.saturating_sub(offset))?;
+        Ok(Upload {
+            alone,
+            whole: self.whole(who, digest),
+            digest: digest.to_owned(),
+            file,
+            bytes,
+            written: offset,
+            left,
+        })
+    }
+
+    /// Lets so many bytes come in, all or none: then two uploads never stand half done in each other's way.
+    fn let_in(&self, bytes: u64) -> Result<Counted, Refusal> {
+        let taken = self.transit.take(bytes).or_else(|_| {
+            self.drop_older(FORGOTTEN);
+            self.transit.take(bytes)
+        });
+        taken.map_err(Refusal::Room)?;
+        let transit = self.transit.clone();
+        Ok(Counted { transit, bytes })
+    }
+
+    /// Now and then, what was abandoned goes.
+    fn sweep(&self) {
+        let mut swept = lock(&self.swept);
+        if swept.elapsed() > SWEPT {
+            *swept = Instant::now();
+            drop(swept);
+            self.drop_older(ABANDONED);
+        }
+    }
+
+    /// Uploads that nobody touched for so long go.
+    pub(super) fn drop_older(&self, limit: Duration) {
+        let entries = |inside: PathBuf| std::fs::read_dir(inside).into_iter().flatten().flatten();
+        for entry in shelves(&self.folder).into_iter().flat_map(entries) {
+            let Ok(meta) = entry.metadata() else { continue };
+            let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+            let is_busy = lock(&self.busy).contains(&entry.path());
+            if meta.is_file() && age.is_some_and(|age| age > limit) && !is_busy {
+                self.remove(&entry.path());
+            }
+        }
+    }
+}
+
+impl Upload {
+    /// Takes the next bytes.
+    pub(crate) fn write(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+        let written = self.written + piece.len() as u64;
+        if written > self.bytes {
+            return Err(Refusal::Long);
+        }
+        self.file.write_all(piece)?;
+        self.written = written;
+        self.left.bytes -= piece.len() as u64;
+        Ok(())
+    }
+
+    /// That was all for now. When it is all of the file, the digest is checked.
+    pub(crate) fn finish(mut self) -> Result<Stored, Refusal> {
+        let (bytes, complete) = (self.written, self.written == self.bytes);
+        if complete {
+            self.file.rewind()?;
+            let is_right = digest_of(&mut self.file)? == self.digest;
+            let (files, partial): (&Files, &Path) = (&self.alone.files, &self.alone.partial);
+            if !is_right {
+                files.remove(partial);
+                return Err(Refusal::Digest);
+            }
+            // The same may have been uploaded before: it is there once.
+            files.remove(&self.whole);
+            std::fs::rename(partial, &self.whole)?;
+        }
+        Ok(Stored { bytes, complete })
+    }
+}

@@ -1,0 +1,265 @@
+//! What comes with returns: files are brought beside their places, or held until others say the same; then the desk decides, and what
+//! has no use any more goes. Decides nothing.
+
+use super::{beside, for_long, held};
+use crate::http::desk::{Answer, Ask, Handed, Held};
+use crate::http::fault::{Fault, Reply};
+use crate::http::files::is_digest;
+use crate::http::types::{Attempt, Made, Return, Worth};
+use crate::http::{Shared, logs, volunteers};
+use crate::tokens::Who;
+use cairn_engine::{Cause, Outcome, Task, WorkerId};
+use std::collections::HashSet;
+use std::io::{Error, ErrorKind};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+/// A request of a worker, beside what it returns.
+pub(super) struct Asked {
+    pub(super) who: Who,
+    pub(super) worker: WorkerId,
+    pub(super) holding: Option<Vec<Held>>,
+    pub(super) want: usize,
+    pub(super) wait: Duration,
+}
+
+/// Whether files may come with it.
+fn carries(who: Who, back: &Return) -> bool {
+    who != Who::Trusted || !back.outputs.is_empty()
+}
+
+fn of(back: &Return) -> Held {
+    held(Attempt {
+        id: back.id,
+        epoch: back.epoch,
+        attempt: back.attempt,
+    })
+}
+
+/// Takes what is returned, and asks the desk.
+pub(super) async fn exchange(
+    server: &Arc<Shared>,
+    asked: Asked,
+    returns: Vec<Return>,
+) -> Reply<Answer> {
+    if !returns.iter().any(|back| carries(asked.who, back)) {
+        let bare = |back: &Return| Handed::bare(of(back), back.outcome());
+        return decided(server, &asked, returns.iter().map(bare).collect()).await;
+    }
+    // Large files may take longer than a worker waits for an answer. What was begun is done all the same: then it hears the
+    // answer when it asks again.
+    let server = server.clone();
+    let (_listens, gone) = oneshot::channel();
+    let work = tokio::spawn(async move { taken(&server, asked, returns, gone).await });
+    work.await.map_err(|_| Fault::ending())?
+}
+
+/// Takes what is returned with its files, alone for each attempt. Whoever has `gone` gets nothing new.
+async fn taken(
+    server: &Arc<Shared>,
+    mut asked: Asked,
+    returns: Vec<Return>,
+    mut gone: oneshot::Receiver<()>,
+) -> Reply<Answer> {
+    let who = asked.who;
+    let carried = returns.iter().filter(|back| carries(who, back));
+    let lanes = carried.map(|back| (who, of(back).0, of(back).1));
+    let _alone = tokio::select! {
+        alone = server.lanes.enter(lanes.collect()) => alone,
+        _ = &mut gone => return Err(Fault::ending()),
+    };
+    let mut uploads: Vec<Vec<String>> = Vec::with_capacity(returns.len());
+    let mut all = Vec::with_capacity(returns.len());
+    for back in returns {
+        let digests = back.outputs.iter().map(|made| made.digest.clone());
+        uploads.push(digests.collect());
+        all.push(brought(server, &asked, back).await?);
+    }
+    if gone.try_recv() == Err(TryRecvError::Closed) {
+        (asked.want, asked.holding) = (0, None);
+    }
+    // Only a volunteer's return has its digest from what was held with it.
+    let held =
+        |h: &Handed| (who != Who::Trusted && h.digest.is_some()).then_some((h.task, h.token));
+    let held: Vec<Option<Held>> = all.iter().map(held).collect();
+    let answer = decided(server, &asked, all).await?;
+    let files = server.files.clone();
+    let receipts = answer.receipts.clone();
+    beside(move || {
+        for ((receipt, digests), held) in receipts.iter().zip(uploads).zip(held) {
+            if matches!(receipt, Worth::OutputMissing | Worth::Unknown) {
+                continue;
+            }
+            digests.iter().for_each(|digest| files.forget(who, digest));
+            let counts = matches!(receipt, Worth::Accepted | Worth::AcceptedLate);
+            // This very request held it, while the attempt had no result: nobody waits for it.
+            if let Some((task, token)) = held.filter(|_| !counts) {
+                files.forget_held_of(task, token);
+            }
+        }
+    })
+    .await?;
+    Ok(answer)
+}
+
+/// What the desk says. Where a task is done as some volunteer's attempt has it, those files are brought beside their places first.
+async fn decided(server: &Arc<Shared>, asked: &Asked, mut returns: Vec<Handed>) -> Reply<Answer> {
+    loop {
+        let answer = server.ask(|reply| Ask::Exchange {
+            who: asked.who,
+            worker: asked.worker,
+            returns,
+            holding: asked.holding.clone(),
+            want: asked.want,
+            wait: asked.wait,
+            reply,
+        });
+        let answer = answer.await?;
+        if answer.again.is_empty() {
+            return Ok(answer);
+        }
+        returns = answer.again;
+        for handed in &mut returns {
+            release(server, handed).await?;
+        }
+    }
+}
+
+/// Brings what the winner made beside its places; or what this attempt made, which is the same.
+async fn release(server: &Arc<Shared>, handed: &mut Handed) -> Reply<()> {
+    let Some(winner) = handed.winner.filter(|_| handed.winner != handed.released) else {
+        return Ok(());
+    };
+    let (task, own, files) = (handed.task, handed.token, server.files.clone());
+    let release = move || {
+        let released = files.release(task, winner);
+        let released = released.or_else(|_| files.release(task, own));
+        if released.as_ref().is_err_and(is_gone) {
+            files.forget_held_of(task, own);
+        }
+        released
+    };
+    handed.released = Some(winner);
+    match for_long(server, release).await? {
+        Ok(staged) => handed.staged = staged,
+        Err(e) if is_gone(&e) => handed.lacks_output = true,
+        Err(e) => return Err(Fault::disk(&e)),
+    }
+    Ok(())
+}
+
+/// Whether what was uploaded must be uploaded again.
+fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData)
+}
+
+/// Whether the task declares these files, each once.
+fn check(task: Task, declared: &[String], made: &[Made]) -> Reply<()> {
+    let declared: HashSet<&str> = declared.iter().map(String::as_str).collect();
+    let mut seen = HashSet::new();
+    for Made { path, digest, .. } in made {
+        if !declared.contains(path.as_str()) || !is_digest(digest) || !seen.insert(path) {
+            return Err(Fault::bad(
+                format!(
+                    "task {} does not declare the output '{}', or it is named twice",
+                    task.0,
+                    cairn_dag::plain(path)
+                ),
+                "return the files that the lease lists under outputs, with BLAKE3 digests of 64 small hexadecimal digits",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A return with its files beside their places, or held, where it may count.
+async fn brought(server: &Arc<Shared>, asked: &Asked, back: Return) -> Reply<Handed> {
+    let (who, (task, token)) = (asked.who, of(&back));
+    let mut handed = Handed::bare((task, token), back.outcome());
+    if !carries(who, &back) {
+        return Ok(handed);
+    }
+    let declared = server.tasks.job(task, back.attempt).unwrap_or_default();
+    let declared = declared.outputs;
+    let made = back.outputs;
+    check(task, &declared, &made)?;
+    let counts = |reply| Ask::Counts(who, Some(asked.worker), (task, token), reply);
+    if handed.outcome != Outcome::Executed || !server.ask(counts).await? {
+        return Ok(handed);
+    }
+    if is_refused(server, (task, token), &made).await? {
+        handed.outcome = Outcome::Failed {
+            exit: 0,
+            cause: Cause::Output,
+        };
+        return Ok(handed);
+    }
+    let is_all = declared.iter().all(|d| made.iter().any(|m| m.path == *d));
+    match who {
+        Who::Trusted => stage(server, &mut handed, made, is_all).await?,
+        // Without all of its outputs a volunteer's return has no digest, and has failed.
+        Who::Volunteer(_) if is_all => hold(server, who, &mut handed, made).await?,
+        Who::Volunteer(_) => (),
+    }
+    Ok(handed)
+}
+
+/// Whether a file cannot take its place, whatever is done: below a link, or where a folder is. The log of the attempt says why.
+async fn is_refused(server: &Arc<Shared>, (task, token): Held, made: &[Made]) -> Reply<bool> {
+    let paths: Vec<String> = made.iter().map(|made| made.path.clone()).collect();
+    let server = server.clone();
+    beside(move || {
+        let refused = paths
+            .iter()
+            .find_map(|path| server.files.may_take(path).err());
+        let Some(why) = refused.filter(|e| e.kind() == ErrorKind::InvalidInput) else {
+            return false;
+        };
+        let line =
+            format!("{why}: declare outputs below the folder of the workflow, through no link");
+        // Without the line it is refused all the same.
+        let _ = server.logs.note(task, token, &line);
+        true
+    })
+    .await
+}
+
+async fn stage(
+    server: &Arc<Shared>,
+    handed: &mut Handed,
+    made: Vec<Made>,
+    is_all: bool,
+) -> Reply<()> {
+    handed.digest = is_all.then(|| volunteers::of_outputs(&made));
+    let files = server.files.clone();
+    match for_long(server, move || files.stage(Who::Trusted, &made)).await? {
+        Ok(staged) => handed.staged = staged,
+        Err(e) if is_gone(&e) => handed.lacks_output = true,
+        Err(e) => return Err(Fault::disk(&e)),
+    }
+    Ok(())
+}
+
+/// What a volunteer returns, kept until others say the same, with the digest of the bytes that are here.
+async fn hold(server: &Arc<Shared>, who: Who, handed: &mut Handed, made: Vec<Made>) -> Reply<()> {
+    let (task, token) = (handed.task, handed.token);
+    let keeper = server.clone();
+    let hold = move || {
+        keeper.files.hold(who, task, token, &made)?;
+        Ok(match made.is_empty() {
+            false => volunteers::of_outputs(&made),
+            true => {
+                let printed = keeper.logs.read(task, Some(token), logs::LONGEST);
+                volunteers::of_print(&printed.unwrap_or_default())
+            }
+        })
+    };
+    match for_long(server, hold).await? {
+        Ok(digest) => handed.digest = Some(digest),
+        Err(e) if is_gone(&e) => handed.lacks_output = true,
+        Err(e) => return Err(Fault::disk(&e)),
+    }
+    Ok(())
+}
