@@ -119,7 +119,7 @@ fn be_server(state: &Path) {
         let ((store, begun), seconds) = timed(|| {
             let mut store = Store::create_or_open(state, Sync::Full).expect("a store");
             let mesh = EvolvingMesh::with_levels(LEVELS).expect("a mesh");
-            let begun = begin_family(&mut store, "mesh", Box::new(mesh), Rules::default());
+            let begun = begin_family(&mut store, "mesh", "cell", Box::new(mesh), Rules::default());
             (store, begun.expect("a run"))
         });
         return listen(state, store, begun, Arc::new(Cells), seconds);

@@ -49,13 +49,9 @@ impl Client {
         }
     }
 
-    /// A worker that was ended and began again: what it had finished without a receipt is returned first.
-    pub fn resumed(slots: usize, finished: Vec<(Task, Token, Outcome)>) -> Client {
-        Client {
-            slots,
-            finished,
-            ..Client::default()
-        }
+    /// The worker was ended and began again: what it had finished without a receipt is returned, too.
+    pub fn resume(&mut self, finished: Vec<(Task, Token, Outcome)>) {
+        self.finished.extend(finished);
     }
 
     /// What to send now; `None` while an exchange is under way, or where there is nothing to say.

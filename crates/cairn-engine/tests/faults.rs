@@ -224,7 +224,8 @@ impl<'d> World<'d> {
                 known.is_up = true;
                 known.waiting = None;
                 let slots = 1 + self.random.below(3);
-                known.client = Client::resumed(slots, known.spool.clone());
+                known.client = Client::new(slots);
+                known.client.resume(known.spool.clone());
                 let life = known.life;
                 self.after(0, Happening::Look(host, life));
                 self.after(5 * SECOND, Happening::Beat(host, life));

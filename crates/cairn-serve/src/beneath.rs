@@ -120,6 +120,11 @@ impl Beneath {
         }
     }
 
+    /// A folder and all above it, made where they are missing, through no link.
+    pub(crate) fn make_folder(&self, path: &str) -> Result<()> {
+        self.parent(&format!("{path}/x")).map(drop)
+    }
+
     /// A new file beside the place of `path`, to be written and then placed.
     pub(crate) fn create(&self, path: &str, is_executable: bool) -> Result<(File, Pending)> {
         let (parent, name) = self.parent(path)?;
@@ -241,6 +246,11 @@ mod tests {
             folder.may_take(path).unwrap();
         }
         assert!(!inside.join("new").exists());
+        for path in ["..", "/tmp", "up/new", "folder/new", "up"] {
+            assert!(folder.make_folder(path).is_err(), "{path}");
+        }
+        folder.make_folder("./one/two").unwrap();
+        assert!(inside.join("one/two").is_dir());
     }
 
     #[test]

@@ -42,6 +42,7 @@ use self::logs::Logs;
 use self::routes::{carry, look, steer, watched, workers};
 use crate::clock::Clock;
 use crate::found::Found;
+use crate::near::Sign;
 use crate::store::{Store, StoreError};
 use crate::tls::Certificate;
 use crate::tokens::{Denied, Scope, Secret, Tokens};
@@ -161,6 +162,10 @@ pub(crate) struct Shared {
     clock: Clock,
     /// Where the workflow is, for those who can see it: not told beyond this machine.
     folder: Option<String>,
+    /// What the sign in that folder says.
+    sign: Option<String>,
+    /// The random name of the run.
+    run: String,
     watch: mpsc::Sender<watch::Look>,
 }
 
@@ -226,6 +231,11 @@ pub fn serve<P: Position + Send>(
         desk: sender.clone(),
     });
     let watch = watch.map_err(ServeError::Threads)?;
+    // Without a sign in the folder no worker takes a folder for it: all is carried.
+    let sign = (address.ip().is_loopback())
+        .then(|| Sign::put(&settings.flow, &begun.run).ok())
+        .flatten();
+    let folder = || Some(settings.flow.canonicalize().ok()?.to_str()?.to_owned());
     let shared = Arc::new(Shared {
         desk: sender.clone(),
         tasks,
@@ -239,9 +249,9 @@ pub fn serve<P: Position + Send>(
         largest_file: settings.largest_file,
         silence,
         clock: Clock::new(),
-        folder: (address.ip().is_loopback())
-            .then(|| Some(settings.flow.canonicalize().ok()?.to_str()?.to_owned()))
-            .flatten(),
+        folder: sign.as_ref().and_then(|_| folder()),
+        sign: sign.as_ref().map(|sign| sign.text().to_owned()),
+        run: begun.run.clone(),
         watch: watch.clone(),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -302,6 +312,7 @@ pub fn serve<P: Position + Send>(
         let _ = tokio::time::timeout(Duration::from_secs(1), gone).await;
     });
     runtime.shutdown_timeout(Duration::from_millis(500));
+    drop(sign);
     Ok(end?)
 }
 

@@ -11,6 +11,7 @@ mod found;
 mod free;
 pub mod http;
 pub mod live;
+mod near;
 mod past;
 mod private;
 mod replay;

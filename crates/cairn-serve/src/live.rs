@@ -10,7 +10,7 @@ mod told;
 pub use subject::{Subject, profile};
 pub use told::{
     AttemptTold, DagMap, FailureTold, Idle, Plan, Running, Sample, Scene, SlowTold, Span, StepTold,
-    StorageTold, Update, WorkerTold,
+    StorageTold, TrustTold, Update, WorkerTold,
 };
 
 use self::account::{Account, Totals};

@@ -1,4 +1,4 @@
-//! Files that only their owner reads. Knows nothing of what is in them.
+//! Files that only their owner reads, and names that nobody guesses. Knows nothing of what they are for.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Read, Write};
@@ -30,4 +30,11 @@ pub(crate) fn read(folder: &Path, name: &str) -> std::io::Result<String> {
     let mut text = String::new();
     (std::fs::File::open(folder.join(name))?.take(1 << 16)).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// So many random bytes, as hexadecimal digits.
+pub(crate) fn random(bytes: usize) -> std::io::Result<String> {
+    let mut random = vec![0; bytes];
+    getrandom::fill(&mut random).map_err(|e| std::io::Error::other(e.to_string()))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -16,6 +16,7 @@ mod rules;
 
 pub(crate) use again::{Known, Now, again};
 pub(crate) use drive::log_name;
+pub(crate) use family::another_command;
 pub(crate) use files::{Files, aside_name, place};
 
 pub use again::Why;
@@ -210,6 +211,14 @@ pub enum RunError {
         folder: PathBuf,
         /// What it should be of.
         what: String,
+    },
+    /// The state is of a family whose tasks ran something else: nothing tells which of its tasks did.
+    #[error("the state in {} is of another command: its tasks ran '{before}'", folder.display())]
+    OtherCommand {
+        /// Where it is.
+        folder: PathBuf,
+        /// The command of before.
+        before: String,
     },
     /// A task is wanted whose parent is neither executed nor wanted.
     #[error("'{task}' cannot be executed: '{parent}' before it is not")]

@@ -325,7 +325,7 @@ impl Processes {
         watched
             .inspect_err(|_| {
                 // Without eyes on it, it must not run.
-                let _ = rustix::process::kill_process_group(pid(&child), Signal::KILL);
+                strike(&child, Signal::KILL);
                 let _ = child.wait();
             })
             .map(|(sign, pidfd, capture)| {
@@ -450,7 +450,7 @@ impl Processes {
         let was_asked = running.kill_at.is_some();
         if was_asked {
             // Not yet waited for: the number of the group is still its own.
-            let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
+            strike(&running.child, Signal::KILL);
         }
         let Some(status) = running.child.try_wait()? else {
             epoll::modify(&self.epoll, &running.pidfd, running.sign.data(false), ONCE)?;
@@ -476,7 +476,7 @@ impl Processes {
         let now = Instant::now();
         for running in self.running.iter_mut().flatten() {
             if running.kill_at.is_some_and(|at| at <= now) {
-                let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
+                strike(&running.child, Signal::KILL);
                 running.kill_at = Some(now + GRACE);
             }
         }
@@ -495,9 +495,9 @@ impl Processes {
     fn signal(&mut self, key: u64, signal: Signal, grace: Duration) {
         let place = self.places.get(&key).copied();
         if let Some(running) = place.and_then(|place| self.running[place].as_mut()) {
-            let _ = rustix::process::kill_process_group(pid(&running.child), signal);
+            strike(&running.child, signal);
             // What was stopped cannot end.
-            let _ = rustix::process::kill_process_group(pid(&running.child), Signal::CONT);
+            strike(&running.child, Signal::CONT);
             running.kill_at.get_or_insert(Instant::now() + grace);
         }
     }
@@ -525,9 +525,17 @@ impl Drop for Processes {
     /// Nothing that was started here runs on unseen.
     fn drop(&mut self) {
         for running in self.running.iter_mut().flatten() {
-            let _ = rustix::process::kill_process_group(pid(&running.child), Signal::KILL);
+            strike(&running.child, Signal::KILL);
             let _ = running.child.wait();
         }
+    }
+}
+
+/// Signals a process and all it started. One that is about to leave its session has no group for a moment. Whoever has ended
+/// already need not be told.
+fn strike(child: &Child, signal: Signal) {
+    if rustix::process::kill_process_group(pid(child), signal).is_err() {
+        let _ = rustix::process::kill_process(pid(child), signal);
     }
 }
 

@@ -5,6 +5,7 @@ mod benchmark;
 mod carry;
 mod confine;
 mod disk;
+mod environment;
 mod finish;
 mod place;
 mod start;
@@ -14,8 +15,9 @@ pub use confine::{Limits, Sandbox, confine, probe};
 
 use self::place::{Place, Spooled};
 use self::talk::{Mouth, Talk, Word};
-use crate::client::{CallError, Caller};
+use crate::client::{CallError, Caller, is_loopback};
 use crate::http::types::{Attempt, Join, Joined, Lease, Reason};
+use crate::near;
 use crate::spawn::{Processes, end_survivors};
 use cairn_engine::Outcome;
 use std::collections::HashMap;
@@ -39,24 +41,35 @@ const KEPT: [&str; 8] = [
 pub enum Where {
     /// All in this folder, which the server sees too: nothing is carried.
     Shared(PathBuf),
-    /// In the server's folder, where the server tells it, since it is on this machine; else each in its own.
+    /// In the server's folder, where it is shown to be here; else each in its own.
     AsServer,
     /// Each in a folder of its own: declared inputs are fetched, declared outputs uploaded.
     Own,
 }
 
 impl Where {
-    /// The folder that the server sees too, if tasks run in one.
+    /// The folder that the server sees too, if tasks run in one: the server's sign must be in it.
     fn shared(&self, joined: &Joined) -> Option<PathBuf> {
         match self {
             Where::Shared(folder) => Some(folder.clone()),
             Where::AsServer => {
-                let folder = joined.folder.as_ref().map(PathBuf::from);
-                folder.filter(|folder| folder.is_dir())
+                let folder = joined.folder.as_ref().map(PathBuf::from)?;
+                let is_signed = |sign: &String| near::is_signed(&folder, &joined.run, sign);
+                let is_it = joined.sign.as_ref().is_some_and(is_signed);
+                is_it.then_some(folder)
             }
             Where::Own => None,
         }
     }
+}
+
+/// What a server that was just joined is to this worker.
+#[derive(Debug)]
+struct Ground {
+    /// The folder in which tasks run, where that is the server's, too.
+    shared: Option<PathBuf>,
+    /// Whether the server is on this machine.
+    is_near: bool,
 }
 
 /// How a worker is set up.
@@ -80,8 +93,8 @@ pub struct Settings {
     pub place: Where,
     /// Programs that it runs; `None`: those of the dag.
     pub allow: Option<Vec<String>>,
-    /// Whether tasks are kept from files that are not theirs.
-    pub sandbox: bool,
+    /// Whether tasks are kept from files that are not theirs; `None`: unless the server is shown to be on this machine.
+    pub sandbox: Option<bool>,
     /// It leaves when it had nothing to do for so long.
     pub idle: Option<Duration>,
     /// What runs when it is to end has so long to finish; the rest is given back.
@@ -102,6 +115,8 @@ pub enum Note {
     },
     /// Nobody answers; it goes on trying.
     Away(String),
+    /// Tasks are kept from other files as far as the kernel can.
+    Sandboxed(Sandbox),
     /// Something about a task, by name.
     Task(String, String),
     /// Anything else.
@@ -175,6 +190,9 @@ struct Worker<'s> {
     keys: HashMap<Attempt, u64>,
     next_key: u64,
     shared: Option<PathBuf>,
+    is_sandboxed: bool,
+    /// Whether some server has known it already.
+    was_joined: bool,
     programs: Option<Vec<String>>,
     results: HashMap<Attempt, (Outcome, Spooled)>,
     summary: Summary,
@@ -205,17 +223,11 @@ pub fn work(
     let unusable = |error| WorkError::Folder { folder, error };
     let place = Place::take(&settings.folder).map_err(unusable.clone())?;
     end_survivors(MARK, place.id(), Duration::from_secs(2))?;
-    let mut spooled = place.results().map_err(unusable.clone())?;
-    // A result whose files are gone is none: the server gives the task to somebody else.
-    spooled.retain(|old| {
-        let is_there = |path: &String| (old.folder.as_ref()).is_some_and(|f| f.join(path).exists());
-        let is_whole = old.outputs.iter().all(is_there);
-        if !is_whole {
-            place.forget(old.attempt());
-        }
-        is_whole
-    });
-    place.tidy(&spooled).map_err(unusable)?;
+    let spooled = whole_results(&place).map_err(unusable.clone())?;
+    for (path, error) in place.tidy(&spooled).map_err(unusable)? {
+        let what = format!("{}: cannot be removed: {error}", path.display());
+        said(Note::Remark(what));
+    }
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = settings.name.clone();
     let name = name.unwrap_or_else(|| format!("{}-{}", host.trim(), place.id()));
@@ -228,6 +240,7 @@ pub fn work(
         carries: settings.place == Where::Own,
         disk: settings.disk,
         speed: Some(benchmark::speed().clamp(0.001, 1e6)),
+        near: (place.secret().path()).filter(|_| is_loopback(caller.url())),
     };
     let (words, inbox) = channel();
     let (mut reader, waker) = std::io::pipe()?;
@@ -241,7 +254,6 @@ pub fn work(
         place,
         slots,
         settings.place.clone(),
-        &spooled,
         Mouth::new(words, waker),
     ));
     for part in [Talk::live, Talk::send_logs] {
@@ -249,7 +261,7 @@ pub fn work(
         std::thread::spawn(move || part(&talk));
     }
     let exchanging = talk.clone();
-    std::thread::spawn(move || exchanging.exchange(&join, &spooled));
+    std::thread::spawn(move || exchanging.exchange(&join, spooled));
     let mut worker = Worker {
         settings,
         talk: talk.clone(),
@@ -258,6 +270,8 @@ pub fn work(
         keys: HashMap::new(),
         next_key: 0,
         shared: None,
+        is_sandboxed: true,
+        was_joined: false,
         programs: None,
         results: HashMap::new(),
         summary: Summary::default(),
@@ -280,6 +294,19 @@ pub fn work(
         Some(trouble) => ended.and(Err(trouble)),
         None => ended.map(|()| worker.summary),
     }
+}
+
+/// Results of an earlier worker in this place. One whose files are gone is none: the server gives the task to somebody else.
+fn whole_results(place: &Place) -> std::io::Result<Vec<Spooled>> {
+    let mut spooled = place.results()?;
+    spooled.retain(|old| {
+        let is_whole = old.is_whole();
+        if !is_whole {
+            place.forget_of(&old.run, old.attempt());
+        }
+        is_whole
+    });
+    Ok(spooled)
 }
 
 impl Worker<'_> {
@@ -358,7 +385,8 @@ impl Worker<'_> {
 
     fn hear(&mut self, word: Word) -> Result<(), WorkError> {
         match word {
-            Word::Joined(joined) => self.joined(joined),
+            Word::Joined(joined, ground) => self.joined(joined, ground),
+            Word::Remark(what) => (self.said)(Note::Remark(what)),
             Word::Begin(leases) => leases.into_iter().for_each(|lease| self.begin(lease)),
             Word::Idle(why) => self.idle(why),
             Word::Stop(attempts) => self.stop(&attempts),
@@ -375,14 +403,25 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn joined(&mut self, joined: Joined) {
+    fn joined(&mut self, joined: Joined, ground: Ground) {
         self.is_away = false;
-        self.shared = self.settings.place.shared(&joined);
         self.programs = self.settings.allow.clone().or(joined.programs);
         (self.said)(Note::Joined {
             worker: joined.worker,
             name: self.name.clone(),
         });
+        self.is_sandboxed = self.settings.sandbox.unwrap_or(!ground.is_near);
+        self.shared = ground.shared;
+        if std::mem::replace(&mut self.was_joined, true) {
+            return;
+        }
+        if self.settings.place == Where::AsServer && self.shared.is_none() {
+            let what = "the server's folder is not here, whatever its address says: each task runs in a folder of its own";
+            (self.said)(Note::Remark(what.to_owned()));
+        }
+        if self.is_sandboxed {
+            (self.said)(Note::Sandboxed(probe()));
+        }
     }
 
     fn note(&self, lease: &Lease, what: impl Into<String>) {

@@ -64,6 +64,7 @@ fn a_large_family_takes_little_memory_and_little_store() {
     let go = |until: u64| -> Summary {
         let setup = FamilySetup {
             name: "mesh".to_owned(),
+            command: "cell".to_owned(),
             shape: Box::new(EvolvingMesh::infinite()),
             until: Some(until),
             work: &Nothing,

@@ -720,6 +720,14 @@ pub(crate) struct Confine {
     pub(crate) memory: Option<u64>,
     #[arg(long)]
     pub(crate) sandbox: Vec<PathBuf>,
+    #[arg(long)]
+    pub(crate) environment: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) stdin: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) stdout: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) stderr: Option<PathBuf>,
     #[arg(last = true, required = true)]
     pub(crate) command: Vec<OsString>,
 }

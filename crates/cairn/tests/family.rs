@@ -179,3 +179,27 @@ fn families_that_do_not_exist_are_refused() {
     assert!(ran.stderr.contains("nobody knows {seed}"), "{}", ran.stderr);
     assert!(!folder.path().join(".cairn").exists(), "nothing was begun");
 }
+
+/// Results of two commands in one state would be told apart by nobody: another command needs a state of its own, unless nothing
+/// is executed yet.
+#[test]
+fn another_command_of_a_family_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let with = |command: &str| run(folder, &["--family", "mesh:4", "-j1", "--run", command]);
+    assert_eq!(with("exit 3 {level}").code, 1);
+    assert_eq!(with("[ {level} != 2 ]").code, 1, "nothing was executed yet");
+    let refused = with("touch made-{name}");
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    for words in [
+        "is of another command: its tasks ran '[ {level} != 2 ]'",
+        "--state",
+    ] {
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    let made = std::fs::read_dir(folder).unwrap().flatten();
+    let made = made.filter(|e| e.file_name().to_string_lossy().starts_with("made-"));
+    assert_eq!(made.count(), 0);
+    let state = std::fs::read_dir(folder.join(".cairn")).map(|all| all.count());
+    assert!(state.is_ok_and(|many| many > 0), "the state stays");
+}

@@ -142,6 +142,26 @@ fn a_run_is_watched_from_its_beginning_to_its_end() {
         "it was tried again",
         "document.querySelector('.panel table').tBodies[0].rows.length === 2",
     );
+    // What is looked at while an answer is awaited is not what was to be retried.
+    chrome.ask(
+        "window.steered = []; const real = window.fetch; window.fetch = async (input, init) => { \
+         const address = String(input.url ?? input); \
+         if (address.includes('/api/v1/retry')) window.steered.push(String(init?.body)); \
+         if (address.includes('/why/broken')) await new Promise(done => setTimeout(done, 700)); \
+         return real(input, init) }; \
+         document.querySelector('[data-key=\"retry broken\"]').click()",
+    );
+    ask_page(&mut chrome, "gpu");
+    chrome.until("it is steered", "window.steered.length === 1");
+    let steered = chrome.ask("window.steered[0]");
+    assert!(steered.as_str().unwrap().contains("broken"), "{steered}");
+    // What was learnt of the worker.
+    let learnt = "document.querySelector('[aria-labelledby=workers] table').innerText";
+    for word in ["Speed", "Turnaround", "Reliability", "Trust", "trusted"] {
+        chrome.until(word, &format!("{learnt}.includes('{word}')"));
+    }
+    chrome.until("how fast it is", &format!("/[\\d.]+×/.test({learnt})"));
+    chrome.until("how reliable", &format!("/\\d+ %/.test({learnt})"));
     // Why is it not running?
     ask_page(&mut chrome, "after-broken");
     chrome.until(

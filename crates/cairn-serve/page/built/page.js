@@ -277,6 +277,17 @@
   function clock(seconds) {
     return new Date(seconds * 1e3).toLocaleTimeString();
   }
+  function speed(factor) {
+    return factor == null || !Number.isFinite(factor) ? "–" : `${factor >= 9.95 ? Math.round(factor) : factor.toFixed(1)}×`;
+  }
+  function trust(volunteer, known) {
+    if (volunteer == null) return "trusted";
+    const parts = known ? [`${count(known.valid)} confirmed`] : [];
+    if (known && known.invalid > 0) parts.push(`${count(known.invalid)} contradicted`);
+    if (known && known.errors > 0) parts.push(`${count(known.errors)} failed`);
+    if (known && known.late > 0) parts.push(`${count(known.late)} late`);
+    return [`volunteer ${volunteer}`, parts.join(", ")].filter((part) => part !== "").join(": ");
+  }
 
   // src/curve.ts
   function lines(model, overTime) {
@@ -763,6 +774,10 @@
         { head: "Executed", number: true, cell: (w) => count(w.executed) },
         { head: "Failed", number: true, cell: (w) => count(w.failed) },
         { head: "Losses", number: true, cell: (w) => count(w.lost) },
+        { head: "Speed", number: true, cell: (w) => speed(w.speed) },
+        { head: "Turnaround", number: true, cell: (w) => w.turnaround == null ? "–" : span(w.turnaround) },
+        { head: "Reliability", number: true, cell: (w) => w.reliability == null ? "–" : percent(w.reliability, 1) },
+        { head: "Trust", cell: (w) => trust(w.volunteer, w.trust) },
         { head: "At work", number: true, cell: (w) => percent(w.busy, w.busy + idle(w)) },
         { head: "Idle", cell: (w) => `${span(idle(w))} ${why(w)}` }
       ]);
@@ -783,7 +798,8 @@
       const workers = last?.workers ?? [];
       this.element.hidden = workers.length === 0;
       const shown = workers.slice(0, 100);
-      const key = shown.map((w) => [w.worker, w.state, this.seen(w), w.leased, w.executed, w.failed, w.lost, Math.round(w.busy)]);
+      const learnt = (w) => [speed(w.speed), w.turnaround && span(w.turnaround), w.reliability && percent(w.reliability, 1), w.trust];
+      const key = shown.map((w) => [w.worker, w.state, this.seen(w), w.leased, w.executed, w.failed, w.lost, Math.round(w.busy), learnt(w)]);
       this.rows.show(shown, JSON.stringify(key));
       const rest = (last?.workers_in_all ?? workers.length) - shown.length;
       say(this.more, rest > 0 ? `and ${counted(rest, "more worker", "more workers")}` : "");
@@ -844,7 +860,7 @@
       this.attemptsBox = el("div", { class: "scroll" }, this.attempts.table);
       const button = (text, what) => {
         const made = el("button", { type: "button" }, text);
-        made.addEventListener("click", () => void this.change(what));
+        made.addEventListener("click", () => void this.change(what, this.name));
         return made;
       };
       this.steer = el(
@@ -987,13 +1003,16 @@
       if (buttons[1]) buttons[1].hidden = over || task.state === "executed" || task.state === "aborted";
       this.steer.hidden = [...buttons].every((b) => b.hidden);
     }
-    async change(what) {
+    /** Steers that task, whatever is looked at meanwhile; the answer is told where it still belongs. */
+    async change(what, name) {
       const token2 = this.admin.value.trim() || this.api.token;
       try {
-        const refused = await this.api.steer(what, this.name, token2);
+        const refused = await this.api.steer(what, name, token2);
+        if (this.name !== name) return;
         say(this.result, refused === "" ? "Done." : `Not done: ${refused}.`);
         await this.refresh();
       } catch (error) {
+        if (this.name !== name) return;
         const isScope = error instanceof Refused && (error.status === 403 || error.status === 401);
         say(this.result, isScope ? "That needs the admin's token: the file 'admin' in the tokens folder." : error instanceof Refused ? `${error.message}. ${error.cure}` : "the server does not answer");
         if (isScope) this.admin.focus();
@@ -1002,7 +1021,7 @@
     /** From the list of failures. */
     async retry(name) {
       await this.open(name);
-      await this.change("retry");
+      await this.change("retry", name);
     }
   };
 

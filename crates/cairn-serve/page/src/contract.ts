@@ -70,7 +70,25 @@ export interface Worker extends Idle {
   /** Seconds since 1970; none where nobody listens any more. */
   last_seen: number | null;
   tags: string[];
+  /** Beside the others. */
   speed: number | null;
+  /** Mean seconds from lease to return. */
+  turnaround: number | null;
+  /** The share of its leases that it is expected to return well. */
+  reliability: number | null;
+  /** The number of its token, where nobody vouches for it. */
+  volunteer: number | null;
+  trust: Trust | null;
+}
+
+/** What came of a volunteer's results. */
+export interface Trust {
+  /** Others confirmed them, or they counted. */
+  valid: number;
+  /** Others contradicted them. */
+  invalid: number;
+  errors: number;
+  late: number;
 }
 
 export interface Failure {

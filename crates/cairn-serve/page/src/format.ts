@@ -54,3 +54,18 @@ export function rate(perSecond: number): string {
 export function clock(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString();
 }
+
+/** How fast a worker is beside the others. */
+export function speed(factor: number | null | undefined): string {
+  return factor == null || !Number.isFinite(factor) ? "–" : `${factor >= 9.95 ? Math.round(factor) : factor.toFixed(1)}×`;
+}
+
+/** Who vouches for a worker; of one for whom nobody does, what came of its results. */
+export function trust(volunteer: number | null | undefined, known: { valid: number; invalid: number; errors: number; late: number } | null | undefined): string {
+  if (volunteer == null) return "trusted";
+  const parts = known ? [`${count(known.valid)} confirmed`] : [];
+  if (known && known.invalid > 0) parts.push(`${count(known.invalid)} contradicted`);
+  if (known && known.errors > 0) parts.push(`${count(known.errors)} failed`);
+  if (known && known.late > 0) parts.push(`${count(known.late)} late`);
+  return [`volunteer ${volunteer}`, parts.join(", ")].filter((part) => part !== "").join(": ");
+}

@@ -41,7 +41,7 @@ export class Inspect {
     this.attemptsBox = el("div", { class: "scroll" }, this.attempts.table);
     const button = (text: string, what: "retry" | "cancel") => {
       const made = el("button", { type: "button" }, text);
-      made.addEventListener("click", () => void this.change(what));
+      made.addEventListener("click", () => void this.change(what, this.name));
       return made;
     };
     this.steer = el(
@@ -172,13 +172,16 @@ export class Inspect {
     this.steer.hidden = [...buttons].every((b) => b.hidden);
   }
 
-  private async change(what: "retry" | "cancel"): Promise<void> {
+  /** Steers that task, whatever is looked at meanwhile; the answer is told where it still belongs. */
+  private async change(what: "retry" | "cancel", name: string): Promise<void> {
     const token = this.admin.value.trim() || this.api.token;
     try {
-      const refused = await this.api.steer(what, this.name, token);
+      const refused = await this.api.steer(what, name, token);
+      if (this.name !== name) return;
       say(this.result, refused === "" ? "Done." : `Not done: ${refused}.`);
       await this.refresh();
     } catch (error) {
+      if (this.name !== name) return;
       const isScope = error instanceof Refused && (error.status === 403 || error.status === 401);
       say(this.result, isScope ? "That needs the admin's token: the file 'admin' in the tokens folder." : error instanceof Refused ? `${error.message}. ${error.cure}` : "the server does not answer");
       if (isScope) this.admin.focus();
@@ -188,6 +191,6 @@ export class Inspect {
   /** From the list of failures. */
   async retry(name: string): Promise<void> {
     await this.open(name);
-    await this.change("retry");
+    await this.change("retry", name);
   }
 }

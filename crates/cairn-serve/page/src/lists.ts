@@ -2,7 +2,7 @@
 
 import type { Failure, Slow, Step, Worker } from "./contract";
 import { type Column, Rows, el, say } from "./dom";
-import { clock, count, counted, percent, span } from "./format";
+import { clock, count, counted, percent, span, speed, trust } from "./format";
 import type { Model } from "./model";
 
 function link(key: string, text: string, open: () => void): HTMLElement {
@@ -109,6 +109,10 @@ export class Workers {
       { head: "Executed", number: true, cell: (w) => count(w.executed) },
       { head: "Failed", number: true, cell: (w) => count(w.failed) },
       { head: "Losses", number: true, cell: (w) => count(w.lost) },
+      { head: "Speed", number: true, cell: (w) => speed(w.speed) },
+      { head: "Turnaround", number: true, cell: (w) => (w.turnaround == null ? "–" : span(w.turnaround)) },
+      { head: "Reliability", number: true, cell: (w) => (w.reliability == null ? "–" : percent(w.reliability, 1)) },
+      { head: "Trust", cell: (w) => trust(w.volunteer, w.trust) },
       { head: "At work", number: true, cell: (w) => percent(w.busy, w.busy + idle(w)) },
       { head: "Idle", cell: (w) => `${span(idle(w))} ${why(w)}` },
     ]);
@@ -128,7 +132,8 @@ export class Workers {
     this.element.hidden = workers.length === 0;
     const shown = workers.slice(0, 100);
     // Of times only what is shown counts as a change.
-    const key = shown.map((w) => [w.worker, w.state, this.seen(w), w.leased, w.executed, w.failed, w.lost, Math.round(w.busy)]);
+    const learnt = (w: Worker) => [speed(w.speed), w.turnaround && span(w.turnaround), w.reliability && percent(w.reliability, 1), w.trust];
+    const key = shown.map((w) => [w.worker, w.state, this.seen(w), w.leased, w.executed, w.failed, w.lost, Math.round(w.busy), learnt(w)]);
     this.rows.show(shown, JSON.stringify(key));
     const rest = (last?.workers_in_all ?? workers.length) - shown.length;
     say(this.more, rest > 0 ? `and ${counted(rest, "more worker", "more workers")}` : "");

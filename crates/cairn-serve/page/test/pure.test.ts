@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { at, halved, marks, scale, timeMarks } from "../src/axis";
 import type { Sample, Span, Update } from "../src/contract";
 import { lines, words } from "../src/curve";
-import { bytes, percent, rate, span } from "../src/format";
+import { bytes, percent, rate, span, speed, trust } from "../src/format";
 import { lanes } from "../src/lanes";
 import { MOST_SPANS, add, empty, find, take } from "../src/model";
 import { Parser } from "../src/stream";
@@ -167,4 +167,12 @@ test("numbers are short and never say more than is so", () => {
   assert.deepEqual([0.05, 1.25, 75, 135, 3600, 86400 * 3].map(span), ["50 ms", "1.3 s", "75 s", "2 min 15 s", "60 min", "3.0 days"]);
   assert.deepEqual([0, 999, 1500, 5e11].map(bytes), ["0 B", "999 B", "1.5 kB", "500 GB"]);
   assert.deepEqual([120, 2.5, 0.1, 0.001].map(rate), ["120 tasks/s", "2.5 tasks/s", "6.0 tasks/min", "3.6 tasks/h"]);
+});
+
+test("of a worker it is said how fast it is, and who vouches for it", () => {
+  assert.deepEqual([null, undefined, 0.25, 1, 9.96, 12.4].map(speed), ["–", "–", "0.3×", "1.0×", "10×", "12×"]);
+  assert.equal(trust(null, null), "trusted");
+  assert.equal(trust(3, null), "volunteer 3");
+  assert.equal(trust(3, { valid: 12, invalid: 0, errors: 0, late: 0 }), "volunteer 3: 12 confirmed");
+  assert.equal(trust(3, { valid: 1200, invalid: 1, errors: 2, late: 3 }), "volunteer 3: 1,200 confirmed, 1 contradicted, 2 failed, 3 late");
 });

@@ -7,8 +7,9 @@ use crate::clock::Clock;
 use crate::digest::{Digest, flow_digest};
 use crate::disk::{SIZES, Unkept, whole_order};
 use crate::found::{About, Found};
+use crate::private;
 use crate::replay::{mark_executed, replayed, replayed_in_order, said_executed};
-use crate::run::{BOOT, Files, Known, Now, Why, again, boot};
+use crate::run::{BOOT, Files, Known, Now, Why, again, another_command, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
@@ -29,6 +30,17 @@ pub enum BeginError {
     /// It is of another flow.
     #[error("the state in {} is of another workflow: its tasks or their arcs are not those of this one", .0.display())]
     OtherFlow(PathBuf),
+    /// It is of a family whose tasks ran something else: nothing tells which of its tasks did.
+    #[error("the state in {} is of another command: its tasks ran '{before}'", folder.display())]
+    OtherCommand {
+        /// Where it is.
+        folder: PathBuf,
+        /// The command of before.
+        before: String,
+    },
+    /// The system has no random numbers to name the run by.
+    #[error("no random numbers: {0}")]
+    Random(std::io::Error),
     /// No order keeps the cap on the disk, or none was found.
     #[error(transparent)]
     Cap(#[from] Unkept),
@@ -102,6 +114,8 @@ impl Watch {
 pub struct Begun<'f, P> {
     /// Replayed, and open.
     pub(crate) engine: Engine<P>,
+    /// The random name of the run.
+    pub(crate) run: String,
     /// What is to be told to workers because of what changed.
     pub(crate) out: Outbox,
     pub(crate) stamps: Option<Stamps<'f>>,
@@ -240,6 +254,7 @@ pub fn begin<'f>(
     };
     engine.set_weights(setup.weights.clone());
     store.set_meta(BOOT, &boot())?;
+    let run = named(store)?;
     let mut stamps = files.map(Stamps::new);
     if let Some(stamps) = &mut stamps {
         engine.held().for_each(|(_, task, _)| stamps.started(task));
@@ -249,6 +264,7 @@ pub fn begin<'f>(
         is_planned: (about.as_ref()).map_or(engine.plan() > 0, |about| about.settled),
         about,
         engine,
+        run,
         out,
         stamps,
         kept,
@@ -259,6 +275,18 @@ pub fn begin<'f>(
         // The journal of a flow stays whole: it is as long as the flow is large.
         forgets: false,
     })
+}
+
+/// The random name of the run, given when it is first served. Attempts are numbered alike in every run: workers keep
+/// results apart by it.
+fn named(store: &mut Store) -> Result<String, BeginError> {
+    const SERVED: &str = "served";
+    if let Some(name) = store.meta(SERVED)? {
+        return Ok(name);
+    }
+    let name = private::random(16).map_err(BeginError::Random)?;
+    store.set_meta(SERVED, &name)?;
+    Ok(name)
 }
 
 /// Counts what lies on the disk, and keeps it under the cap. Returns in which order the waiting tasks go, where that is tight.
@@ -335,13 +363,15 @@ fn reopen<P: Position>(
     Ok(())
 }
 
-/// Goes on with a family that is never written down, or begins one. `name` is what the state is of.
+/// Goes on with a family that is never written down, or begins one. `name` is what the state is of, `command` what its tasks
+/// run.
 ///
 /// # Errors
-/// If the store is of something else, damaged, or cannot be written.
+/// If the store is of something else or of another command, damaged, or cannot be written.
 pub fn begin_family(
     store: &mut Store,
     name: &str,
+    command: &str,
     shape: Box<dyn Shape>,
     rules: Rules,
 ) -> Result<Begun<'static, Implicit>, BeginError> {
@@ -357,12 +387,17 @@ pub fn begin_family(
         None => store.begin_flow(&record, std::iter::empty(), &Group::default())?,
     }
     let mut engine = replayed(store, Implicit::new(shape), rules, |_| ())?;
+    if let Some(before) = another_command(store, &engine, command)? {
+        let folder = store.folder().to_owned();
+        return Err(BeginError::OtherCommand { folder, before });
+    }
     let mut out = Outbox::default();
     engine.open(Clock::new().now(), &mut out);
     store.append(&std::mem::take(&mut out.entries))?;
     store.set_meta(BOOT, &boot())?;
     Ok(Begun {
         engine,
+        run: named(store)?,
         out,
         stamps: None,
         kept: None,

@@ -45,6 +45,10 @@ pub struct Join {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0.001, maximum = 1000000)]
     pub speed: Option<f64>,
+    /// Where its secret is: a file `near` of 64 hexadecimal digits, by whose digest a server on the same machine shows that it is
+    /// there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
 }
 
 /// A worker is known from now on.
@@ -64,6 +68,15 @@ pub struct Joined {
     /// The folder of the workflow, for workers on the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// What the file of the server in that folder says: a folder without it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign: Option<String>,
+    /// The BLAKE3 digest of the worker's secret, if the server sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<String>,
+    /// The run, by a random name that stays the same over restarts: results of another one do not belong here.
+    #[serde(default)]
+    pub run: String,
 }
 
 /// An attempt at a task: what was leased, and what must be shown on return.

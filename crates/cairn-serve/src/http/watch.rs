@@ -5,10 +5,11 @@ use super::Shared;
 use super::desk::{Ask, Picture};
 use super::logs::Logs;
 use super::picture;
-use super::types::{Presence, Status};
+use super::types::{Presence, Status, TrustStatus};
 use crate::clock::Clock;
 use crate::live::{
-    AttemptTold, Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, Update, few, profile,
+    AttemptTold, Bound, DagMap, Live, Plan, Scene, StorageTold, Subject, TrustTold, Update, few,
+    profile,
 };
 use crate::report::Saved;
 use crate::store::{Reader, StoreError};
@@ -307,6 +308,9 @@ impl<'a> Thread<'a> {
             if let Some(seen) = seen {
                 worker.last_seen = Some(seen.last_seen).filter(|&at| at > 0.0);
                 worker.speed = seen.speed;
+                worker.turnaround = seen.turnaround;
+                worker.reliability = seen.reliability;
+                worker.trust = seen.trust.as_ref().map(trust_told);
             }
         }
         update
@@ -332,6 +336,10 @@ impl<'a> Thread<'a> {
             last_seen: Some(w.last_seen),
             tags: w.tags.clone(),
             speed: w.speed,
+            turnaround: w.turnaround,
+            reliability: w.reliability,
+            volunteer: w.trust.as_ref().map(|trust| trust.volunteer),
+            trust: w.trust.as_ref().map(trust_told),
             idle: crate::live::Idle::default(),
         });
         let of = |count: fn(&Status) -> Option<u64>| status.and_then(count);
@@ -463,6 +471,22 @@ impl Shared {
         let ending = super::fault::Fault::ending;
         self.watch.send(make(reply)).map_err(|_| ending())?;
         answer.await.map_err(|_| ending())
+    }
+}
+
+fn trust_told(trust: &TrustStatus) -> TrustTold {
+    let &TrustStatus {
+        valid,
+        invalid,
+        errors,
+        late,
+        ..
+    } = trust;
+    TrustTold {
+        valid,
+        invalid,
+        errors,
+        late,
     }
 }
 

@@ -123,6 +123,10 @@ impl Live<'_> {
             last_seen: None,
             tags: account.offer.tags.clone(),
             speed: None,
+            turnaround: None,
+            reliability: None,
+            volunteer: account.offer.client.map(|client| client.0),
+            trust: None,
             idle: account.idle(totals),
         };
         let all = || self.workers.iter().enumerate();

@@ -98,9 +98,30 @@ pub struct WorkerTold {
     pub tags: Vec<String>,
     /// Its speed beside the others, where it is known.
     pub speed: Option<f64>,
+    /// Mean seconds from lease to return, where it is known.
+    pub turnaround: Option<f64>,
+    /// The share of its leases that it is expected to return well, where it is known.
+    pub reliability: Option<f64>,
+    /// The number of its token, where nobody vouches for it.
+    pub volunteer: Option<u32>,
+    /// What came of its results, where nobody vouches for it and that is known.
+    pub trust: Option<TrustTold>,
     /// Where its time went.
     #[serde(flatten)]
     pub idle: Idle,
+}
+
+/// What came of a volunteer's results, over all its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TrustTold {
+    /// Results that counted, or that others confirmed.
+    pub valid: u64,
+    /// Results that others contradicted.
+    pub invalid: u64,
+    /// Copies that failed.
+    pub errors: u64,
+    /// Copies that were not back in time.
+    pub late: u64,
 }
 
 /// An attempt that failed, or whose worker was lost.

@@ -6,8 +6,8 @@ use super::{BOOT, ID, RunError, Summary, Watch, Work, boot, end_what_is_left, id
 use crate::clock::Clock;
 use crate::digest::Digest;
 use crate::replay::replayed;
-use crate::store::{FlowRecord, Store};
-use cairn_engine::{Implicit, Offer, Outbox, Position, Rules, Shape, Task, WorkerId};
+use crate::store::{FlowRecord, Store, StoreError};
+use cairn_engine::{Engine, Implicit, Offer, Outbox, Position, Rules, Shape, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 /// After so many events the log is replaced by what it comes to.
@@ -17,6 +17,8 @@ const CONDENSED: usize = 100_000;
 pub struct FamilySetup<'a> {
     /// What the family is called: a state is of one family.
     pub name: String,
+    /// The command of its tasks, as it was written: a state is of one command.
+    pub command: String,
     /// The family.
     pub shape: Box<dyn Shape>,
     /// Where it has no end, or not yet: so many steps of it, this time.
@@ -27,6 +29,23 @@ pub struct FamilySetup<'a> {
     pub rules: Rules,
     /// How many tasks at once.
     pub slots: u32,
+}
+
+/// The command by which tasks of this store's family were executed, if it is not this one; else this one is noted. Executed
+/// tasks of a family are not known one by one, so that none of them could be executed again because it changed.
+pub(crate) fn another_command(
+    store: &mut Store,
+    engine: &Engine<Implicit>,
+    command: &str,
+) -> Result<Option<String>, StoreError> {
+    const COMMAND: &str = "command";
+    let before = store.meta(COMMAND)?;
+    let is_begun = engine.position().count(Standing::Executed) != Some(0);
+    match before {
+        Some(before) if before == command => Ok(None),
+        Some(before) if is_begun => Ok(Some(before)),
+        _ => store.set_meta(COMMAND, command).map(|()| None),
+    }
 }
 
 /// Runs a family, or goes on with it; what failed before is tried again. `asked` as for [`run`](super::run()). Tasks behind
@@ -59,6 +78,10 @@ pub fn run_family(
         return Err(RunError::Other { folder, what });
     }
     let mut engine = replayed(&store, Implicit::new(setup.shape), setup.rules, |_| ())?;
+    if let Some(before) = another_command(&mut store, &engine, &setup.command)? {
+        let folder = store.folder().to_owned();
+        return Err(RunError::OtherCommand { folder, before });
+    }
     if let Some(steps) = setup.until {
         engine.until(steps);
     }

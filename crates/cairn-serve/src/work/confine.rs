@@ -1,20 +1,23 @@
 //! A process limits itself before it becomes another program: memory, and what it may read and write. Knows no tasks.
 //!
 //! Done by a process of its own between worker and command, since a worker must never fork: [`confine`] is its whole life.
+//! Whatever comes from a server (the task's environment, the files of its input and output) is touched after the limits hold.
 
+use super::environment;
 use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    path_beneath_rules,
+    ABI, Access, AccessFs, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
 };
 use rustix::process::{Resource, Rlimit};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What every program may read and execute.
-const SYSTEM: [&str; 14] = [
+/// What every program may read and execute. Of `/run` only what finds names of machines and, on some systems, programs.
+const SYSTEM: [&str; 20] = [
     "/bin",
     "/dev/random",
     "/dev/urandom",
@@ -25,24 +28,26 @@ const SYSTEM: [&str; 14] = [
     "/nix",
     "/opt",
     "/proc",
-    "/run",
+    "/run/NetworkManager/resolv.conf",
+    "/run/connman/resolv.conf",
+    "/run/current-system",
+    "/run/nscd",
+    "/run/opengl-driver",
+    "/run/resolvconf",
+    "/run/systemd/resolve",
     "/sbin",
     "/sys",
     "/usr",
 ];
-/// Devices that every program may write.
-const DEVICES: [&str; 5] = [
-    "/dev/full",
-    "/dev/null",
-    "/dev/shm",
-    "/dev/tty",
-    "/dev/zero",
-];
+/// Devices that every program may write. No terminal: a task has none.
+const DEVICES: [&str; 4] = ["/dev/full", "/dev/null", "/dev/shm", "/dev/zero"];
 
 /// The newest rules that we know; older kernels keep those they know.
-const RULES: ABI = ABI::V5;
+const RULES: ABI = ABI::V9;
+/// What we call a whole sandbox: files, links, sizes, devices, signals, abstract sockets. Newer rules are a gift.
+const WHOLE: ABI = ABI::V6;
 
-/// What a process may do.
+/// What a process may do, and what it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of data; `None`: as much as there is.
@@ -51,6 +56,14 @@ pub struct Limits {
     pub sandbox: bool,
     /// Folders that may be read and written.
     pub write: Vec<PathBuf>,
+    /// The file with the variables of the program; it is removed. `None`: it gets those of this process.
+    pub environment: Option<PathBuf>,
+    /// Where its input comes from, where that is not what this process has.
+    pub stdin: Option<PathBuf>,
+    /// Where its output goes, where that is not what this process has.
+    pub stdout: Option<PathBuf>,
+    /// Where its errors go, where that is not what this process has.
+    pub stderr: Option<PathBuf>,
 }
 
 /// How much of a sandbox the kernel gives.
@@ -64,49 +77,98 @@ pub enum Sandbox {
     Missing,
 }
 
-fn restrict(limits: &Limits) -> Result<Sandbox> {
-    let rules = || -> std::result::Result<RulesetStatus, landlock::RulesetError> {
+/// What may be done in a folder that is written: no device is made there, and none is steered.
+fn writing(rules: ABI) -> BitFlags<AccessFs> {
+    let never = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    AccessFs::from_all(rules) & !never
+}
+
+fn restrict(limits: &Limits, rules: ABI) -> Result<Sandbox> {
+    let restricted = || -> std::result::Result<RulesetStatus, landlock::RulesetError> {
         let write = DEVICES
             .iter()
             .map(PathBuf::from)
             .chain(limits.write.iter().cloned());
         let status = Ruleset::default()
-            .handle_access(AccessFs::from_all(RULES))?
+            .handle_access(AccessFs::from_all(rules))?
+            .scope(Scope::from_all(rules))?
             .create()?
-            .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(RULES)))?
-            .add_rules(path_beneath_rules(write, AccessFs::from_all(RULES)))?
+            .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(rules)))?
+            .add_rules(path_beneath_rules(write, writing(rules)))?
             .restrict_self()?;
         Ok(status.ruleset)
     };
-    Ok(match rules().map_err(|e| Error::other(e.to_string()))? {
-        RulesetStatus::FullyEnforced => Sandbox::Whole,
-        RulesetStatus::PartiallyEnforced => Sandbox::Partial,
-        RulesetStatus::NotEnforced => Sandbox::Missing,
-    })
+    Ok(
+        match restricted().map_err(|e| Error::other(e.to_string()))? {
+            RulesetStatus::FullyEnforced => Sandbox::Whole,
+            RulesetStatus::PartiallyEnforced => Sandbox::Partial,
+            RulesetStatus::NotEnforced => Sandbox::Missing,
+        },
+    )
 }
 
 /// What the kernel would give: tried by a thread that ends with it.
 pub fn probe() -> Sandbox {
-    let tried = std::thread::spawn(|| restrict(&Limits::default()));
+    let tried = std::thread::spawn(|| restrict(&Limits::default(), WHOLE));
     let tried = tried.join().ok().and_then(Result::ok);
     tried.unwrap_or(Sandbox::Missing)
 }
 
+/// Leaves the session of whoever started this, and with it the terminal. A process that leads its group must join another one
+/// first. Where that cannot be, the sandbox keeps the terminal out of reach all the same.
+fn leave_session() {
+    let Some(parent) = rustix::process::getppid() else {
+        return;
+    };
+    if let Ok(group) = rustix::process::getpgid(Some(parent))
+        && rustix::process::setpgid(None, Some(group)).is_ok()
+        && rustix::process::setsid().is_err()
+    {
+        // The group of its own is what it is ended by.
+        let _ = rustix::process::setpgid(None, None);
+    }
+}
+
 /// Becomes another program, within limits. Returns only if that cannot be.
 pub fn confine(limits: &Limits, program: &OsStr, arguments: &[OsString]) -> Error {
+    confined(limits, program, arguments).map_or_else(|error| error, |mut command| command.exec())
+}
+
+fn confined(limits: &Limits, program: &OsStr, arguments: &[OsString]) -> Result<Command> {
+    let variables = limits.environment.as_deref().map(environment::take);
+    let variables = variables.transpose()?;
     if let Some(bytes) = limits.memory {
         let limit = Rlimit {
             current: Some(bytes),
             maximum: Some(bytes),
         };
-        if let Err(e) = rustix::process::setrlimit(Resource::Data, limit) {
-            return e.into();
+        rustix::process::setrlimit(Resource::Data, limit)?;
+    }
+    if limits.sandbox {
+        leave_session();
+        restrict(limits, RULES)?;
+    }
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if let Some(variables) = variables {
+        command.env_clear().envs(variables);
+    }
+    if let Some(path) = &limits.stdin {
+        command.stdin(File::open(path)?);
+    }
+    if let Some(path) = &limits.stdout {
+        let file = File::create(path)?;
+        if limits.stderr == limits.stdout {
+            command.stderr(file.try_clone()?);
         }
+        command.stdout(file);
     }
-    if limits.sandbox
-        && let Err(e) = restrict(limits)
+    if let Some(path) = limits
+        .stderr
+        .as_ref()
+        .filter(|_| limits.stderr != limits.stdout)
     {
-        return e;
+        command.stderr(File::create(path)?);
     }
-    Command::new(program).args(arguments).exec()
+    Ok(command)
 }

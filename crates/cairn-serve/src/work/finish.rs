@@ -161,6 +161,7 @@ impl Worker<'_> {
             );
         }
         let spooled = Spooled {
+            run: self.talk.place.run().to_owned(),
             back: to_return(attempt, outcome, Vec::new()),
             folder: is_carried.then_some(job.folder),
             outputs: if is_carried {

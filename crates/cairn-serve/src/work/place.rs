@@ -1,19 +1,26 @@
 //! The folder of a worker: who it is, where its tasks run, and results that nobody has acknowledged. Knows no server.
 //!
 //! ```text
-//! DIR/1/lock     held by the worker that has this place; the next worker takes DIR/2
-//! DIR/1/id       part of its name: who comes back to the place is the same worker
-//! DIR/1/tasks    a folder a task that runs
-//! DIR/1/logs     what they print, until it is with the server
-//! DIR/1/spool    results without a receipt: they survive the end of the worker
+//! DIR/1/lock      held by the worker that has this place; the next worker takes DIR/2
+//! DIR/1/id        part of its name: who comes back to the place is the same worker
+//! DIR/1/near      by which a server shows that it is on this machine
+//! DIR/1/tasks     a folder a task that runs
+//! DIR/1/logs      what they print, until it is with the server
+//! DIR/1/spool     results without a receipt: they survive the end of the worker
+//! DIR/1/refused   results that the server does not take, with their files: for people
 //! ```
+//!
+//! Attempts are numbered alike in every run: names of files begin with the run.
 
 use crate::http::types::{Attempt, Return};
+use crate::near::Secret;
 use crate::private;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::Result;
+use std::io::{ErrorKind, Result};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// So many workers share a folder at the most.
 const PLACES: usize = 10_000;
@@ -21,6 +28,9 @@ const PLACES: usize = 10_000;
 /// A result without a receipt, and what belongs to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spooled {
+    /// The run that it is of: no other gets it.
+    #[serde(default)]
+    pub(super) run: String,
     pub(super) back: Return,
     /// Where its outputs are, if they are to be uploaded.
     pub(super) folder: Option<PathBuf>,
@@ -38,6 +48,13 @@ impl Spooled {
             attempt: self.back.attempt,
         }
     }
+
+    /// Whether all that is to be uploaded is still here.
+    pub(super) fn is_whole(&self) -> bool {
+        let is_there =
+            |path: &String| (self.folder.as_ref()).is_some_and(|f| f.join(path).exists());
+        self.outputs.iter().all(is_there)
+    }
 }
 
 /// A worker's place.
@@ -45,12 +62,40 @@ impl Spooled {
 pub(super) struct Place {
     folder: PathBuf,
     id: String,
+    secret: Secret,
+    /// The run that this worker works for, once it knows.
+    run: OnceLock<String>,
     _lock: File,
 }
 
-fn name(attempt: Attempt) -> String {
+fn name(run: &str, attempt: Attempt) -> String {
     let Attempt { id, epoch, attempt } = attempt;
-    format!("{id}-{epoch}-{attempt}")
+    // What a server calls its run is no name for a file.
+    let run = blake3::hash(run.as_bytes()).to_hex();
+    format!("{}-{id}-{epoch}-{attempt}", &run[..12])
+}
+
+/// Removes a folder and all in it, also where a task took away its own right to do so.
+fn remove(folder: &Path) -> Result<()> {
+    let gone = |removed: Result<()>| match removed {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    };
+    if gone(std::fs::remove_dir_all(folder)).is_ok() {
+        return Ok(());
+    }
+    open_up(folder);
+    gone(std::fs::remove_dir_all(folder))
+}
+
+/// Makes all folders below writable for their owner, through no link. Those of others stay as they are.
+fn open_up(folder: &Path) {
+    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
 }
 
 impl Place {
@@ -74,22 +119,23 @@ impl Place {
     }
 
     fn set_up(folder: &Path, lock: File) -> Result<Place> {
-        for part in ["tasks", "logs", "spool"] {
+        for part in ["tasks", "logs", "spool", "refused"] {
             private::folder(&folder.join(part))?;
         }
         let id = match private::read(folder, "id") {
             Ok(id) if !id.trim().is_empty() => id.trim().to_owned(),
             _ => {
-                let mut bytes = [0; 4];
-                getrandom::fill(&mut bytes).map_err(|e| std::io::Error::other(e.to_string()))?;
-                let id = format!("{:08x}", u32::from_le_bytes(bytes));
+                let id = private::random(4)?;
                 private::write(folder, "id", &id)?;
                 id
             }
         };
+        let folder = folder.canonicalize()?;
         Ok(Place {
-            folder: folder.canonicalize()?,
+            secret: Secret::put(&folder)?,
+            folder,
             id,
+            run: OnceLock::new(),
             _lock: lock,
         })
     }
@@ -98,41 +144,68 @@ impl Place {
         &self.id
     }
 
-    /// Tasks that an earlier worker left half done are of no use.
-    pub(super) fn tidy(&self, kept: &[Spooled]) -> Result<()> {
+    pub(super) fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// From now on attempts are of this run. Whether that is so: a worker works for one run.
+    pub(super) fn enter(&self, run: &str) -> bool {
+        self.run.get_or_init(|| run.to_owned()) == run
+    }
+
+    /// The run that this worker works for; empty as long as it does not know.
+    pub(super) fn run(&self) -> &str {
+        self.run.get().map_or("", String::as_str)
+    }
+
+    fn name(&self, attempt: Attempt) -> String {
+        name(self.run(), attempt)
+    }
+
+    /// Tasks that an earlier worker left half done are of no use. Returns what could not be removed, and why.
+    pub(super) fn tidy(&self, kept: &[Spooled]) -> Result<Vec<(PathBuf, std::io::Error)>> {
+        let mut stuck = Vec::new();
         for entry in std::fs::read_dir(self.folder.join("tasks"))? {
             let path = entry?.path();
-            if !kept
-                .iter()
-                .any(|spooled| spooled.folder.as_deref() == Some(&path))
+            let is_kept = |spooled: &Spooled| spooled.folder.as_deref() == Some(&path);
+            if !kept.iter().any(is_kept)
+                && let Err(error) = remove(&path)
             {
-                std::fs::remove_dir_all(path)?;
+                stuck.push((path, error));
             }
         }
-        Ok(())
+        // Variables of tasks that never began.
+        for entry in std::fs::read_dir(self.folder.join("logs"))?.flatten() {
+            if entry.path().extension().is_some_and(|e| e == "env") {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+        Ok(stuck)
     }
 
     /// A new folder for an attempt.
     pub(super) fn task(&self, attempt: Attempt) -> Result<PathBuf> {
-        let folder = self.folder.join("tasks").join(name(attempt));
-        match std::fs::remove_dir_all(&folder) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-            _ => (),
-        }
+        let folder = self.folder.join("tasks").join(self.name(attempt));
+        remove(&folder)?;
         private::folder(&folder)?;
         Ok(folder)
     }
 
     pub(super) fn log(&self, attempt: Attempt) -> PathBuf {
-        self.folder
-            .join("logs")
-            .join(format!("{}.log", name(attempt)))
+        let name = format!("{}.log", self.name(attempt));
+        self.folder.join("logs").join(name)
+    }
+
+    /// Where the variables of an attempt wait for the process that limits it.
+    pub(super) fn environment(&self, attempt: Attempt) -> PathBuf {
+        self.log(attempt).with_extension("env")
     }
 
     /// Keeps a result until there is a receipt.
     pub(super) fn keep(&self, spooled: &Spooled) -> Result<()> {
         let text = serde_json::to_string(spooled)?;
-        let (folder, name) = (self.folder.join("spool"), name(spooled.attempt()));
+        let folder = self.folder.join("spool");
+        let name = name(&spooled.run, spooled.attempt());
         let temporary = folder.join(format!("{name}.new"));
         std::fs::write(&temporary, text)?;
         std::fs::rename(temporary, folder.join(format!("{name}.json")))
@@ -140,11 +213,46 @@ impl Place {
 
     /// There is a receipt, or nobody wants the result any more.
     pub(super) fn forget(&self, attempt: Attempt) {
-        let name = name(attempt);
+        self.forget_of(self.run(), attempt);
+    }
+
+    /// The same for an attempt of any run.
+    pub(super) fn forget_of(&self, run: &str, attempt: Attempt) {
+        let name = name(run, attempt);
+        let at = |part: &str, end: &str| self.folder.join(part).join(format!("{name}{end}"));
         // What stays behind is sent again some day, and answered with "already".
-        let _ = std::fs::remove_file(self.folder.join("spool").join(format!("{name}.json")));
-        let _ = std::fs::remove_file(self.log(attempt));
-        let _ = std::fs::remove_dir_all(self.folder.join("tasks").join(name));
+        let _ = std::fs::remove_file(at("spool", ".json"));
+        let _ = std::fs::remove_file(at("logs", ".log"));
+        let _ = std::fs::remove_file(at("logs", ".env"));
+        // What stays of a folder is told by the next worker here.
+        let _ = remove(&at("tasks", ""));
+    }
+
+    /// The server does not take this result: it is put where nobody sends or removes it. Returns where.
+    pub(super) fn set_aside(&self, attempt: Attempt) -> Result<PathBuf> {
+        let name = self.name(attempt);
+        let aside = self.folder.join("refused");
+        let kept = aside.join(format!("{name}.json"));
+        let parts = [
+            (format!("tasks/{name}"), format!("{name}.files")),
+            (format!("logs/{name}.log"), format!("{name}.log")),
+        ];
+        for (from, to) in parts {
+            match std::fs::rename(self.folder.join(from), aside.join(to)) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                _ => (),
+            }
+        }
+        std::fs::rename(
+            self.folder.join("spool").join(format!("{name}.json")),
+            &kept,
+        )?;
+        Ok(kept)
+    }
+
+    /// Where results wait for their server.
+    pub(super) fn spool(&self) -> PathBuf {
+        self.folder.join("spool")
     }
 
     /// Results of an earlier worker in this place.
@@ -169,27 +277,32 @@ mod tests {
     use super::*;
     use crate::http::types::Ended;
 
-    #[test]
-    fn results_survive_the_worker_and_places_are_not_shared() {
-        let base = tempfile::tempdir().unwrap();
-        let first = Place::take(base.path()).unwrap();
-        let second = Place::take(base.path()).unwrap();
-        assert_ne!(first.id(), second.id());
+    fn result(run: &str) -> Spooled {
         let back = Return {
             id: 7,
-            epoch: 2,
+            epoch: 1,
             attempt: 1,
             outcome: Ended::Executed,
             exit: None,
             cause: None,
             outputs: Vec::new(),
         };
-        let spooled = Spooled {
+        Spooled {
+            run: run.to_owned(),
             back,
             folder: None,
             outputs: Vec::new(),
             log: None,
-        };
+        }
+    }
+
+    #[test]
+    fn results_survive_the_worker_and_places_are_not_shared() {
+        let base = tempfile::tempdir().unwrap();
+        let first = Place::take(base.path()).unwrap();
+        let second = Place::take(base.path()).unwrap();
+        assert_ne!(first.id(), second.id());
+        let spooled = result("a");
         first.keep(&spooled).unwrap();
         let id = first.id().to_owned();
         drop(first);
@@ -198,7 +311,63 @@ mod tests {
         let found = again.results().unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].back, spooled.back);
-        again.forget(found[0].attempt());
+        again.forget_of("a", found[0].attempt());
         assert!(again.results().unwrap().is_empty());
+    }
+
+    #[test]
+    fn attempts_of_two_runs_have_the_same_numbers_and_other_files() {
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::take(base.path()).unwrap();
+        assert!(place.enter("b") && place.enter("b") && !place.enter("a"));
+        for run in ["a", "b"] {
+            place.keep(&result(run)).unwrap();
+        }
+        assert_eq!(place.results().unwrap().len(), 2);
+        place.forget(result("b").attempt());
+        let left = place.results().unwrap();
+        assert_eq!((left.len(), left[0].run.as_str()), (1, "a"));
+    }
+
+    #[test]
+    fn what_the_server_refuses_is_kept_with_its_files_and_not_sent_again() {
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::take(base.path()).unwrap();
+        assert!(place.enter("a"));
+        let attempt = result("a").attempt();
+        let folder = place.task(attempt).unwrap();
+        std::fs::write(folder.join("out"), "made").unwrap();
+        std::fs::write(place.log(attempt), "printed").unwrap();
+        place.keep(&result("a")).unwrap();
+        let kept = place.set_aside(attempt).unwrap();
+        assert!(place.results().unwrap().is_empty());
+        place.forget(attempt);
+        place.tidy(&[]).unwrap();
+        let read = |end: &str| std::fs::read_to_string(kept.with_extension(end)).unwrap();
+        assert!(kept.exists() && read("log") == "printed");
+        let made = kept.with_extension("files").join("out");
+        assert_eq!(std::fs::read_to_string(made).unwrap(), "made");
+    }
+
+    #[test]
+    fn folders_that_a_task_made_read_only_go_all_the_same() {
+        let base = tempfile::tempdir().unwrap();
+        let place = Place::take(base.path()).unwrap();
+        let folder = place.task(result("").attempt()).unwrap();
+        let deep = folder.join("module/cache");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(deep.join("file"), "x").unwrap();
+        let closed = |path: &Path| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o500)).unwrap();
+        };
+        closed(&deep);
+        closed(deep.parent().unwrap());
+        // Root removes it anyway: what opens it is looked at by itself.
+        open_up(&folder);
+        let mode = deep.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        closed(&deep);
+        assert!(place.tidy(&[]).unwrap().is_empty());
+        assert!(!folder.exists());
     }
 }

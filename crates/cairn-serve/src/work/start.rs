@@ -1,13 +1,14 @@
 //! How a worker begins with a task: what it may run, where, with which files and limits.
 
 use super::carry::Trouble;
+use super::environment;
 use super::talk::{fetch_beside, key_of};
 use super::{Fate, Job, KEPT, MARK, WorkError, Worker};
-use crate::beneath::steps;
+use crate::beneath::{Beneath, steps};
 use crate::http::types::{Attempt, Command, Lease};
 use crate::spawn::{Line, Program};
 use cairn_engine::{Cause, Outcome};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 impl Worker<'_> {
@@ -108,17 +109,18 @@ impl Worker<'_> {
 
     pub(super) fn start(&mut self, key: u64) {
         let job = &self.jobs[&key];
-        let is_strict = job.is_own || self.settings.sandbox;
-        let Some(program) = self.program(job, is_strict) else {
-            return self.fail_to_start(key, "it names a path outside of its folder");
+        let is_strict = job.is_own || self.is_sandboxed;
+        let program = match self.program(job, is_strict) {
+            Ok(program) => program,
+            Err(what) => return self.fail_to_start(key, &what),
         };
         let Some(program) = program else {
             return self.settle(key, Outcome::Executed);
         };
         let job = self.jobs.get_mut(&key).expect("it was there");
-        if let Some(directory) = &program.directory
+        if let Some(directory) = &job.lease.command.directory
             && is_strict
-            && let Err(e) = std::fs::create_dir_all(directory)
+            && let Err(e) = Beneath::open(&job.folder).and_then(|f| f.make_folder(directory))
         {
             return self.fail_to_start(key, &format!("no folder for it: {e}"));
         }
@@ -136,80 +138,149 @@ impl Worker<'_> {
         }
     }
 
-    /// What to start: nothing at all is a task, too. `None` for one that reaches where it must not.
-    fn program(&self, job: &Job, is_strict: bool) -> Option<Option<Program>> {
+    /// What to start: nothing at all is a task, too. Else why it is not started.
+    fn program(&self, job: &Job, is_strict: bool) -> Result<Option<Program>, String> {
         let Command {
             words,
             shell,
-            environment,
             directory,
             stdin,
             stdout,
             stderr,
+            ..
         } = &job.lease.command;
         let inside = |path: &Option<String>| match path {
-            Some(path) if is_strict && steps(path).is_none() => Err(()),
+            Some(path) if is_strict && steps(path).is_none() => {
+                Err("it names a path outside of its folder".to_owned())
+            }
             path => Ok(path.as_ref().map(PathBuf::from)),
         };
         let line = match (shell, words.is_empty()) {
             (Some(line), _) => Line::Shell(line.clone()),
             (None, false) => Line::Words(words.clone()),
-            (None, true) => return Some(None),
+            (None, true) => return Ok(None),
         };
-        let line = self.confined(line, job);
-        let directory = inside(directory).ok()?;
-        let (stdin, stdout, stderr) = (
-            inside(stdin).ok()?,
-            inside(stdout).ok()?,
-            inside(stderr).ok()?,
-        );
-        let lease = &job.lease;
-        let mut variables: Vec<(String, Option<String>)> = (KEPT.iter())
-            .filter_map(|&name| Some((name.to_owned(), Some(std::env::var(name).ok()?))))
-            .collect();
-        if job.is_own {
-            let folder = job.folder.to_str()?.to_owned();
-            variables.push(("HOME".to_owned(), Some(folder.clone())));
-            variables.push(("TMPDIR".to_owned(), Some(folder)));
-        }
-        variables.push(("CAIRN_TASK".to_owned(), Some(lease.task.clone())));
-        let number = format!("{}.{}", lease.epoch, lease.attempt);
-        variables.push(("CAIRN_ATTEMPT".to_owned(), Some(number)));
-        variables.extend(
-            environment
-                .iter()
-                .map(|(name, value)| (name.clone(), Some(value.clone()))),
-        );
-        variables.push((MARK.to_owned(), Some(self.talk.place.id().to_owned())));
-        Some(Some(Program {
+        let directory = inside(directory)?;
+        let program = Program {
             line,
-            environment: variables,
+            environment: Vec::new(),
             is_bare: true,
             directory: Some(directory.map_or(job.folder.clone(), |d| job.folder.join(d))),
-            stdin,
-            stdout: Some(stdout.unwrap_or_else(|| job.log.clone())),
-            stderr: Some(stderr.unwrap_or_else(|| job.log.clone())),
+            stdin: inside(stdin)?,
+            stdout: inside(stdout)?,
+            stderr: inside(stderr)?,
             log: job.log.clone(),
+        };
+        let variables = self.variables(job)?;
+        let program = match self.is_sandboxed || job.lease.memory.is_some() {
+            true => self.confined(program, job, &variables)?,
+            false => Program {
+                environment: given(variables),
+                ..program
+            },
+        };
+        let log = || Some(job.log.clone());
+        Ok(Some(Program {
+            stdout: program.stdout.or_else(log),
+            stderr: program.stderr.or_else(log),
+            ..program
         }))
     }
 
-    /// The same through the program that sets limits, where there are some.
-    fn confined(&self, line: Line, job: &Job) -> Line {
-        if !self.settings.sandbox && job.lease.memory.is_none() {
-            return line;
+    /// The variables of a task: a few of ours, and those of its lease.
+    fn variables(&self, job: &Job) -> Result<Vec<(String, String)>, String> {
+        let lease = &job.lease;
+        let mut variables = kept();
+        if job.is_own {
+            let folder = job
+                .folder
+                .to_str()
+                .ok_or("its folder has a name that is no text")?;
+            for name in ["HOME", "TMPDIR"] {
+                variables.push((name.to_owned(), folder.to_owned()));
+            }
         }
+        variables.push(("CAIRN_TASK".to_owned(), lease.task.clone()));
+        let number = format!("{}.{}", lease.epoch, lease.attempt);
+        variables.push(("CAIRN_ATTEMPT".to_owned(), number));
+        for (name, value) in &lease.command.environment {
+            if let Some(fault) = environment::fault(name, value) {
+                return Err(format!("its environment {fault}"));
+            }
+            if self.settings.allow.is_some() && environment::is_loader(name) {
+                return Err(format!(
+                    "its environment sets {name}, which can have an allowed program run code that is not allowed (--allow)"
+                ));
+            }
+            variables.push((name.clone(), value.clone()));
+        }
+        variables.push(self.mark());
+        Ok(variables)
+    }
+
+    fn mark(&self) -> (String, String) {
+        (MARK.to_owned(), self.talk.place.id().to_owned())
+    }
+
+    /// The same through the program that sets limits. That one has nothing of the lease in its own environment, and opens
+    /// the files of the task itself, once the limits hold.
+    fn confined(
+        &self,
+        program: Program,
+        job: &Job,
+        variables: &[(String, String)],
+    ) -> Result<Program, String> {
         let mut words = self.settings.confiner.clone();
+        let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        let shown = |path: &Path| {
+            let text = path.to_str().map(str::to_owned);
+            text.ok_or_else(|| "a path of this worker is no text".to_owned())
+        };
         if let Some(bytes) = job.lease.memory {
-            words.extend(["--memory".to_owned(), bytes.to_string()]);
+            flag("--memory", bytes.to_string());
         }
-        if self.settings.sandbox {
-            words.extend(["--sandbox".to_owned(), job.folder.display().to_string()]);
+        let file = self.talk.place.environment(key_of(&job.lease));
+        let written = environment::write(&file, variables);
+        written.map_err(|e| format!("its environment cannot be written: {e}"))?;
+        flag("--environment", shown(&file)?);
+        if self.is_sandboxed {
+            flag("--sandbox", shown(&job.folder)?);
+        }
+        let streams = [
+            ("--stdin", &program.stdin),
+            ("--stdout", &program.stdout),
+            ("--stderr", &program.stderr),
+        ];
+        for (name, path) in streams {
+            if let Some(path) = path {
+                flag(name, shown(path)?);
+            }
         }
         words.push("--".to_owned());
-        match line {
+        match program.line {
             Line::Words(rest) => words.extend(rest),
             Line::Shell(line) => words.extend(["/bin/sh".to_owned(), "-c".to_owned(), line]),
         }
-        Line::Words(words)
+        let mut own = kept();
+        own.push(self.mark());
+        Ok(Program {
+            line: Line::Words(words),
+            environment: given(own),
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            ..program
+        })
     }
+}
+
+/// Variables that tasks get from the worker.
+fn kept() -> Vec<(String, String)> {
+    let kept = |&name: &&str| Some((name.to_owned(), std::env::var(name).ok()?));
+    KEPT.iter().filter_map(kept).collect()
+}
+
+fn given(variables: Vec<(String, String)>) -> Vec<(String, Option<String>)> {
+    let given = |(name, value)| (name, Some(value));
+    variables.into_iter().map(given).collect()
 }

@@ -1,9 +1,9 @@
 //! A worker's conversation with its server: one thread exchanges, one says that the worker lives, one sends logs. Knows no
 //! processes.
 
-use super::Where;
 use super::carry::{self, Trouble};
 use super::place::{Place, Spooled};
+use super::{Ground, Where};
 use crate::client::{CallError, Caller};
 use crate::http::types::{
     Attempt, Ended, Exchange, Exchanged, Heartbeat, Join, Joined, Lease, Made, Reason, Return, Why,
@@ -28,13 +28,15 @@ const LOG_EVERY: Duration = Duration::from_secs(1);
 /// What the conversation tells the one who has the processes.
 #[derive(Debug)]
 pub(super) enum Word {
-    Joined(Joined),
+    Joined(Joined, Ground),
     Begin(Vec<Lease>),
     Stop(Vec<Attempt>),
     /// There is nothing to do, and why.
     Idle(Reason),
     /// Nobody answers; said once.
     Away(String),
+    /// Something that people should know.
+    Remark(String),
     /// Nothing more will come.
     Finished,
     /// It cannot go on.
@@ -144,18 +146,13 @@ impl Talk {
         place: Place,
         slots: usize,
         tasks_run: Where,
-        spooled: &[Spooled],
         mouth: Mouth,
     ) -> Talk {
-        let finished = spooled
-            .iter()
-            .map(|s| (held(s.attempt()), s.back.outcome()));
-        let finished = finished.map(|((task, token), outcome)| (task, token, outcome));
         Talk {
             caller,
             place,
             tasks_run,
-            client: Mutex::new(Client::resumed(slots, finished.collect())),
+            client: Mutex::new(Client::new(slots)),
             changed: Condvar::new(),
             made: Mutex::default(),
             spoilt: Mutex::default(),
@@ -229,24 +226,12 @@ impl Talk {
 
     // ---- Exchanging ----------------------------------------------------------------------------------------------------
 
-    /// The whole life of the thread that exchanges.
-    pub(super) fn exchange(&self, join: &Join, spooled: &[Spooled]) {
-        for old in spooled {
-            match self.deliver(old, 0) {
-                Ok(made) => {
-                    lock(&self.made).insert(old.attempt(), made);
-                }
-                // Without its log a result is a result; without its outputs it is none.
-                Err(_) if old.folder.is_none() => (),
-                Err(_) => {
-                    lock(&self.spoilt).insert(old.attempt());
-                }
-            }
-        }
+    /// The whole life of the thread that exchanges. Results of an earlier worker go to the run that they are of.
+    pub(super) fn exchange(&self, join: &Join, mut spooled: Vec<Spooled>) {
         let mut pause = Duration::from_millis(50);
         while let Some(request) = self.next_request() {
             let answered = match request {
-                Request::Join => self.join(join),
+                Request::Join => self.join(join, &mut spooled),
                 Request::Exchange {
                     worker,
                     returns,
@@ -289,9 +274,23 @@ impl Talk {
         }
     }
 
-    fn join(&self, join: &Join) -> Result<(), CallError> {
+    fn join(&self, join: &Join, spooled: &mut Vec<Spooled>) -> Result<(), CallError> {
         let mut joined = self.caller.join(join)?;
-        if !join.carries && self.tasks_run.shared(&joined).is_none() {
+        if !self.place.enter(&joined.run) {
+            // Who cannot be told finds out by silence.
+            let _ = self.caller.leave(joined.worker);
+            return Err(CallError::Unusable(format!(
+                "{} serves another run now: results of the earlier one wait for it in {}. Start the worker again to work for this one",
+                self.caller.url(),
+                self.place.spool().display()
+            )));
+        }
+        let is_near = self.place.secret().was_seen(joined.near.as_deref());
+        let shared = |joined: &Joined| {
+            let is_named = matches!(self.tasks_run, Where::Shared(_));
+            (self.tasks_run.shared(joined)).filter(|_| is_near || is_named)
+        };
+        if !join.carries && shared(&joined).is_none() {
             // The server's folder is not here: what is made is carried after all, and the server is to know.
             let carries = true;
             joined = (self.caller).join(&Join {
@@ -302,9 +301,44 @@ impl Talk {
         let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
         self.heartbeat_millis.store(millis, Ordering::Relaxed);
         self.client().joined(WorkerId(joined.worker));
-        self.say(Word::Joined(joined));
+        let ground = Ground {
+            shared: shared(&joined),
+            is_near,
+        };
+        self.say(Word::Joined(joined, ground));
+        self.resume(std::mem::take(spooled));
         self.changed.notify_all();
         Ok(())
+    }
+
+    /// What an earlier worker in this place had finished is returned, if it is of this run. The rest waits for its own.
+    fn resume(&self, spooled: Vec<Spooled>) {
+        let (own, others): (Vec<_>, Vec<_>) =
+            (spooled.into_iter()).partition(|old| old.run == self.place.run());
+        if !others.is_empty() {
+            let (many, spool) = (others.len(), self.place.spool());
+            self.say(Word::Remark(format!(
+                "results of other runs wait here for a worker that works for them: {many} in {}",
+                spool.display()
+            )));
+        }
+        for old in &own {
+            match self.deliver(old, 0) {
+                Ok(made) => {
+                    lock(&self.made).insert(old.attempt(), made);
+                }
+                // Without its log a result is a result; without its outputs it is none.
+                Err(_) if old.folder.is_none() => (),
+                Err(_) => {
+                    lock(&self.spoilt).insert(old.attempt());
+                }
+            }
+        }
+        let finished = own.iter().map(|old| {
+            let (task, token) = held(old.attempt());
+            (task, token, old.back.outcome())
+        });
+        self.client().resume(finished.collect());
     }
 
     fn one_exchange(
@@ -342,6 +376,9 @@ impl Talk {
                 known: false,
                 ..Exchanged::default()
             },
+            Err(CallError::Refused { status, .. }) if status < 500 && !returns.is_empty() => {
+                self.one_by_one(worker, &request.returns)?
+            }
             answer => answer?,
         };
         let lacks = |(_, worth): &(&Return, &Worth)| **worth == Worth::OutputMissing;
@@ -352,12 +389,55 @@ impl Talk {
         Ok(())
     }
 
+    /// The server refuses a request with several returns: each is returned alone, and one that is refused alone is put aside.
+    fn one_by_one(&self, worker: WorkerId, returns: &[Return]) -> Result<Exchanged, CallError> {
+        let mut receipts = Vec::new();
+        for back in returns {
+            let alone = Exchange {
+                returns: vec![back.clone()],
+                ..Exchange::default()
+            };
+            match self.caller.exchange(worker.0, &alone) {
+                Ok(answer) => receipts.extend(answer.receipts),
+                Err(error) if error.is_missing() => {
+                    return Ok(Exchanged {
+                        receipts,
+                        known: false,
+                        ..Exchanged::default()
+                    });
+                }
+                Err(error @ CallError::Refused { .. }) if !error.is_passing() => {
+                    self.set_aside(back, &error.to_string());
+                    receipts.push(Worth::Unknown);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Exchanged {
+            receipts,
+            known: true,
+            ..Exchanged::default()
+        })
+    }
+
+    /// The server will never take this result: it is kept for people, and said.
+    fn set_aside(&self, back: &Return, why: &str) {
+        let what = match self.place.set_aside(key(back)) {
+            Ok(kept) => format!("kept in {}", kept.display()),
+            Err(error) => format!("and cannot be put aside: {error}"),
+        };
+        let id = back.id;
+        self.say(Word::Remark(format!(
+            "the server refuses the result of task {id}: {why}; {what}"
+        )));
+    }
+
     /// The server no longer has a file that was uploaded: it is uploaded again, and the result returned again.
     fn repeat(&self, worker: WorkerId, back: &Return) -> Result<(), CallError> {
         let all = self.place.results().unwrap_or_default();
         let Some(spooled) = all
             .into_iter()
-            .find(|s| s.back == *back || s.attempt() == key(back))
+            .find(|s| s.run == self.place.run() && s.attempt() == key(back))
         else {
             return Ok(());
         };

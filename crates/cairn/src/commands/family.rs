@@ -127,6 +127,11 @@ impl Wanted {
         }
     }
 
+    /// The command of all tasks, as it was asked for.
+    pub(super) fn line(&self) -> String {
+        self.template.to_string()
+    }
+
     /// What the task at a place runs.
     pub(super) fn command(&self, level: u64, index: u64) -> Run<'static> {
         let value = |key: &str| match key {

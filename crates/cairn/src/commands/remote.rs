@@ -8,7 +8,7 @@ use crate::output::Output;
 use cairn_dag::plain;
 use cairn_formats::size;
 use cairn_serve::client::{CallError, Caller};
-use cairn_serve::http::types::{Changed, Presence, Status, Storage};
+use cairn_serve::http::types::{Changed, Presence, Status, Storage, WorkerStatus};
 use cairn_serve::tls::Trust;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -142,16 +142,39 @@ fn shown(status: &Status, pace: &str, most: usize) -> String {
             Presence::Lost => "lost",
         };
         text += &format!(
-            "  {}: {state}, {} leased, {} executed, {} failed, {} lost\n",
+            "  {}: {state}, {} leased, {} executed, {} failed, {} lost{}\n",
             plain(&worker.name),
             worker.leased,
             worker.executed,
             worker.failed,
-            worker.lost
+            worker.lost,
+            learnt(worker)
         );
     }
     if status.workers.len() > most {
         text += &format!("  and {} more workers\n", status.workers.len() - most);
+    }
+    text
+}
+
+/// What was learnt of a worker: how fast, how reliable, and of a volunteer what came of its results.
+fn learnt(worker: &WorkerStatus) -> String {
+    let mut text = String::new();
+    if let Some(speed) = worker.speed {
+        text += &format!(", speed {speed:.1}");
+    }
+    if let Some(turnaround) = worker.turnaround {
+        text += &format!(", {} a task", span(turnaround));
+    }
+    if let Some(reliability) = worker.reliability {
+        // All but one is not all.
+        text += &format!(", {:.0} % reliable", (100.0 * reliability).floor());
+    }
+    if let Some(trust) = &worker.trust {
+        text += &format!(
+            ", volunteer {}: {} confirmed, {} contradicted, {} failed, {} late",
+            trust.volunteer, trust.valid, trust.invalid, trust.errors, trust.late
+        );
     }
     text
 }

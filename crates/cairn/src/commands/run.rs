@@ -256,10 +256,14 @@ fn write_rescue(source: &Source, flow: &Flow, summary: &Summary, out: &Output) {
     }
 }
 
+/// What to do where a family's state is of another command.
+pub(super) const OTHER_COMMAND: &str = "go on with that command (what it starts may change), or begin again with another --state: executed tasks of a family are not known one by one, and none could be executed again";
+
 fn refused(error: RunError) -> Failure {
     let help: &str = match &error {
         RunError::Store(_) | RunError::System(_) => "",
         RunError::Other { .. } => "give it a folder of its own with --state",
+        RunError::OtherCommand { .. } => OTHER_COMMAND,
         RunError::Stopped(_) => "mend that; the same command goes on from there",
         RunError::NoInput { .. } => {
             "make it, or leave declared files out of it with --ignore-files"

@@ -132,7 +132,11 @@ fn unusable(error: &dyn std::fmt::Display) -> Failure {
 
 fn refused(error: &BeginError) -> Failure {
     match error {
-        BeginError::Store(_) => unusable(error),
+        BeginError::Store(_) | BeginError::Random(_) => unusable(error),
+        BeginError::OtherCommand { .. } => Failure::usage(
+            plain(&error.to_string()).into_owned(),
+            super::run::OTHER_COMMAND,
+        ),
         BeginError::OtherFlow(_) => Failure::usage(
             plain(&error.to_string()).into_owned(),
             "give the workflow a state of its own with --state",
@@ -158,7 +162,13 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
     if flags.volunteers > 0 {
         rules.distrust = distrust(settings, &mut store)?;
     }
-    let begun = http::begin_family(&mut store, &wanted.name, wanted.shape(), rules);
+    let begun = http::begin_family(
+        &mut store,
+        &wanted.name,
+        &wanted.line(),
+        wanted.shape(),
+        rules,
+    );
     let begun = begun.map_err(|e| refused(&e))?;
     let told = Arc::new(Told(wanted.clone()));
     let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));

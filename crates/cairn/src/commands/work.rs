@@ -9,7 +9,7 @@ use crate::limits;
 use crate::output::Output;
 use cairn_dag::plain;
 use cairn_serve::client::{Caller, is_loopback};
-use cairn_serve::work::{Limits, Note, Sandbox, Settings as Worker, Where, WorkError, probe};
+use cairn_serve::work::{Limits, Note, Sandbox, Settings as Worker, Where, WorkError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Settings {
                 folder,
                 place,
                 allow: (!flags.allow.is_empty()).then_some(flags.allow),
-                sandbox: flags.sandbox || (!flags.no_sandbox && !is_near),
+                sandbox: (flags.sandbox || flags.no_sandbox).then_some(flags.sandbox),
                 idle,
                 grace,
                 confiner: confiner()?,
@@ -110,19 +110,15 @@ fn confiner() -> Result<Vec<String>, Failure> {
 }
 
 pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
-    if settings.worker.sandbox {
-        match probe() {
-            Sandbox::Whole => (),
-            Sandbox::Partial => out.complain(
-                "warning: this kernel knows only a part of the sandbox: some files elsewhere can be changed by tasks",
-            ),
-            Sandbox::Missing => out.complain(
-                "warning: this kernel has no Landlock: tasks run without a sandbox, and may read and write what you may",
-            ),
-        }
-    }
     let said = |note: Note| {
         let text = match note {
+            Note::Sandboxed(Sandbox::Whole) => return,
+            Note::Sandboxed(Sandbox::Partial) => return out.complain(
+                "warning: this kernel is older than Linux 6.12 and knows only a part of the sandbox: tasks may signal your processes, and more",
+            ),
+            Note::Sandboxed(Sandbox::Missing) => return out.complain(
+                "warning: this kernel has no Landlock: tasks run without a sandbox, and may read and write what you may",
+            ),
             Note::Joined { name, .. } => format!("working as {name}"),
             Note::Away(why) => format!("no answer, trying on: {why}"),
             Note::Task(task, what) => format!("{}: {what}", plain(&task)),
@@ -156,6 +152,10 @@ pub(crate) fn confine(flags: cli::Confine) -> Result<(), Failure> {
         memory: flags.memory,
         sandbox: !flags.sandbox.is_empty(),
         write: flags.sandbox,
+        environment: flags.environment,
+        stdin: flags.stdin,
+        stdout: flags.stdout,
+        stderr: flags.stderr,
     };
     let (program, arguments) = flags.command.split_first().expect("clap wants one");
     let error = cairn_serve::work::confine(&limits, program, arguments);

@@ -1,7 +1,7 @@
 //! Routes of workers: they come, take and return tasks, live, and go.
 
 use super::returns::{self, Asked};
-use super::{At, Server, attempt, held, json, not_too_many};
+use super::{At, Server, attempt, beside, held, json, not_too_many};
 use crate::http::Shared;
 use crate::http::desk::{Ask, client_of};
 use crate::http::fault::{Fault, Reply};
@@ -9,6 +9,7 @@ use crate::http::types::{
     Exchange, Exchanged, Heard, Heartbeat, Join, Joined, Lease, LeaseRequest, Problem,
     ReturnRequest,
 };
+use crate::near;
 use crate::tokens::Who;
 use axum::body::Body;
 use axum::extract::State;
@@ -132,6 +133,10 @@ pub(crate) async fn join(
         disk: join.disk,
         benchmark: join.speed.map(|speed| (1e3 * speed) as u32),
     };
+    let near = match join.near {
+        Some(path) => beside(move || near::answer(&path)).await?,
+        None => None,
+    };
     let name = join.name;
     let (worker, epoch) = server.ask(|reply| Ask::Join { name, offer, reply }).await?;
     let silence = server.silence.as_secs_f64();
@@ -142,6 +147,9 @@ pub(crate) async fn join(
         silence_seconds: silence,
         programs: server.tasks.programs(),
         folder: (server.folder.clone()).filter(|_| who == Who::Trusted),
+        sign: (server.sign.clone()).filter(|_| who == Who::Trusted),
+        near,
+        run: server.run.clone(),
     }))
 }
 

@@ -63,6 +63,7 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
     };
     let setup = FamilySetup {
         name,
+        command: wanted.line(),
         shape,
         until,
         work: &cells,

@@ -1,0 +1,144 @@
+//! Whether server and worker see the same disk: shown by files, never believed because of an address, which a tunnel may carry
+//! to another machine. Knows no tasks.
+//!
+//! ```text
+//! worker: PLACE/near             64 random digits that no sandboxed task can read; the server tells their digest
+//! server: FLOW/.cairn-near-RUN   64 random digits; the worker finds those that it was told in the folder that it was told
+//! ```
+//!
+//! The first shows that the server is where the worker's files are: then a sandbox would keep nothing from it. The second
+//! shows that a folder of that name is the folder of the workflow.
+
+use crate::private;
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The worker's file is called so: the server opens no other.
+const SECRET: &str = "near";
+/// Random digits.
+const DIGITS: usize = 64;
+
+fn digest(secret: &str) -> String {
+    blake3::hash(secret.as_bytes()).to_hex().to_string()
+}
+
+/// Reads a file of random digits, and nothing else: no link, no pipe, no other text.
+fn digits(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let meta = file.metadata().ok()?;
+    if !meta.is_file() || meta.len() != DIGITS as u64 {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(DIGITS as u64).read_to_string(&mut text).ok()?;
+    let are_digits = text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_hexdigit());
+    are_digits.then_some(text)
+}
+
+/// What a worker shows: a secret in its own place.
+#[derive(Debug)]
+pub(crate) struct Secret {
+    file: PathBuf,
+    text: String,
+}
+
+impl Secret {
+    pub(crate) fn put(place: &Path) -> std::io::Result<Secret> {
+        let text = private::random(DIGITS / 2)?;
+        private::write(place, SECRET, &text)?;
+        let file = place.join(SECRET);
+        Ok(Secret { file, text })
+    }
+
+    /// Where it is, as the server is asked.
+    pub(crate) fn path(&self) -> Option<String> {
+        self.file.to_str().map(str::to_owned)
+    }
+
+    /// Whether the server has seen it.
+    pub(crate) fn was_seen(&self, answer: Option<&str>) -> bool {
+        answer.is_some_and(|answer| answer == digest(&self.text))
+    }
+}
+
+/// What the server answers to a worker that says where its secret is: its digest, if the server sees it.
+pub(crate) fn answer(path: &str) -> Option<String> {
+    let path = Path::new(path);
+    let is_one = path.is_absolute() && path.file_name().is_some_and(|name| name == SECRET);
+    Some(digest(&digits(path).filter(|_| is_one)?))
+}
+
+/// What a server shows: digits in the folder of the workflow, for as long as it serves.
+#[derive(Debug)]
+pub(crate) struct Sign {
+    file: PathBuf,
+    text: String,
+}
+
+fn sign_of(run: &str) -> String {
+    let run = blake3::hash(run.as_bytes()).to_hex();
+    format!(".cairn-near-{}", &run[..12])
+}
+
+impl Sign {
+    pub(crate) fn put(folder: &Path, run: &str) -> std::io::Result<Sign> {
+        let (name, text) = (sign_of(run), private::random(DIGITS / 2)?);
+        private::write(folder, &name, &text)?;
+        let file = folder.join(name);
+        Ok(Sign { file, text })
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Drop for Sign {
+    fn drop(&mut self) {
+        // Nobody takes it for anything once the server has ended.
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// Whether this folder is the one in which the server of that run put its sign.
+pub(crate) fn is_signed(folder: &Path, run: &str, text: &str) -> bool {
+    digits(&folder.join(sign_of(run))).is_some_and(|found| found == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_sees_the_disk_answers() {
+        let place = tempfile::tempdir().unwrap();
+        let secret = Secret::put(place.path()).unwrap();
+        let path = secret.path().unwrap();
+        assert!(secret.was_seen(answer(&path).as_deref()));
+        assert!(!secret.was_seen(None) && !secret.was_seen(Some(&secret.text)));
+        // Another machine has nothing there, or another text.
+        let elsewhere = Secret::put(tempfile::tempdir().unwrap().path());
+        assert!(!secret.was_seen(answer(&elsewhere.unwrap().path().unwrap()).as_deref()));
+        std::fs::write(place.path().join("other"), &secret.text).unwrap();
+        assert_eq!(answer(place.path().join("other").to_str().unwrap()), None);
+        std::fs::write(&path, "root:x:0:0").unwrap();
+        assert_eq!(answer(&path), None);
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("other", &path).unwrap();
+        assert_eq!(answer(&path), None);
+    }
+
+    #[test]
+    fn a_folder_of_the_same_name_is_not_the_same_folder() {
+        let [here, there] = [0, 1].map(|_| tempfile::tempdir().unwrap());
+        let sign = Sign::put(here.path(), "a").unwrap();
+        assert!(is_signed(here.path(), "a", sign.text()));
+        assert!(!is_signed(there.path(), "a", sign.text()));
+        assert!(!is_signed(here.path(), "b", sign.text()));
+        drop(sign);
+        assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
+    }
+}
