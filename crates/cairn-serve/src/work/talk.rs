@@ -3,6 +3,8 @@
 
 use super::carry::{self, Trouble};
 use super::place::{Place, Spooled};
+mod returns;
+
 use super::{Ground, Where};
 use crate::client::{CallError, Caller};
 use crate::http::types::{
@@ -339,128 +341,6 @@ impl Talk {
             (task, token, old.back.outcome())
         });
         self.client().resume(finished.collect());
-    }
-
-    fn one_exchange(
-        &self,
-        worker: WorkerId,
-        returns: &[(Task, Token, Outcome)],
-        holding: Option<Vec<(Task, Token)>>,
-        want: usize,
-    ) -> Result<(), CallError> {
-        let made = |at: Attempt| lock(&self.made).get(&at).cloned().unwrap_or_default();
-        let back = |&(task, token, outcome): &(Task, Token, Outcome)| {
-            let at = attempt((task, token));
-            let is_spoilt = lock(&self.spoilt).contains(&at);
-            let failed = Outcome::Failed {
-                exit: 0,
-                cause: Cause::Output,
-            };
-            to_return(at, if is_spoilt { failed } else { outcome }, made(at))
-        };
-        let request = Exchange {
-            returns: returns.iter().map(back).collect(),
-            want: want.min(10_000) as u32,
-            wait_seconds: if returns.is_empty() {
-                POLL_SECONDS
-            } else {
-                0.0
-            },
-            holding: holding.map(|all| all.into_iter().map(attempt).collect()),
-        };
-        self.is_polling.store(returns.is_empty(), Ordering::Relaxed);
-        let answer = self.caller.exchange(worker.0, &request);
-        self.is_polling.store(false, Ordering::Relaxed);
-        let answer = match answer {
-            Err(error) if error.is_missing() => Exchanged {
-                known: false,
-                ..Exchanged::default()
-            },
-            Err(CallError::Refused { status, .. }) if status < 500 && !returns.is_empty() => {
-                self.one_by_one(worker, &request.returns)?
-            }
-            answer => answer?,
-        };
-        let lacks = |(_, worth): &(&Return, &Worth)| **worth == Worth::OutputMissing;
-        for (back, _) in request.returns.iter().zip(&answer.receipts).filter(lacks) {
-            self.repeat(worker, back)?;
-        }
-        self.take(returns, answer);
-        Ok(())
-    }
-
-    /// The server refuses a request with several returns: each is returned alone, and one that is refused alone is put aside.
-    fn one_by_one(&self, worker: WorkerId, returns: &[Return]) -> Result<Exchanged, CallError> {
-        let mut receipts = Vec::new();
-        for back in returns {
-            let alone = Exchange {
-                returns: vec![back.clone()],
-                ..Exchange::default()
-            };
-            match self.caller.exchange(worker.0, &alone) {
-                Ok(answer) => receipts.extend(answer.receipts),
-                Err(error) if error.is_missing() => {
-                    return Ok(Exchanged {
-                        receipts,
-                        known: false,
-                        ..Exchanged::default()
-                    });
-                }
-                Err(error @ CallError::Refused { .. }) if !error.is_passing() => {
-                    self.set_aside(back, &error.to_string());
-                    receipts.push(Worth::Unknown);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Exchanged {
-            receipts,
-            known: true,
-            ..Exchanged::default()
-        })
-    }
-
-    /// The server will never take this result: it is kept for people, and said.
-    fn set_aside(&self, back: &Return, why: &str) {
-        let what = match self.place.set_aside(key(back)) {
-            Ok(kept) => format!("kept in {}", kept.display()),
-            Err(error) => format!("and cannot be put aside: {error}"),
-        };
-        let id = back.id;
-        self.say(Word::Remark(format!(
-            "the server refuses the result of task {id}: {why}; {what}"
-        )));
-    }
-
-    /// The server no longer has a file that was uploaded: it is uploaded again, and the result returned again.
-    fn repeat(&self, worker: WorkerId, back: &Return) -> Result<(), CallError> {
-        let all = self.place.results().unwrap_or_default();
-        let Some(spooled) = all
-            .into_iter()
-            .find(|s| s.run == self.place.run() && s.attempt() == key(back))
-        else {
-            return Ok(());
-        };
-        for _ in 0..10 {
-            let Ok(outputs) = self.deliver(&spooled, carry::ENOUGH) else {
-                return Ok(());
-            };
-            let back = Return {
-                outputs,
-                ..back.clone()
-            };
-            let request = Exchange {
-                returns: vec![back],
-                ..Exchange::default()
-            };
-            let answer = self.caller.exchange(worker.0, &request)?;
-            if answer.receipts != [Worth::OutputMissing] {
-                return Ok(());
-            }
-        }
-        Err(CallError::Away(
-            "the server does not keep the outputs that it is given".to_owned(),
-        ))
     }
 
     fn take(&self, returns: &[(Task, Token, Outcome)], answer: Exchanged) {
