@@ -11,8 +11,8 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
     for (place, task) in handover.placed() {
         // Airflow takes ASCII letters, digits, dashes, dots and underscores; people see the name.
         let id = string(&tag(place, &task.name));
-        let (name, script) = (string(&plain(&task.name)), string(&task.once));
-        let (parents, retries) = (&task.parents, task.retries);
+        let (script, retries) = task.tries();
+        let (name, script, parents) = (string(&plain(&task.name)), string(script), &task.parents);
         rows += &format!("    ({id}, {name}, {script}, {parents:?}, {retries}),\n");
     }
     let dag = tag(0, &handover.name);

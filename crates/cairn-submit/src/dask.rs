@@ -22,22 +22,36 @@ const PROGRAM: &str = r#"# @NAME@ for Dask, made by `cairn submit`.
 #   python workflow.py tcp://host:8786     on a cluster that sees the same folders
 # Of tasks that are ready Dask starts those of higher priority first; one that it has sent to a worker already may go before
 # a better one that comes late.
+# When a worker dies, Dask makes its results again: a command that has ended is not run again for that (it left a mark in
+# the folder `done`), one that was under way is begun again.
+import os
+import shutil
 import subprocess
 import sys
+import uuid
 
 # Name, script, tasks that come before (by number); in the order of the plan.
 TASKS = [
 @TASKS@]
 
 
-def run(name, script, *before):
-    subprocess.run(["/bin/sh", "-c", script], check=True)
+def run(name, script, mark, *before):
+    folder = os.path.dirname(mark)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"this worker does not see the folder {folder}")
+    if not os.path.exists(mark):
+        subprocess.run(["/bin/sh", "-c", script], check=True)
+        with open(mark, "w") as file:
+            os.fsync(file.fileno())
     return name
 
 
 def main():
     from dask.distributed import Client
 
+    here = os.path.dirname(os.path.abspath(__file__))
+    done = os.path.join(here, "done", uuid.uuid4().hex)
+    os.makedirs(done)
     with Client(*sys.argv[1:2]) as client:
         futures = []
         for place, (name, script, after) in enumerate(TASKS):
@@ -46,6 +60,7 @@ def main():
                     run,
                     name,
                     script,
+                    os.path.join(done, str(place)),
                     *[futures[i] for i in after],
                     key=f"{place}-{name}",
                     priority=len(TASKS) - place,
@@ -55,6 +70,7 @@ def main():
         failed = [f for f in futures if f.exception() is not None]
         for future in failed:
             print(f"{future.key}: {future.exception()}", file=sys.stderr)
+    shutil.rmtree(done, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

@@ -31,12 +31,22 @@ pub struct Task {
     pub cpus: Option<u32>,
     /// Bytes of memory.
     pub memory: Option<u64>,
-    /// Seconds after which it may be killed.
+    /// Seconds after which an attempt has failed. The script sees to it by itself.
     pub time_limit: Option<f64>,
     /// How often to try again after a failure.
     pub retries: u32,
     /// The exit code after which it is not tried again.
     pub never_retry_on: Option<i32>,
+}
+
+impl Task {
+    /// For engines that try again by themselves, but after every failure: a script, and how often they are to try it again.
+    pub(crate) fn tries(&self) -> (&str, u32) {
+        match self.never_retry_on {
+            None => (&self.once, self.retries),
+            Some(_) => (&self.script, 0),
+        }
+    }
 }
 
 /// The tasks of a workflow that are left, in the order of the plan: a task's number is its place.
@@ -51,6 +61,9 @@ pub struct Handover {
     /// Whether the order is after the number of eligible tasks and nothing else: tasks may be swapped where that number stays
     /// the same. Not so unless somebody says it.
     pub may_swap: bool,
+    /// For `sbatch`, a word an option, as people gave them; [`check`](crate::slurm::check) them before. None unless somebody
+    /// says so.
+    pub options: Vec<String>,
 }
 
 impl Handover {
@@ -74,7 +87,9 @@ impl Handover {
                 return Err(HandoverError::Apart(flow.shown(task).to_string()));
             }
             let job = jobs.job(task);
+            let time_limit = flow.time_limit(task);
             let once = script::of(&job, home).map_err(HandoverError::Path)?;
+            let once = script::with_limit(once, time_limit);
             let mut parents: Vec<u32> = (flow.dag().parents(task).iter())
                 .filter_map(|p| place[p.index()])
                 .collect();
@@ -87,7 +102,7 @@ impl Handover {
                 parents,
                 cpus: flow.cpus(task),
                 memory: flow.memory(task),
-                time_limit: flow.time_limit(task),
+                time_limit,
                 retries: job.retries,
                 never_retry_on: job.never_retry_on,
             });
@@ -97,6 +112,7 @@ impl Handover {
             home: home.to_owned(),
             tasks,
             may_swap: false,
+            options: Vec::new(),
         })
     }
 

@@ -6,10 +6,16 @@ use crate::{Handover, Made};
 use cairn_dag::{plain, wide};
 use std::path::Path;
 
+/// For tasks that do not say what memory they need: the pool has its own default, which is not ours to lower.
+const PLAIN: &str = "task.sub";
+
+/// For those that do.
+const WITH_MEMORY: &str = "task-memory.sub";
+
 /// Children on one `PARENT` line.
 const CHILDREN_A_LINE: usize = 500;
 
-/// `workflow.dag`, `task.sub`, and the scripts.
+/// `workflow.dag`, `task.sub`, the same with a request for memory where a task asks for some, and the scripts.
 pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
     let scripts = handover.placed().map(|(place, task)| {
         let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.once);
@@ -17,9 +23,13 @@ pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
     });
     let mut files = vec![
         Made::new("workflow.dag", dag(handover)),
-        Made::new("task.sub", submit_file(folder)),
+        Made::new(PLAIN, submit_file(folder, "")),
         Made::new("logs/README", "What tasks print.\n"),
     ];
+    if handover.tasks.iter().any(|task| task.memory.is_some()) {
+        let text = submit_file(folder, "request_memory = $(memory)\n");
+        files.push(Made::new(WITH_MEMORY, text));
+    }
     files.extend(scripts);
     files
 }
@@ -30,13 +40,13 @@ fn dag(handover: &Handover) -> String {
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); handover.tasks.len()];
     for (place, task) in handover.placed() {
         let own = name(place);
-        let memory = task.memory.map_or(0, |bytes| bytes.div_ceil(1 << 20));
-        text += &format!("# {}\nJOB {own} task.sub\n", plain(&task.name));
+        let memory = task.memory.map(|bytes| bytes.div_ceil(1 << 20).max(1));
+        let file = memory.map_or(PLAIN, |_| WITH_MEMORY);
+        text += &format!("# {}\nJOB {own} {file}\n", plain(&task.name));
         let cpus = task.cpus.unwrap_or(1);
-        text += &format!(
-            "VARS {own} script=\"{place}\" cpus=\"{cpus}\" memory=\"{}\"\n",
-            memory.max(1)
-        );
+        text += &format!("VARS {own} script=\"{place}\" cpus=\"{cpus}\"");
+        text += &memory.map_or(String::new(), |m| format!(" memory=\"{m}\""));
+        text += "\n";
         text += &format!("PRIORITY {own} {}\n", handover.priority(place));
         match (task.retries, task.never_retry_on) {
             (0, _) => {}
@@ -56,8 +66,8 @@ fn dag(handover: &Handover) -> String {
     text
 }
 
-/// One submit file for all: what differs comes from `VARS`.
-fn submit_file(folder: &Path) -> String {
+/// One submit file for all tasks, with `more` lines: what differs comes from `VARS`.
+fn submit_file(folder: &Path, more: &str) -> String {
     let folder = text(folder).unwrap_or_default();
     // Within double quotes HTCondor doubles a double quote, and keeps words together by single ones.
     let script = format!(
@@ -70,7 +80,7 @@ fn submit_file(folder: &Path) -> String {
     format!(
         "universe = vanilla\nexecutable = /bin/sh\ntransfer_executable = false\n\
          arguments = \"{script}$(script).sh'\"\ngetenv = true\nshould_transfer_files = no\nrequest_cpus = $(cpus)\n\
-         request_memory = $(memory)\noutput = {folder}/logs/$(script).out\nerror = {folder}/logs/$(script).err\n\
+         {more}output = {folder}/logs/$(script).out\nerror = {folder}/logs/$(script).err\n\
          log = {folder}/logs/workflow.log\nqueue\n"
     )
 }

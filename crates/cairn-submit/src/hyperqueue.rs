@@ -22,7 +22,8 @@ pub(crate) fn string(text: &str) -> String {
 
 fn job_file(handover: &Handover, levels: &[u32]) -> String {
     let name = string(&plain(&handover.name));
-    let mut text = format!("name = {name}\nmax_fails = 0\n");
+    // Without max_fails any number may fail; 0 would end the job at the first.
+    let mut text = format!("name = {name}\n");
     for (place, task) in handover.placed() {
         let deps: Vec<String> = task.parents.iter().map(u32::to_string).collect();
         let (deps, level) = (deps.join(", "), levels[wide(place)]);

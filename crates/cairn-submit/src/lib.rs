@@ -15,7 +15,7 @@ mod pegasus;
 mod script;
 pub mod slurm;
 
-pub use engine::{Engine, Made, files};
+pub use engine::{Engine, Made, files, unsaid};
 pub use handover::{Handover, HandoverError, Task};
 pub use hyperqueue::NO_SERVER;
 pub use levels::{RESERVE, levels};

@@ -11,7 +11,7 @@ use std::path::Path;
 /// `workflow.yml`, and the scripts.
 pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
     let scripts = handover.placed().map(|(place, task)| {
-        let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.once);
+        let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.tries().0);
         Made::new(format!("tasks/{place}.sh"), text)
     });
     std::iter::once(Made::new("workflow.yml", workflow(handover, folder)))
@@ -42,8 +42,9 @@ fn workflow(handover: &Handover, folder: &Path) -> String {
             string(&format!("{folder}/tasks/{place}.sh")),
             handover.priority(place),
         );
-        if task.retries > 0 {
-            text += &format!(", RETRY: {}", task.retries);
+        let (_, retries) = task.tries();
+        if retries > 0 {
+            text += &format!(", RETRY: {retries}");
         }
         text += "}\n";
         let megabytes = task.memory.map(|bytes| bytes.div_ceil(1_000_000).max(1));

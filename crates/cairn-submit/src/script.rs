@@ -61,6 +61,24 @@ pub(crate) fn of(job: &Job<'_>, home: &Path) -> Result<String, String> {
     Ok(script)
 }
 
+/// The same, asked to end when an attempt has taken so long, and killed five seconds later: as `cairn run` does it. The exit
+/// code is 124 then.
+pub(crate) fn with_limit(once: String, seconds: Option<f64>) -> String {
+    let Some(seconds) = seconds.filter(|s| s.is_finite() && *s > 0.0) else {
+        return once;
+    };
+    // Zero would be no limit, and not every `timeout` knows parts of a second.
+    let seconds = match seconds.fract() == 0.0 {
+        true => format!("{seconds:.0}"),
+        false => format!("{:.3}", seconds.max(0.001)),
+    };
+    format!(
+        "if command -v timeout > /dev/null; then\n  set -- timeout -k 5 {seconds}\nelse\n  set --\n  \
+         echo \"cairn: there is no program 'timeout' here: the time limit is not kept\" >&2\nfi\nexec \"$@\" /bin/sh -c {}\n",
+        quoted(&once)
+    )
+}
+
 /// The same, tried again after failures.
 pub(crate) fn with_retries(once: &str, retries: u32, never: Option<i32>) -> String {
     if retries == 0 {
@@ -121,6 +139,18 @@ mod tests {
         assert_eq!(script, "cd /tmp || exit 126\nexec sort -u words\n");
         let script = of(&job, Path::new("/no/such")).unwrap();
         assert_eq!(sh(&script).0, 126);
+    }
+
+    #[test]
+    fn an_attempt_that_takes_too_long_has_failed() {
+        let slow = with_limit("printf x; exec sleep 60".to_owned(), Some(0.3));
+        let begin = std::time::Instant::now();
+        assert_eq!(sh(&slow), (124, "x".to_owned()));
+        assert_eq!(sh(&with_retries(&slow, 1, None)), (124, "xx".to_owned()));
+        assert!(begin.elapsed().as_secs() < 20);
+        let quick = with_limit("printf \"it's $0\"; exit 3".to_owned(), Some(50.0));
+        assert_eq!(sh(&quick), (3, "it's /bin/sh".to_owned()));
+        assert_eq!(with_limit("a".to_owned(), None), "a");
     }
 
     #[test]

@@ -8,10 +8,31 @@ use cairn_dag::kind_of_word;
 const CURE: &str =
     "ask Slurm for it: sacct -P -X -o JobID,JobName,State,Elapsed,Start,End,NodeList";
 
+/// Columns besides the name in which people or sites may have put a bar.
+const FREE: [&str; 15] = [
+    "admincomment",
+    "comment",
+    "constraints",
+    "container",
+    "extra",
+    "licenses",
+    "mcslabel",
+    "reservation",
+    "stderr",
+    "stdin",
+    "stdout",
+    "submitline",
+    "systemcomment",
+    "wckey",
+    "workdir",
+];
+
 /// Jobs that ended; steps of jobs (`12.batch`) are left out, for the job has their time.
 pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
     let mut lines = source.text().lines().enumerate();
     let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
+    // `sacct -p` ends every line with a bar.
+    let ends_with_bar = header.is_some_and(|(_, line)| line.trim_end().ends_with('|'));
     let names: Vec<String> = header.map_or(Vec::new(), |(_, line)| {
         let names = line.trim_end_matches('|').split('|');
         names.map(|c| c.trim().to_ascii_lowercase()).collect()
@@ -39,7 +60,30 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
         if line.trim().is_empty() {
             continue;
         }
+        let line = match ends_with_bar {
+            true => line.trim_end().strip_suffix('|').unwrap_or(line),
+            false => line,
+        };
         let cells: Vec<&str> = line.split('|').collect();
+        let more = cells.len().saturating_sub(names.len());
+        if more > 0 && names.iter().any(|n| FREE.contains(&n.as_str())) {
+            let what = format!(
+                "this line has {} columns, not {}: one of them has a bar in it, and it is not clear which",
+                cells.len(),
+                names.len()
+            );
+            report.error(source.place_of_line(i as u32 + 1), what, CURE);
+            return Vec::new();
+        }
+        // A bar in a name looks like one between columns.
+        let whole = cells.get(name..=name + more).map(|parts| parts.join("|"));
+        let cells: Vec<&str> = match &whole {
+            Some(whole) if more > 0 => {
+                let (before, after) = (&cells[..name], &cells[name + more + 1..]);
+                [before, &[whole.as_str()], after].concat()
+            }
+            _ => cells,
+        };
         if cells.len() < names.len() {
             let what = format!("this line has {} of {} columns", cells.len(), names.len());
             report.error(source.place_of_line(i as u32 + 1), what, CURE);

@@ -204,6 +204,22 @@ fn sacct() {
         "no length of time",
     );
     refused("JobID|JobName|Elapsed\n1|a\n", 2, "2 of 3 columns");
+    // A bar in a name belongs to the name, and shifts nothing.
+    let bars = "JobID|JobName|State|ElapsedRaw|NodeList\n1|a|b|COMPLETED|61|n1\n2||x||FAILED|7|n2\n3|c|COMPLETED|8|n3\n";
+    for text in [bars.to_owned(), bars.replace('\n', "|\n")] {
+        let log = logged("s", &text);
+        let names: Vec<(&str, f64)> = (log.jobs.iter())
+            .map(|j| (j.name.as_str(), j.seconds))
+            .collect();
+        assert_eq!(names, [("a|b", 61.0), ("|x|", 7.0), ("c", 8.0)]);
+        assert_eq!(log.jobs[1].end, Ended::Failed);
+        assert_eq!(log.jobs[1].host.as_deref(), Some("n2"));
+    }
+    refused(
+        "JobID|JobName|Elapsed|Comment\n1|a|00:00:01|b\n2|a|b|00:00:01|c\n",
+        3,
+        "5 columns, not 4: one of them has a bar in it",
+    );
 }
 
 /// Written by sacct of Slurm 22.05 itself, from the database of a cluster of one node with two processors.

@@ -31,8 +31,8 @@ pub enum Submitted {
 /// A job, or an element of an array, in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Of the call.
-    pub serial: u64,
+    /// Of the call; nothing where the job carries no key of this run.
+    pub serial: Option<u64>,
     /// Within the array.
     pub index: u32,
     /// As Slurm calls the job, without the element.
@@ -61,7 +61,7 @@ impl Exit {
 pub trait Cluster {
     /// Calls `sbatch`.
     fn submit(&mut self, order: &Order) -> Submitted;
-    /// All jobs of this run that Slurm remembers.
+    /// All jobs of the user that Slurm remembers.
     ///
     /// # Errors
     /// What Slurm said instead.

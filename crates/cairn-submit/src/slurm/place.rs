@@ -241,9 +241,15 @@ pub fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
 fn by_hand(handover: &Handover, folder: &Path) -> String {
     let mut text = format!(
         "#!/bin/sh\n# Submits {} to Slurm: a job a task, in the order of the plan, behind a gate that opens when all \
-         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\nmkdir -p {}\n\
-         gate=$(sbatch --parsable --hold --job-name=gate --output=/dev/null --wrap true)\ngate=${{gate%%;*}}\n",
+         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\n# What is given to this \
+         script goes to sbatch.\nset --{} \"$@\"\nmkdir -p {}\n\
+         gate=$(sbatch --parsable \"$@\" --hold --job-name=gate --output=/dev/null --wrap true)\ngate=${{gate%%;*}}\n",
         plain(&handover.name),
+        handover
+            .options
+            .iter()
+            .map(|option| format!(" {}", quoted(option)))
+            .collect::<String>(),
         FOLDERS
             .map(|name| quoted(&format!("{}/{name}", folder.display())).into_owned())
             .join(" "),
@@ -256,7 +262,7 @@ fn by_hand(handover: &Handover, folder: &Path) -> String {
             after: Vec::new(),
             nice: None,
         };
-        text += &format!("j{place}=$(sbatch");
+        text += &format!("j{place}=$(sbatch --parsable \"$@\" --open-mode=append");
         for argument in shared_arguments(&order, task, handover, folder, "dry-run") {
             text += &format!(" {}", quoted(&argument));
         }
@@ -279,7 +285,8 @@ fn by_hand(handover: &Handover, folder: &Path) -> String {
 /// What every job runs.
 const JOB: &str = r#"#!/bin/sh
 # One task of a workflow on Slurm, made by `cairn submit`.
-# Arguments: the number of the call of sbatch, and the place of its first task.
+# Arguments: the number of the call of sbatch; the place of its first task, or `gate`; and the key by which `squeue` shows it.
+[ "$2" != gate ] || exit 0
 state=@STATE@
 serial=$1
 task=$(($2 + ${SLURM_ARRAY_TASK_ID:-0}))

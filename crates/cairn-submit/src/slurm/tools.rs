@@ -26,19 +26,16 @@ pub enum ToolsError {
 pub struct Tools<'a> {
     handover: &'a Handover,
     place: Place,
-    /// For `sbatch`, as people gave them.
-    options: Vec<String>,
     /// Kept open by every call of `sbatch`, so that one that outlives us is noticed.
     lock: File,
 }
 
 impl<'a> Tools<'a> {
-    /// Slurm for the run at `place`. `options` go to `sbatch` as they are.
-    pub fn new(handover: &'a Handover, place: Place, options: &[String], lock: File) -> Tools<'a> {
+    /// Slurm for the run at `place`.
+    pub fn new(handover: &'a Handover, place: Place, lock: File) -> Tools<'a> {
         Tools {
             handover,
             place,
-            options: options.to_vec(),
             lock,
         }
     }
@@ -108,12 +105,10 @@ pub(super) fn shared_arguments(
     // Slurm reads % in names of files.
     let logs = shown(&folder.join("logs")).replace('%', "%%");
     let mut arguments = vec![
-        "--parsable".to_owned(),
         format!("--comment={}", key(run, order.serial)),
         format!("--job-name={}", name.trim()),
         format!("--chdir={}", shown(&handover.home)),
         format!("--output={logs}/{log}"),
-        "--open-mode=append".to_owned(),
         "--kill-on-invalid-dep=yes".to_owned(),
     ];
     if let Some(cpus) = task.cpus {
@@ -122,7 +117,9 @@ pub(super) fn shared_arguments(
     if let Some(memory) = task.memory {
         arguments.push(format!("--mem={}K", memory.div_ceil(1024).max(1)));
     }
-    if let Some(seconds) = task.time_limit.filter(|s| s.is_finite() && *s > 0.0) {
+    // The limit is an attempt's, which the script itself keeps; this one is for all of them.
+    let limit = task.time_limit.map(|s| s * (f64::from(task.retries) + 1.0));
+    if let Some(seconds) = limit.filter(|s| s.is_finite() && *s > 0.0) {
         let seconds = seconds.ceil() as u64;
         arguments.push(format!("--time={}:{:02}", seconds / 60, seconds % 60));
     }
@@ -136,23 +133,24 @@ pub(super) fn after(jobs: &[String]) -> String {
 }
 
 impl Tools<'_> {
+    /// Those that people gave come first: of two that are alike, Slurm takes the last. An option of theirs that lacks its value
+    /// would take the word behind it, which therefore is one that nobody misses.
     fn arguments(&self, order: &Order) -> Vec<String> {
+        let mut arguments = vec!["--parsable".to_owned()];
+        arguments.extend_from_slice(&self.handover.options);
+        arguments.push("--open-mode=append".to_owned());
+        let (folder, key) = (self.place.folder(), self.key(order.serial));
+        let script = format!("{}/job.sh", text(folder).unwrap_or_default());
         let Some(first) = order.first else {
-            let comment = format!("--comment={}", self.key(order.serial));
-            let gate = [
-                "--parsable",
-                "--hold",
-                "--job-name=cairn-gate",
-                "--output=/dev/null",
-            ];
-            let mut arguments: Vec<String> = gate.map(str::to_owned).to_vec();
-            arguments.push(comment);
-            arguments.extend_from_slice(&self.options);
-            arguments.extend(["--wrap".to_owned(), "true".to_owned()]);
+            arguments.push(format!("--comment={key}"));
+            let gate = ["--hold", "--job-name=cairn-gate", "--output=/dev/null"];
+            arguments.extend(gate.map(str::to_owned));
+            arguments.extend([script, order.serial.to_string(), "gate".to_owned(), key]);
             return arguments;
         };
-        let (folder, task) = (self.place.folder(), &self.handover.tasks[wide(first)]);
-        let mut arguments = shared_arguments(order, task, self.handover, folder, self.place.run());
+        let task = &self.handover.tasks[wide(first)];
+        let run = self.place.run();
+        arguments.extend(shared_arguments(order, task, self.handover, folder, run));
         if !order.after.is_empty() {
             arguments.push(after(&order.after));
         }
@@ -162,19 +160,20 @@ impl Tools<'_> {
         if let Some(nice) = order.nice {
             arguments.push(format!("--nice={nice}"));
         }
-        arguments.extend_from_slice(&self.options);
-        arguments.push(format!("{}/job.sh", text(folder).unwrap_or_default()));
-        arguments.extend([order.serial.to_string(), first.to_string()]);
+        arguments.extend([script, order.serial.to_string(), first.to_string(), key]);
         arguments
     }
+}
+
+fn is_number(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// What a call of `sbatch` came to.
 fn submitted(output: &Output) -> Submitted {
     let out = String::from_utf8_lossy(&output.stdout);
     let id = out.trim().split(';').next().unwrap_or("");
-    let is_id = !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
-    if output.status.success() && is_id {
+    if output.status.success() && is_number(id) {
         return Submitted::Job(id.to_owned());
     }
     let said = match said(output) {
@@ -215,21 +214,27 @@ const ENDED: [&str; 10] = [
     "REVOKED",
 ];
 
-/// A line of `squeue -o %i|%T|%r|%k`, if it is of this run.
+/// The number of the call in a comment or a command, whichever has kept the key.
+fn serial(text: &str, run: &str) -> Option<u64> {
+    let start = key(run, 0);
+    let start = start.trim_end_matches('0');
+    let keys = text.match_indices(start).map(|(at, found)| {
+        let word = text[at + found.len()..].split(|c: char| c == '|' || c.is_whitespace());
+        word.into_iter().next().unwrap_or("").parse().ok()
+    });
+    keys.flatten().next()
+}
+
+/// A line of `squeue -o %i|%T|%r|%k|%o`.
 fn listed(line: &str, run: &str) -> Option<Listed> {
     let mut parts = line.splitn(4, '|');
     let (id, state, reason) = (parts.next()?, parts.next()?, parts.next()?.trim());
-    let comment = parts.next()?;
-    let serial = comment
-        .trim()
-        .strip_prefix("cairn:")?
-        .strip_prefix(run)?
-        .strip_prefix(':')?;
+    let rest = parts.next()?;
     let (job, index) = id.trim().split_once('_').unwrap_or((id.trim(), "0"));
     Some(Listed {
-        serial: serial.parse().ok()?,
+        serial: serial(rest, run),
         index: index.parse().ok()?,
-        job: job.to_owned(),
+        job: Some(job).filter(|job| is_number(job))?.to_owned(),
         is_active: !ENDED.contains(&state.trim()),
         // JobHeldUser, JobHeldAdmin, JobHoldMaxRequeue, launch failed requeued held, …
         held: (reason.to_lowercase().contains("held") || reason.contains("Hold"))
@@ -255,7 +260,7 @@ impl Cluster for Tools<'_> {
 
     fn queue(&mut self) -> Result<Vec<Listed>, String> {
         let called = Command::new("squeue")
-            .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%r|%k"])
+            .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%r|%k|%o"])
             .stdin(Stdio::null())
             .output();
         match called {
@@ -328,7 +333,7 @@ mod tests {
         let job = |index, is_active, held: Option<&str>| {
             let job = "12".to_owned();
             Some(Listed {
-                serial: 3,
+                serial: Some(3),
                 index,
                 job,
                 is_active,
@@ -349,8 +354,70 @@ mod tests {
             let line = format!("12|PENDING|{why}|cairn:ab:3");
             assert_eq!(listed(&line, "ab"), job(0, true, Some(why)));
         }
-        assert_eq!(listed("12|PENDING|None|cairn:abc:3", "ab"), None);
-        assert_eq!(listed("12|PENDING|None|(null)", "ab"), None);
-        assert_eq!(listed("12|PENDING|None|cairn:ab:x|y", "ab"), None);
+        // A site that replaces comments leaves the command.
+        let replaced = "12|PENDING|Resources|proj|42|/s t/state/job.sh 3 0 cairn:ab:3";
+        assert_eq!(listed(replaced, "ab"), job(0, true, None));
+        let gate = "12|PENDING|JobHeldUser|(null)|/s/job.sh 3 gate cairn:ab:3";
+        assert_eq!(listed(gate, "ab"), job(0, true, Some("JobHeldUser")));
+        for other in [
+            "cairn:abc:3|/x",
+            "(null)|(null)",
+            "cairn:ab:x|y",
+            "cairn:ab:|",
+            "cairn:ab:3x|y",
+        ] {
+            let seen = listed(&format!("12|PENDING|None|{other}"), "ab").unwrap();
+            assert_eq!(seen.serial, None, "{other}");
+        }
+        assert_eq!(listed("CLUSTER: north", "ab"), None);
+    }
+
+    #[test]
+    fn what_people_give_comes_before_what_is_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let task = Task {
+            name: "a".to_owned(),
+            script: String::new(),
+            once: String::new(),
+            parents: Vec::new(),
+            cpus: Some(2),
+            memory: None,
+            time_limit: Some(45.0),
+            retries: 2,
+            never_retry_on: None,
+        };
+        let handover = Handover {
+            name: "w".to_owned(),
+            home: "/".into(),
+            tasks: vec![task],
+            may_swap: false,
+            options: vec![
+                "--partition=short".to_owned(),
+                "--cpus-per-task=1".to_owned(),
+            ],
+        };
+        let place = Place::open(folder.path(), &handover).unwrap();
+        let run = place.run().to_owned();
+        let lock = File::create(folder.path().join("lock")).unwrap();
+        let tools = Tools::new(&handover, place, lock);
+        for first in [None, Some(0)] {
+            let order = Order {
+                serial: 7,
+                first,
+                len: 1,
+                after: Vec::new(),
+                nice: None,
+            };
+            let arguments = tools.arguments(&order);
+            let at = |word: &str| arguments.iter().position(|a| a == word);
+            let key = format!("cairn:{run}:7");
+            let theirs = at("--cpus-per-task=1").unwrap();
+            assert!(theirs < at(&format!("--comment={key}")).unwrap());
+            assert_eq!(arguments.last(), Some(&key));
+            if first.is_some() {
+                assert!(theirs < at("--cpus-per-task=2").unwrap());
+                assert!(at("--time=2:15").is_some(), "three attempts: {arguments:?}");
+            }
+        }
     }
 }

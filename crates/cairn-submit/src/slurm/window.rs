@@ -9,6 +9,7 @@
 //! submitted. A job that has left the queue without a word is lost after as many looks; until then nobody is made to depend on
 //! it, since a controller that was killed forgets jobs, takes dependencies on them for fulfilled, and gives their numbers again.
 
+mod cancel;
 mod learn;
 mod under_cap;
 
@@ -65,6 +66,8 @@ pub enum News {
     Ended(u32, Standing),
     /// The job of a task waits until somebody lets it go; why.
     Held(u32, String, String),
+    /// A machine could not start the job of a task, so that Slurm held it back: it was let go to be started again.
+    StartedAgain(u32, String, String),
     /// A file that nobody wants any more could not be deleted; why.
     NotDeleted(FileId, String),
     /// The site takes no more for now; what Slurm said.
@@ -129,6 +132,8 @@ pub struct Window<'a> {
     gate: Gate,
     /// By call in doubt, or task without a word: how often the queue was seen without it.
     missed: HashMap<(u64, u32), u32>,
+    /// By call and element: how often it was let go after a machine could not start it.
+    let_go: HashMap<(u64, u32), u32>,
     /// Places of tasks that the queue showed alive at the last look, whoever was told that they ended.
     alive: HashSet<u32>,
     /// Places before this one do not wait.
@@ -155,6 +160,7 @@ impl<'a> Window<'a> {
             next: 1,
             gate: Gate::default(),
             missed: HashMap::new(),
+            let_go: HashMap::new(),
             alive: HashSet::new(),
             cursor: 0,
             refusals: 0,
@@ -304,7 +310,7 @@ impl<'a> Window<'a> {
         tell: &mut dyn FnMut(News),
     ) -> Result<Step, Trouble> {
         let listed = match cluster.queue() {
-            Ok(listed) => listed,
+            Ok(listed) => self.ours(listed),
             Err(said) => {
                 tell(News::Silent(said));
                 return Ok(Step::Unfinished);
@@ -538,39 +544,10 @@ impl<'a> Window<'a> {
         (after.len() <= MOST_PARENTS).then_some(after)
     }
 
-    /// Ends all that is in the queue. The same run can be taken up again.
-    ///
-    /// # Errors
-    /// What Slurm said instead.
-    pub fn cancel(
-        &mut self,
-        cluster: &mut dyn Cluster,
-        write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
-    ) -> Result<usize, String> {
-        let listed = cluster.queue()?;
-        let mut jobs: Vec<String> = listed
-            .iter()
-            .filter(|l| l.is_active)
-            .map(|l| l.job.clone())
-            .collect();
-        jobs.sort_unstable();
-        jobs.dedup();
-        // Dependants first: nothing may start because something else was ended.
-        jobs.reverse();
-        if !jobs.is_empty() {
-            cluster.cancel(&jobs)?;
-        }
-        if self.gate.serial.is_some() && !self.gate.is_open {
-            self.change(Event::Open, write).map_err(|e| e.to_string())?;
-        }
-        // What ended well meanwhile has said so, and is not run again.
-        for place in 0..narrow(self.standing.len()) {
-            if matches!(self.standing[wide(place)], Standing::Queued(_)) {
-                let end = Event::End { place, code: None };
-                self.change(end, write).map_err(|e| e.to_string())?;
-            }
-        }
-        Ok(listed.iter().filter(|l| l.is_active).count())
+    /// The place of the first task of the call that submitted the one at `place`.
+    fn first(&self, serial: u64, place: u32) -> u32 {
+        let call = self.calls.get(&serial);
+        call.and_then(|call| call.first).unwrap_or(place)
     }
 }
 

@@ -17,8 +17,8 @@ use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_formats::{Jobs, Template};
 use cairn_submit::slurm::Place;
-use cairn_submit::{Engine, Handover, NO_SERVER, files};
-use serde_json::json;
+use cairn_submit::{Engine, Handover, NO_SERVER, files, unsaid};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -66,6 +66,9 @@ impl Settings {
                     "leave it out, or give --engine slurm",
                 ));
             }
+        }
+        if flags.engine == cli::Engine::Slurm && flags.crew.is_none() {
+            slurm::checked(&flags.sbatch, flags.nice)?;
         }
         let disk = disk::checked(&flags.disk, flags.safety, false)?;
         let instead = [
@@ -160,6 +163,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Failure::usage(plain(&e.to_string()).into_owned(), cure)
     })?;
     handover.may_swap = flags.policy == Wanted::Given(Policy::Ic);
+    handover.options.clone_from(&flags.sbatch);
+    remark_unsaid(flags.engine, &handover, out);
     if flags.dry_run {
         return write(flags.engine, &handover, &folder, out);
     }
@@ -229,6 +234,30 @@ fn taken_up(
     Ok(order)
 }
 
+/// Says what the tasks ask for and the engine is not told.
+fn remark_unsaid(which: cli::Engine, handover: &Handover, out: &Output) {
+    let unsaid = unsaid(engine(which), handover);
+    let parts: Vec<String> = (unsaid.iter())
+        .map(|(what, many)| format!("`{what}` of {}", counted(*many, "task")))
+        .collect();
+    if !parts.is_empty() {
+        let parts = parts.join(" and ");
+        out.remark(&format!(
+            "{} is not told {parts}: see to it there",
+            name(which)
+        ));
+    }
+}
+
+/// The same for programs.
+fn unsaid_value(which: cli::Engine, handover: &Handover) -> Value {
+    let unsaid = unsaid(engine(which), handover);
+    unsaid
+        .into_iter()
+        .map(|(what, many)| (what, Value::from(many)))
+        .collect()
+}
+
 /// Writes what would be submitted.
 fn write(
     which: cli::Engine,
@@ -247,6 +276,7 @@ fn write(
     let value = json!({
         "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
         "files": made.iter().map(|f| &f.path).collect::<Vec<_>>(), "submitted": false,
+        "not_told": unsaid_value(which, handover),
     });
     let text = format!(
         "{} for {}: {} in {}; {}\n",
@@ -367,7 +397,7 @@ fn hand_over(
     let tasks = handover.tasks.len();
     let value = json!({
         "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
-        "submitted": true, "said": said,
+        "submitted": true, "said": said, "not_told": unsaid_value(which, handover),
     });
     let text = format!(
         "{} handed to {}: {}\n",

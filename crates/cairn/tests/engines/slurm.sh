@@ -8,7 +8,19 @@ cpus=${3:-1}
 export SLURM_CONF="$folder/slurm.conf"
 host=$(hostname -s)
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-end() { if [ -s "$1" ]; then kill "$(cat "$1")" 2> /dev/null || true; fi; }
+# is_up NAME FILE: whether the process whose number is in a file is still the one that wrote it.
+is_up() { [ -s "$2" ] && [ "$(cat "/proc/$(cat "$2")/comm" 2> /dev/null)" = "$1" ]; }
+# end NAME FILE: asks it to end, kills it after ten seconds, and returns when it is gone.
+end() {
+  is_up "$1" "$2" || return 0
+  kill "$(cat "$2")" 2> /dev/null || true
+  waited=0
+  while is_up "$1" "$2"; do
+    waited=$((waited + 1))
+    if [ "$waited" -eq 100 ]; then kill -9 "$(cat "$2")" 2> /dev/null || true; fi
+    sleep 0.1
+  done
+}
 # until_done SECONDS COMMAND…: again and again until it succeeds.
 until_done() {
   left=$(($1 * 10))
@@ -112,13 +124,19 @@ CONF
     until_done 20 sh -c 'scontrol ping | grep -q UP'
     ;;
   mend) # A node that Slurm took out of use, because the number of a forgotten job was given again.
-    scontrol update nodename="$host" state=resume 2> /dev/null || true
+    if sinfo -h -o %T 2> /dev/null | grep -q 'drain\|down'; then
+      scontrol update nodename="$host" state=resume 2> /dev/null || true
+    fi
     ;;
   down)
-    end "$folder/slurmd.pid"
-    end "$folder/slurmctld.pid"
-    end "$folder/slurmdbd.pid"
-    end "$folder/base.pid"
-    end "$folder/munge/pid"
+    if is_up slurmctld "$folder/slurmctld.pid"; then
+      timeout 5 scancel --me --full 2> /dev/null || true
+      timeout 10 sh -c 'while [ -n "$(squeue -h)" ]; do sleep 0.2; done' || true
+    fi
+    end slurmd "$folder/slurmd.pid"
+    end slurmctld "$folder/slurmctld.pid"
+    end slurmdbd "$folder/slurmdbd.pid"
+    end mariadbd "$folder/base.pid"
+    end munged "$folder/munge/pid"
     ;;
 esac

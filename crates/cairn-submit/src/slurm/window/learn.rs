@@ -2,9 +2,25 @@
 
 use super::{Call, Cluster, Event, Exit, LOOKS, Listed, News, Standing, Trouble, Window};
 use cairn_dag::{narrow, wide};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 impl Window<'_> {
+    /// The jobs of this run: by their key, or else, where a site has taken it away, by the number that `sbatch` told last.
+    pub(super) fn ours(&self, mut listed: Vec<Listed>) -> Vec<Listed> {
+        let mut serials: HashMap<&str, u64> = HashMap::new();
+        for (&serial, call) in &self.calls {
+            let job = call.job.as_deref().filter(|job| !job.is_empty());
+            if let Some(known) = job.map(|job| serials.entry(job).or_insert(serial)) {
+                *known = serial.max(*known);
+            }
+        }
+        for job in listed.iter_mut().filter(|l| l.serial.is_none()) {
+            job.serial = serials.get(job.job.as_str()).copied();
+        }
+        listed.retain(|l| l.serial.is_some());
+        listed
+    }
+
     /// Ends doubts about calls.
     pub(super) fn resolve(
         &mut self,
@@ -16,7 +32,7 @@ impl Window<'_> {
         let mut doubtful: Vec<(u64, Call)> = doubtful.map(|(s, c)| (*s, c.clone())).collect();
         doubtful.sort_unstable_by_key(|(serial, _)| *serial);
         for (serial, call) in doubtful {
-            let seen = listed.iter().find(|l| l.serial == serial);
+            let seen = listed.iter().find(|l| l.serial == Some(serial));
             let mut said = call.tasks().filter_map(|t| cluster.exit(t));
             let job = match seen {
                 Some(seen) => Some(seen.job.clone()),
@@ -41,18 +57,30 @@ impl Window<'_> {
     ) {
         self.alive.clear();
         for listed in listed.iter().filter(|l| l.is_active) {
-            if self.gate.serial == Some(listed.serial) && self.gate.is_open && listed.held.is_some()
-            {
+            let Some(serial) = listed.serial else {
+                continue;
+            };
+            if self.gate.serial == Some(serial) && self.gate.is_open && listed.held.is_some() {
                 let _ = cluster.release(&listed.job);
             }
-            let call = self.calls.get(&listed.serial);
+            let call = self.calls.get(&serial);
             let Some(first) = call.and_then(|call| call.first) else {
                 continue;
             };
             let place = first + listed.index;
             self.alive.insert(place);
             if let Some(why) = &listed.held {
-                tell(News::Held(place, listed.job.clone(), why.clone()));
+                let (job, why) = (listed.job.clone(), why.clone());
+                // What Slurm calls `launch failed requeued held`. It happens to a job that got the number of one that a killed
+                // controller had forgotten, while its node still had that one.
+                let starts = self.let_go.entry((serial, listed.index)).or_insert(0);
+                let lets_go = why.contains("launch failed") && *starts < LOOKS;
+                if lets_go && cluster.release(&job).is_ok() {
+                    *starts += 1;
+                    tell(News::StartedAgain(place, job, why));
+                } else {
+                    tell(News::Held(place, job, why));
+                }
             }
         }
     }
@@ -80,7 +108,7 @@ impl Window<'_> {
         let alive: HashSet<(u64, u32)> = listed
             .iter()
             .filter(active)
-            .map(|l| (l.serial, l.index))
+            .filter_map(|l| Some((l.serial?, l.index)))
             .collect();
         if let Some(serial) = self.gate.serial
             && !self.gate.is_open
@@ -94,11 +122,7 @@ impl Window<'_> {
             let Standing::Queued(serial) = self.standing[wide(place)] else {
                 continue;
             };
-            let first = self
-                .calls
-                .get(&serial)
-                .and_then(|call| call.first)
-                .unwrap_or(place);
+            let first = self.first(serial, place);
             if alive.contains(&(serial, place - first)) {
                 self.missed.remove(&(serial, place - first));
                 continue;

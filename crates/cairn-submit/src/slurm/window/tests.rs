@@ -33,6 +33,7 @@ fn handover(tasks: usize, density: f64, random: &mut Random) -> Handover {
         home: "/".into(),
         tasks: (0..tasks).map(|place| task(place, random)).collect(),
         may_swap: false,
+        options: Vec::new(),
     }
 }
 
@@ -81,6 +82,8 @@ struct Fake<'a> {
     begun: HashSet<(u32, u64)>,
     /// What the controller has written down: the jobs, and the next number.
     saved: (Vec<Job>, u64),
+    /// Whether the site replaces comments and commands, so that jobs are known by their numbers alone.
+    hides_keys: bool,
     /// Where tasks write, if anybody looks.
     shelf: Option<Rc<RefCell<Shelf>>>,
 }
@@ -272,6 +275,7 @@ impl Cluster for Fake<'_> {
         }
         let listed = |job: &Job| {
             let (serial, id) = (job.serial, job.id.to_string());
+            let serial = Some(serial).filter(|_| !self.hides_keys);
             let held = job.is_held.then(|| "JobHeldUser".to_owned());
             let element = move |e: &Element| Listed {
                 serial,
@@ -327,6 +331,7 @@ fn fake<'a>(handover: &'a Handover, random: &mut Random) -> Fake<'a> {
         executed: vec![0; tasks],
         begun: HashSet::new(),
         saved: (Vec::new(), 1),
+        hides_keys: false,
         shelf: None,
     }
 }
@@ -602,4 +607,111 @@ fn a_policy_that_never_yields_is_an_error_and_a_limit_is_not() {
         let steps = (0..10).map(|_| window.step(&mut cluster, &mut |_| Ok(()), &mut |_| {}));
         assert_eq!(steps.filter(Result::is_err).count() > 0, ends, "{said}");
     }
+}
+
+#[test]
+fn jobs_whose_keys_a_site_replaces_are_known_by_their_numbers() {
+    for seed in 0..500 {
+        let mut random = Random::seed_from_u64(seed);
+        let handover = handover(10, 0.2, &mut random);
+        let mut fake = fake(&handover, &mut random);
+        (fake.hides_keys, fake.limit) = (true, 100);
+        let wishes = wishes(&mut random);
+        let mut journal = Vec::new();
+        let mut window = Window::new(&handover, wishes, &journal);
+        let mut write = |event: &Event| {
+            journal.push(event.clone());
+            Ok(())
+        };
+        // Many looks while the first jobs run: none of them is called lost.
+        window.step(&mut fake, &mut write, &mut |_| {}).unwrap();
+        for _ in 0..2 * LOOKS {
+            let news = &mut |news| assert!(!matches!(news, News::Ended(..)), "{news:?}");
+            window.step(&mut fake, &mut write, news).unwrap();
+        }
+        if seed % 2 == 0 {
+            // A number may be somebody else's: nothing is ended by it, and what goes on is not submitted again.
+            assert_eq!(window.cancel(&mut fake, &mut write), Ok(0));
+        }
+        let mut window = Window::new(&handover, wishes, &journal);
+        assert!(play(&mut window, &mut fake, &mut journal, 0.0));
+        assert!(fake.executed.iter().all(|&n| n == 1), "seed {seed}");
+    }
+}
+
+/// A queue that shows what it is told to show.
+#[derive(Default)]
+struct Board {
+    listed: Vec<Listed>,
+    released: Vec<String>,
+    cancelled: Vec<String>,
+}
+
+impl Cluster for Board {
+    fn submit(&mut self, order: &Order) -> Submitted {
+        let job = (8 + order.serial).to_string();
+        self.listed.push(Listed {
+            serial: Some(order.serial),
+            index: 0,
+            job: job.clone(),
+            is_active: true,
+            held: None,
+        });
+        Submitted::Job(job)
+    }
+    fn queue(&mut self) -> Result<Vec<Listed>, String> {
+        Ok(self.listed.clone())
+    }
+    fn exit(&mut self, _: u32) -> Option<Exit> {
+        None
+    }
+    fn release(&mut self, job: &str) -> Result<(), String> {
+        self.released.push(job.to_owned());
+        Ok(())
+    }
+    fn cancel(&mut self, jobs: &[String]) -> Result<(), String> {
+        self.cancelled.extend_from_slice(jobs);
+        Ok(())
+    }
+}
+
+const ONE_BY_ONE: Wishes = Wishes {
+    most_queued: 3,
+    most_in_array: 1,
+    is_nice: false,
+};
+
+#[test]
+fn dependants_are_cancelled_before_those_they_wait_for() {
+    let handover = handover(3, 1.0, &mut Random::seed_from_u64(1));
+    let mut board = Board::default();
+    let mut window = Window::new(&handover, ONE_BY_ONE, &[]);
+    window
+        .step(&mut board, &mut |_| Ok(()), &mut |_| {})
+        .unwrap();
+    window.cancel(&mut board, &mut |_| Ok(())).unwrap();
+    assert_eq!(board.cancelled, ["11", "10", "9"]); // as text, 9 would be the largest
+}
+
+#[test]
+fn a_job_that_a_machine_could_not_start_is_let_go_some_times_and_then_named() {
+    let handover = handover(1, 0.0, &mut Random::seed_from_u64(1));
+    let mut board = Board::default();
+    let mut window = Window::new(&handover, ONE_BY_ONE, &[]);
+    let mut news = Vec::new();
+    for look in 0..6 {
+        window
+            .step(&mut board, &mut |_| Ok(()), &mut |n| news.push(n))
+            .unwrap();
+        let why = if look < 5 {
+            "launch failed requeued held"
+        } else {
+            "JobHeldAdmin"
+        };
+        board.listed[0].held = Some(why.to_owned());
+    }
+    assert_eq!(board.released, ["9", "9", "9"]);
+    let of = |is: fn(&News) -> bool| news.iter().filter(|n| is(n)).count();
+    assert_eq!(of(|n| matches!(n, News::StartedAgain(0, ..))), 3);
+    assert_eq!(of(|n| matches!(n, News::Held(0, ..))), 2);
 }

@@ -11,7 +11,7 @@ use cairn_dag::{plain, wide};
 use cairn_submit::Handover;
 use cairn_submit::slurm::{
     Crew, Journal, News, Place, PlaceError, Standing, Step, Tools, ToolsError, Trouble, Window,
-    Wishes, crew,
+    Wishes, check, crew,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -53,6 +53,18 @@ fn refused(error: &Trouble) -> Failure {
     Failure::usage(plain(&error.to_string()).into_owned(), help.to_owned())
 }
 
+/// Checks what is handed to `sbatch`, and what it would take from the environment.
+pub(super) fn checked(options: &[String], is_nice: bool) -> Result<(), Failure> {
+    if std::env::var_os("SBATCH_CLUSTERS").is_some() {
+        return Err(Failure::usage(
+            "the variable SBATCH_CLUSTERS sends jobs to a cluster whose queue is not looked at",
+            "name the cluster in SLURM_CLUSTERS, which all of Slurm's programs read",
+        ));
+    }
+    let checked = check(options, is_nice);
+    checked.map_err(|e| Failure::usage(plain(&e.to_string()).into_owned(), e.cure))
+}
+
 /// Submits, or takes up again what was submitted before.
 pub(super) fn submit(
     settings: &Settings,
@@ -72,7 +84,7 @@ pub(super) fn submit(
     let lock = journal
         .lock()
         .map_err(|e| Failure::writing("the journal", &e))?;
-    let mut tools = Tools::new(handover, place.clone(), &flags.sbatch, lock);
+    let mut tools = Tools::new(handover, place.clone(), lock);
     let wishes = Wishes {
         most_queued: flags.max_queued.map_or(usize::MAX, |n| n as usize),
         most_in_array: longest.min(1000),
@@ -205,6 +217,15 @@ impl<'a> Reporter<'a> {
                         plain(&job)
                     ));
                 }
+            }
+            News::StartedAgain(place, job, why) => {
+                let shown = plain(name(place));
+                self.line(&json!({ "task": name(place), "started_again": why, "job": job }));
+                self.out.complain(&format!(
+                    "'{shown}' could not be started by its machine ({}): job {} is started again",
+                    plain(&why),
+                    plain(&job)
+                ));
             }
             News::NotDeleted(file, why) => {
                 let path = self.paths.get(file.index()).cloned().flatten();
