@@ -8,16 +8,17 @@ cpus=${3:-1}
 export SLURM_CONF="$folder/slurm.conf"
 host=$(hostname -s)
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+number() { cat "$1" 2> /dev/null || true; }
 # is_up NAME FILE: whether the process whose number is in a file is still the one that wrote it.
-is_up() { [ -s "$2" ] && [ "$(cat "/proc/$(cat "$2")/comm" 2> /dev/null)" = "$1" ]; }
+is_up() { [ -s "$2" ] && [ "$(cat "/proc/$(number "$2")/comm" 2> /dev/null)" = "$1" ]; }
 # end NAME FILE: asks it to end, kills it after ten seconds, and returns when it is gone.
 end() {
   is_up "$1" "$2" || return 0
-  kill "$(cat "$2")" 2> /dev/null || true
+  kill "$(number "$2")" 2> /dev/null || true
   waited=0
   while is_up "$1" "$2"; do
     waited=$((waited + 1))
-    if [ "$waited" -eq 100 ]; then kill -9 "$(cat "$2")" 2> /dev/null || true; fi
+    if [ "$waited" -eq 100 ]; then kill -9 "$(number "$2")" 2> /dev/null || true; fi
     sleep 0.1
   done
 }
@@ -119,9 +120,13 @@ CONF
     slurmd -c
     until_done 20 sh -c 'sinfo -h -o %T | grep -q idle'
     ;;
-  control) # The controller again, with what it knew; and what an administrator does when it has forgotten jobs that nodes have.
+  control) # The controller again, with what it had saved. It believes that jobs run which have ended since, until their node
+    # registers again: by itself within half an hour, and at once when its own program is started anew.
     slurmctld
     until_done 20 sh -c 'scontrol ping | grep -q UP'
+    end slurmd "$folder/slurmd.pid"
+    slurmd
+    until_done 20 sh -c 'sinfo -h -o %T | grep -q "idle\|alloc\|mixed\|drain"'
     ;;
   mend) # A node that Slurm took out of use, because the number of a forgotten job was given again.
     if sinfo -h -o %T 2> /dev/null | grep -q 'drain\|down'; then
