@@ -31,6 +31,8 @@ pub struct Task {
     pub cpus: Option<u32>,
     /// Bytes of memory.
     pub memory: Option<u64>,
+    /// Seconds that it takes, as far as is known.
+    pub seconds: Option<f64>,
     /// Seconds after which an attempt has failed. The script sees to it by itself.
     pub time_limit: Option<f64>,
     /// How often to try again after a failure.
@@ -49,6 +51,17 @@ impl Task {
     }
 }
 
+/// Which neighbours in the order of the plan may be exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swaps {
+    /// None.
+    None,
+    /// Those that could stand for one another in everything that is still to come.
+    Alike,
+    /// All, as long as the number of eligible tasks stays that of the plan: the order is after it and nothing else.
+    SameNumber,
+}
+
 /// The tasks of a workflow that are left, in the order of the plan: a task's number is its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handover {
@@ -58,9 +71,8 @@ pub struct Handover {
     pub home: PathBuf,
     /// By place.
     pub tasks: Vec<Task>,
-    /// Whether the order is after the number of eligible tasks and nothing else: tasks may be swapped where that number stays
-    /// the same. Not so unless somebody says it.
-    pub may_swap: bool,
+    /// Which tasks may be exchanged for an engine's sake. None unless somebody says so.
+    pub swaps: Swaps,
     /// For `sbatch`, a word an option, as people gave them; [`check`](crate::slurm::check) them before. None unless somebody
     /// says so.
     pub options: Vec<String>,
@@ -102,6 +114,7 @@ impl Handover {
                 parents,
                 cpus: flow.cpus(task),
                 memory: flow.memory(task),
+                seconds: flow.seconds(task),
                 time_limit,
                 retries: job.retries,
                 never_retry_on: job.never_retry_on,
@@ -111,7 +124,7 @@ impl Handover {
             name: name.to_owned(),
             home: home.to_owned(),
             tasks,
-            may_swap: false,
+            swaps: Swaps::None,
             options: Vec::new(),
         })
     }

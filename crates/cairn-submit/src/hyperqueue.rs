@@ -1,17 +1,28 @@
 //! HyperQueue: a job file, and the same through its Python API. Knows nothing of servers and workers.
 
+use crate::alike::alike;
 use crate::levels::levels;
-use crate::{Handover, Made};
-use cairn_dag::{plain, wide};
+use crate::{Handover, Made, Swaps};
+use cairn_dag::{narrow, plain, wide};
 
 /// `job.toml` for `hq job submit-file`, and `submit.py` for the Python API.
 pub(crate) fn files(handover: &Handover) -> Vec<Made> {
     let parents: Vec<&[u32]> = handover.tasks.iter().map(|t| &t.parents[..]).collect();
-    let levels = levels(&parents, handover.may_swap);
+    let levels = levels(&parents, &kinds(handover));
     vec![
         Made::new("job.toml", job_file(handover, &levels)),
         Made::new("submit.py", program(handover, &levels)),
     ]
+}
+
+/// By place a number; only tasks of equal numbers may share a level.
+fn kinds(handover: &Handover) -> Vec<u32> {
+    let tasks = handover.tasks.len();
+    match handover.swaps {
+        Swaps::None => (0..narrow(tasks)).collect(),
+        Swaps::Alike => alike(&handover.tasks),
+        Swaps::SameNumber => vec![0; tasks],
+    }
 }
 
 /// A string for TOML and for Python alike: JSON's escapes are theirs, but for the delete character.

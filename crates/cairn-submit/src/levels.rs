@@ -7,6 +7,7 @@
 //!
 //! Tasks share a level only where that does no harm on one core:
 //!
+//! - whoever asks says that they are of the same kind;
 //! - they are neighbours in the plan, and all of them are eligible when the first one is;
 //! - *in whatever order they go, the number of eligible tasks is that of the plan after every single one*: each makes as many tasks
 //!   eligible by itself as any other, and what needs several of them needs all;
@@ -18,13 +19,10 @@ use cairn_dag::{narrow, wide};
 /// So many tasks of a level HyperQueue never hands out beforehand.
 pub const RESERVE: usize = 16;
 
-/// By place its level, larger first, the last one at 1. `parents` by place, each row rising. Without `may_swap` every task
-/// has a level of its own.
-pub fn levels(parents: &[&[u32]], may_swap: bool) -> Vec<u32> {
-    let begins = match may_swap {
-        true => Cuts::new(parents).begins(),
-        false => (0..parents.len()).collect(),
-    };
+/// By place its level, larger first, the last one at 1. `parents` by place, each row rising; `kinds` by place: only tasks of
+/// the same kind share a level.
+pub fn levels(parents: &[&[u32]], kinds: &[u32]) -> Vec<u32> {
+    let begins = Cuts::new(parents, kinds).begins();
     let many = begins.len();
     let ends = begins.iter().skip(1).copied().chain([parents.len()]);
     (begins.iter().zip(ends).enumerate())
@@ -43,6 +41,7 @@ struct Leap {
 
 struct Cuts<'a> {
     parents: &'a [&'a [u32]],
+    kinds: &'a [u32],
     /// By place: it is eligible once so many are executed, and this was enough for all but its last parent.
     since: Vec<usize>,
     but_one: Vec<usize>,
@@ -53,7 +52,7 @@ struct Cuts<'a> {
 }
 
 impl<'a> Cuts<'a> {
-    fn new(parents: &'a [&'a [u32]]) -> Cuts<'a> {
+    fn new(parents: &'a [&'a [u32]], kinds: &'a [u32]) -> Cuts<'a> {
         let last = |row: &[u32], skip: usize| {
             let place = row.iter().rev().nth(skip);
             place.map_or(0, |&p| wide(p) + 1)
@@ -68,6 +67,7 @@ impl<'a> Cuts<'a> {
         by_since.sort_by_key(|&task| since[task]);
         Cuts {
             parents,
+            kinds,
             since,
             but_one,
             enables,
@@ -117,7 +117,9 @@ impl<'a> Cuts<'a> {
         let mut ready = usize::from(is_early(begin));
         for task in begin + 1..self.parents.len() {
             ready += usize::from(is_early(task));
-            if self.since[task] > begin || by_itself(task) != yields || ready > RESERVE {
+            let is_other = self.kinds[task] != self.kinds[begin];
+            if is_other || self.since[task] > begin || by_itself(task) != yields || ready > RESERVE
+            {
                 return task;
             }
             let together = self.enables[task]

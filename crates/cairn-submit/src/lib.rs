@@ -5,6 +5,7 @@
 //! submitting anything twice.
 
 mod airflow;
+mod alike;
 mod dask;
 mod engine;
 mod handover;
@@ -16,6 +17,6 @@ mod script;
 pub mod slurm;
 
 pub use engine::{Engine, Made, files, unsaid};
-pub use handover::{Handover, HandoverError, Task};
+pub use handover::{Handover, HandoverError, Swaps, Task};
 pub use hyperqueue::NO_SERVER;
 pub use levels::{RESERVE, levels};

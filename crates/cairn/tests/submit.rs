@@ -23,7 +23,7 @@ retries = 2
 fn submit(folder: &Path, engine: &str, more: &[&str]) -> Run {
     let args = [&["submit", "flow.toml", "--engine", engine], more].concat();
     std::fs::write(folder.join("flow.toml"), FLOW).unwrap();
-    cairn_at(folder, 100, &args, b"")
+    cairn_at(folder, 400, &args, b"")
 }
 
 /// The files of a dry run, and what it said.

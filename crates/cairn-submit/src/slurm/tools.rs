@@ -382,6 +382,7 @@ mod tests {
             parents: Vec::new(),
             cpus: Some(2),
             memory: None,
+            seconds: None,
             time_limit: Some(45.0),
             retries: 2,
             never_retry_on: None,
@@ -390,7 +391,7 @@ mod tests {
             name: "w".to_owned(),
             home: "/".into(),
             tasks: vec![task],
-            may_swap: false,
+            swaps: crate::Swaps::None,
             options: vec![
                 "--partition=short".to_owned(),
                 "--cpus-per-task=1".to_owned(),

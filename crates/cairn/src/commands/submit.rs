@@ -17,7 +17,7 @@ use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_formats::{Jobs, Template};
 use cairn_submit::slurm::Place;
-use cairn_submit::{Engine, Handover, NO_SERVER, files, unsaid};
+use cairn_submit::{Engine, Handover, NO_SERVER, Swaps, files, unsaid};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -162,7 +162,12 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
             "keep to DAGMan for that workflow: `cairn prio` writes priorities into its own file";
         Failure::usage(plain(&e.to_string()).into_owned(), cure)
     })?;
-    handover.may_swap = flags.policy == Wanted::Given(Policy::Ic);
+    handover.swaps = match flags.policy {
+        Wanted::Given(Policy::Ic) => Swaps::SameNumber,
+        // Orders that say of two tasks that are alike which goes first.
+        Wanted::Given(Policy::Fifo | Policy::Lifo) => Swaps::None,
+        Wanted::Given(_) | Wanted::Auto => Swaps::Alike,
+    };
     handover.options.clone_from(&flags.sbatch);
     remark_unsaid(flags.engine, &handover, out);
     if flags.dry_run {
