@@ -13,9 +13,9 @@ mod tests;
 
 pub use memory::Memory;
 
+use hashbrown::HashMap;
 use memory::Remembered;
 use normal::mean_beyond;
-use serde::{Deserialize, Serialize};
 
 /// The variance of logarithms of speeds before anything is known of the pool, and how many workers that counts for.
 const SPREAD: f64 = 0.25;
@@ -56,7 +56,7 @@ pub struct Expected {
 }
 
 /// One worker, as its returns show it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct Client {
     name: String,
     /// What its returns say of `b`: precision, and the sum of observations times theirs.
@@ -73,7 +73,7 @@ struct Client {
 }
 
 /// One kind of tasks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 struct Kind {
     name: String,
     is_recorded: bool,
@@ -109,9 +109,11 @@ impl Kind {
 /// }
 /// assert!((book.speed(unknown) - 2.0).abs() < 0.2);
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Book {
     clients: Vec<Client>,
+    /// By name.
+    number: HashMap<String, usize>,
     kinds: Vec<Kind>,
     /// Squares of noise of all kinds, and how many returns.
     noise: f64,
@@ -188,6 +190,7 @@ impl Book {
             .collect();
         let book = Book {
             clients: Vec::new(),
+            number: HashMap::new(),
             kinds,
             noise: first * NOISE_WEIGHT + noise.0,
             returned: NOISE_WEIGHT + noise.1,
@@ -201,9 +204,10 @@ impl Book {
     /// A worker came: its number. Who came before under the same name is the same. `handshake` is how fast it is by a
     /// benchmark, 1 for the machine that expectations are of.
     pub fn join(&mut self, name: &str, handshake: Option<f64>) -> usize {
-        let same = self.clients.iter().position(|c| c.name == name);
+        let same = self.number.get(name).copied();
         let number = same.unwrap_or(self.clients.len());
         if same.is_none() {
+            self.number.insert(name.to_owned(), number);
             self.clients.push(Client {
                 name: name.to_owned(),
                 precision: 0.0,

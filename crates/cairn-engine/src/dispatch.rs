@@ -169,6 +169,12 @@ impl Dispatch {
         self.memory.clone().then(&self.book.memory())
     }
 
+    /// Seconds that a task is expected to take on a worker of speed 1, by what was recorded and what its kind took here.
+    pub fn expects(&self, task: u32) -> f64 {
+        let kind = self.outlook.kind(task);
+        self.book.factor(kind) * self.outlook.base(task)
+    }
+
     /// Seconds after which the task is late at this worker.
     pub fn deadline(&self, task: u32, worker: u32) -> f64 {
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
@@ -190,7 +196,8 @@ impl Dispatch {
     pub fn joined(&mut self, name: &str, cpus: u32, handshake: Option<f64>) {
         let client = self.book.join(name, handshake);
         self.book.remember(client, &self.memory);
-        self.lanes.join(client, cpus, &self.book);
+        let lanes = if self.only_learns { 0 } else { cpus };
+        self.lanes.join(client, lanes, &self.book);
     }
 
     /// A worker goes. What it had has ended before.

@@ -4,21 +4,24 @@ mod apply;
 mod aware;
 mod choose;
 mod copies;
+mod late;
+mod returns;
 mod room;
 mod storage;
 mod timers;
 mod together;
+mod wanted;
 mod why;
 
 pub use why::{Why, WhyNot};
 
-use crate::leases::{Lease, Leases};
+use crate::leases::Leases;
 use crate::queue::{ClassId, Queue};
 use crate::snapshot::Tries;
 use crate::trust::Trust;
 use crate::{
-    Dispatch, Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Memory, Moment, Needs,
-    Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Release, Returned, Rules,
+    ClientId, Dispatch, Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Memory, Moment,
+    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Rules,
     Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
@@ -26,6 +29,7 @@ use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use timers::Timer;
+use wanted::Wanted;
 
 /// A task that is overtaken no more.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +46,18 @@ struct Reservation {
 /// tasks that fit, that of least rank goes first; a task that fits some worker is not overtaken for ever; no worker and no
 /// client has two attempts at one task; what volunteers return counts only when enough of them agree.
 ///
-/// A request costs O(classes of needs + log(eligible)), a return O(children + log(eligible)).
+/// A request costs O(classes of needs + log(eligible)) for each task given, a return O(children + log(eligible)). Where there are
+/// volunteers, a request costs O(log) more for each set of clients that some task has to go without; whoever joins is compared with
+/// those who are here.
 #[derive(Clone, Debug)]
 pub struct Engine<P> {
     pub(crate) position: P,
     rules: Rules,
     queue: Queue,
     pub(crate) workers: Vec<Worker>,
+    /// Those who are here, and how many of them are volunteers.
+    here: BTreeSet<WorkerId>,
+    volunteers: usize,
     pub(crate) leases: Leases,
     pub(crate) tries: HashMap<Task, Tries>,
     pools_busy: Vec<u32>,
@@ -81,7 +90,7 @@ pub struct Engine<P> {
     /// What is known of volunteers and of what they returned.
     pub(crate) trust: Trust,
     /// Tasks that some volunteer has had, and of which another copy is needed, by rank. They are in no queue.
-    wanted: BTreeSet<(u64, Task)>,
+    wanted: Wanted,
 }
 
 impl<P: Position> Engine<P> {
@@ -95,6 +104,8 @@ impl<P: Position> Engine<P> {
             rules,
             queue,
             workers: Vec::new(),
+            here: BTreeSet::new(),
+            volunteers: 0,
             leases: Leases::default(),
             tries: HashMap::new(),
             pools_busy,
@@ -119,7 +130,7 @@ impl<P: Position> Engine<P> {
             withheld_at: 0,
             left_out: Vec::new(),
             trust,
-            wanted: BTreeSet::new(),
+            wanted: Wanted::default(),
         }
     }
 
@@ -149,12 +160,9 @@ impl<P: Position> Engine<P> {
         self.is_dispatch_stale = true;
         self.tried_first();
         self.commit(now, Event::Opened { epoch }, out);
-        for index in 0..self.workers.len() {
-            if self.workers[index].is_here {
-                self.workers[index].last_seen = now;
-                let worker = WorkerId(index as u32);
-                self.timer(now + self.rules.silence, Timer::Silence(worker));
-            }
+        for worker in self.present().collect::<Vec<_>>() {
+            self.workers[worker.index()].last_seen = now;
+            self.timer(now + self.rules.silence, Timer::Silence(worker));
         }
         let limits: Vec<_> = (self.leases.iter())
             .filter_map(|(task, lease)| {
@@ -164,6 +172,8 @@ impl<P: Position> Engine<P> {
             .collect();
         limits.into_iter().for_each(|(at, t)| self.timer(at, t));
         self.expect_volunteers();
+        self.suppose_all_late(now);
+        self.give_up_all_hopeless(now, out);
     }
 
     /// Tasks go by this order from now on; the store knows it as `plan`.
@@ -177,11 +187,21 @@ impl<P: Position> Engine<P> {
         self.commit(now, Event::Ordered { plan }, out);
     }
 
-    /// A worker comes. One of the same name that is still here is lost.
-    pub fn join(&mut self, now: Moment, name: &str, offer: Offer, out: &mut Outbox) -> WorkerId {
-        let here = |w: &Worker| w.is_here && w.name == name;
-        if let Some(old) = self.workers.iter().position(here) {
-            self.depart(now, WorkerId(old as u32), Gone::Lost, out);
+    /// A worker comes. One of the same name and the same client that is still here is lost. A client has no more workers, and
+    /// none of them more processors, than it may have tasks: beyond that the one that was silent for longest is lost.
+    pub fn join(
+        &mut self,
+        now: Moment,
+        name: &str,
+        mut offer: Offer,
+        out: &mut Outbox,
+    ) -> WorkerId {
+        let most = self.trust.distrust().most.max(1);
+        if offer.client.is_some() {
+            offer.cpus = offer.cpus.min(most);
+        }
+        if let Some(old) = self.displaced(name, offer.client, most as usize) {
+            self.depart(now, old, Gone::Lost, out);
         }
         let worker = WorkerId(self.workers.len() as u32);
         let name = name.to_string();
@@ -194,6 +214,39 @@ impl<P: Position> Engine<P> {
         self.workers[worker.index()].last_seen = now;
         self.timer(now + self.rules.silence, Timer::Silence(worker));
         worker
+    }
+
+    /// Who has to go when such a worker comes.
+    fn displaced(&self, name: &str, client: Option<ClientId>, most: usize) -> Option<WorkerId> {
+        let own = |w: &WorkerId| self.workers[w.index()].client() == client;
+        let own = || self.present().filter(own);
+        let same = own().find(|w| self.workers[w.index()].name == name);
+        let longest = || own().min_by_key(|w| self.workers[w.index()].last_seen);
+        let is_full = || client.is_some() && own().count() >= most;
+        same.or_else(|| is_full().then(longest).flatten())
+    }
+
+    /// Who is here.
+    pub(crate) fn present(&self) -> impl Iterator<Item = WorkerId> + '_ {
+        self.here.iter().copied()
+    }
+
+    /// Whether any worker is here.
+    pub fn is_anybody_here(&self) -> bool {
+        !self.here.is_empty()
+    }
+
+    /// Counts who is here.
+    pub(crate) fn count_present(&mut self) {
+        let here = (0..self.workers.len()).filter(|&w| self.workers[w].is_here);
+        self.here = here.map(|w| WorkerId(w as u32)).collect();
+        let volunteers = self.present().filter(|&w| self.client(w).is_some());
+        self.volunteers = volunteers.count();
+    }
+
+    /// Whether volunteers are here, or something of theirs waits for another copy: then tasks go by the rules for them.
+    fn minds_volunteers(&self) -> bool {
+        self.volunteers > 0 || !self.wanted.is_empty()
     }
 
     /// A worker goes; what it had is eligible again.
@@ -219,7 +272,14 @@ impl<P: Position> Engine<P> {
         for (task, token) in self.workers[worker.index()].holds.clone() {
             self.release(now, task, token, release, out);
         }
+        let could_settle = self.trust.has_trusted();
         self.commit(now, Event::Departed { worker, why }, out);
+        for (task, token) in std::mem::take(&mut self.workers[worker.index()].late) {
+            self.wait_no_more(now, worker, task, token, out);
+        }
+        if could_settle && !self.trust.has_trusted() {
+            self.give_up_all_hopeless(now, out);
+        }
     }
 
     /// A worker asks for tasks: as many as it wants and has room for, best first.
@@ -261,7 +321,10 @@ impl<P: Position> Engine<P> {
         };
         let receipts = returns.iter().map(each).collect();
         let mut granted = match (self.hear(now, worker), holding) {
-            (Ok(()), Some(holding)) => self.tell_again(now, worker, holding),
+            (Ok(()), Some(holding)) => {
+                self.hear_of_late(now, worker, holding, out);
+                self.tell_again(now, worker, holding)
+            }
             _ => Vec::new(),
         };
         let more = want.saturating_sub(granted.len());
@@ -307,14 +370,12 @@ impl<P: Position> Engine<P> {
         out: &mut Outbox,
     ) -> Result<Vec<(Task, Token)>, Refusal> {
         self.hear(now, worker)?;
+        self.hear_of_late(now, worker, holding, out);
         let known = &self.workers[worker.index()];
         let stale = |&&(task, token): &&(Task, Token)| {
             // Work on a task that nobody has may still count, though it was given up for lost.
-            let may_count = match known.client() {
-                Some(client) => self.takes_late(task, token, client),
-                None => self.position.standing(task) == Ok(Standing::Eligible),
-            };
-            !known.holds.contains(&(task, token)) && !may_count
+            !known.holds.contains(&(task, token))
+                && !self.would_take(worker, task, token, Outcome::Executed)
         };
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);
@@ -326,89 +387,6 @@ impl<P: Position> Engine<P> {
             self.release(now, task, token, Release::Unheard, out);
         }
         Ok(stale)
-    }
-
-    /// An attempt of somebody who is trusted ended.
-    pub fn give_back(
-        &mut self,
-        now: Moment,
-        task: Task,
-        token: Token,
-        outcome: Outcome,
-        out: &mut Outbox,
-    ) -> Receipt {
-        let Ok(standing) = self.position.standing(task) else {
-            return Receipt::Unknown;
-        };
-        if let Some(&lease) = self.leases.get(task, token) {
-            self.workers[lease.worker.index()].last_seen = now;
-            self.end(now, task, lease, outcome, out);
-            return Receipt::Accepted;
-        }
-        let tries = self.tries.get(&task).copied().unwrap_or_default();
-        let is_known = tries.attempts >= token.attempt.max(1) && token.epoch <= self.epoch;
-        let is_checked = self.trust.has(task);
-        let was_trusted = || {
-            let copy = self.trust.copy(task, token);
-            copy.is_some_and(|copy| copy.client.is_none())
-        };
-        match (standing, outcome) {
-            (Standing::Executed, _) => Receipt::Already,
-            (Standing::Eligible | Standing::Leased, Outcome::Executed)
-                if is_checked && was_trusted() =>
-            {
-                self.execute(now, task, token, tries.last, out);
-                Receipt::AcceptedLate
-            }
-            (Standing::Eligible, Outcome::Executed)
-                if is_known && token.epoch >= self.reopened && !is_checked =>
-            {
-                // Who had it was given up for lost, and nobody has begun anew: the work is not thrown away.
-                let worker = tries.last;
-                let event = Event::Executed {
-                    task,
-                    token,
-                    worker,
-                };
-                self.commit(now, event, out);
-                Receipt::AcceptedLate
-            }
-            _ if is_known || standing == Standing::Leased => Receipt::Superseded,
-            _ => Receipt::Unknown,
-        }
-    }
-
-    fn end(&mut self, now: Moment, task: Task, lease: Lease, outcome: Outcome, out: &mut Outbox) {
-        let Lease { token, worker, .. } = lease;
-        match outcome {
-            Outcome::Executed => self.execute(now, task, token, worker, out),
-            Outcome::GivenBack => self.release(now, task, token, Release::GivenBack, out),
-            Outcome::Failed { exit, cause } => {
-                let failed = self.tries.get(&task).map_or(0, |t| t.failures);
-                let halts = (self.rules.halt_on.get(&task)).filter(|&&(on, _)| on == exit);
-                let halts = halts.map(|&(_, returned)| returned);
-                let never = self.rules.never_retry_on.get(&task) == Some(&exit);
-                // While others work on it, one that fails costs the task no more than a try.
-                let is_last = !self.leases.has_other(task, token);
-                let is_worn = failed >= self.rules.retries(task) && is_last;
-                let for_good = is_worn || halts.is_some() || never;
-                if for_good {
-                    self.stop_others(task, token, out);
-                }
-                let event = Event::Failed {
-                    task,
-                    token,
-                    exit,
-                    cause,
-                    for_good,
-                };
-                self.commit(now, event, out);
-                self.judge_again(now, task, worker, out);
-                if let Some(exit) = halts {
-                    self.halt(now, exit, out);
-                }
-            }
-        }
     }
 
     /// Ends the run: nothing more is leased, and what is leased is to be ended.
@@ -641,7 +619,6 @@ impl<P: Position> Engine<P> {
             return self.release_copy(now, task, token, why, out);
         }
         let lost = self.tries.get(&task).map_or(0, |tries| tries.losses);
-        let worker = self.leases.get(task, token).map(|lease| lease.worker);
         let is_worn = why == Release::Lost && lost + 1 > self.rules.losses;
         let for_good = is_worn && !self.leases.has_other(task, token);
         let event = Event::Released {
@@ -651,9 +628,7 @@ impl<P: Position> Engine<P> {
             for_good,
         };
         self.commit(now, event, out);
-        if let Some(worker) = worker {
-            self.judge_again(now, task, worker, out);
-        }
+        self.give_up_hopeless(now, task, out);
     }
 }
 

@@ -133,6 +133,7 @@ impl<P: Position> Engine<P> {
             last_seen: Moment(0),
             holds: Vec::new(),
             unheard: Vec::new(),
+            late: Vec::new(),
             busy_cpus: 0,
             busy_memory: 0,
             ..w.clone()
@@ -174,7 +175,12 @@ impl<P: Position> Engine<P> {
         engine.workers = snapshot.workers;
         engine.remembered = snapshot.memory;
         engine.tries = snapshot.tries.into_iter().collect();
-        engine.trust = Trust::restored(engine.rules().distrust.clone(), snapshot.trust);
+        engine.count_present();
+        let trusted = engine
+            .present()
+            .filter(|&w| engine.workers[w.index()].client().is_none());
+        let trusted = trusted.count() as u32;
+        engine.trust = Trust::restored(engine.rules().distrust.clone(), snapshot.trust, trusted);
         for (task, token, worker, since) in snapshot.leases {
             if worker.index() >= engine.workers.len() {
                 return Err(Illegal(format!("there is no worker {}", worker.0)));

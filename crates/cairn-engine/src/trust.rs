@@ -17,10 +17,20 @@
 //! | 9 what got lost on the way is sent again with half the time | `Engine::unheard` |
 //! | 10 receipts, successes are never overwritten | `Engine::give_back` |
 
-use crate::{Moment, Span, Task, Token};
+mod check;
+mod numbers;
+mod record;
+
+pub(crate) use check::{Copy, End};
+pub use numbers::Distrust;
+pub use record::Record;
+
+use self::check::Check;
+use self::record::Takes;
+use crate::{Moment, Span, Task, Token, WorkerId};
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A client that nobody vouches for, by the number of its token.
 #[derive(
@@ -35,217 +45,6 @@ pub struct ClientId(pub u32);
 )]
 #[serde(transparent)]
 pub struct Digest(pub [u64; 2]);
-
-/// The numbers of the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Distrust {
-    /// More than half of so many results must be equal.
-    pub quorum: u32,
-    /// More failed copies than this, and the task is given up.
-    pub max_errors: u32,
-    /// More results than this that do not agree, and the task is given up.
-    pub max_successes: u32,
-    /// More copies than this there are never, however they ended.
-    pub max_total: u32,
-    /// After so many valid results in a row a client's result may count alone; `None`: never.
-    pub earned: Option<u32>,
-    /// Which results of such a client are replicated all the same; nobody else knows it.
-    pub seed: u64,
-    /// A copy has at least so long until it must be back.
-    pub deadline: Span,
-    /// Or so many times what tasks of its kind take, if that is longer.
-    pub slack: u32,
-    /// No client has more copies at once than this; and with every fault it may begin one less within the time of a
-    /// deadline.
-    pub most: u32,
-    /// The tail of a run: fewer tasks are left than this.
-    pub tail: u64,
-    /// Or of every hundred tasks more than so many are executed.
-    pub tail_percent: u64,
-}
-
-impl Default for Distrust {
-    fn default() -> Distrust {
-        Distrust::of_quorum(2)
-    }
-}
-
-impl Distrust {
-    /// The usual numbers around a quorum: with 2, two copies, 3 errors, 4 results, 8 copies in all, and so much more for
-    /// each further one.
-    pub fn of_quorum(quorum: u32) -> Distrust {
-        let quorum = quorum.clamp(1, 1_000);
-        let times = quorum.saturating_sub(1).max(1);
-        Distrust {
-            quorum,
-            max_errors: 3 * times,
-            max_successes: 4 * times,
-            max_total: 8 * times,
-            earned: Some(10),
-            seed: 0,
-            deadline: Span::seconds(600),
-            slack: 10,
-            most: 64,
-            tail: 20,
-            tail_percent: 85,
-        }
-    }
-
-    /// So many equal results count: more than half of the quorum. So many copies are sent at first; those beyond them could
-    /// change nothing if the first are equal.
-    pub fn agree(&self) -> u32 {
-        self.quorum / 2 + 1
-    }
-
-    /// How long a copy has, by what tasks of its kind take. Retries have half as long, but twice what they take.
-    pub fn span(&self, takes: Option<Span>, is_retry: bool) -> Span {
-        let takes = takes.map_or(0, |span| span.0);
-        let usual = (takes.saturating_mul(self.slack.into())).max(self.deadline.0);
-        match is_retry {
-            true => Span((usual / 2).max(takes.saturating_mul(2))),
-            false => Span(usual),
-        }
-    }
-
-    /// Whether so few tasks are left that one slow client holds up the whole run.
-    pub fn is_tail(&self, left: u64, all: u64) -> bool {
-        left < self.tail
-            || (all - left.min(all)).saturating_mul(100) > all.saturating_mul(self.tail_percent)
-    }
-}
-
-/// How a copy ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum End {
-    /// Its time was up, or its client silent; its result is taken all the same if it comes.
-    Late,
-    /// It was given back, or never arrived: nobody's fault.
-    Aborted,
-    /// It failed.
-    Error,
-    /// It came back with this.
-    Returned(Digest),
-}
-
-/// An attempt at a task that some copy of is, or was, a volunteer's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Copy {
-    pub(crate) token: Token,
-    /// `None`: somebody who is trusted.
-    pub(crate) client: Option<ClientId>,
-    since: Moment,
-    /// Whether its result may count alone, since its client has earned that.
-    alone: bool,
-    /// How it ended, and when.
-    end: Option<End>,
-    ended: Moment,
-}
-
-/// All copies of a task that is not settled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Check {
-    copies: Vec<Copy>,
-}
-
-impl Check {
-    fn results(&self) -> impl Iterator<Item = (&Copy, Digest)> {
-        self.copies.iter().filter_map(|copy| match copy.end {
-            Some(End::Returned(digest)) => Some((copy, digest)),
-            _ => None,
-        })
-    }
-
-    fn live(&self) -> impl Iterator<Item = &Copy> {
-        self.copies.iter().filter(|copy| copy.end.is_none())
-    }
-
-    /// How many copies volunteers were given.
-    fn total(&self) -> usize {
-        let volunteers = self.copies.iter().filter(|copy| copy.client.is_some());
-        volunteers.count()
-    }
-
-    fn errors(&self) -> usize {
-        let failed = |copy: &&Copy| copy.end == Some(End::Error) && copy.client.is_some();
-        self.copies.iter().filter(failed).count()
-    }
-
-    /// How many results are equal at the most, and which of them came from the earliest attempt.
-    fn largest(&self) -> (usize, Option<Token>) {
-        let mut best = (0, None);
-        for (copy, digest) in self.results() {
-            let equal = self.results().filter(|&(_, other)| other == digest).count();
-            if equal > best.0 {
-                best = (equal, Some(copy.token));
-            }
-        }
-        best
-    }
-}
-
-/// What is known of a client.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Results that others confirmed, or that counted.
-    pub valid: u64,
-    /// Results that others contradicted.
-    pub invalid: u64,
-    /// Copies that failed.
-    pub errors: u64,
-    /// Copies that were not back in time.
-    pub late: u64,
-    /// Results in a row that others confirmed, of any kind of task.
-    pub row: u32,
-    /// The same by kind of task.
-    rows: BTreeMap<u32, u32>,
-    /// So many copies it may begin within the time of a deadline: one less after each error, twice as many after each valid
-    /// result.
-    pub quota: u32,
-    /// As many it has at first, and never more; then nobody counts what it begins.
-    pub cap: u32,
-    /// Since when is counted, and how many it has begun.
-    counted_since: Moment,
-    begun: u32,
-    /// How long its copies take until they are back, on average.
-    pub turnaround: Span,
-    /// What it has now.
-    #[serde(skip)]
-    pub live: u32,
-}
-
-impl Record {
-    fn fault(&mut self, kind: u32) {
-        self.row = 0;
-        self.rows.remove(&kind);
-        self.quota = self.quota.saturating_sub(1).max(1);
-    }
-
-    fn lie(&mut self) {
-        self.invalid += 1;
-        self.row = 0;
-        self.rows.clear();
-        self.quota = 1;
-    }
-
-    fn confirm(&mut self, kind: u32, by_others: bool) {
-        self.valid += 1;
-        self.quota = self.quota.saturating_mul(2).min(self.cap);
-        if by_others {
-            self.row = self.row.saturating_add(1);
-            let row = self.rows.entry(kind).or_default();
-            *row = row.saturating_add(1);
-        }
-    }
-
-    fn took(&mut self, span: Span) {
-        self.turnaround = match self.turnaround {
-            Span(0) => Span(span.0.max(1)),
-            // An eighth of what is new.
-            Span(mean) => Span((mean - mean / 8 + span.0 / 8).max(1)),
-        };
-    }
-}
 
 /// What the results of a task come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,13 +62,6 @@ pub enum Verdict {
     Hopeless,
 }
 
-/// What a kind of task takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Takes {
-    count: u64,
-    sum: u64,
-}
-
 /// The books of a run's volunteers. Only what is settled by events is in them.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
@@ -280,6 +72,10 @@ pub struct Trust {
     copies: u64,
     /// Mean turnarounds of all clients that have one, added up.
     pace: Takes,
+    /// Tasks with a live copy, by when the first of them began.
+    out: BTreeSet<(Moment, Task)>,
+    /// How many workers are here that are trusted: each of them can settle a task alone.
+    trusted: u32,
 }
 
 /// The same as one value.
@@ -367,9 +163,12 @@ impl Trust {
     ///
     /// One result a client: whoever has begun anew returns that.
     pub(crate) fn would_take(&self, task: Task, token: Token, client: ClientId) -> bool {
-        let copy = self.copy(task, token);
-        copy.is_some_and(|c| c.client == Some(client) && c.end == Some(End::Late))
-            && self.may(task, client)
+        let Some(check) = self.checks.get(&task) else {
+            return false;
+        };
+        let mut own = check.copies.iter().filter(|c| c.client == Some(client));
+        let is_late = |c: &Copy| c.token == token && c.end == Some(End::Late);
+        own.clone().any(is_late) && own.all(|c| c.token == token || !c.bars())
     }
 
     /// Whether this copy came back with a result that waits for others.
@@ -383,14 +182,79 @@ impl Trust {
         check.copies.iter().find(|copy| copy.token == token)
     }
 
-    /// Whether the client may have a copy: it has none, and none of its came back.
+    /// Whether the client may have a copy: it works on none, and none of its came back.
     pub(crate) fn may(&self, task: Task, client: ClientId) -> bool {
-        let had = |copy: &Copy| {
-            let again = matches!(copy.end, Some(End::Late | End::Aborted | End::Error));
-            copy.client == Some(client) && !again
-        };
         let check = self.checks.get(&task);
-        check.is_none_or(|check| !check.copies.iter().any(had))
+        check.is_none_or(|check| {
+            !check
+                .copies
+                .iter()
+                .any(|c| c.client == Some(client) && c.bars())
+        })
+    }
+
+    /// The clients that may not have a copy, sorted.
+    pub(crate) fn barred(&self, task: Task) -> Vec<ClientId> {
+        let copies = self.checks.get(&task).into_iter().flat_map(|c| &c.copies);
+        let mut barred: Vec<ClientId> = copies
+            .filter(|c| c.bars())
+            .filter_map(|c| c.client)
+            .collect();
+        barred.sort_unstable();
+        barred.dedup();
+        barred
+    }
+
+    /// Copies whose time is up and that may still come back, by task.
+    pub(crate) fn late(&self) -> Vec<(Task, Token, ClientId)> {
+        let late = |(&task, check): (&Task, &Check)| {
+            let late = check.copies.iter().filter(|c| c.end == Some(End::Late));
+            let named = late.filter_map(|c| Some((task, c.token, c.client?)));
+            named.collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = self.checks.iter().flat_map(late).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// A late copy of the client is waited for from now on, or no longer. Whether that is another answer than before.
+    pub(crate) fn await_late(
+        &mut self,
+        task: Task,
+        token: Token,
+        client: ClientId,
+        is_awaited: bool,
+    ) -> bool {
+        let copies = self.checks.get_mut(&task).into_iter();
+        let mut copies = copies.flat_map(|check| check.copies.iter_mut());
+        let is_it = |c: &Copy| {
+            c.token == token
+                && c.client == Some(client)
+                && c.end == Some(End::Late)
+                && c.is_awaited != is_awaited
+        };
+        let found = copies.find(|c| is_it(c));
+        let is_new = found.is_some();
+        found
+            .into_iter()
+            .for_each(|copy| copy.is_awaited = is_awaited);
+        is_new
+    }
+
+    /// When a copy began.
+    pub(crate) fn since(&self, task: Task, token: Token) -> Option<Moment> {
+        Some(self.copy(task, token)?.since)
+    }
+
+    /// Whether some copy of the task was late: perhaps it takes longer than its time.
+    pub(crate) fn was_late(&self, task: Task) -> bool {
+        let check = self.checks.get(&task);
+        check.is_some_and(|c| c.copies.iter().any(|c| c.end == Some(End::Late)))
+    }
+
+    /// Tasks with a live copy, the longest out first.
+    pub(crate) fn longest_out(&self) -> impl Iterator<Item = (Moment, Task)> + '_ {
+        self.out.iter().copied()
     }
 
     /// Whether the client has failed with the task, or was late: others come first.
@@ -465,9 +329,9 @@ impl Trust {
         {
             return Verdict::Valid(copy.token);
         }
-        let is_worn =
-            check.live().next().is_none() && check.total() >= self.distrust.max_total as usize;
+        let is_worn = !check.is_awaited() && check.total() >= self.distrust.max_total as usize;
         if is_worn
+            || self.is_beyond_all(check, has)
             || check.errors() > self.distrust.max_errors as usize
             || check.results().count() > self.distrust.max_successes as usize
         {
@@ -479,6 +343,16 @@ impl Trust {
         }
     }
 
+    /// Whether not even all clients that are left could make enough results equal, and nobody is here whose result counts alone.
+    fn is_beyond_all(&self, check: &Check, has: usize) -> bool {
+        let Some(clients) = self.distrust.clients.filter(|_| self.trusted == 0) else {
+            return false;
+        };
+        let voices = check.voices();
+        let left = (clients as usize).saturating_sub(voices);
+        voices > 0 && has + left < self.distrust.agree() as usize
+    }
+
     /// What it would come to if this copy came back so, or ended otherwise.
     pub(crate) fn foresee(&self, task: Task, token: Token, end: End) -> Verdict {
         let Some(check) = self.checks.get(&task) else {
@@ -487,6 +361,7 @@ impl Trust {
         let mut check = check.clone();
         if let Some(copy) = check.copies.iter_mut().find(|c| c.token == token) {
             copy.end = Some(end);
+            copy.is_awaited = false;
         }
         self.judge(&check)
     }
@@ -530,13 +405,6 @@ impl Trust {
         record.is_none_or(|r| r.live == 0 || r.turnaround <= span)
     }
 
-    /// Since when the copy of the task that began first has been out, and how many are.
-    pub(crate) fn out_since(&self, task: Task) -> Option<(Moment, usize)> {
-        let check = self.checks.get(&task)?;
-        let first = check.live().map(|copy| copy.since).min()?;
-        Some((first, check.live().count()))
-    }
-
     /// What tasks of a kind take until they are back, on average; `None` where no result ever counted.
     pub(crate) fn takes(&self, kind: u32) -> Option<Span> {
         let takes = self.kinds.get(&kind)?;
@@ -545,8 +413,12 @@ impl Trust {
 
     // ---- What happened -----------------------------------------------------------------------------------------------
 
-    /// A client is there.
-    pub(crate) fn joined(&mut self, client: ClientId) {
+    /// A worker is there, of a client or trusted.
+    pub(crate) fn joined(&mut self, client: Option<ClientId>) {
+        let Some(client) = client else {
+            self.trusted += 1;
+            return;
+        };
         let most = self.distrust.most.max(1);
         let record = self.records.entry(client).or_default();
         if record.cap == 0 {
@@ -554,12 +426,24 @@ impl Trust {
         }
     }
 
+    /// A worker went.
+    pub(crate) fn departed(&mut self, client: Option<ClientId>) {
+        if client.is_none() {
+            self.trusted = self.trusted.saturating_sub(1);
+        }
+    }
+
+    /// Whether somebody is here whose result counts alone.
+    pub(crate) fn has_trusted(&self) -> bool {
+        self.trusted > 0
+    }
+
     /// Somebody has a copy from now on.
     pub(crate) fn leased(
         &mut self,
         task: Task,
         token: Token,
-        client: Option<ClientId>,
+        (worker, client): (WorkerId, Option<ClientId>),
         kind: u32,
         since: Moment,
     ) {
@@ -576,13 +460,15 @@ impl Trust {
         });
         let copy = Copy {
             token,
+            worker: Some(worker),
             client,
             since,
             alone,
             end: None,
             ended: Moment(0),
+            is_awaited: false,
         };
-        self.checks.entry(task).or_default().copies.push(copy);
+        self.change(task, |check| check.copies.push(copy));
         if let Some(client) = client {
             self.copies += 1;
             let record = self.records.entry(client).or_default();
@@ -629,15 +515,36 @@ impl Trust {
     }
 
     fn end(&mut self, task: Task, token: Token, end: End, at: Moment) -> Option<Copy> {
-        let check = self.checks.get_mut(&task)?;
-        let copy = check.copies.iter_mut().find(|c| c.token == token)?;
-        if let (None, Some(client)) = (copy.end, copy.client)
+        let was = *self.copy(task, token)?;
+        if let (None, Some(client)) = (was.end, was.client)
             && let Some(record) = self.records.get_mut(&client)
         {
             record.live = record.live.saturating_sub(1);
         }
-        (copy.end, copy.ended) = (Some(end), at);
-        Some(*copy)
+        let is = Copy {
+            end: Some(end),
+            ended: at,
+            is_awaited: false,
+            ..was
+        };
+        self.change(task, |check| {
+            let copies = check.copies.iter_mut();
+            copies.filter(|c| c.token == token).for_each(|c| *c = is);
+        });
+        Some(is)
+    }
+
+    /// Changes the copies of a task, and notes since when the first live one is out.
+    fn change(&mut self, task: Task, how: impl FnOnce(&mut Check)) {
+        let first = |check: &Check| check.live().map(|copy| copy.since).min();
+        let check = self.checks.entry(task).or_default();
+        let was = first(check);
+        how(check);
+        let is = first(check);
+        if was != is {
+            was.map(|since| self.out.remove(&(since, task)));
+            self.out.extend(is.map(|since| (since, task)));
+        }
     }
 
     /// The task is done as this attempt has it: every result of it is right or wrong from now on.
@@ -674,6 +581,9 @@ impl Trust {
             true => None,
             false => self.checks.remove(&task),
         }?;
+        if let Some(since) = check.live().map(|copy| copy.since).min() {
+            self.out.remove(&(since, task));
+        }
         for client in check.live().filter_map(|copy| copy.client) {
             if let Some(record) = self.records.get_mut(&client) {
                 record.live = record.live.saturating_sub(1);
@@ -686,7 +596,12 @@ impl Trust {
 
     pub(crate) fn books(&self) -> Books {
         let checks = self.checks.iter();
-        let mut checks: Vec<_> = checks.map(|(&t, c)| (t, c.copies.clone())).collect();
+        let durable = |copy: &Copy| Copy {
+            is_awaited: false,
+            ..*copy
+        };
+        let durable = |check: &Check| check.copies.iter().map(durable).collect();
+        let mut checks: Vec<(Task, Vec<Copy>)> = checks.map(|(&t, c)| (t, durable(c))).collect();
         checks.sort_unstable_by_key(|&(task, _)| task);
         let bare = |record: &Record| Record {
             live: 0,
@@ -700,7 +615,7 @@ impl Trust {
         }
     }
 
-    pub(crate) fn restored(distrust: Distrust, books: Books) -> Trust {
+    pub(crate) fn restored(distrust: Distrust, books: Books, trusted: u32) -> Trust {
         let known = books.records.iter().map(|(_, r)| r.turnaround.0);
         let known = known.filter(|&turnaround| turnaround > 0);
         let pace = Takes {
@@ -714,6 +629,8 @@ impl Trust {
             checks: HashMap::new(),
             copies: books.copies,
             pace,
+            out: BTreeSet::new(),
+            trusted,
         };
         for (task, copies) in books.checks {
             for client in copies.iter().filter(|c| c.end.is_none()) {
@@ -721,7 +638,7 @@ impl Trust {
                     record.live += 1;
                 }
             }
-            trust.checks.insert(task, Check { copies });
+            trust.change(task, |check| check.copies = copies);
         }
         trust
     }

@@ -2,6 +2,7 @@
 
 use crate::{ClientId, Moment, Needs, Offer, Task, Token};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A worker, present or gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct Worker {
     /// What was missing in its last heartbeat though it was leased before.
     #[serde(skip)]
     pub(crate) unheard: Vec<(Task, Token)>,
+    /// What it has beyond its time, as far as it says.
+    #[serde(skip)]
+    pub(crate) late: Vec<(Task, Token)>,
     /// Processors and bytes that its tasks take.
     #[serde(skip)]
     pub(crate) busy_cpus: u32,
@@ -49,6 +53,7 @@ impl Worker {
             last_seen: Moment(0),
             holds: Vec::new(),
             unheard: Vec::new(),
+            late: Vec::new(),
             busy_cpus: 0,
             busy_memory: 0,
         }
@@ -58,6 +63,14 @@ impl Worker {
     #[inline]
     pub fn client(&self) -> Option<ClientId> {
         self.offer.client
+    }
+
+    /// What speeds are known by: a volunteer's name means nothing to others.
+    pub(crate) fn book_name(&self) -> Cow<'_, str> {
+        match self.client() {
+            Some(client) => Cow::Owned(format!("volunteer-{}/{}", client.0, self.name)),
+            None => Cow::Borrowed(&self.name),
+        }
     }
 
     /// Whether it could do a task with these needs when it had nothing else, and will live long enough.

@@ -45,6 +45,8 @@ fn volunteers(copies: &[Copy]) -> usize {
 #[derive(Default)]
 struct Twin {
     clients: Vec<Option<ClientId>>,
+    /// Every attempt that was ever given out.
+    tokens: BTreeSet<(Task, Token)>,
     copies: BTreeMap<Task, Vec<Copy>>,
     /// By client: confirmed in a row, errors, late, valid, invalid.
     row: BTreeMap<ClientId, u32>,
@@ -61,6 +63,10 @@ impl Twin {
                 worker,
             } => {
                 let client = self.clients[worker.0 as usize];
+                assert!(
+                    self.tokens.insert((task, token)),
+                    "{task:?} {token:?} again"
+                );
                 let copies = self.copies.entry(task).or_default();
                 if let Some(client) = client {
                     let live = |c: &Copy| {
@@ -323,7 +329,7 @@ impl<'d> Play<'d> {
             digest,
         };
         let foreseen = digest.and_then(|digest| self.engine.foresee(task, token, digest));
-        let would = self.engine.would_take(from, task, token);
+        let would = self.engine.would_take(from, task, token, outcome);
         let before = self.engine.position().standing(task).unwrap();
         let was = self.log.len();
         let copies = self.twin.copies.get(&task).into_iter().flatten();
@@ -343,8 +349,10 @@ impl<'d> Play<'d> {
             // Its receipt got lost: what it returned first waits on.
             assert_eq!(receipt, Receipt::Already);
         }
+        if owner.is_none() || digest.is_some() {
+            assert_eq!(receipt.counts(), would, "what was foreseen: {receipt:?}");
+        }
         if outcome == Outcome::Executed && owner.is_some() {
-            assert_eq!(receipt.counts(), would);
             if receipt.counts() {
                 assert_eq!(after == Standing::Executed, foreseen.is_some());
             }

@@ -13,7 +13,7 @@ const EVENTS: usize = 10_000;
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEnd {
-    /// The task is done.
+    /// It came back well.
     Executed,
     /// It failed.
     Failed,
@@ -148,7 +148,8 @@ impl<'a> OneFlow<'a> {
                     self.leased.insert((*task, *token), (stay, at));
                 }
             }
-            Event::Executed { task, token, .. } => {
+            // A result that waits for validation: nobody works on it meanwhile, and what it comes to adds no time.
+            Event::Returned { task, token, .. } | Event::Executed { task, token, .. } => {
                 self.ended(*task, *token, at, Some(AttemptEnd::Executed));
             }
             Event::Failed { task, token, .. } => {
@@ -179,5 +180,56 @@ impl<'a> OneFlow<'a> {
                 end,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cairn_engine::{Digest, Moment, Offer, WorkerId};
+
+    /// A result that waits for others is no work.
+    #[test]
+    fn an_attempt_ends_when_it_comes_back() {
+        let names = ["t".to_owned()];
+        let mut past = Past::default();
+        let mut flow = OneFlow::new(&names, &mut past);
+        let (task, worker) = (Task(0), WorkerId(0));
+        let token = Token {
+            epoch: 1,
+            attempt: 1,
+        };
+        let events = [
+            Event::Joined {
+                worker,
+                name: "w".into(),
+                offer: Offer::cpus(1),
+            },
+            Event::Leased {
+                task,
+                token,
+                worker,
+            },
+            Event::Returned {
+                task,
+                token,
+                worker,
+                digest: Digest([1, 2]),
+            },
+            Event::Executed {
+                task,
+                token,
+                worker,
+            },
+        ];
+        for (event, second) in events.into_iter().zip([0, 10, 15, 600]) {
+            flow.hear(&Entry {
+                at: Moment(second * 1_000_000),
+                event,
+            });
+        }
+        assert_eq!(past.attempts.len(), 1);
+        assert!((past.attempts[0].seconds - 5.0).abs() < 1e-9);
+        assert_eq!(past.attempts[0].end, AttemptEnd::Executed);
     }
 }

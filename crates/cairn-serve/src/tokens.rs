@@ -136,6 +136,11 @@ impl Tokens {
         number.map_or(Who::Trusted, |n| Who::Volunteer(n as u32 + 1))
     }
 
+    /// How many volunteers have a token.
+    pub fn volunteers(&self) -> u32 {
+        self.volunteers.len() as u32
+    }
+
     /// Sees to it that so many volunteers have a token each, in the files volunteer-1, volunteer-2 and so on. Those that there
     /// are stay; one whose file is gone or whose time is up is replaced, and is the same volunteer.
     ///

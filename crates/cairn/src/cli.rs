@@ -577,15 +577,17 @@ pub(crate) struct Serve {
     /// counts when enough of them return the same, and tasks that depend on it wait until then
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Volunteers", conflicts_with = "disk", value_parser = clap::value_parser!(u32).range(..=100_000))]
     pub(crate) volunteers: u32,
-    /// More than half of Q results must be equal: 2 and 3 need two equal ones, 4 and 5 three; as many who agree on a lie are believed
-    #[arg(long, value_name = "Q", default_value_t = 2, requires = "volunteers", help_heading = "Volunteers", value_parser = clap::value_parser!(u32).range(2..=100))]
-    pub(crate) quorum: u32,
-    /// Ask for equal results always, also of those whose last ten were right
+    /// More than half of Q results must be equal: 2 and 3 need two equal ones, 4 and 5 three; as many who agree on a lie are believed.
+    /// 2 if nobody says; the state keeps it, and a later start may ask for more, not for less
+    #[arg(long, value_name = "Q", requires = "volunteers", help_heading = "Volunteers", value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub(crate) quorum: Option<u32>,
+    /// Ask for equal results always, also of those whose last ten were right; the state keeps it
     #[arg(long, requires = "volunteers", help_heading = "Volunteers")]
     pub(crate) replicate_all: bool,
-    /// A volunteer has at least so long for a task, or ten times what such tasks take; late results are taken all the same
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = span::seconds, requires = "volunteers", help_heading = "Volunteers")]
-    pub(crate) deadline: f64,
+    /// A volunteer has at least so long for a task, or ten times what such tasks take; late results are taken all the same. 10m if
+    /// nobody says; the state keeps it
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, requires = "volunteers", help_heading = "Volunteers")]
+    pub(crate) deadline: Option<f64>,
     /// Speak TLS with a certificate made here; workers know it by the fingerprint that is printed
     #[arg(long, help_heading = "Security")]
     pub(crate) tls: bool,

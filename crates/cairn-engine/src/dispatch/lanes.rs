@@ -2,12 +2,15 @@
 //! dag.
 
 use crate::book::{Book, KindId};
+use std::collections::BTreeSet;
 
 /// Nobody, nothing.
 pub(super) const NONE: u32 = u32::MAX;
 /// Speeds are told apart by factors of e^(1/4); beyond e^8 not at all.
 const STEPS: f64 = 4.0;
 const CLASSES: usize = 65;
+/// No worker has more lanes than this, however many processors it says it has: nobody counts on when the rest will be free.
+const MOST: u32 = 1024;
 
 /// A lane that is free at a time, and how fast it is then.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +49,8 @@ pub(super) struct Lanes {
     unused: Vec<u32>,
     /// By worker: its lanes, and whom the book knows it as.
     of: Vec<Vec<u32>>,
+    /// Workers that have lanes.
+    here: BTreeSet<u32>,
     client: Vec<u32>,
     classes: Vec<Vec<Free>>,
     /// By task: the lane that began with it last.
@@ -81,7 +86,7 @@ impl Lanes {
         self.client.push(client);
         self.speed.push(speed);
         let mut own = Vec::new();
-        for _ in 0..cpus {
+        for _ in 0..cpus.min(MOST) {
             let lane = Lane {
                 worker,
                 client,
@@ -105,6 +110,9 @@ impl Lanes {
                 }
             });
         }
+        if !own.is_empty() {
+            self.here.insert(worker);
+        }
         self.of.push(own);
         self.believe(book);
     }
@@ -113,16 +121,16 @@ impl Lanes {
     pub(super) fn depart(&mut self, worker: u32, book: &Book) {
         let own = std::mem::take(&mut self.of[worker as usize]);
         self.unused.extend(own);
+        self.here.remove(&worker);
         self.believe(book);
     }
 
     /// Speeds anew.
     pub(super) fn believe(&mut self, book: &Book) {
         (self.sum, self.squares) = (0.0, 0.0);
-        for (worker, own) in self.of.iter().enumerate() {
-            if own.is_empty() {
-                continue;
-            }
+        for &worker in &self.here {
+            let worker = worker as usize;
+            let own = &self.of[worker];
             let speed = book.speed(self.client[worker] as usize);
             self.speed[worker] = speed;
             self.sum += speed * own.len() as f64;

@@ -73,19 +73,24 @@ impl<P: Position> Engine<P> {
                 if worker.index() != self.workers.len() {
                     return Err(Illegal("workers join out of order".into()));
                 }
+                let known = Worker::new(name.clone(), offer.clone());
                 if let Some(dispatch) = &mut self.dispatch {
-                    dispatch.joined(name, offer.cpus, offer.told_speed());
+                    dispatch.joined(&known.book_name(), offer.cpus, offer.told_speed());
                 }
-                if let Some(client) = offer.client {
-                    self.trust.joined(client);
-                }
-                let worker = Worker::new(name.clone(), offer.clone());
-                self.workers.push(worker);
+                self.trust.joined(offer.client);
+                self.here.insert(*worker);
+                self.volunteers += usize::from(offer.client.is_some());
+                self.workers.push(known);
             }
             Event::Departed { worker, why } => {
                 let known = self.known(*worker)?;
                 known.is_here = false;
                 known.was_lost = *why == Gone::Lost;
+                let client = known.client();
+                if self.here.remove(worker) {
+                    self.volunteers -= usize::from(client.is_some());
+                    self.trust.departed(client);
+                }
                 if let Some(dispatch) = &mut self.dispatch {
                     dispatch.departed(worker.0);
                 }
@@ -105,7 +110,8 @@ impl<P: Position> Engine<P> {
                 }
                 self.take(*task, *token, *worker, at);
                 let kind = self.rules.kind(*task);
-                self.trust.leased(*task, *token, client, kind, at);
+                let whose = (*worker, client);
+                self.trust.leased(*task, *token, whose, kind, at);
             }
             Event::Returned {
                 task,
@@ -118,6 +124,9 @@ impl<P: Position> Engine<P> {
                     // It came late, and nobody had begun anew: now it waits for validation.
                     self.position.lease(*task)?;
                     self.tell_keeper(*task, Keeper::start);
+                }
+                if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
+                    self.note_return(at, since, *task, worker);
                 }
                 self.put_back(*task, *token);
                 let tries = self.tries.entry(*task).or_default();
@@ -170,8 +179,8 @@ impl<P: Position> Engine<P> {
                 tries.ended(*token, lease.map(|lease| lease.worker));
                 if client.is_none() {
                     tries.failures += 1;
-                    let most = self.workers.iter().filter(|w| w.is_here);
-                    let most = most.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
+                    let here = self.here.iter().map(|w| &self.workers[w.index()]);
+                    let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
                     tries.grow(*cause, &needs, most.unwrap_or(u64::MAX));
                 }
                 if let Some(lease) = lease {
@@ -216,12 +225,7 @@ impl<P: Position> Engine<P> {
             }
             Event::Cancelled { task } => {
                 self.position.cancel(*task, &mut self.aborted)?;
-                let newest = self.leases.of(*task).last().copied();
                 self.put_all_back(*task);
-                if let Some(lease) = newest {
-                    let tries = self.tries.entry(*task).or_default();
-                    tries.ended(lease.token, Some(lease.worker));
-                }
                 self.trust.given_up(*task);
                 self.unsettle_keeper();
             }
@@ -312,10 +316,12 @@ impl<P: Position> Engine<P> {
         self.note_start(since, task, worker);
     }
 
-    /// Nobody works on the task any more.
+    /// Nobody works on the task any more. No number of those attempts is given out again.
     fn put_all_back(&mut self, task: Task) {
-        while let Some(&Lease { token, .. }) = self.leases.oldest(task) {
+        while let Some(&Lease { token, worker, .. }) = self.leases.oldest(task) {
             self.put_back(task, token);
+            let tries = self.tries.entry(task).or_default();
+            tries.ended(token, Some(worker));
         }
     }
 

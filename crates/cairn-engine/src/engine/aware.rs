@@ -31,7 +31,7 @@ impl<P: Position> Engine<P> {
         dispatch.only_learn(placing == Placing::ByOrder);
         for (number, worker) in self.workers.iter().enumerate() {
             let told = worker.offer.told_speed();
-            dispatch.joined(&worker.name, worker.offer.cpus, told);
+            dispatch.joined(&worker.book_name(), worker.offer.cpus, told);
             if !worker.is_here {
                 dispatch.departed(number as u32);
             }
@@ -71,13 +71,14 @@ impl<P: Position> Engine<P> {
         self.is_aware() && self.dispatch().is_some_and(|d| d.kept().is_some())
     }
 
-    /// Whether tasks go by what is learnt of workers.
+    /// Whether tasks go by what is learnt of workers. Not while volunteers are here: they have rules of their own.
     pub fn is_aware(&self) -> bool {
-        self.dispatch().is_some_and(|dispatch| match self.placing {
-            Placing::ByOrder => false,
-            Placing::WhereUneven => dispatch.is_uneven(),
-            Placing::BySpeed => true,
-        })
+        !self.minds_volunteers()
+            && self.dispatch().is_some_and(|dispatch| match self.placing {
+                Placing::ByOrder => false,
+                Placing::WhereUneven => dispatch.is_uneven(),
+                Placing::BySpeed => true,
+            })
     }
 
     /// For whom a task was kept when workers last asked.
@@ -165,8 +166,7 @@ impl<P: Position> Engine<P> {
         asked: &[(WorkerId, usize)],
         out: &mut Outbox,
     ) -> Option<Vec<Result<Vec<Granted>, Refusal>>> {
-        // Volunteers have rules of their own.
-        if !self.is_aware() || !self.trust.is_idle() || self.refuses_all().is_some() {
+        if !self.is_aware() || self.refuses_all().is_some() {
             return None;
         }
         self.sync_dispatch();

@@ -11,6 +11,8 @@ pub(super) enum Timer {
     Limit(Task, Token),
     /// A volunteer should be back.
     Due(Task, Token),
+    /// A late copy was waited for long enough.
+    Patience(WorkerId, Task, Token),
 }
 
 impl<P: Position> Engine<P> {
@@ -38,6 +40,9 @@ impl<P: Position> Engine<P> {
                 }
                 Timer::Limit(task, token) => self.limit(now, task, token, out),
                 Timer::Due(task, token) => self.due(now, task, token, out),
+                Timer::Patience(worker, task, token) => {
+                    self.wait_no_more(now, worker, task, token, out);
+                }
             }
         }
     }

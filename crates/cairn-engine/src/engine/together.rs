@@ -65,7 +65,7 @@ impl<P: Position> Engine<P> {
         let has_disk =
             |&(id, _): &(WorkerId, usize)| here(id).is_some_and(|w| w.offer.disk.is_some());
         let is_counted = self.keeper.is_some() || asked.iter().any(has_disk);
-        if count < 2 || is_counted || !self.trust.is_idle() || self.refuses_all().is_some() {
+        if count < 2 || is_counted || self.minds_volunteers() || self.refuses_all().is_some() {
             return Vec::new();
         }
         let fits = |worker: &Worker, needs: &Needs| is_light(needs) && worker.could(now, needs);

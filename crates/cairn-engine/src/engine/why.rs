@@ -149,12 +149,8 @@ impl<P: Position> Engine<P> {
             _ => (of, of),
         };
         let needs = self.needs(task);
-        let here = (0..self.workers.len()).filter(|&w| self.workers[w].is_here);
-        let each = |w: usize| {
-            let worker = WorkerId(w as u32);
-            (worker, self.why_not(now, worker, task, &needs))
-        };
-        let workers = here.map(each).collect();
+        let each = |worker| (worker, self.why_not(now, worker, task, &needs));
+        let workers = self.present().map(each).collect();
         Why::Validates { has, of, workers }
     }
 
@@ -165,8 +161,7 @@ impl<P: Position> Engine<P> {
             Some(Refusal::Paused) => return Why::Paused,
             _ => (),
         }
-        let here = |w: &usize| self.workers[*w].is_here;
-        let here: Vec<usize> = (0..self.workers.len()).filter(here).collect();
+        let here: Vec<WorkerId> = self.present().collect();
         if here.is_empty() {
             return Why::NoWorker;
         }
@@ -174,8 +169,7 @@ impl<P: Position> Engine<P> {
         self.sync_keeper();
         let needs = self.needs(task);
         let storage = self.why_not_stored(task);
-        let each = |w: usize| {
-            let worker = WorkerId(w as u32);
+        let each = |worker| {
             let why = self.why_not(now, worker, task, &needs);
             (worker, why.or_else(|| storage.clone()))
         };

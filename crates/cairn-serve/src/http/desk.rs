@@ -25,7 +25,7 @@ use crate::store::{Group, Stamp, Store, StoreError};
 use crate::tokens::Who;
 use cairn_engine::{
     ClientId, Engine, Entry, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal,
-    Returned, WorkerId,
+    Returned, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
@@ -157,6 +157,8 @@ impl<'f, P: Position> Desk<'f, P> {
     /// # Errors
     /// If the store cannot be written: whoever asked is not answered, and asks again when there is a server again.
     pub(crate) fn run(mut self, inbox: &Receiver<Ask>) -> Result<End, StoreError> {
+        self.settle_agreed();
+        self.commit()?;
         loop {
             match inbox.recv_timeout(self.patience()) {
                 Ok(ask) => {
@@ -236,7 +238,7 @@ impl<'f, P: Position> Desk<'f, P> {
         }
         // Workers hear that all is done before the server goes.
         let since = *self.over_since.get_or_insert_with(Instant::now);
-        let somebody = self.engine.workers().iter().any(|w| w.is_here);
+        let somebody = self.engine.is_anybody_here();
         if somebody && since.elapsed() < self.manner.grace {
             return None;
         }
@@ -357,8 +359,9 @@ impl<'f, P: Position> Desk<'f, P> {
                 self.reply(reply, told);
             }
             Ask::Counts(who, worker, (task, token), reply) => {
+                let (client, done) = (client_of(who), Outcome::Executed);
                 let counts = worker.is_none_or(|worker| self.is_own(who, worker))
-                    && self.engine.would_take_from(client_of(who), task, token);
+                    && (self.engine).would_take_from(client, task, token, done);
                 self.reply(reply, counts);
             }
             Ask::WorksOn(client, task, reply) => {
@@ -454,7 +457,8 @@ impl<'f, P: Position> Desk<'f, P> {
             let (task, token) = (handed.task, handed.token);
             let digest = handed.digest.filter(|_| !handed.lacks_output);
             let digest = digest.filter(|_| {
-                self.is_volunteer(worker) && self.engine.would_take(worker, task, token)
+                self.is_volunteer(worker)
+                    && (self.engine).would_take(worker, task, token, handed.outcome)
             });
             handed.winner = digest.and_then(|digest| self.engine.foresee(task, token, digest));
             lacks |= handed.winner.is_some() && handed.winner != handed.released;
@@ -479,7 +483,7 @@ impl<'f, P: Position> Desk<'f, P> {
             released,
             winner: _,
         } = handed;
-        let would_count = self.engine.would_take(worker, task, token);
+        let would_count = self.engine.would_take(worker, task, token, outcome);
         let is_volunteer = self.is_volunteer(worker);
         if would_count && lacks_output {
             return Worth::OutputMissing;
@@ -489,8 +493,8 @@ impl<'f, P: Position> Desk<'f, P> {
         let place = |staged: Vec<Staged>| staged.into_iter().all(|file| file.place().is_ok());
         let (made, placed) = match (would_count, is_volunteer, digest) {
             (false, ..) => (false, true),
-            (true, false, _) => (is_executed, place(staged)),
-            (true, true, None) => (false, true),
+            (true, false, _) if is_executed => (true, place(staged)),
+            (true, false, _) | (true, true, None) => (false, true),
             (true, true, Some(digest)) => match self.engine.foresee(task, token, digest) {
                 // What came with it in one request may have made it so: it is returned again.
                 winner if winner.is_some() && winner != released => (true, false),
@@ -516,6 +520,29 @@ impl<'f, P: Position> Desk<'f, P> {
             self.stamped.extend(stamps.executed(task));
         }
         receipt.into()
+    }
+
+    /// Results that agree by now, though they did not have to be so few before the restart: their files take their places.
+    fn settle_agreed(&mut self) {
+        let now = self.clock.now();
+        for (task, winner) in self.engine.agreed() {
+            if !self.release(task, winner) {
+                self.engine.recall(now, task, &mut self.out);
+                continue;
+            }
+            self.before_return((task, winner), true);
+            self.engine.settle(now, task, &mut self.out);
+            self.after_return(task, true);
+            if let Some(stamps) = &mut self.stamps {
+                self.stamped.extend(stamps.executed(task));
+            }
+        }
+    }
+
+    /// Brings what an attempt of a volunteer made to its places.
+    fn release(&self, task: Task, token: Token) -> bool {
+        let staged = self.files.release(task, token);
+        staged.is_ok_and(|all| all.into_iter().all(|file| file.place().is_ok()))
     }
 
     /// Whether whoever shows this token may speak as that worker: a volunteer as itself alone.

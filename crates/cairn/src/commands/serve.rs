@@ -2,9 +2,11 @@
 
 mod family;
 mod jobs;
+mod policy;
 
 use self::family::Told;
 use self::jobs::Served;
+use self::policy::Policy;
 use super::caps;
 use super::family::Wanted;
 use super::lookout::{Lookout, Workers};
@@ -21,7 +23,7 @@ use crate::logs;
 use crate::output::Output;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Distrust, Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
+use cairn_engine::{Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Jobs, Template, size};
 use cairn_serve::Found;
 use cairn_serve::http::{
@@ -58,7 +60,7 @@ pub(crate) struct Settings {
     largest_file: u64,
     silence: Duration,
     /// How long volunteers have at least.
-    deadline: Duration,
+    deadline: Option<Duration>,
     token_lifetime: Option<Duration>,
 }
 
@@ -105,7 +107,7 @@ impl Settings {
             },
             largest_file: bytes("--largest-file", &flags.largest_file)?,
             silence: time("--silence", flags.silence)?,
-            deadline: time("--deadline", flags.deadline)?,
+            deadline: (flags.deadline.map(|s| time("--deadline", s))).transpose()?,
             token_lifetime: lifetime.transpose()?,
             flags,
         })
@@ -159,8 +161,9 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
         ..Rules::default()
     };
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    if flags.volunteers > 0 {
-        rules.distrust = distrust(settings, &mut store)?;
+    let policy = Policy::of(settings, &store)?;
+    if let Some(policy) = &policy {
+        rules.distrust = policy.distrust(&mut store)?;
     }
     let begun = http::begin_family(
         &mut store,
@@ -170,6 +173,7 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
         rules,
     );
     let begun = begun.map_err(|e| refused(&e))?;
+    policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
     let told = Arc::new(Told(wanted.clone()));
     let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));
     serve(settings, begun, store, told, Some(sight), out, |_| ())
@@ -209,8 +213,9 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    if flags.volunteers > 0 {
-        rules.distrust = distrust(settings, &mut store)?;
+    let policy = Policy::of(settings, &store)?;
+    if let Some(policy) = &policy {
+        rules.distrust = policy.distrust(&mut store)?;
         rules.kind_of = kinds(&flow);
     }
     let learns = !flags.times.no_learnt_times;
@@ -258,6 +263,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         watch: watch(flags, &flow)?,
     };
     let mut begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
+    policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
     let better = begun.better.take();
     let again = told_again(&flow, &begun.again);
     let is_planned = begun.is_planned;
@@ -368,18 +374,6 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
     })
 }
 
-/// What results of volunteers count for.
-fn distrust(settings: &Settings, store: &mut Store) -> Result<Distrust, Failure> {
-    let flags = &settings.flags;
-    let mut distrust = Distrust::of_quorum(flags.quorum);
-    distrust.seed = http::trust_seed(store).map_err(|e| unusable(&e))?;
-    distrust.deadline = Span(settings.deadline.as_micros() as u64);
-    if flags.replicate_all {
-        distrust.earned = None;
-    }
-    Ok(distrust)
-}
-
 /// By task the number of its kind: trust is earned by kind.
 fn kinds(flow: &Flow) -> Vec<u32> {
     numbered(flow.dag().tasks().map(|t| flow.kind(t)))
@@ -463,12 +457,16 @@ fn serve<P: Position + Send>(
     }
 }
 
+fn kept_tokens(store: &Store) -> Result<Option<Tokens>, Failure> {
+    let kept = store.meta(TOKENS).map_err(|e| unusable(&e))?;
+    Ok(kept.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
 /// Tokens that survive restarts: hashes in the store, the tokens themselves in three files.
 fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let trouble =
         |e: &dyn std::fmt::Display| Failure::usage(plain(&e.to_string()).into_owned(), "");
-    let kept = store.meta(TOKENS).map_err(|e| trouble(&e))?;
-    let kept: Option<Tokens> = kept.and_then(|text| serde_json::from_str(&text).ok());
+    let kept = kept_tokens(store)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
     let folder = settings.flags.state.join("tokens");

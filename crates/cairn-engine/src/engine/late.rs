@@ -1,0 +1,160 @@
+//! Deadlines of volunteers, and what becomes of copies that are late: who still works on one is not given the task again, and
+//! is waited for. Has no clock.
+
+use super::Engine;
+use super::timers::Timer;
+use crate::{Granted, Moment, Outbox, Position, Release, Span, Task, Token, WorkerId};
+
+impl<P: Position> Engine<P> {
+    /// How long a volunteer has for a copy of the task: by what such tasks took, or by what is expected where that is more. A
+    /// retry has less, but not where somebody was late: perhaps the task takes that long.
+    pub(super) fn span(&self, task: Task) -> Span {
+        let took = self.trust.takes(self.rules.kind(task));
+        let expected = (self.dispatch().zip(task.frozen()))
+            .map(|(dispatch, task)| Span((1e6 * dispatch.expects(task.0)) as u64));
+        let is_hurried = self.trust.is_retry(task) && !self.trust.was_late(task);
+        let distrust = self.trust.distrust();
+        distrust.span(took.max(expected), is_hurried)
+    }
+
+    /// A volunteer has begun with a task: when it must be back.
+    pub(super) fn expect_by(&mut self, now: Moment, task: Task, token: Token) {
+        let due = now + self.span(task);
+        if let Some(lease) = self.leases.get_mut(task, token) {
+            lease.due = Some(due);
+            self.timer(due, Timer::Due(task, token));
+        }
+    }
+
+    /// After a restart every volunteer has its time again, from when it began.
+    pub(super) fn expect_volunteers(&mut self) {
+        if self.trust.is_idle() {
+            return;
+        }
+        let held = self.leases.iter();
+        let held = held.filter(|(_, lease)| self.client(lease.worker).is_some());
+        let mut held: Vec<_> = held.map(|(t, l)| (l.since, t, l.token)).collect();
+        held.sort_unstable();
+        for (since, task, token) in held {
+            self.expect_by(since, task, token);
+        }
+    }
+
+    pub(super) fn due(&mut self, now: Moment, task: Task, token: Token, out: &mut Outbox) {
+        let Some(due) = self.leases.get(task, token).and_then(|lease| lease.due) else {
+            return;
+        };
+        match due > now {
+            true => self.timer(due, Timer::Due(task, token)),
+            false => {
+                let worker = self.leases.get(task, token).map(|lease| lease.worker);
+                self.release(now, task, token, Release::Overdue, out);
+                if let Some(worker) = worker {
+                    self.suppose_late(now, worker, task, token);
+                }
+                self.give_up_hopeless(now, task, out);
+            }
+        }
+    }
+
+    /// What a worker was given and does not know of is told again. A volunteer has half its time anew for it, and never less
+    /// than before.
+    pub(super) fn tell_again(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        holding: &[(Task, Token)],
+    ) -> Vec<Granted> {
+        let again = self.unheard(worker, holding);
+        if self.client(worker).is_some() {
+            for granted in &again {
+                let half = now + Span(self.span(granted.task).0 / 2);
+                if let Some(lease) = self.leases.get_mut(granted.task, granted.token) {
+                    lease.due = lease.due.max(Some(half));
+                }
+            }
+        }
+        again
+    }
+
+    // ---- Late copies ------------------------------------------------------------------------------------------------
+
+    /// A volunteer says what it works on: late copies that it names are waited for, those that it no longer names are not.
+    pub(super) fn hear_of_late(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        holding: &[(Task, Token)],
+        out: &mut Outbox,
+    ) {
+        let known = &self.workers[worker.index()];
+        let Some(client) = known.client() else {
+            return;
+        };
+        let is_late = |held: &&(Task, Token)| {
+            !known.holds.contains(held) && self.takes_late(held.0, held.1, client)
+        };
+        let named: Vec<_> = holding.iter().filter(is_late).copied().collect();
+        let before = std::mem::replace(&mut self.workers[worker.index()].late, named);
+        let named = self.workers[worker.index()].late.clone();
+        for &(task, token) in named.iter().filter(|held| !before.contains(held)) {
+            self.wait_for(now, worker, task, token);
+        }
+        for &(task, token) in before.iter().filter(|held| !named.contains(held)) {
+            self.wait_no_more(now, worker, task, token, out);
+        }
+    }
+
+    /// The time of a copy is up: as far as is known its worker is still at it.
+    pub(super) fn suppose_late(&mut self, now: Moment, worker: WorkerId, task: Task, token: Token) {
+        let Some(client) = self.client(worker) else {
+            return;
+        };
+        if self.workers[worker.index()].is_here && self.takes_late(task, token, client) {
+            self.workers[worker.index()].late.push((task, token));
+            self.wait_for(now, worker, task, token);
+        }
+    }
+
+    /// After a restart nobody knows who is still at what was late: whoever is here may be, until it says what it has.
+    pub(super) fn suppose_all_late(&mut self, now: Moment) {
+        for (task, token, client) in self.trust.late() {
+            let mut here = self.here.iter().rev();
+            let own = here.find(|w| self.workers[w.index()].client() == Some(client));
+            if let Some(&worker) = own {
+                self.suppose_late(now, worker, task, token);
+            }
+        }
+    }
+
+    fn wait_for(&mut self, now: Moment, worker: WorkerId, task: Task, token: Token) {
+        let since = self.trust.since(task, token);
+        let patience = self.trust.distrust().patience(self.span(task));
+        let (Some(since), Some(client)) = (since, self.client(worker)) else {
+            return;
+        };
+        // Not for ever: it may be one that says that it lives and returns nothing.
+        if now.since(since) < patience && self.trust.await_late(task, token, client, true) {
+            self.timer(since + patience, Timer::Patience(worker, task, token));
+            self.want(task);
+        }
+    }
+
+    /// A late copy is not expected any more; its result is taken all the same, if it comes.
+    pub(super) fn wait_no_more(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        task: Task,
+        token: Token,
+        out: &mut Outbox,
+    ) {
+        let Some(client) = self.client(worker) else {
+            return;
+        };
+        if self.trust.await_late(task, token, client, false) {
+            self.want(task);
+            self.give_up_hopeless(now, task, out);
+        }
+    }
+}

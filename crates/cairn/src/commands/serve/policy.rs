@@ -1,0 +1,108 @@
+//! What results of volunteers count for: what the flags say, and what the state has kept since the first start. Serves nothing.
+
+use super::{Settings, kept_tokens, unusable};
+use crate::failure::Failure;
+use cairn_engine::{Distrust, Span};
+use cairn_serve::http;
+use cairn_serve::store::Store;
+use serde::{Deserialize, Serialize};
+
+/// The key in the store.
+const KEPT: &str = "trust-policy";
+
+/// What holds where nobody says otherwise.
+const QUORUM: u32 = 2;
+const DEADLINE: u64 = 600_000_000;
+
+/// The numbers of a state. They hold at every start: results that wait were asked for by them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Numbers {
+    quorum: u32,
+    replicate_all: bool,
+    deadline_micros: u64,
+}
+
+pub(super) struct Policy {
+    numbers: Numbers,
+    /// What the state has.
+    before: Option<Numbers>,
+    /// How many volunteers have a token.
+    clients: u32,
+}
+
+impl Policy {
+    /// What holds for volunteers; `None` where none has or gets a token.
+    pub(super) fn of(settings: &Settings, store: &Store) -> Result<Option<Policy>, Failure> {
+        let flags = &settings.flags;
+        let kept = store.meta(KEPT).map_err(|e| unusable(&e))?;
+        let before: Option<Numbers> = kept.and_then(|text| serde_json::from_str(&text).ok());
+        let tokens = kept_tokens(store)?.map_or(0, |tokens| tokens.volunteers());
+        let clients = flags.volunteers.max(tokens);
+        if clients == 0 {
+            return Ok(None);
+        }
+        if settings.disk.is_some() {
+            return Err(Failure::usage(
+                format!(
+                    "this state has tokens of {clients} volunteers, whose results wait beside the workflow: a cap on the disk does not count them"
+                ),
+                "go on without the cap, or give the capped run a state of its own with --state",
+            ));
+        }
+        let asked = settings.deadline.map(|time| time.as_micros() as u64);
+        let numbers = Numbers {
+            quorum: (flags.quorum.or(before.as_ref().map(|b| b.quorum))).unwrap_or(QUORUM),
+            replicate_all: flags.replicate_all || before.as_ref().is_some_and(|b| b.replicate_all),
+            deadline_micros: (asked.or(before.as_ref().map(|b| b.deadline_micros)))
+                .unwrap_or(DEADLINE),
+        };
+        if let Some(before) = before.as_ref().filter(|b| b.quorum > numbers.quorum) {
+            return Err(Failure::usage(
+                format!(
+                    "this state was begun with --quorum {}: --quorum {} would let results count that were promised more",
+                    before.quorum, numbers.quorum
+                ),
+                format!(
+                    "leave --quorum out to go on with {}, or give a new --state",
+                    before.quorum
+                ),
+            ));
+        }
+        let agree = Distrust::of_quorum(numbers.quorum).agree();
+        if clients < agree {
+            return Err(Failure::usage(
+                format!(
+                    "--quorum {} needs {agree} equal results of different volunteers, and there are tokens for {clients}: none would ever count",
+                    numbers.quorum
+                ),
+                format!("give --volunteers {agree} or more, or a smaller --quorum"),
+            ));
+        }
+        Ok(Some(Policy {
+            numbers,
+            before,
+            clients,
+        }))
+    }
+
+    /// The same for the engine.
+    pub(super) fn distrust(&self, store: &mut Store) -> Result<Distrust, Failure> {
+        let mut distrust = Distrust::of_quorum(self.numbers.quorum);
+        distrust.seed = http::trust_seed(store).map_err(|e| unusable(&e))?;
+        distrust.deadline = Span(self.numbers.deadline_micros);
+        distrust.clients = Some(self.clients);
+        if self.numbers.replicate_all {
+            distrust.earned = None;
+        }
+        Ok(distrust)
+    }
+
+    /// Writes down what holds from now on.
+    pub(super) fn keep(self, store: &mut Store) -> Result<(), Failure> {
+        if self.before.as_ref() == Some(&self.numbers) {
+            return Ok(());
+        }
+        let text = serde_json::to_string(&self.numbers).expect("numbers are JSON");
+        store.set_meta(KEPT, &text).map_err(|e| unusable(&e))
+    }
+}
