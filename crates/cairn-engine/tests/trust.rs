@@ -352,10 +352,8 @@ impl<'d> Play<'d> {
         if owner.is_none() || digest.is_some() {
             assert_eq!(receipt.counts(), would, "what was foreseen: {receipt:?}");
         }
-        if outcome == Outcome::Executed && owner.is_some() {
-            if receipt.counts() {
-                assert_eq!(after == Standing::Executed, foreseen.is_some());
-            }
+        if outcome == Outcome::Executed && owner.is_some() && receipt.counts() {
+            assert_eq!(after == Standing::Executed, foreseen.is_some());
         }
         if !receipt.counts() {
             assert_eq!(self.log.len(), was);

@@ -71,7 +71,8 @@ mod tests {
                 let task = Task(random.below(8) as u64);
                 let rank = random.below(5) as u64;
                 let barred = (0..4).filter(|_| random.below(2) == 0).map(ClientId);
-                let group = (random.below(2), barred.collect::<Vec<_>>());
+                let barred: Vec<ClientId> = barred.collect();
+                let group = (random.below(2), barred);
                 let group = (random.below(3) > 0).then_some(group);
                 wanted.set(rank, task, group.clone());
                 list.remove(&task);
