@@ -146,3 +146,27 @@ pub(crate) fn tag(place: u32, name: &str) -> String {
     let short: String = name.chars().take(40).map(plain).collect();
     format!("t{place}-{short}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_that_ends_all_tries_holds_with_engines_that_try_again_by_themselves() {
+        let mut task = Task {
+            name: String::new(),
+            script: "with retries".to_owned(),
+            once: "once".to_owned(),
+            parents: Vec::new(),
+            cpus: None,
+            memory: None,
+            seconds: None,
+            time_limit: None,
+            retries: 2,
+            never_retry_on: None,
+        };
+        assert_eq!(task.tries(), ("once", 2));
+        task.never_retry_on = Some(3);
+        assert_eq!(task.tries(), ("with retries", 0));
+    }
+}
