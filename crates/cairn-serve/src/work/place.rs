@@ -15,9 +15,11 @@
 use crate::http::types::{Attempt, Return};
 use crate::near::Secret;
 use crate::private;
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{ErrorKind, Result};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -84,16 +86,26 @@ fn remove(folder: &Path) -> Result<()> {
     if gone(std::fs::remove_dir_all(folder)).is_ok() {
         return Ok(());
     }
-    open_up(folder);
+    if let Ok(folder) = folder_at(rustix::fs::CWD, folder) {
+        open_up(&folder);
+    }
     gone(std::fs::remove_dir_all(folder))
 }
 
-/// Makes all folders below writable for their owner, through no link. Those of others stay as they are.
-fn open_up(folder: &Path) {
-    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
+/// A folder itself, and nothing that a link leads to.
+fn folder_at(beneath: impl AsFd, name: impl rustix::path::Arg) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(beneath, name, flags, Mode::empty())?)
+}
+
+/// Makes a folder and all below it writable for their owner. What a task left running may put links there meanwhile: none is
+/// followed. Folders of others stay as they are.
+fn open_up(folder: &OwnedFd) {
+    let here = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    let _ = std::fs::set_permissions(&here, std::fs::Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(here).into_iter().flatten().flatten() {
+        if let Ok(below) = folder_at(folder, entry.file_name().as_os_str()) {
+            open_up(&below);
         }
     }
 }
@@ -360,12 +372,16 @@ mod tests {
         let closed = |path: &Path| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o500)).unwrap();
         };
+        let elsewhere = base.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        closed(&elsewhere);
+        std::os::unix::fs::symlink(&elsewhere, folder.join("link")).unwrap();
         closed(&deep);
         closed(deep.parent().unwrap());
         // Root removes it anyway: what opens it is looked at by itself.
-        open_up(&folder);
-        let mode = deep.metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
+        open_up(&folder_at(rustix::fs::CWD, folder.as_path()).unwrap());
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&deep), mode(&elsewhere)), (0o700, 0o500));
         closed(&deep);
         assert!(place.tidy(&[]).unwrap().is_empty());
         assert!(!folder.exists());
