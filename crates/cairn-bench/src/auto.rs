@@ -4,7 +4,7 @@ use crate::measure::timed;
 use crate::worth::{contest, layered};
 use cairn_plan::plan;
 use cairn_plan::policy::{Rule, Rules, path_plus};
-use cairn_sim::{Effort, World, usual_worlds};
+use cairn_sim::{Plays, World, usual_worlds};
 
 /// Seconds of the plan, of path+ beyond it, and of the whole choice: all orders and all runs. Sizes up to `$CAIRN_MOST` tasks.
 pub fn run() {
@@ -24,7 +24,7 @@ pub fn run() {
         let (plan, planning) = timed(|| plan(&dag, &cairn_plan::Limits::default(), &|| false));
         let (_, path) = timed(|| path_plus(&dag, None, &plan.order));
         let worlds = usual_worlds(1.0).expect("one is in range");
-        let effort = Effort::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
+        let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
         let (_, auto) = timed(|| {
             let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, None);
             let field = rules.candidates(effort.policies, &|| false);

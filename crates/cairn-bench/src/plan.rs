@@ -185,7 +185,7 @@ fn corpus() {
             continue;
         };
         let mut report = cairn_formats::Report::default();
-        let limits = cairn_formats::Limits::default();
+        let limits = cairn_formats::ReadLimits::default();
         let read = cairn_formats::Source::load(&folder.join(name), &limits, &mut report)
             .and_then(|source| cairn_formats::read(&source, None, &mut report));
         let Some((_, flow)) = read else {

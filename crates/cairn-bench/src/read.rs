@@ -3,7 +3,7 @@
 
 use crate::measure::{peak_memory, timed};
 use crate::random::Random;
-use cairn_formats::{Limits, Report, Source};
+use cairn_formats::{ReadLimits, Report, Source};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ fn measure(path: &Path) {
 fn read_and_tell(path: &Path) {
     let mut report = Report::default();
     let start = processor_seconds();
-    let (source, loading) = timed(|| Source::load(path, &Limits::default(), &mut report));
+    let (source, loading) = timed(|| Source::load(path, &ReadLimits::default(), &mut report));
     let source = source.unwrap_or_else(|| panic!("{:?}", report.problems()));
     let (flow, reading) = timed(|| cairn_formats::read(&source, None, &mut report));
     let (format, flow) = flow.unwrap_or_else(|| panic!("{:?}", report.problems()));

@@ -3,6 +3,7 @@
 //! how any of them works.
 
 use crate::measure::timed;
+use cairn_sim::median;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -119,8 +120,8 @@ fn loaded(cairn: &Path) {
         shape.tasks,
         SHELL.name,
         ratios(among, alone),
-        median(among),
-        median(alone)
+        median(among.to_vec()),
+        median(alone.to_vec())
     );
 }
 
@@ -204,7 +205,7 @@ fn first_task(cairn: &Path) {
         let tasks = 50 * layers;
         println!(
             "{tasks} tasks of a dag that takes long to plan: the first starts after {:.0} ms (promised: {:.0})",
-            1e3 * median(&seconds),
+            1e3 * median(seconds.clone()),
             50.0 + 0.05 * f64::from(tasks)
         );
     }
@@ -269,8 +270,8 @@ fn hyperqueue(cairn: &Path, python: &str, kind: &str) {
         shape.tasks,
         SHELL.name,
         ratios(&theirs, &ours),
-        shape.tasks as f64 / median(&ours),
-        shape.tasks as f64 / median(&theirs)
+        shape.tasks as f64 / median(ours.clone()),
+        shape.tasks as f64 / median(theirs.clone())
     );
 }
 
@@ -319,7 +320,7 @@ fn compare(cairn: &Path, shape: Shape, job: &Job) {
         }
     }
     let [ninja, make, ours] = &seconds;
-    let rate = |seconds: &[f64]| shape.tasks as f64 / median(seconds);
+    let rate = |seconds: &[f64]| shape.tasks as f64 / median(seconds.to_vec());
     println!(
         "{:6} tasks, width {:2}, -j{}, {:14} cairn {} × ninja, make {} × ninja  (tasks/s: cairn {:.0}, ninja {:.0}, make {:.0})",
         shape.tasks,
@@ -340,16 +341,10 @@ fn ratios(base: &[f64], tool: &[f64]) -> String {
     all.sort_by(f64::total_cmp);
     format!(
         "{:.2} [{:.2}–{:.2}]",
-        median(&all),
+        median(all.clone()),
         all[0],
         all[all.len() - 1]
     )
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn write_files(at: &Path, shape: Shape, job: &Job) -> std::io::Result<()> {
@@ -403,6 +398,6 @@ fn resume(cairn: &Path) {
     println!(
         "{} tasks, nothing to do: {:.0} ms",
         shape.tasks,
-        1e3 * median(&seconds)
+        1e3 * median(seconds.clone())
     );
 }

@@ -39,7 +39,7 @@ pub(crate) fn corpus() -> Option<Vec<(String, Flow)>> {
     let names = manifest.lines().skip(1).filter_map(|l| l.split(',').next());
     let load = |name: &str| {
         let mut report = cairn_formats::Report::default();
-        let limits = cairn_formats::Limits::default();
+        let limits = cairn_formats::ReadLimits::default();
         let (_, flow) = cairn_formats::Source::load(&folder.join(name), &limits, &mut report)
             .and_then(|source| cairn_formats::read(&source, None, &mut report))?;
         Some((name.to_owned(), flow))

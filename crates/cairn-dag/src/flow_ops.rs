@@ -62,6 +62,7 @@ impl Flow {
         for &(sink, source) in merges {
             merged_with[sink.index()] = Some(source);
         }
+        // Without arcs: the composed dag has them, and numbers tasks as they are declared here.
         let mut build = FlowBuilder::new();
         for task in self.dag().tasks() {
             let partner = merged_with[task.index()].map(|source| (second, source));
@@ -211,6 +212,7 @@ fn limit_pools(build: &mut FlowBuilder, from: &Flow) {
 
 /// Each path once, with its size where any mention knows it, temporary where any mention says so.
 fn united<'a>(files: impl Iterator<Item = File<'a>>) -> Vec<File<'a>> {
+    // In the order of their first mention, which is what people read.
     let mut united: Vec<File<'a>> = Vec::new();
     let mut at = BTreeMap::new();
     for file in files {

@@ -52,6 +52,7 @@ impl Dag {
     pub fn levels(&self) -> Levels {
         let mut level = vec![0u32; self.len()];
         for &task in self.topological_order() {
+            // Final by now: all its parents have had their turn.
             let below = level[task.index()] + 1;
             for &child in self.children(task) {
                 level[child.index()] = level[child.index()].max(below);

@@ -106,6 +106,7 @@ impl Dag {
     ) -> Result<Vec<TaskId>, OperationError> {
         // More merges than the second dag has tasks are refused below; here they must only not go below zero.
         let tasks = self.len() + second.len() - merges.len().min(second.len());
+        // One number stays free: it means "none" in many tables.
         if tasks >= u32::MAX as usize {
             return Err(OperationError::TooLarge(tasks));
         }

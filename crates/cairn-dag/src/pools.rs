@@ -32,6 +32,7 @@ impl Pools {
             self.uses.push((pool, count));
         }
         let Pools { lists, uses, .. } = self;
+        // A task holds a few pools: looking through its list is faster than a table.
         let named = |&&mut item: &&mut u32| uses[wide(item)].0 == pool;
         match lists.items_mut(task).iter_mut().find(named) {
             // Named again for the same task: the last one counts.

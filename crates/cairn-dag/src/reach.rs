@@ -28,35 +28,19 @@ impl Dag {
     }
 
     fn all_met(&self, set: &[TaskId], next: fn(&Dag, TaskId) -> &[TaskId]) -> Vec<TaskId> {
+        let mut is_met = vec![false; self.len()];
         let mut met = Vec::new();
-        self.walk(set, next, |task| {
-            met.push(task);
-            true
-        });
-        met.sort_unstable();
-        met
-    }
-
-    /// Calls `visit` once for every task that one or more steps of `next` lead to, until it returns `false`.
-    fn walk(
-        &self,
-        set: &[TaskId],
-        next: fn(&Dag, TaskId) -> &[TaskId],
-        mut visit: impl FnMut(TaskId) -> bool,
-    ) {
-        let mut met = vec![false; self.len()];
         let mut stack = set.to_vec();
         while let Some(task) = stack.pop() {
             for &task in next(self, task) {
                 // The members of `set` are not marked before, so one that another leads to is met like any task.
-                if !met[task.index()] {
-                    met[task.index()] = true;
-                    if !visit(task) {
-                        return;
-                    }
+                if !std::mem::replace(&mut is_met[task.index()], true) {
+                    met.push(task);
                     stack.push(task);
                 }
             }
         }
+        met.sort_unstable();
+        met
     }
 }

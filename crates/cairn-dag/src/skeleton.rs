@@ -1,17 +1,17 @@
 //! The skeleton of a dag: the same order of tasks with the fewest arcs. Knows nothing of schedules.
 
+mod detours;
 mod fates;
 mod hubs;
 mod labels;
 mod ranked;
-mod search;
 mod sweep;
 
 use crate::{Dag, narrow};
+use detours::Detours;
 use fates::{Fate, Fates};
 use labels::Labels;
 use ranked::Ranked;
-use search::Search;
 
 /// A dag without its shortcut arcs. Made by [`Dag::skeleton`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
         return;
     }
     let labels = Labels::new(ranked);
-    let mut search = Search::new(ranked, &labels);
+    let mut detours = Detours::new(ranked, &labels);
     for head in 0..narrow(ranked.len()) {
         let slots = ranked.parent_slots(head);
         let is_open = |slot: &usize| fates.of[*slot] == Fate::Open;
@@ -125,7 +125,7 @@ fn search_open(ranked: &Ranked, fates: &mut Fates, tuning: &Tuning) {
             if share < tuning.least {
                 break;
             }
-            let (found, work) = search.detour(ranked.tail(slot), head, share);
+            let (found, work) = detours.detour(ranked.tail(slot), head, share);
             // A search may use its share from either end, so up to twice.
             budget = budget.saturating_sub(work);
             open -= 1;

@@ -3,7 +3,7 @@
 
 use crate::{Frozen, Illegal, Order, Position, Task};
 use cairn_dag::TaskId;
-use cairn_plan::batch::{BatchState, Batcher, Effort};
+use cairn_plan::batch::{BatchState, Batcher, Steps};
 use cairn_theory::game::Standing;
 
 /// A frozen dag whose requests for several tasks are answered by the planner's [`Batcher`].
@@ -14,7 +14,7 @@ pub struct Batched<'d> {
     game: Frozen<'d>,
     books: Books<'d>,
     /// `None`: by the order alone.
-    effort: Option<Effort>,
+    effort: Option<Steps>,
 }
 
 /// What is kept beside the game to choose batches.
@@ -30,7 +30,7 @@ enum Books<'d> {
 
 impl<'d> Batched<'d> {
     /// The first position. A batch may cost so much; without an effort there are none.
-    pub fn new(dag: &'d cairn_dag::Dag, effort: Option<Effort>) -> Batched<'d> {
+    pub fn new(dag: &'d cairn_dag::Dag, effort: Option<Steps>) -> Batched<'d> {
         Batched {
             game: Frozen::new(dag),
             books: Books::None,

@@ -20,6 +20,7 @@
 mod follow;
 mod held;
 mod learn;
+mod number;
 mod peaks;
 
 use crate::Sizes;
@@ -546,109 +547,6 @@ impl Keeper {
         if let Some(sizes) = self.sizes.take() {
             self.learn(*sizes);
         }
-    }
-
-    /// Numbers the waiting tasks anew, in the order they have; one of them first.
-    fn renumber(&mut self, first: Option<TaskId>) {
-        let mut order = self.waiting();
-        if let Some(first) = first {
-            order.retain(|&t| t != first);
-            order.insert(0, first);
-        }
-        self.number(&order);
-    }
-
-    /// Whether an order names each waiting task once.
-    fn check(&self, order: &[TaskId]) -> Result<(), BadOrder> {
-        let mut is_named = vec![false; self.phase.len()];
-        for &task in order {
-            let waits = self.phase.get(task.index()) == Some(&Phase::Waiting);
-            if !waits || std::mem::replace(&mut is_named[task.index()], true) {
-                return Err(BadOrder::Incomplete);
-            }
-        }
-        let waiting = self.phase.iter().filter(|&&p| p == Phase::Waiting).count();
-        match waiting == order.len() {
-            true => Ok(()),
-            false => Err(BadOrder::Incomplete),
-        }
-    }
-
-    /// Everything anew from where the tasks are, with this order of those that wait.
-    fn number(&mut self, order: &[TaskId]) {
-        let slack = order.len() / 8 + LOOK;
-        self.front = narrow(slack);
-        self.version += 1;
-        self.drift = 0;
-        self.running = (self.phase.iter())
-            .filter(|&&p| p == Phase::Running)
-            .count();
-        self.place.fill(NOWHERE);
-        self.at = Vec::with_capacity(slack + order.len());
-        self.at.resize(slack, NOWHERE);
-        for (place, task) in (self.front..).zip(order) {
-            self.place[task.index()] = place;
-            self.at.push(task.0);
-        }
-        (self.used, self.live) = (0, 0);
-        for file in self.storage.files() {
-            self.number_file(file);
-        }
-        let producers = (0..self.phase.len()).map(TaskId::new);
-        for task in producers.filter(|t| self.phase[t.index()] == Phase::Running) {
-            self.used += self.storage.scratch(task);
-        }
-        // Along the order: what is live, and which files have how many readers left.
-        let mut left: Vec<u32> = self.upto.clone();
-        let mut live = self.live;
-        let mut needs = Vec::with_capacity(slack + order.len());
-        needs.resize(slack, peaks::GONE);
-        for &task in order {
-            needs.push(signed(live + self.storage.reserved(task)));
-            for file in self.storage.outputs(task) {
-                if self.is_pinned[file.index()] || left[file.index()] > 0 {
-                    live += self.storage.bytes(file);
-                }
-            }
-            for file in self.storage.inputs(task) {
-                left[file.index()] -= 1;
-                if left[file.index()] == 0 && !self.is_pinned[file.index()] {
-                    live -= self.storage.bytes(file);
-                }
-            }
-        }
-        self.peaks = Peaks::new(needs);
-    }
-
-    /// What is to be known of a file, from where its tasks are.
-    fn number_file(&mut self, file: FileId) {
-        let slots = self.storage.consumer_slots(file);
-        let readers = &mut self.readers[slots];
-        let phase = |t: u32| self.phase[wide(t)];
-        // Those that wait first, by place; the others have none.
-        readers.sort_unstable_by_key(|&t| self.place[wide(t)]);
-        let waiting = (readers.iter()).filter(|&&t| phase(t) == Phase::Waiting);
-        let waiting = narrow(waiting.count());
-        let running = (readers.iter()).filter(|&&t| phase(t) == Phase::Running);
-        let open = waiting + narrow(running.count());
-        let stays = self.leftovers == Leftovers::Stay
-            && readers.iter().any(|&t| phase(t) == Phase::GivenUp);
-        let is_pinned = self.storage.is_kept(file) || stays;
-        let bytes = self.storage.bytes(file);
-        match (self.storage.producer(file)).map_or(Phase::Done, |t| self.phase[t.index()]) {
-            Phase::Waiting | Phase::GivenUp => (),
-            producer => {
-                if producer == Phase::Running || is_pinned || open > 0 {
-                    self.used += bytes;
-                }
-                if is_pinned || waiting > 0 {
-                    self.live += bytes;
-                }
-            }
-        }
-        self.upto[file.index()] = waiting;
-        self.open[file.index()] = open;
-        self.is_pinned[file.index()] = is_pinned;
     }
 }
 

@@ -561,7 +561,7 @@ fn a_task_can_end_the_whole_run() {
 /// Tasks asked for at once, by one worker or by two, are those that make most others eligible together, by brute force.
 #[test]
 fn requests_for_several_tasks_get_the_best_batch() {
-    use cairn_plan::batch::Effort;
+    use cairn_plan::batch::Steps;
     let mut better = 0;
     for seed in 0..300 {
         let mut random = Random::new(seed);
@@ -571,7 +571,7 @@ fn requests_for_several_tasks_get_the_best_batch() {
             seed,
         )));
         let order = dag.topological_order();
-        let position = Batched::new(dag, Some(Effort::default()));
+        let position = Batched::new(dag, Some(Steps::default()));
         let mut engine = Engine::new(position, Rules::default(), Order::of(order));
         let (mut out, now) = (Outbox::default(), Moment(0));
         engine.open(now, &mut out);

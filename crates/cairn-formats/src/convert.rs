@@ -5,7 +5,7 @@
 //! could not be read back, or that would hold another dag, is refused.
 
 use crate::loss::{Loss, LossKind, compare};
-use crate::{Format, Limits, Report, Source, WriteError, unheld};
+use crate::{Format, ReadLimits, Report, Source, WriteError, unheld};
 use cairn_dag::Flow;
 use std::path::Path;
 
@@ -91,7 +91,7 @@ fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Fl
     let mut report = Report::default();
     // The format is given, so that nothing hangs on the name, which is for messages.
     let name = format!("output.{}", format.name());
-    let source = Source::from_bytes(&name, bytes, &Limits::default(), &mut report);
+    let source = Source::from_bytes(&name, bytes, &ReadLimits::default(), &mut report);
     let again = source
         .as_ref()
         .and_then(|source| crate::read(source, Some(format), &mut report));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// How much of an input is read before it is refused. The defaults suit every real workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReadLimits {
     /// Most bytes of text, after unpacking. Never more than 2³² − 2: places are kept in 32 bits.
     pub max_bytes: u64,
     /// Most bytes of one line.
@@ -20,10 +20,10 @@ pub struct Limits {
     pub max_growth: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            max_bytes: Limits::MOST_BYTES,
+impl Default for ReadLimits {
+    fn default() -> ReadLimits {
+        ReadLimits {
+            max_bytes: ReadLimits::MOST_BYTES,
             // A PARENT line of a million children is some tens of megabytes; beyond that it is no list of lines.
             max_line: 64 << 20,
             max_document_line: 1 << 30,
@@ -33,7 +33,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ReadLimits {
     const MOST_BYTES: u64 = u32::MAX as u64 - 1;
 }
 
@@ -54,21 +54,21 @@ fn refuse<T>(message: impl Into<String>, help: &'static str) -> Result<T, Refusa
 }
 
 /// All of a file, of whatever kind.
-pub(crate) fn file(path: &Path, limits: &Limits) -> Result<String, Refusal> {
+pub(crate) fn file(path: &Path, limits: &ReadLimits) -> Result<String, Refusal> {
     open(path, false).and_then(|(file, size)| read_text(file, size, limits))
 }
 
 /// All of a file, which must be a regular one.
-pub(crate) fn regular_file(path: &Path, limits: &Limits) -> Result<String, Refusal> {
+pub(crate) fn regular_file(path: &Path, limits: &ReadLimits) -> Result<String, Refusal> {
     open(path, true).and_then(|(file, size)| read_text(file, size, limits))
 }
 
-pub(crate) fn standard_input(limits: &Limits) -> Result<String, Refusal> {
+pub(crate) fn standard_input(limits: &ReadLimits) -> Result<String, Refusal> {
     read_text(io::stdin().lock(), 0, limits)
 }
 
 /// Bytes in memory, which are not packed.
-pub(crate) fn bytes(bytes: Vec<u8>, limits: &Limits) -> Result<String, Refusal> {
+pub(crate) fn bytes(bytes: Vec<u8>, limits: &ReadLimits) -> Result<String, Refusal> {
     let size = bytes.len();
     read_limited(io::Cursor::new(bytes), size, limits, None).and_then(to_text)
 }
@@ -107,7 +107,7 @@ fn open(path: &Path, regular_only: bool) -> Result<(File, usize), Refusal> {
 }
 
 /// Unpacks and reads everything, as UTF-8. `size` is how many bytes are expected, 0 when unknown.
-fn read_text(input: impl Read, size: usize, limits: &Limits) -> Result<String, Refusal> {
+fn read_text(input: impl Read, size: usize, limits: &ReadLimits) -> Result<String, Refusal> {
     let taken = Rc::new(Cell::new(0));
     let mut input = Counted {
         input,
@@ -152,13 +152,13 @@ impl<R: Read> Read for Counted<R> {
 fn read_limited(
     mut input: impl Read,
     size: usize,
-    limits: &Limits,
+    limits: &ReadLimits,
     packed: Option<&Cell<u64>>,
 ) -> Result<Vec<u8>, Refusal> {
     const CHUNK: usize = 1 << 18;
     // What unpacks to no more than this does no harm, however little it was made of.
     const SMALL: usize = 64 << 20;
-    let most = usize::try_from(limits.max_bytes.min(Limits::MOST_BYTES)).unwrap_or(usize::MAX);
+    let most = usize::try_from(limits.max_bytes.min(ReadLimits::MOST_BYTES)).unwrap_or(usize::MAX);
     // One more than its size, so that the read that finds the end needs no second allocation.
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(most));
     let mut lines = LineLengths::default();
@@ -319,10 +319,10 @@ mod tests {
     use std::io::Write;
 
     fn load(bytes: &[u8]) -> Result<String, String> {
-        load_limited(bytes, &Limits::default())
+        load_limited(bytes, &ReadLimits::default())
     }
 
-    fn load_limited(bytes: &[u8], limits: &Limits) -> Result<String, String> {
+    fn load_limited(bytes: &[u8], limits: &ReadLimits) -> Result<String, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let mut report = Report::default();
@@ -401,13 +401,13 @@ mod tests {
             (folder.path().to_owned(), "directory"),
         ] {
             let mut report = Report::default();
-            assert!(Source::load(&path, &Limits::default(), &mut report).is_none());
+            assert!(Source::load(&path, &ReadLimits::default(), &mut report).is_none());
             let problem = &report.problems()[0];
             assert!(problem.message.contains(expected), "{}", problem.message);
             assert_eq!(problem.place.file, path.display().to_string());
         }
         let mut report = Report::default();
-        let limits = Limits::default();
+        let limits = ReadLimits::default();
         let device = Path::new("/dev/null");
         assert!(Source::load_named_by_file(device, &limits, &mut report).is_none());
         assert!(report.problems()[0].message.contains("regular file"));
@@ -416,10 +416,10 @@ mod tests {
     #[test]
     fn endless_lines_stop_at_the_limit() {
         let endless = |first: &'static [u8]| first.chain(io::repeat(b'a'));
-        let limits = Limits {
+        let limits = ReadLimits {
             max_line: 1 << 20,
             max_document_line: 4 << 20,
-            ..Limits::default()
+            ..ReadLimits::default()
         };
         let refused = read_text(endless(b"JOB a\nJOB b "), 0, &limits).unwrap_err();
         assert_eq!(refused.line, 2);
@@ -434,9 +434,9 @@ mod tests {
 
     #[test]
     fn endless_text_and_bombs_stop_at_the_limit() {
-        let limits = Limits {
+        let limits = ReadLimits {
             max_bytes: 1000,
-            ..Limits::default()
+            ..ReadLimits::default()
         };
         assert!(load_limited(&[b'\n'; 1000], &limits).is_ok());
         let message = load_limited(&[b'\n'; 1001], &limits).unwrap_err();

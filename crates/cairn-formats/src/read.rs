@@ -1,7 +1,7 @@
 //! Reads a source in whatever format it is. Knows which reader serves which format, and nothing of their syntax.
 
 use crate::edgelist::Separator;
-use crate::{Cure, Format, Limits, Report, Source, detect};
+use crate::{Cure, Format, ReadLimits, Report, Source, detect};
 use cairn_dag::Flow;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ pub fn files_of(source: &Source, format: Format) -> Vec<PathBuf> {
 fn read_as(source: &Source, format: Format, report: &mut Report) -> Option<Flow> {
     match format {
         Format::Dagman => {
-            let mut limits = Limits::default();
+            let mut limits = ReadLimits::default();
             let mut load = |path: &Path, report: &mut Report| {
                 let source = Source::load_named_by_file(path, &limits, report)?;
                 // One allowance for all files together: many small ones are as large as one large.

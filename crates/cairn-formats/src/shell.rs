@@ -1,23 +1,40 @@
 //! Words for a POSIX shell. Knows no format.
 
+use std::borrow::Cow;
+
+/// One word of a shell's, whatever is in it: quoted where the shell would take it as something else.
+///
+/// ```
+/// use cairn_formats::shell_word;
+/// assert_eq!(shell_word("a/b-1.txt"), "a/b-1.txt");
+/// assert_eq!(shell_word("it's"), r"'it'\''s'");
+/// ```
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&b);
+    match !word.is_empty() && word.bytes().all(plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(quoted(word)),
+    }
+}
+
+fn quoted(word: &str) -> String {
+    // Nothing but the quote itself means anything between single quotes: it is closed, escaped and opened again.
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Appends `word` to a command line: after a space, and quoted where a shell would not take it as one word.
 ///
 /// The words `it's` and `b c` become `'it'\''s' 'b c'`.
 pub(crate) fn push_word(line: &mut String, word: &str) {
     // A bare `a=b` in front would be an assignment, and no program.
-    let is_first = line.is_empty();
-    if !is_first {
-        line.push(' ');
-    }
-    let plain =
-        |b: u8| b.is_ascii_alphanumeric() || b"-_./:+,@%".contains(&b) || (b == b'=' && !is_first);
-    if !word.is_empty() && word.bytes().all(plain) {
-        line.push_str(word);
+    if line.is_empty() && word.contains('=') {
+        line.push_str(&quoted(word));
         return;
     }
-    line.push('\'');
-    line.push_str(&word.replace('\'', r"'\''"));
-    line.push('\'');
+    if !line.is_empty() {
+        line.push(' ');
+    }
+    line.push_str(&shell_word(word));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The text of an input, and how to name places in it. Knows no format, and not how texts are brought into memory.
 
-use crate::load::{self, Limits, Refusal};
+use crate::load::{self, ReadLimits, Refusal};
 use crate::{Place, Report};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl Source {
     pub(crate) fn from_bytes(
         name: &str,
         bytes: Vec<u8>,
-        limits: &Limits,
+        limits: &ReadLimits,
         report: &mut Report,
     ) -> Option<Source> {
         Source::loaded(Some(Path::new(name)), load::bytes(bytes, limits), report)
@@ -36,13 +36,13 @@ impl Source {
     /// bytes and unpacked. `None` when that fails: the report then says why and what to do.
     ///
     /// ```
-    /// use cairn_formats::{Limits, Report, Source};
+    /// use cairn_formats::{ReadLimits, Report, Source};
     /// let mut report = Report::default();
-    /// let missing = Source::load("no/such/file.dag".as_ref(), &Limits::default(), &mut report);
+    /// let missing = Source::load("no/such/file.dag".as_ref(), &ReadLimits::default(), &mut report);
     /// assert!(missing.is_none());
     /// assert_eq!(report.problems()[0].message, "there is no such file");
     /// ```
-    pub fn load(path: &Path, limits: &Limits, report: &mut Report) -> Option<Source> {
+    pub fn load(path: &Path, limits: &ReadLimits, report: &mut Report) -> Option<Source> {
         let standard_input = path == Path::new("-");
         let text = match standard_input {
             true => load::standard_input(limits),
@@ -54,7 +54,11 @@ impl Source {
 
     /// Reads a file that another file names. Unlike [`Source::load`] this takes regular files only: what a
     /// downloaded workflow names must not make us wait at a pipe or a terminal.
-    pub fn load_named_by_file(path: &Path, limits: &Limits, report: &mut Report) -> Option<Source> {
+    pub fn load_named_by_file(
+        path: &Path,
+        limits: &ReadLimits,
+        report: &mut Report,
+    ) -> Option<Source> {
         Source::loaded(Some(path), load::regular_file(path, limits), report)
     }
 

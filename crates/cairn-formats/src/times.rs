@@ -20,7 +20,7 @@ pub use crew::Crew;
 pub use fit::{Fitted, fit};
 pub use table::{KindTimes, by_kind};
 
-use crate::{Limits, Report, Source, read};
+use crate::{ReadLimits, Report, Source, read};
 use cairn_dag::kind_of_word;
 use std::path::Path;
 
@@ -160,7 +160,7 @@ const KNOWN: &str = "known are rows of name,seconds; .ninja_log; Nextflow's trac
 /// let log = times::read_source(&source, &mut Report::default()).unwrap();
 /// assert_eq!((log.jobs[1].kind.as_str(), log.jobs[1].seconds), ("align", 44.0));
 /// ```
-pub fn read_log(path: &Path, limits: &Limits, report: &mut Report) -> Option<Log> {
+pub fn read_log(path: &Path, limits: &ReadLimits, report: &mut Report) -> Option<Log> {
     if path.is_dir() {
         return snakemake::metadata(path, limits, report);
     }

@@ -1,7 +1,7 @@
 //! Reads real workflows and compares their counts with a manifest that an independent reader made.
 
 use cairn_dag::TaskId;
-use cairn_formats::{Format, Limits, Report, Source};
+use cairn_formats::{Format, ReadLimits, Report, Source};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ fn counts_equal_the_manifest() {
         };
         let mut report = Report::default();
         let path = corpus.join(get("file"));
-        let source = Source::load(&path, &Limits::default(), &mut report).unwrap();
+        let source = Source::load(&path, &ReadLimits::default(), &mut report).unwrap();
         let read = cairn_formats::read(&source, None, &mut report);
         compared += 1;
         if get("cyclic") == "True" {
@@ -141,7 +141,7 @@ fn kinds_of_real_workflows_are_few_and_have_names() {
     for (file, most, largest) in KINDS {
         let path = corpus().join(file);
         let mut report = Report::default();
-        let source = Source::load(&path, &Limits::default(), &mut report).unwrap();
+        let source = Source::load(&path, &ReadLimits::default(), &mut report).unwrap();
         let (_, flow) = cairn_formats::read(&source, None, &mut report).unwrap();
         let mut count: HashMap<&str, usize> = HashMap::new();
         for task in flow.dag().tasks() {

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use cairn_dag::{Flow, TaskId};
-use cairn_formats::{AbortOn, Format, Job, Jobs, Limits, Report, Run, Source, Template, read};
+use cairn_formats::{AbortOn, Format, Job, Jobs, ReadLimits, Report, Run, Source, Template, read};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl Folder {
 
     fn read(&self, dag: &str) -> (Source, Arc<Flow>) {
         let mut report = Report::default();
-        let source = Source::load(&self.path(dag), &Limits::default(), &mut report).unwrap();
+        let source = Source::load(&self.path(dag), &ReadLimits::default(), &mut report).unwrap();
         let flow = read(&source, Some(Format::Dagman), &mut report);
         let (_, flow) = flow.unwrap_or_else(|| panic!("{:?}", report.problems()));
         (source, Arc::new(flow))

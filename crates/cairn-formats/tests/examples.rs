@@ -1,6 +1,6 @@
 //! Every example is read, in the format that it is meant to show, without a word of complaint.
 
-use cairn_formats::{Format, Limits, Report, Source, detect, read};
+use cairn_formats::{Format, ReadLimits, Report, Source, detect, read};
 use std::path::Path;
 
 /// File, format, tasks, arcs.
@@ -26,7 +26,7 @@ fn examples_are_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     for (name, format, tasks, arcs) in EXAMPLES {
         let mut report = Report::default();
-        let source = Source::load(&folder.join(name), &Limits::default(), &mut report).unwrap();
+        let source = Source::load(&folder.join(name), &ReadLimits::default(), &mut report).unwrap();
         assert_eq!(detect(&source), Ok(format), "{name}");
         let unnamed = Source::from_text("-", source.text());
         assert_eq!(
@@ -52,7 +52,7 @@ fn examples_are_read() {
 fn word_count_runs() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/word-count.toml");
     let mut report = Report::default();
-    let source = Source::load(&path, &Limits::default(), &mut report).unwrap();
+    let source = Source::load(&path, &ReadLimits::default(), &mut report).unwrap();
     let (_, flow) = read(&source, None, &mut report).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for &task in flow.dag().topological_order() {

@@ -2,7 +2,7 @@
 
 use cairn_dag::Flow;
 use cairn_formats::{
-    EditedFile, ExistingPriorities, Format, Limits, Report, Source, read, set_priorities,
+    EditedFile, ExistingPriorities, Format, ReadLimits, Report, Source, read, set_priorities,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn corpus() -> PathBuf {
 }
 
 fn load(path: &Path, report: &mut Report) -> Option<Source> {
-    Source::load_named_by_file(path, &Limits::default(), report)
+    Source::load_named_by_file(path, &ReadLimits::default(), report)
 }
 
 /// Later tasks first, so that no two priorities are equal.
@@ -52,7 +52,7 @@ fn copy_tree(from: &Path, to: &Path) {
 
 fn read_file(path: &Path) -> Option<(Source, Format, Flow)> {
     let mut report = Report::default();
-    let source = Source::load(path, &Limits::default(), &mut report)?;
+    let source = Source::load(path, &ReadLimits::default(), &mut report)?;
     let (format, flow) = read(&source, None, &mut report)?;
     Some((source, format, flow))
 }

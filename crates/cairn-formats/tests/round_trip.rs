@@ -3,7 +3,7 @@
 
 use cairn_dag::{Flow, FlowBuilder, TaskId};
 use cairn_formats::{
-    Converted, Format, Limits, Loss, LossKind, Report, Source, convert, read, write,
+    Converted, Format, Loss, LossKind, ReadLimits, Report, Source, convert, read, write,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -344,7 +344,7 @@ fn from_disk(converted: &Converted, format: Format, context: &str) -> Flow {
     let path = folder.path().join("output");
     std::fs::write(&path, &converted.bytes).unwrap();
     let mut report = Report::default();
-    let source = Source::load(&path, &Limits::default(), &mut report);
+    let source = Source::load(&path, &ReadLimits::default(), &mut report);
     let flow = source.and_then(|source| read(&source, Some(format), &mut report));
     flow.unwrap_or_else(|| panic!("{context}: {:?}", report.problems()))
         .1
@@ -400,7 +400,7 @@ proptest! {
 
 fn load(path: &Path) -> (Source, Format, Flow) {
     let mut report = Report::default();
-    let source = Source::load(path, &Limits::default(), &mut report).unwrap();
+    let source = Source::load(path, &ReadLimits::default(), &mut report).unwrap();
     let (format, flow) = read(&source, None, &mut report).unwrap();
     (source, format, flow)
 }

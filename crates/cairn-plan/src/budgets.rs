@@ -6,21 +6,21 @@
 
 /// Blocks, before the hull is asked.
 pub(crate) mod theory {
-    use cairn_theory::survey::Limits;
+    use cairn_theory::survey::Steps;
 
     /// A fifth of the theory's own: where blocks are hard, the hull answers sooner.
-    pub(crate) fn usual() -> Limits {
-        Limits {
+    pub(crate) fn usual() -> Steps {
+        Steps {
             block_states: 20_000,
             all_states: 400_000,
             give_up_early: true,
-            ..Limits::default()
+            ..Steps::default()
         }
     }
 
     /// A twentieth of that: some milliseconds.
-    pub(crate) fn quick() -> Limits {
-        Limits {
+    pub(crate) fn quick() -> Steps {
+        Steps {
             block_states: 1_000,
             all_states: 20_000,
             ..usual()
@@ -116,16 +116,16 @@ pub(crate) mod decide {
 
 /// Batches: a call of a server.
 pub(crate) mod batch {
-    use crate::batch::Effort;
+    use crate::batch::Steps;
 
     /// Some tenths of a second at the worst.
-    pub(crate) const USUAL: Effort = Effort {
+    pub(crate) const USUAL: Steps = Steps {
         steps: 40_000_000,
         table: 20_000_000,
     };
 
     /// Some seconds at the worst.
-    pub(crate) const THOROUGH: Effort = Effort {
+    pub(crate) const THOROUGH: Steps = Steps {
         steps: 4_000_000_000,
         table: 100_000_000,
     };

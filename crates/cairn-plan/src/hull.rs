@@ -48,12 +48,11 @@ pub struct Hull {
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_plan::{Weights, Work, hull, upper_bound};
+/// use cairn_plan::{Weights, Work, hull};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)])?;
 /// let hull = hull(&diamond, &Weights::unit(4), &mut Work::unlimited())?;
 /// let corners: Vec<_> = hull.vertices().iter().map(|v| (v.cost, v.reward)).collect();
 /// assert_eq!(corners, [(0, 0), (1, 2), (3, 3)]);
-/// assert_eq!(upper_bound(&diamond, &hull), [1, 2, 1, 1, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -229,7 +228,7 @@ fn height(left: Gain, right: Gain, cost: u64) -> u64 {
 ///
 /// # Panics
 /// If `hull` is not the hull of `dag` for unit weights.
-pub fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
+pub(crate) fn upper_bound(dag: &Dag, hull: &Hull) -> Vec<u32> {
     assert!(
         hull.is_unit && hull.executed_in.len() == dag.len(),
         "the hull must be that of this dag, with unit weights"

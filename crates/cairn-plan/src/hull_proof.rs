@@ -24,48 +24,48 @@ use rayon::prelude::*;
 /// To check it: (1) every node lies in exactly one piece, (2) every flow runs along a need inside one piece and
 /// is not negative, (3) add up loads, sort by load per cost, add up again. Nothing else has to be believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HullCertificate {
+pub(crate) struct HullCertificate {
     /// In the order of the chain.
-    pub pieces: Vec<PieceProof>,
+    pub(crate) pieces: Vec<PieceProof>,
 }
 
 /// One piece of a [`HullCertificate`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PieceProof {
+pub(crate) struct PieceProof {
     /// The tasks whose out copies lie here: they are executed in this piece.
-    pub executed: Vec<TaskId>,
+    pub(crate) executed: Vec<TaskId>,
     /// The tasks whose in copies lie here: they become eligible in this piece.
-    pub eligible: Vec<TaskId>,
+    pub(crate) eligible: Vec<TaskId>,
     /// The sum of the rewards of `eligible`.
-    pub reward: u64,
+    pub(crate) reward: u64,
     /// The sum of the costs of `executed`.
-    pub cost: u64,
+    pub(crate) cost: u64,
     /// How many units of flow make one unit of reward.
-    pub scale: u64,
+    pub(crate) scale: u64,
     /// Flow from in copies to out copies of parents. Zero flows are left out.
-    pub to_parent: Vec<ParentFlow>,
+    pub(crate) to_parent: Vec<ParentFlow>,
     /// Flow from out copies to in copies of the same task. Zero flows are left out.
-    pub to_self: Vec<SelfFlow>,
+    pub(crate) to_self: Vec<SelfFlow>,
 }
 
 /// Flow from in(child) to out(parent).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParentFlow {
+pub(crate) struct ParentFlow {
     /// The task that needs its parent.
-    pub child: TaskId,
+    pub(crate) child: TaskId,
     /// The parent.
-    pub parent: TaskId,
+    pub(crate) parent: TaskId,
     /// How much, in units of 1/scale of a reward.
-    pub amount: u128,
+    pub(crate) amount: u128,
 }
 
 /// Flow from out(task) to in(task).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SelfFlow {
+pub(crate) struct SelfFlow {
     /// The task.
-    pub task: TaskId,
+    pub(crate) task: TaskId,
     /// How much, in units of 1/scale of a reward.
-    pub amount: u128,
+    pub(crate) amount: u128,
 }
 
 /// Proves a hull that [`hull`](crate::hull()) found for the same dag and weights.
@@ -75,22 +75,9 @@ pub struct SelfFlow {
 /// the pieces. When it is time to stop the rest of the proof is weaker: still valid, but its bound lies above
 /// the hull. The same holds for the pieces of a hull that is not complete.
 ///
-/// ```
-/// use cairn_dag::Dag;
-/// use cairn_plan::{Weights, Work, certify, hull};
-/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)])?;
-/// let weights = Weights::unit(4);
-/// let hull = hull(&diamond, &weights, &mut Work::unlimited())?;
-/// let proof = certify(&diamond, &weights, &hull, &Work::unlimited())?;
-/// // Executing tasks 1 and 2 earns one eligible task: each of them bears half of its reward.
-/// assert_eq!((proof.pieces[1].reward, proof.pieces[1].cost, proof.pieces[1].scale), (1, 2, 2));
-/// assert!(proof.pieces[1].to_parent.iter().all(|flow| flow.amount == 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// [`HullError`], when the hull or the weights are for another number of tasks.
-pub fn certify(
+pub(crate) fn certify(
     dag: &Dag,
     weights: &Weights,
     hull: &Hull,

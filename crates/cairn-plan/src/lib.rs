@@ -1,7 +1,7 @@
 //! Plans for any dag: what no schedule can beat, and schedules that come close. Knows no files, sockets or clocks.
 //!
 //! [`plan()`] gives an order with a bound and a verdict. Beneath it, [`hull()`] finds the ideals that are best for
-//! their cost and [`upper_bound`] what follows for every schedule, and `decide` settles what lies between them.
+//! their cost, hence what bounds every schedule, and `decide` settles what lies between them.
 //! Beside it: the usual orders ([`policy`]), orders under a cap on open results ([`cap`]), orders of tasks that take
 //! different times ([`weighted_order`]), the best tasks for a batch of requests ([`batch`]), and which of equally good
 //! tasks goes first ([`break_ties`]). [`certificate()`] writes a plan down for a checker that does not trust this crate;
@@ -34,10 +34,9 @@ pub use cairn_kernel::Work;
 pub use certificate::{certificate, foresee};
 pub use decide::{ComponentId, Conflict, Corner, Crossing, IntervalId, Pair, Refusal};
 pub use error::{CertificateError, HullError};
-pub use hull::{Hull, Vertex, hull, upper_bound};
-pub use hull_proof::{HullCertificate, ParentFlow, PieceProof, SelfFlow, certify};
+pub use hull::{Hull, Vertex, hull};
 pub use pace::nanoseconds_to_finish;
-pub use plan::{Evidence, Limits, Plan, Search, plan};
+pub use plan::{Evidence, Limits, Plan, SearchRecord, plan};
 pub use ties::{Ties, break_ties};
 pub use verdict::Verdict;
 pub use weighted::{OverWork, weighted_order};

@@ -144,7 +144,8 @@ impl<'a> Greedy<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Work, hull, upper_bound};
+    use crate::hull::upper_bound;
+    use crate::{Work, hull};
     use cairn_oracle::{any_dag, profile};
     use proptest::prelude::*;
 

@@ -52,7 +52,7 @@ pub struct Plan<'a> {
     /// What the theory of blocks says of the dag: a proof, or why it does not decide alone. Both keep the blocks.
     pub theory: Result<Proof<'a>, Box<Failure<'a>>>,
     /// How the hull's components were decided, when they had to be.
-    pub search: Option<Search>,
+    pub search: Option<SearchRecord>,
     /// The hull, when it was needed and found completely.
     pub hull: Option<Hull>,
     /// What the checker will prove of it, once [`foresee`](crate::foresee) was asked; nothing until then.
@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
 
 /// How the hull's components were decided.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct SearchRecord {
     /// Strict vertices of the hull, without the empty and the full set.
     pub vertices: usize,
     /// Whether the whole hull was found in time.
@@ -96,7 +96,7 @@ pub struct Search {
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// For blocks and priorities.
-    pub theory: survey::Limits,
+    pub theory: survey::Steps,
     /// For deciding along the hull.
     pub decide: decide::Steps,
 }
@@ -201,7 +201,7 @@ fn plan_by_hull<'a>(
         None => chain_at_once(skeleton, longest),
     };
     let decision = decide::decide(skeleton, &chain, &limits.decide, &mut Work::until(stop));
-    let search = hull.as_ref().map(|hull| Search {
+    let search = hull.as_ref().map(|hull| SearchRecord {
         vertices: chain.is_edge.len().saturating_sub(1),
         is_hull_complete: hull.is_complete(),
         components: decision.components,

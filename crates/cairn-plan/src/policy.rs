@@ -3,7 +3,6 @@
 
 mod blend;
 mod by_score;
-mod critical_path_ic;
 mod descendants;
 mod path_hull;
 mod path_plus;
@@ -12,10 +11,9 @@ mod share;
 mod sketch;
 
 pub use blend::blend;
-pub use critical_path_ic::critical_path_ic;
 pub use descendants::descendants;
 pub(crate) use descendants::descendants_work;
-pub use path_hull::path_hull;
+pub(crate) use path_hull::path_hull;
 pub use path_plus::path_plus;
 pub use rules::{Rule, Rules};
 pub use share::share;

@@ -3,7 +3,7 @@
 use crate::work::beside;
 use crate::{CycleError, refused};
 use cairn_dag::{DagError, Flow, TaskId, narrow};
-use cairn_formats::{Format, Limits, Report, Severity, Source};
+use cairn_formats::{Format, ReadLimits, Report, Severity, Source};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Dag {
         };
         beside(py, None, |_| {
             let mut report = Report::default();
-            let read = Source::load(&path, &Limits::default(), &mut report)
+            let read = Source::load(&path, &ReadLimits::default(), &mut report)
                 .and_then(|source| cairn_formats::read(&source, format, &mut report));
             let told = |severity| {
                 let problems = report.problems().iter();

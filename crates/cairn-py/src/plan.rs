@@ -7,7 +7,7 @@ use cairn_dag::TaskId;
 use cairn_plan::batch::{BatchState, Batcher, Quality};
 use cairn_plan::policy::{self, Rule, Rules};
 use cairn_plan::{Evidence, Limits, Plan, Work};
-use cairn_sim::{Effort, Options, World, usual_worlds};
+use cairn_sim::{Options, Plays, World, usual_worlds};
 use cairn_theory::profile::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -89,7 +89,7 @@ fn chosen(
         _ => (World::study_work(), 1.0),
     };
     let worlds = usual_worlds(mean).map_err(refused)?;
-    let effort = Effort::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
+    let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
     let steps = HULL_STEPS_A_TASK * dag.len() as u64;
     let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
     for &rule in Rule::ALL.iter().take(effort.policies) {
@@ -216,9 +216,9 @@ pub(crate) fn batch(
 ) -> PyResult<Chosen> {
     let limits = effort(effort_name)?;
     let work = match effort_name {
-        "quick" => cairn_plan::batch::Effort::fast(),
-        "thorough" => cairn_plan::batch::Effort::thorough(),
-        _ => cairn_plan::batch::Effort::default(),
+        "quick" => cairn_plan::batch::Steps::fast(),
+        "thorough" => cairn_plan::batch::Steps::thorough(),
+        _ => cairn_plan::batch::Steps::default(),
     };
     let time = limit(time_limit)?;
     let executed = tasks(&dag.dag, &executed)?;

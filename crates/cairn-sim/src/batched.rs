@@ -2,7 +2,7 @@
 
 use crate::{Chooser, Server};
 use cairn_dag::{Dag, TaskId};
-use cairn_plan::batch::{BatchState, Batcher, Effort};
+use cairn_plan::batch::{BatchState, Batcher, Steps};
 
 /// Chooses every batch by [`Batcher::choose`], ties by an order. What was handed out counts as executed.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl BestBatches {
 }
 
 /// A simulation asks thousands of times, so each answer gets a tenth of what a single one may cost.
-const EFFORT: Effort = Effort {
+const EFFORT: Steps = Steps {
     steps: 2_000_000,
     table: 2_000_000,
 };

@@ -25,39 +25,39 @@ const KEPT: usize = 2;
 
 /// How many policies to play, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct Plays {
     /// The first so many policies.
     pub policies: usize,
     /// Runs of each in each world.
     pub runs: usize,
 }
 
-impl Effort {
+impl Plays {
     /// What can be afforded for a dag of so many tasks, played in so many worlds: all policies a hundred times where that
     /// takes a second or two, then fewer runs, then fewer policies, at the least three runs of two. Counted in tasks, not
     /// in seconds, so that the choice is the same on every machine.
     ///
     /// ```
-    /// use cairn_sim::Effort;
-    /// assert_eq!(Effort::for_dag(1000, 9, 2), Effort { policies: 9, runs: 100 });
-    /// assert_eq!(Effort::for_dag(10_000_000, 9, 2), Effort { policies: 2, runs: 3 });
+    /// use cairn_sim::Plays;
+    /// assert_eq!(Plays::for_dag(1000, 9, 2), Plays { policies: 9, runs: 100 });
+    /// assert_eq!(Plays::for_dag(10_000_000, 9, 2), Plays { policies: 2, runs: 3 });
     /// ```
-    pub fn for_dag(tasks: usize, policies: usize, worlds: usize) -> Effort {
-        Effort::of(TASKS_PLAYED, tasks, policies, worlds)
+    pub fn for_dag(tasks: usize, policies: usize, worlds: usize) -> Plays {
+        Plays::of(TASKS_PLAYED, tasks, policies, worlds)
     }
 
     /// A tenth of that, for a first impression.
-    pub fn glance(tasks: usize, policies: usize, worlds: usize) -> Effort {
-        Effort::of(TASKS_PLAYED / 10, tasks, policies, worlds)
+    pub fn glance(tasks: usize, policies: usize, worlds: usize) -> Plays {
+        Plays::of(TASKS_PLAYED / 10, tasks, policies, worlds)
     }
 
-    fn of(played: usize, tasks: usize, policies: usize, worlds: usize) -> Effort {
+    fn of(played: usize, tasks: usize, policies: usize, worlds: usize) -> Plays {
         /// Before runs fall below this, policies are left out.
         const FAIR: usize = 10;
         let plays = played / (tasks.max(1) * worlds.max(1));
         let policies = (plays / FAIR).clamp(KEPT, policies.max(KEPT)).min(policies);
         let runs = (plays / policies.max(1)).clamp(FEWEST, FULL);
-        Effort { policies, runs }
+        Plays { policies, runs }
     }
 }
 
@@ -367,9 +367,9 @@ mod tests {
 
     #[test]
     fn effort_falls_with_size_and_never_to_nothing() {
-        let mut last = Effort::for_dag(1, 9, 2);
+        let mut last = Plays::for_dag(1, 9, 2);
         for power in 0..24 {
-            let effort = Effort::for_dag(1 << power, 9, 2);
+            let effort = Plays::for_dag(1 << power, 9, 2);
             assert!(effort.policies >= 2 && effort.runs >= 3, "{effort:?}");
             assert!(effort.policies <= last.policies);
             assert!(effort.policies * effort.runs <= last.policies * last.runs);
@@ -377,8 +377,8 @@ mod tests {
             assert!(played <= TASKS_PLAYED || effort.runs == 3, "{effort:?}");
             last = effort;
         }
-        assert_eq!(Effort::for_dag(0, 9, 2).policies, 9);
-        assert_eq!(Effort::for_dag(5, 1, 1).policies, 1);
+        assert_eq!(Plays::for_dag(0, 9, 2).policies, 9);
+        assert_eq!(Plays::for_dag(5, 1, 1).policies, 1);
     }
 
     /// In one world it is the plain ratio; in two, between both.

@@ -169,14 +169,20 @@ fn student(freedom: usize) -> f64 {
         + odd(&[-945.0, -1920.0, 1482.0, 776.0, 79.0]) / (92_160.0 * v.powi(4))
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one, or the mean of the two in the middle.
+///
+/// ```
+/// assert_eq!(cairn_sim::median(vec![4.0, 1.0, 2.0]), 2.0);
+/// assert_eq!(cairn_sim::median(vec![4.0, 1.0]), 2.5);
+/// ```
+///
+/// # Panics
+/// If there are none.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[half]
-    } else {
-        values[half - 1] / 2.0 + values[half] / 2.0
-    }
+    let (lower, upper) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+    // Halved first: the sum of two large ones could be infinite.
+    lower / 2.0 + upper / 2.0
 }
 
 fn sum(values: &[f64]) -> f64 {

@@ -2,8 +2,8 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_sim::{
-    Breaks, Crew, Lease, Measure, Options, Policy, PoolSettings, SettingError, SimulateError,
-    Spread, Study, World, grid, simulate,
+    Breaks, Crew, Lease, Measure, Options, Policy, PoolSettings, SimulateError, Spread, Study,
+    World, simulate,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -276,40 +276,6 @@ fn progress_counts_every_run() {
     };
     study(&worlds()[0], &policies(), options);
     assert_eq!((calls.into_inner(), most.into_inner()), (70, 70));
-}
-
-#[test]
-fn a_grid_is_its_cells() {
-    let (dag, work) = (dag(), World::study_work());
-    let options = Options {
-        runs: 12,
-        ..Options::default()
-    };
-    let policies = [Policy::fifo(), Policy::lifo()];
-    let mut done = Vec::new();
-    let cells = grid(
-        &dag,
-        &work,
-        &[0.1, 1.0],
-        &[1.0, 8.0],
-        &policies,
-        &options,
-        |c| done.push(c),
-    )
-    .unwrap();
-    assert_eq!(done, [1, 2, 3, 4]);
-    let places: Vec<(f64, f64)> = cells.iter().map(|c| (c.gap, c.size)).collect();
-    assert_eq!(places, [(0.1, 1.0), (0.1, 8.0), (1.0, 1.0), (1.0, 8.0)]);
-    let world = World::batches(1.0, 1.0).unwrap();
-    assert_eq!(
-        cells[2].study,
-        simulate(&dag, &work, &world, &policies, &options).unwrap()
-    );
-    let error = grid(&dag, &work, &[0.1], &[0.0], &policies, &options, |_| ()).unwrap_err();
-    assert!(matches!(
-        error,
-        SimulateError::Setting(SettingError::BadValue { .. })
-    ));
 }
 
 #[test]

@@ -1,17 +1,9 @@
 //! A job as a script for a POSIX shell that does the same wherever it is started. Knows no engine.
 
+pub(crate) use cairn_formats::shell_word as quoted;
 use cairn_formats::{Job, Run};
 use std::borrow::Cow;
 use std::path::Path;
-
-/// One word of a shell's, whatever is in it.
-pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&b);
-    match !word.is_empty() && word.bytes().all(plain) {
-        true => Cow::Borrowed(word),
-        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
-    }
-}
 
 /// The text of a path.
 pub(crate) fn text(path: &Path) -> Result<&str, String> {

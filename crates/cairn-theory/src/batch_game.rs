@@ -1,11 +1,11 @@
-//! The batched IC pebble game: many requests answered at once. Knows no way to choose a batch well.
+//! The batched IC pebble game: many requests answered at once. Knows no way to choose a batch well; only tests play it.
 
 use crate::game::{Game, IllegalMove};
 use cairn_dag::{Dag, TaskId};
 
 /// A batch that the rules forbid. The game is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IllegalBatch {
+enum IllegalBatch {
     /// The server must choose as many tasks as there are requests, or all eligible ones if they are fewer.
     #[error(
         "{requests} requests and {eligible} eligible tasks ask for a batch of {expected}, not of {chosen}"
@@ -31,25 +31,15 @@ pub enum IllegalBatch {
 /// At each step `r` clients ask at once. The server chooses min(r, eligible) eligible tasks, executes all of them,
 /// and only then does the next generation become eligible. Invariants: those of [`Game`]; with r = 1 at every
 /// step it *is* that game.
-///
-/// ```
-/// use cairn_dag::{Dag, TaskId};
-/// use cairn_theory::batch_game::BatchGame;
-/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let mut game = BatchGame::new(&diamond);
-/// game.step(5, &[TaskId(0)]).unwrap();
-/// game.step(2, &[TaskId(2), TaskId(1)]).unwrap();
-/// assert_eq!(game.position().eligible().collect::<Vec<_>>(), [TaskId(3)]);
-/// ```
 #[derive(Clone, Debug)]
-pub struct BatchGame<'a> {
+struct BatchGame<'a> {
     game: Game<'a>,
     steps: usize,
 }
 
 impl<'a> BatchGame<'a> {
     /// The first position: every source is eligible.
-    pub fn new(dag: &'a Dag) -> BatchGame<'a> {
+    fn new(dag: &'a Dag) -> BatchGame<'a> {
         BatchGame {
             game: Game::new(dag),
             steps: 0,
@@ -57,12 +47,12 @@ impl<'a> BatchGame<'a> {
     }
 
     /// The pebbles as they lie.
-    pub fn position(&self) -> &Game<'a> {
+    fn position(&self) -> &Game<'a> {
         &self.game
     }
 
     /// How many batches have been executed.
-    pub fn steps(&self) -> usize {
+    fn steps(&self) -> usize {
         self.steps
     }
 
@@ -70,7 +60,7 @@ impl<'a> BatchGame<'a> {
     ///
     /// # Errors
     /// If the batch has the wrong size, repeats a task or names one that is not eligible; nothing is executed then.
-    pub fn step(&mut self, requests: usize, chosen: &[TaskId]) -> Result<(), IllegalBatch> {
+    fn step(&mut self, requests: usize, chosen: &[TaskId]) -> Result<(), IllegalBatch> {
         let eligible = self.game.eligible_count();
         let expected = requests.min(eligible);
         if chosen.len() != expected {

@@ -1,6 +1,6 @@
 //! Bipartite dags with their own dense numbering: what a block looks like when cut out. Knows no larger dag.
 
-use cairn_kernel::{Joins, Rows};
+use cairn_kernel::{DisjointSets, Joins, Rows};
 
 /// A bipartite dag: arcs go from sources `0..sources` to sinks `0..sinks`, both numbered from 0.
 ///
@@ -86,6 +86,22 @@ impl Bipartite {
             prizes: &self.children,
             gate: &[],
         }
+    }
+
+    /// Whether there are as many arcs as in a tree: it is one, if it is connected.
+    pub(crate) fn has_tree_counts(&self) -> bool {
+        self.arc_count() + 1 == self.sources() + self.sinks()
+    }
+
+    /// Whether arcs join all sources and sinks, of which there are some. Linear.
+    pub(crate) fn is_connected(&self) -> bool {
+        // One numbering for both sides: sinks behind the sources.
+        let (sources, nodes) = (self.sources() as u32, self.sources() + self.sinks());
+        let mut sets = DisjointSets::new(nodes);
+        for (u, v) in self.arcs() {
+            sets.join(u, sources + v);
+        }
+        nodes > 0 && (1..nodes as u32).all(|node| sets.find(node) == sets.find(0))
     }
 
     /// Every arc reversed: sinks become sources. \[CMR07\], §5.

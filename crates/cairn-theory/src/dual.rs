@@ -1,4 +1,4 @@
-//! Duality: what a schedule of a bipartite dag says of the dag with all arcs reversed. Knows one block at a time.
+//! Duality: what a schedule of a bipartite dag says of the dag with all arcs reversed. Knows one block at a time; only tests ask it.
 //!
 //! \[CMR07\], §5 states all this of W- and M-strands. It holds for *all* bipartite dags. Executing the sources X of G
 //! renders exactly the sinks eligible that no source outside X feeds. So if X renders Y, then in the dual the sinks
@@ -12,22 +12,14 @@ use cairn_kernel::Rows;
 
 /// The packets of a schedule: which sinks become eligible at which step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packets(Rows);
+struct Packets(Rows);
 
 impl Packets {
     /// The packets of an order of the sources. Linear.
     ///
-    /// ```
-    /// use cairn_theory::{Bipartite, dual::Packets};
-    /// let w = Bipartite::from_arcs(2, 3, vec![(0, 0), (0, 1), (1, 1), (1, 2)]);
-    /// let packets = Packets::new(&w, &[0, 1]);
-    /// assert_eq!(packets.at(1), [0]);
-    /// assert_eq!(packets.at(2), [1, 2]);
-    /// ```
-    ///
     /// # Panics
     /// If `order` is no permutation of the sources.
-    pub fn new(block: &Bipartite, order: &[u32]) -> Packets {
+    fn new(block: &Bipartite, order: &[u32]) -> Packets {
         let mut step = vec![0u32; block.sources()];
         for (t, &u) in order.iter().enumerate() {
             step[u as usize] = t as u32 + 1;
@@ -50,17 +42,18 @@ impl Packets {
     }
 
     /// The sinks that step `t` renders eligible, steps being numbered from 1; `t = 0` are the sinks without parents.
-    pub fn at(&self, t: usize) -> &[u32] {
+    fn at(&self, t: usize) -> &[u32] {
         self.0.row(t)
     }
 
     /// How many steps there are.
-    pub fn steps(&self) -> usize {
+    fn steps(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// The dual schedule: packets in reverse order, here in increasing order inside each (\[CMR07\], (5.3)).
-    pub fn reversed(&self) -> Vec<u32> {
+    /// The dual schedule: packets in reverse order, here in increasing order inside each (\[CMR07\], (5.3)). If the
+    /// schedule is IC-optimal for the block, this is for the dual (Theorems 5.1 and 5.2, for every bipartite dag).
+    fn reversed(&self) -> Vec<u32> {
         (0..=self.steps())
             .rev()
             .flat_map(|t| self.at(t).iter().copied())
@@ -68,37 +61,14 @@ impl Packets {
     }
 }
 
-/// The order of the dual's sources (the block's sinks) that is dual to an order of the block's sources. If that is
-/// IC-optimal for the block, this is IC-optimal for the dual (\[CMR07\], Theorems 5.1 and 5.2, for every bipartite
-/// dag). Linear.
-///
-/// ```
-/// use cairn_theory::{Bipartite, dual::dual_order};
-/// let w = Bipartite::from_arcs(2, 3, vec![(0, 0), (0, 1), (1, 1), (1, 2)]);
-/// let order = dual_order(&w, &[0, 1]);
-/// assert_eq!(w.dual().profile(&order), [0, 0, 1, 2]);
-/// ```
-///
-/// # Panics
-/// If `order` is no permutation of the sources.
-pub fn dual_order(block: &Bipartite, order: &[u32]) -> Vec<u32> {
-    Packets::new(block, order).reversed()
-}
-
 /// For e = 0..=s, the fewest sources of the dual that render e of its sinks eligible: X̃(e) = S − E(s − e), where E
 /// is the optimal profile of a block with s sources and S sinks (\[CMR07\], proof of Theorem 5.3). Linear.
-pub fn fewest_sources(profile: &[u32], sinks: u32) -> Vec<u32> {
+fn fewest_sources(profile: &[u32], sinks: u32) -> Vec<u32> {
     profile.iter().rev().map(|&e| sinks - e).collect()
 }
 
 /// The optimal profile of the dual of a block with this optimal profile and this many sinks. Linear.
-///
-/// ```
-/// use cairn_theory::dual::dual_profile;
-/// // W with two sources of outdegree 2, and the M that is its dual.
-/// assert_eq!(dual_profile(&[0, 1, 3], 3), [0, 0, 1, 2]);
-/// ```
-pub fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
+fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
     let fewest = fewest_sources(profile, sinks);
     let mut rendered = 0;
     (0..=sinks)
@@ -115,7 +85,7 @@ pub fn dual_profile(profile: &[u32], sinks: u32) -> Vec<u32> {
 /// ▷ between the duals: dual(G2) ▷ dual(G1), which holds iff G1 ▷ G2 (\[CMR07\], Theorem 5.3, for all bipartite dags in
 /// which every source has a child and every sink a parent). The arguments are the optimal profiles of G1 and G2 and
 /// their numbers of sinks.
-pub fn dual_has_priority(first: (&[u32], u32), second: (&[u32], u32)) -> bool {
+fn dual_has_priority(first: (&[u32], u32), second: (&[u32], u32)) -> bool {
     let first = dual_profile(first.0, first.1);
     let second = dual_profile(second.0, second.1);
     by_definition(&second, &first)
@@ -197,6 +167,7 @@ mod tests {
             prop_assert_eq!(direct, dual_priority_by_definition(&e, &f));
         }
 
+        /// Every sink lies in one packet, and the packets add up to the profile.
         #[test]
         fn packets_partition_the_sinks(block in any_bipartite(7, 7)) {
             let order: Vec<u32> = (0..block.sources() as u32).rev().collect();
@@ -211,5 +182,14 @@ mod tests {
             all.sort_unstable();
             prop_assert_eq!(all, (0..block.sinks() as u32).collect::<Vec<_>>());
         }
+    }
+    /// [CMR07] states duality for W- and M-strands, by proofs that need nonempty packets. It holds for all bipartite
+    /// dags, also when a step renders nothing eligible: here for the clique Q_2, whose first packet is empty.
+    #[test]
+    fn duality_survives_empty_packets() {
+        let clique = Bipartite::from_arcs(2, 2, vec![(0, 0), (0, 1), (1, 0), (1, 1)]);
+        let packets = Packets::new(&clique, &[0, 1]);
+        assert!(packets.at(1).is_empty());
+        assert_eq!(clique.dual().profile(&packets.reversed()), [0, 0, 2]);
     }
 }

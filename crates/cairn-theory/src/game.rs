@@ -2,7 +2,7 @@
 //!
 //! Everything that executes tasks plays this game: the papers' three games are views of it ([`Game`] with one task a
 //! step is the simplified pebble game, [`ClientGame`](crate::client_game::ClientGame) the one with clients,
-//! [`BatchGame`](crate::batch_game::BatchGame) the batched one), and whoever chooses batches or simulates workers
+//! `batch_game.rs` the batched one), and whoever chooses batches or simulates workers
 //! keeps its books beside it.
 
 use cairn_dag::{Dag, TaskId};

@@ -6,16 +6,19 @@
 //!
 //! ```
 //! use cairn_dag::Dag;
-//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::Limits};
+//! use cairn_theory::{Work, linearize::linearize, profile::profile, survey::Steps};
 //! let dag = Dag::from_arcs(5, vec![(0, 2), (0, 3), (1, 3), (1, 4)]).unwrap();
-//! let found = linearize(&dag, &Limits::default(), &mut Work::unlimited()).unwrap();
+//! let found = linearize(&dag, &Steps::default(), &mut Work::unlimited()).unwrap();
 //! assert_eq!(profile(&dag, &found.order).unwrap(), [2, 2, 3, 2, 1, 0]);
 //! ```
 //!
 //! The way there: [`split`] (blocks and super-dag), [`recognise`] and [`catalogue`], [`strand`], [`tree`] and
 //! [`search`] (orders and profiles of blocks), gathered in a [`survey`]; [`priority`] (▷), [`merge`] (sums) and
-//! [`ranks`]; and [`linearize`]. Beside it: the games ([`game`], [`client_game`], [`batch_game`]), what an
-//! order is worth ([`profile`], [`memory`], [`storage`]), duality ([`dual`]), and families given by formula ([`families`]).
+//! [`ranks`]; and [`linearize`]. Beside it: the games ([`game`], [`client_game`]), what an
+//! order is worth ([`profile`], [`memory`], [`storage`]), and families given by formula ([`families`]).
+//!
+//! What the papers state and nobody runs is kept as laws that tests check: duality (`dual.rs`), the batched game
+//! (`batch_game.rs`).
 //!
 //! References, cited by these names:
 //! - \[MRY06\] Malewicz, Rosenberg, Yurkewych, "Toward a theory for scheduling dags in Internet-based computing"
@@ -24,17 +27,19 @@
 //! - \[RY05\] Rosenberg, Yurkewych, "Guidelines for scheduling some common computation-dags for Internet-based
 //!   computing"
 
+#[cfg(test)]
+mod batch_game;
 mod bipartite;
 mod budgets;
+#[cfg(test)]
+mod dual;
 mod eager;
 mod normal;
 #[cfg(test)]
 mod testing;
 
-pub mod batch_game;
 pub mod catalogue;
 pub mod client_game;
-pub mod dual;
 pub mod families;
 pub mod game;
 pub mod linearize;

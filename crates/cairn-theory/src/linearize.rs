@@ -4,7 +4,7 @@
 use crate::merge::largest_merge;
 use crate::ranks::{Admission, Class, NoChain, Rank, chain};
 use crate::split::BlockId;
-use crate::survey::{Limits, Solution, Survey};
+use crate::survey::{Solution, Steps, Survey};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Rows, Work};
 
@@ -167,15 +167,15 @@ impl Failure<'_> {
 /// 4. No arc of the super-dag may lead from a later rank to an earlier one.
 /// 5. Blocks in topological order, stably sorted by rank; then the sinks of the dag, isolated tasks among them.
 ///
-/// Time near-linear in tasks plus arcs beside what [`Limits`] allow, or until `work` says stop: then blocks count as too
+/// Time near-linear in tasks plus arcs beside what [`Steps`] allow, or until `work` says stop: then blocks count as too
 /// hard, and tests of ▷ as too large.
 ///
 /// ```
 /// use cairn_dag::Dag;
 /// use cairn_theory::linearize::{linearize, Theorem};
-/// use cairn_theory::{Work, survey::Limits};
+/// use cairn_theory::{Work, survey::Steps};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let found = linearize(&diamond, &Limits::default(), &mut Work::unlimited()).unwrap();
+/// let found = linearize(&diamond, &Steps::default(), &mut Work::unlimited()).unwrap();
 /// assert_eq!(found.order.len(), 4);
 /// assert_eq!(found.proof.theorem(), Theorem::Linear);
 /// ```
@@ -184,7 +184,7 @@ impl Failure<'_> {
 /// The first [`Obstacle`], with the blocks.
 pub fn linearize<'a>(
     dag: &'a Dag,
-    limits: &Limits,
+    limits: &Steps,
     work: &mut Work<'_>,
 ) -> Result<Linearization<'a>, Box<Failure<'a>>> {
     let survey = Survey::new(dag, limits, work);
@@ -358,6 +358,7 @@ fn execute(
             }
         }
     }
+    // Last: to execute a sink renders nothing eligible.
     order.extend(survey.dag().sinks());
     order
 }
@@ -382,6 +383,8 @@ fn merge_blocks(
         .map(|b| place[class_of[b.index()] as usize])
         .collect();
     let mut taken = vec![0usize; members.len()];
+    // Members are in topological order, and of equally good ones the merge takes the first: so one that feeds an equal one
+    // stays ahead of it.
     for unit in largest_merge(&profiles, &units) {
         let unit = unit as usize;
         order.push(survey.order(members[unit])[taken[unit]]);
@@ -395,6 +398,7 @@ fn check_inside_merge(
     order: &[TaskId],
     inside: &[InsideMerge],
 ) -> Result<(), Obstacle> {
+    // By far the most dags merge nothing, or only blocks that do not feed each other.
     if inside.is_empty() {
         return Ok(());
     }

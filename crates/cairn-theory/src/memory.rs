@@ -72,18 +72,9 @@ impl<'d, Sum: Copy + Default + Ord + From<u64> + AddAssign + SubAssign> OpenResu
 /// The memory in use after each step 0..=n of a schedule: the sum of `size` over the executed tasks that have an
 /// unexecuted child. With size 1 for every task, this counts open results; with bytes, bytes. O(tasks + arcs).
 ///
-/// ```
-/// use cairn_dag::{Dag, TaskId};
-/// use cairn_theory::memory::open_results;
-/// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let order = [0, 1, 2, 3].map(TaskId);
-/// assert_eq!(open_results(&diamond, &order, |_| 1), [0, 1, 2, 2, 0]);
-/// assert_eq!(open_results(&diamond, &order, |t| 10 + u64::from(t.0)), [0, 10, 21, 23, 0]);
-/// ```
-///
 /// # Panics
 /// If `order` is no schedule.
-pub fn open_results(dag: &Dag, order: &[TaskId], size: impl Fn(TaskId) -> u64) -> Vec<u128> {
+fn open_results(dag: &Dag, order: &[TaskId], size: impl Fn(TaskId) -> u64) -> Vec<u128> {
     let mut game = Game::new(dag);
     let mut open = OpenResults::new(dag);
     let mut trace = Vec::with_capacity(order.len() + 1);

@@ -21,6 +21,7 @@ pub fn by_definition(first: &[u32], second: &[u32]) -> bool {
     let s1 = first.len() - 1;
     (0..first.len()).all(|x| {
         (0..second.len()).all(|y| {
+            // As many of the x + y sources as the first block has are taken from it, the rest from the second.
             let moved = (x + y).min(s1);
             first[x] + second[y] <= first[moved] + second[x + y - moved]
         })
@@ -41,6 +42,7 @@ pub fn by_definition(first: &[u32], second: &[u32]) -> bool {
 /// ```
 pub fn by_table(first: &Kind, second: &Kind) -> Option<bool> {
     use Kind::{C, K, M, N, Q, W};
+    // Before the table: these two hold for all strands, of which W and M are the regular ones.
     if expands(first) && reduces(second) {
         return Some(true);
     }
@@ -140,7 +142,6 @@ pub enum Answer {
 /// let mut first = Contender::new(&[0, 3, 5]);
 /// let mut second = Contender::new(&[0, 1, 2]);
 /// assert_eq!(first.has_priority(&mut second, &mut work), Answer::Holds);
-/// assert_eq!(first.is_reflexive(&mut work), Answer::Fails);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Contender<'a> {
@@ -222,7 +223,7 @@ impl<'a> Contender<'a> {
     }
 
     /// Whether the profile ▷ itself, so that copies of the block may follow one another in any order.
-    pub fn is_reflexive(&mut self, work: &mut Work<'_>) -> Answer {
+    pub(crate) fn is_reflexive(&mut self, work: &mut Work<'_>) -> Answer {
         if self.reflexive {
             return Answer::Holds;
         }
@@ -323,6 +324,7 @@ impl Weakest {
         if !work.afford(PRIORITY_TEST + most_k as u64) {
             return Answer::TooLarge;
         }
+        // Cheap refusals first: the tail is one of the windows that are computed only below.
         if (1..=most_k)
             .any(|k| other.head(k) > self.least[k - 1] || other.tail(k) > self.tail[k - 1])
         {

@@ -92,24 +92,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The kind of a block; `None` for a bipartite dag that is no block, being empty or not connected. Time and space
+/// The kind of a block, which is connected and has an arc; with the strand, if that had to be found for it. Time and space
 /// linear.
-///
-/// ```
-/// use cairn_theory::{Bipartite, recognise::{recognise, Kind}};
-/// let block = Bipartite::from_arcs(2, 3, vec![(1, 2), (1, 0), (0, 1), (0, 2)]);
-/// assert_eq!(recognise(&block), Some(Kind::W { sources: 2, degree: 2 }));
-/// ```
-pub fn recognise(block: &Bipartite) -> Option<Kind> {
-    is_connected(block).then(|| recognise_block(block).0)
-}
-
-/// [`recognise`] where it is known that the block is one; with the strand, if that had to be found for it.
 pub(crate) fn recognise_block(block: &Bipartite) -> (Kind, Option<Strand>) {
     if let Some(kind) = by_degrees(block) {
         return (kind, None);
     }
-    if is_tree(block) {
+    if block.has_tree_counts() {
         return match Strand::recognise(block) {
             Some(strand) => {
                 let (kind, degrees) = (strand.kind(), strand.degrees());
@@ -150,7 +139,7 @@ fn by_degrees(block: &Bipartite) -> Option<Kind> {
             false => Kind::K { sources, sinks },
         });
     }
-    if !is_tree(block) {
+    if !block.has_tree_counts() {
         return None;
     }
     // A tree without branches is a path; with as many sources as sinks its ends are one of each.
@@ -173,11 +162,6 @@ fn by_degrees(block: &Bipartite) -> Option<Kind> {
         });
     }
     None
-}
-
-/// Whether a connected block is a tree.
-fn is_tree(block: &Bipartite) -> bool {
-    block.arc_count() + 1 == block.sources() + block.sinks()
 }
 
 /// The extreme degrees of one side.
@@ -216,29 +200,11 @@ fn is_expansive(block: &Bipartite) -> bool {
     })
 }
 
-fn is_connected(block: &Bipartite) -> bool {
-    let mut seen_source = vec![false; block.sources()];
-    let mut seen_sink = vec![false; block.sinks()];
-    let mut open: Vec<u32> = (0..block.sources() as u32).take(1).collect();
-    let (mut sources, mut sinks) = (open.len(), 0);
-    if let Some(&u) = open.first() {
-        seen_source[u as usize] = true;
-    }
-    while let Some(u) = open.pop() {
-        for &v in block.children(u) {
-            if std::mem::replace(&mut seen_sink[v as usize], true) {
-                continue;
-            }
-            sinks += 1;
-            for &w in block.parents(v) {
-                if !std::mem::replace(&mut seen_source[w as usize], true) {
-                    sources += 1;
-                    open.push(w);
-                }
-            }
-        }
-    }
-    sources == block.sources() && sinks == block.sinks() && sinks > 0
+/// [`recognise_block`] of any bipartite dag: `None` where it is no block, being empty or not connected.
+#[cfg(test)]
+pub(crate) fn recognise(block: &Bipartite) -> Option<Kind> {
+    let is_block = block.arc_count() > 0 && block.is_connected();
+    is_block.then(|| recognise_block(block).0)
 }
 
 #[cfg(test)]

@@ -119,6 +119,7 @@ impl Storage {
         }
         // Files without a producer form a last row, behind those of all tasks.
         let row = |file: &Stored| file.producer.map_or(tasks, TaskId::index);
+        // A counting sort by producer, stable, so that the files of a task keep the order of the input.
         let mut first = vec![0u32; tasks + 2];
         for file in &files {
             first[row(file) + 1] += 1;
@@ -147,6 +148,7 @@ impl Storage {
         let pairs = (consumers.iter().zip(0u32..))
             .flat_map(|(row, file)| row.iter().map(move |&t| (t, file)));
         let inputs = Rows::by_row(tasks, pairs);
+        // Few workflows say anything of it: then no memory is spent.
         let is_some = scratch.iter().any(|&s| s > 0);
         let storage = Storage {
             first,

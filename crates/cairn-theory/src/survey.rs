@@ -13,7 +13,7 @@ use std::borrow::Cow;
 /// How much work may be spent where no near-linear method is known. Counted in steps, not seconds, so that the same
 /// dag gets the same answer everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct Steps {
     /// States of exact search for one block that is no tree. A state of a block of more than 64 arcs counts as several,
     /// as it costs more: one for every 64 arcs.
     pub block_states: u64,
@@ -32,9 +32,9 @@ pub struct Limits {
     pub give_up_early: bool,
 }
 
-impl Default for Limits {
+impl Default for Steps {
     /// A few seconds in all at the very worst.
-    fn default() -> Limits {
+    fn default() -> Steps {
         budgets::survey::DEFAULT
     }
 }
@@ -68,15 +68,15 @@ impl Solution {
 /// profile. Blocks with equal profiles form a *class*.
 ///
 /// Near-linear: closed forms for the catalogue, the lexicographic greedy for strands, the tree program and exact
-/// search within [`Limits`] for the rest. Blocks that are equal after a cheap renumbering are solved once. Space is
+/// search within [`Steps`] for the rest. Blocks that are equal after a cheap renumbering are solved once. Space is
 /// some 50 bytes a task, and all is in flat arrays; profiles and kinds are stored once for all blocks that share
 /// them.
 ///
 /// ```
 /// use cairn_dag::Dag;
-/// use cairn_theory::{Work, survey::{Limits, Survey}};
+/// use cairn_theory::{Work, survey::{Steps, Survey}};
 /// let diamond = Dag::from_arcs(4, vec![(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-/// let survey = Survey::new(&diamond, &Limits::default(), &mut Work::unlimited());
+/// let survey = Survey::new(&diamond, &Steps::default(), &mut Work::unlimited());
 /// let kinds: Vec<String> = survey.blocks().blocks().map(|b| survey.kind(b).to_string()).collect();
 /// assert_eq!(kinds, ["W(1,2)", "M(1,2)"]);
 /// ```
@@ -112,7 +112,7 @@ impl<'a> Survey<'a> {
     /// Looks at every block of `dag`. If the dag is not composite and has shortcut arcs, at those of its skeleton
     /// instead: both have the same schedules of the same quality (\[MRY06\], Theorem 5). When it is time to stop, what
     /// has no closed form counts as too hard.
-    pub fn new(dag: &'a Dag, limits: &Limits, work: &mut Work<'_>) -> Survey<'a> {
+    pub fn new(dag: &'a Dag, limits: &Steps, work: &mut Work<'_>) -> Survey<'a> {
         let (dag, removed, blocks) = decompose(dag);
         let mut surveyor = Surveyor::new(limits, work);
         // Then no solution of blocks makes a linearization; kinds with a closed form are named all the same.
@@ -200,6 +200,7 @@ fn decompose(dag: &Dag) -> (Cow<'_, Dag>, usize, Decomposition) {
     if blocks.is_composite() {
         return (Cow::Borrowed(dag), 0, blocks);
     }
+    // Only now: the skeleton takes longer than the blocks of most dags.
     let skeleton = dag.skeleton();
     if skeleton.removed == 0 {
         return (Cow::Borrowed(dag), 0, blocks);
@@ -212,7 +213,7 @@ const NONE: u32 = u32::MAX;
 
 /// Solves one block after the other, remembering what can be shared.
 struct Surveyor<'a, 'w> {
-    limits: &'a Limits,
+    limits: &'a Steps,
     work: &'a mut Work<'w>,
     /// For all blocks together: states of search, and steps on trees.
     states: Work<'w>,
@@ -241,7 +242,7 @@ struct Pending {
 }
 
 impl<'a, 'w> Surveyor<'a, 'w> {
-    fn new(limits: &'a Limits, work: &'a mut Work<'w>) -> Surveyor<'a, 'w> {
+    fn new(limits: &'a Steps, work: &'a mut Work<'w>) -> Surveyor<'a, 'w> {
         Surveyor {
             limits,
             states: work.part(limits.all_states),
@@ -448,7 +449,7 @@ mod tests {
         /// Every block of every dag: the order attains the optimum at every step, or there is none.
         #[test]
         fn every_block_is_solved_right(dag in any_dag(14)) {
-            let survey = Survey::new(&dag, &Limits::default(), &mut Work::unlimited());
+            let survey = Survey::new(&dag, &Steps::default(), &mut Work::unlimited());
             let mut copies = vec![0; survey.classes().len()];
             for b in survey.blocks().blocks() {
                 let block = survey.blocks().cut(survey.dag(), b);
@@ -480,8 +481,8 @@ mod tests {
         #[test]
         fn shortcuts_change_nothing(dag in any_dag(14)) {
             let skeleton = dag.skeleton();
-            let survey = Survey::new(&dag, &Limits::default(), &mut Work::unlimited());
-            let plain = Survey::new(&skeleton.dag, &Limits::default(), &mut Work::unlimited());
+            let survey = Survey::new(&dag, &Steps::default(), &mut Work::unlimited());
+            let plain = Survey::new(&skeleton.dag, &Steps::default(), &mut Work::unlimited());
             prop_assert_eq!(survey.removed(), skeleton.removed);
             prop_assert_eq!(survey.blocks().len(), plain.blocks().len());
             prop_assert_eq!(survey.order, plain.order);
@@ -497,17 +498,16 @@ mod tests {
             .map(|i| (i / 3, 3 + i % 3))
             .collect();
         let dag = Dag::from_arcs(6, arcs).unwrap();
-        let solution = |limits: &Limits| {
-            Survey::new(&dag, limits, &mut Work::unlimited()).solution(BlockId(0))
-        };
-        assert_eq!(solution(&Limits::default()), Solution::Optimal(0));
-        let stingy = Limits {
+        let solution =
+            |limits: &Steps| Survey::new(&dag, limits, &mut Work::unlimited()).solution(BlockId(0));
+        assert_eq!(solution(&Steps::default()), Solution::Optimal(0));
+        let stingy = Steps {
             block_states: 1,
-            ..Limits::default()
+            ..Steps::default()
         };
         assert_eq!(solution(&stingy), Solution::TooHard);
         assert_eq!(
-            solution(&Limits {
+            solution(&Steps {
                 all_states: 1,
                 ..stingy
             }),

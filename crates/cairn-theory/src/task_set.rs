@@ -45,6 +45,7 @@ impl TaskSet {
         let at = self.place[task.index()] as usize;
         debug_assert_eq!(self.members[at], task);
         self.members.swap_remove(at);
+        // Nobody moved if it was the last itself.
         if let Some(moved) = self.members.get(at) {
             self.place[moved.index()] = at as u32;
         }

@@ -4,8 +4,8 @@
 mod parts;
 
 pub(crate) use self::parts::{
-    Choices, Contender, Contest, Disk, Executed, Expected, Input, Limits, Policy, Runs, TieRule,
-    Times, Wanted, World, WorldName,
+    Choices, Contender, Contest, Disk, Executed, Expected, Input, LimitFlags, Policy, Runs,
+    TieRule, Times, Wanted, World, WorldName,
 };
 use crate::spread::{self, Durations};
 use cairn_dag::Family;
@@ -857,7 +857,7 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 #[derive(Debug, Args)]
@@ -902,7 +902,7 @@ pub(crate) struct Prio {
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 #[derive(Debug, Args)]
@@ -929,7 +929,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 #[derive(Debug, Args)]
@@ -1015,7 +1015,7 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 #[derive(Debug, Args)]
@@ -1058,7 +1058,7 @@ pub(crate) struct Study {
     #[command(flatten)]
     pub(crate) runs: Runs,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 #[derive(Debug, Args)]
@@ -1086,7 +1086,7 @@ pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -1120,7 +1120,7 @@ pub(crate) struct Batch {
     #[command(flatten)]
     pub(crate) executed: Executed,
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 }
 
 fn writable_names() -> PossibleValuesParser {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_formats::{
-    Format, Limits, Place, Report, Source, closest, is_rescue, rescue_file, rescued,
+    Format, Place, ReadLimits, Report, Source, closest, is_rescue, rescue_file, rescued,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -92,7 +92,7 @@ pub(crate) fn try_read(input: &cli::Input, report: &mut Report) -> Option<(Strin
 /// The same, with the text that was read.
 fn open(input: &cli::Input, report: &mut Report) -> Option<(Source, Format, Flow)> {
     let format = input.format.as_deref().and_then(Format::from_name);
-    let source = Source::load(&input.file, &Limits::default(), report)?;
+    let source = Source::load(&input.file, &ReadLimits::default(), report)?;
     let (format, flow) = cairn_formats::read(&source, format, report)?;
     Some((source, format, flow))
 }
@@ -289,7 +289,7 @@ fn load_rescue(path: &Path, flow: &Flow, report: &mut Report) -> Option<Vec<Task
         report.error(place, "this rescue file is empty", help);
         return None;
     }
-    let source = Source::load_named_by_file(path, &Limits::default(), report)?;
+    let source = Source::load_named_by_file(path, &ReadLimits::default(), report)?;
     rescued(&source, flow, report)
 }
 
@@ -330,7 +330,7 @@ fn listed(
         return Ok(Listed::Names(Vec::new()));
     }
     let mut trouble = Report::default();
-    let source = Source::load(Path::new(path), &Limits::default(), &mut trouble);
+    let source = Source::load(Path::new(path), &ReadLimits::default(), &mut trouble);
     let source = source.ok_or(Failure::Input(trouble))?;
     let is_list = || (source.text().lines()).all(|l| l.is_empty() || flow.find(l.trim()).is_some());
     if is_rescue(source.text()) && !is_list() {

@@ -33,7 +33,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(flags: &cli::Limits) -> Result<Limits, Failure> {
+    pub(crate) fn new(flags: &cli::LimitFlags) -> Result<Limits, Failure> {
         let seconds = flags.time_limit;
         if !seconds.is_finite() || seconds < 0.0 {
             return Err(Failure::usage(

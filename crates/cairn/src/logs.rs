@@ -10,7 +10,7 @@ use crate::screen;
 use crate::states;
 use cairn_dag::{Flow, kind_of_word, plain};
 use cairn_formats::times::{self, Assigned, Ended, Fitted, Job, Log, LogFormat, Stay};
-use cairn_formats::{Limits, Report};
+use cairn_formats::{ReadLimits, Report};
 use cairn_serve::AttemptEnd;
 use cairn_serve::store::{FILE, StoreError};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
             });
         }
         let mut report = Report::default();
-        let log = times::read_log(path, &Limits::default(), &mut report);
+        let log = times::read_log(path, &ReadLimits::default(), &mut report);
         log.ok_or(Failure::Input(report))
     };
     paths.iter().map(one).collect()

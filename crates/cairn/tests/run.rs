@@ -157,7 +157,7 @@ fn on_one_slot_dags_of_the_corpus_start_in_the_stored_order() {
             continue;
         }
         let mut report = cairn_formats::Report::default();
-        let limits = cairn_formats::Limits::default();
+        let limits = cairn_formats::ReadLimits::default();
         let path = corpus.join(&row[file]);
         let source = cairn_formats::Source::load(&path, &limits, &mut report).unwrap();
         let Some((_, flow)) = cairn_formats::read(&source, None, &mut report) else {

@@ -5,7 +5,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_plan::policy::{Rule, Rules, fifo};
 use cairn_plan::{Plan, plan};
 use cairn_sim::{
-    Breaks, Crew, Effort, Lease, Measure, Options, Policy, PoolSettings, STUDY_POOLS, Spread, Work,
+    Breaks, Crew, Lease, Measure, Options, Plays, Policy, PoolSettings, STUDY_POOLS, Spread, Work,
     World, choose, simulate, usual_worlds,
 };
 use serde_json::{Value, json};
@@ -164,7 +164,7 @@ impl Laboratory {
                 made.get_or_insert_with(|| plan(dag, &cairn_plan::Limits::default(), &|| false));
             let rules = Rules::new(dag, plan.survey().blocks(), &plan.order, takes.seconds);
             let field = rules.candidates(Rule::ALL.len(), &|| false);
-            let runs = Effort::for_dag(dag.len(), field.len(), 2)
+            let runs = Plays::for_dag(dag.len(), field.len(), 2)
                 .runs
                 .min(self.runs);
             let usual = usual_worlds(takes.believed_scale.0).expect("above zero");

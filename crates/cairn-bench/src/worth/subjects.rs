@@ -1,7 +1,7 @@
 //! The dags that are played: those of the corpus, and unseen ones, generated or of a folder. Knows no world.
 
 use cairn_dag::{Dag, Family, FamilyOptions};
-use cairn_formats::{Limits, Report, Source};
+use cairn_formats::{ReadLimits, Report, Source};
 use std::path::PathBuf;
 
 /// Smaller dags say little: any order is about as good as another.
@@ -129,7 +129,7 @@ fn of_folder() -> Vec<Subject> {
     let mut subjects = Vec::new();
     for path in paths {
         let mut report = Report::default();
-        let source = Source::load_named_by_file(&path, &Limits::default(), &mut report);
+        let source = Source::load_named_by_file(&path, &ReadLimits::default(), &mut report);
         let read = source.and_then(|s| cairn_formats::read(&s, None, &mut report));
         let Some((_, flow)) = read else {
             println!("{}: not read", path.display());

@@ -47,6 +47,7 @@ impl Labels {
     #[inline]
     pub(super) fn may_reach(&self, u: u32, v: u32) -> bool {
         let (u, v) = (&self.of[wide(u)], &self.of[wide(v)]);
+        // A path would put all that `v` reaches below `u`, and all that reaches `u` above `v`.
         contains(&u.below, &v.below) && contains(&v.above, &u.above)
     }
 }
@@ -54,6 +55,7 @@ impl Labels {
 /// A digest of one rank: one bit, scattered.
 fn singleton(rank: u32) -> Set {
     // Knuth's multiplier, 2³² over the golden ratio: neighbouring ranks fall far apart.
+    // The upper half: the low bits of a product know only the low bits of the rank.
     let hash = rank.wrapping_mul(0x9E37_79B9) >> 16;
     let bit = wide(hash) % (64 * WORDS);
     let mut set = [0; WORDS];

@@ -63,6 +63,7 @@ impl Ranked {
 
     /// Rows come out ascending because their items are visited in that order.
     fn set_rows(&mut self, dag: &Dag, rank: &[u32]) {
+        // Where the next child and the next parent of each rank goes.
         let mut next: Vec<(u32, u32)> = (self.node.iter())
             .map(|node| (node.child_start, node.parent_start))
             .collect();

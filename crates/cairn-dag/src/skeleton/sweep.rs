@@ -111,6 +111,7 @@ impl Sweep {
             self.column[wide(head)] = column as u16;
             self.place[wide(head)] = Place::Above;
         }
+        // Two walks before the bits are touched: rows cost a cache line each, these marks a byte.
         for rank in (first..=last).rev() {
             if self.leads_above(rank, last) {
                 self.place[wide(rank)] = Place::Above;
@@ -155,6 +156,7 @@ impl Sweep {
 
     fn spread_between(&mut self, rank: u32, last: u32) {
         let at = wide(rank);
+        // As in `slots`, written out: that borrows all of `self`, and marks are set here.
         let settled = wide(self.start[at])..wide(self.settled_end[at]);
         let waiting = wide(self.waiting_start[at])..wide(self.end[at]);
         for slot in settled.chain(waiting) {

@@ -11,14 +11,15 @@
 //! `SERVICE` nodes can have none.
 
 use super::files::FileId;
-use super::scope::{Found, Scope, What};
+use super::scope::Found;
 use super::statement::Statement;
+use super::walk::{At, Visitor, walk};
 use super::workflow::{Root, Workflow};
+use crate::priority::line_end;
 use crate::{Report, Source};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// What becomes of priorities that DAGMan files have already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,19 +92,20 @@ impl Wanted {
         report: &mut Report,
     ) -> Wanted {
         let empty = |root: &Root| vec![None; root.scope.entries.len()];
-        let mut wanted = Wanted {
-            by_scope: workflow.roots.iter().map(empty).collect(),
-        };
-        // By scope: nodes whose copies in several splices want different values.
-        let mut shared = vec![0; workflow.roots.len()];
-        wanted.collect(
+        let mut wishes = Wishes {
             workflow,
-            &workflow.top,
-            &mut String::new(),
             priority,
-            &mut shared,
+            by_scope: workflow.roots.iter().map(empty).collect(),
+            shared: vec![0; workflow.roots.len()],
             report,
-        );
+        };
+        walk(&workflow.top, &mut wishes);
+        let Wishes {
+            by_scope,
+            shared,
+            report,
+            ..
+        } = wishes;
         for (root, &count) in workflow.roots.iter().zip(&shared) {
             if count > 0 {
                 let message = format!(
@@ -114,50 +116,39 @@ impl Wanted {
                 report.warning(workflow.files.source(root.file).place(), message, help);
             }
         }
-        wanted
+        Wanted { by_scope }
     }
+}
 
-    fn collect(
-        &mut self,
-        workflow: &Workflow<'_>,
-        scope: &Rc<Scope>,
-        prefix: &mut String,
-        priority: &dyn Fn(&str) -> Option<i64>,
-        shared: &mut [usize],
-        report: &mut Report,
-    ) {
-        let length = prefix.len();
-        for (index, entry) in scope.entries.iter().enumerate() {
-            prefix.push_str(&entry.name);
-            match &entry.what {
-                What::Node(node) if node.kind.is_regular() => {
-                    let value = priority(prefix);
-                    let fits = value.map(i32::try_from).transpose();
-                    if fits.is_err() {
-                        let place = workflow.files.place_of_mark(entry.mark, report.is_full());
-                        let message =
-                            format!("the priority of '{prefix}' does not fit in DAGMan's 32 bits");
-                        report.error(
-                            place,
-                            message,
-                            "use numbers between -2147483648 and 2147483647",
-                        );
-                    }
-                    let seat = &mut self.by_scope[scope.index][index];
-                    let new = fits.ok().flatten();
-                    shared[scope.index] +=
-                        usize::from(seat.is_some() && new.is_some() && *seat != new);
-                    // `None` is less than any value, so a copy without a wish changes nothing.
-                    *seat = (*seat).max(new);
-                }
-                What::Splice(Some(splice)) => {
-                    prefix.push('+');
-                    self.collect(workflow, splice, prefix, priority, shared, report);
-                }
-                _ => {}
-            }
-            prefix.truncate(length);
+/// Collects what is wanted on the way through the workflow.
+struct Wishes<'a, 'l> {
+    workflow: &'a Workflow<'l>,
+    priority: &'a dyn Fn(&str) -> Option<i64>,
+    by_scope: Vec<Vec<Option<i32>>>,
+    /// By scope: nodes whose copies in several splices want different values.
+    shared: Vec<usize>,
+    report: &'a mut Report,
+}
+
+impl Visitor for Wishes<'_, '_> {
+    fn node(&mut self, at: &At<'_>) {
+        if !at.node.kind.is_regular() {
+            return;
         }
+        let name = at.name;
+        let fits = (self.priority)(name).map(i32::try_from).transpose();
+        if fits.is_err() {
+            let files = &self.workflow.files;
+            let place = files.place_of_mark(at.entry.mark, self.report.is_full());
+            let message = format!("the priority of '{name}' does not fit in DAGMan's 32 bits");
+            let help = "use numbers between -2147483648 and 2147483647";
+            self.report.error(place, message, help);
+        }
+        let seat = &mut self.by_scope[at.scope.index][at.index];
+        let new = fits.ok().flatten();
+        self.shared[at.scope.index] += usize::from(seat.is_some() && new.is_some() && *seat != new);
+        // `None` is less than any value, so a copy without a wish changes nothing.
+        *seat = (*seat).max(new);
     }
 }
 
@@ -305,7 +296,7 @@ fn apply(workflow: &Workflow<'_>, edits: Edits) -> Vec<EditedFile> {
         match edit {
             Edit::Value(value) => edited.text.push_str(&value.to_string()),
             Edit::Line(name, value) => {
-                let line = format!("{}PRIORITY {name} {value}", line_end(text, start));
+                let line = format!("{}PRIORITY {name} {value}", line_end(text, start).1);
                 edited.text.push_str(&line);
             }
         }
@@ -317,16 +308,6 @@ fn apply(workflow: &Workflow<'_>, edits: Edits) -> Vec<EditedFile> {
             .push_str(&workflow.files.source(*file).text()[*copied..]);
     }
     files.into_iter().map(|(_, edited, _)| edited).collect()
-}
-
-/// The line end used at `at`, or, at the end of the text, in its first line.
-fn line_end(text: &str, at: usize) -> &'static str {
-    let rest = &text[at..];
-    let sample = if rest.is_empty() { text } else { rest };
-    match sample.find('\n') {
-        Some(newline) if sample[..newline].ends_with('\r') => "\r\n",
-        _ => "\n",
-    }
 }
 
 /// Where the text ends, but for its last line end.

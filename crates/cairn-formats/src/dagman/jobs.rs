@@ -16,13 +16,12 @@ use super::statement::{Statement, When};
 use super::submit::{Program, Submit, Trouble};
 use super::workflow::Workflow;
 use crate::jobs::{Fingerprint, Job, Run};
-use crate::{Limits, Report, Source};
+use crate::{ReadLimits, Report, Source};
 use cairn_dag::{Flow, TaskId};
 use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// What every node of a workflow runs.
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ impl Nodes {
     /// says what, where, and what to do.
     pub(crate) fn of(source: &Source, flow: &Flow, report: &mut Report) -> Option<Nodes> {
         let errors = report.errors();
-        let limits = Limits::default();
+        let limits = ReadLimits::default();
         let load: &mut Load<'_> = &mut |path: &Path, report: &mut Report| {
             Source::load_named_by_file(path, &limits, report)
         };
@@ -75,8 +74,7 @@ impl Nodes {
             scopes.push(nodes);
         }
         let mut layout = Layout::new(flow, &workflow, scopes);
-        let top = Rc::clone(&workflow.top);
-        layout.place(&top, &mut String::new(), &mut Vec::new(), report);
+        layout.place_all(report);
         (report.errors() == errors).then_some(layout.nodes)
     }
 

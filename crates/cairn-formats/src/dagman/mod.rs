@@ -35,6 +35,7 @@ mod submit;
 mod tests;
 mod ties;
 mod unheld;
+mod walk;
 mod workflow;
 mod write;
 

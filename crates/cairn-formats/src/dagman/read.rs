@@ -5,11 +5,11 @@ use super::files::Load;
 use super::scope::*;
 use super::statement::{NodeKind, Statement, Text};
 use super::ties::is_all_nodes;
+use super::walk::{At, Visitor, walk};
 use super::workflow::Workflow;
 use crate::{Report, Source};
 use cairn_dag::{Flow, FlowBuilder, Symbol};
 use hashbrown::HashMap;
-use std::rc::Rc;
 
 /// Reads a flow. `load` fetches the files that are included or spliced; their names are relative to the directory of
 /// `source`, or to the `DIR` of the splice they stand in, as DAGMan resolves them. `None` when there was an error.
@@ -23,13 +23,10 @@ pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) ->
         variables: variables.unwrap_or_default(),
         build: FlowBuilder::new(),
         tasks: Vec::new(),
-    };
-    layout.place(
-        &Rc::clone(&workflow.top),
-        &mut String::new(),
-        &mut Vec::new(),
+        bases: Vec::new(),
         report,
-    );
+    };
+    walk(&workflow.top, &mut layout);
     let build = layout.build;
     match build.finish() {
         Ok(flow) => (report.errors() == 0).then_some(flow),
@@ -112,90 +109,38 @@ impl ScopeVariables {
 }
 
 /// Lays scopes out into one flow.
-struct Layout<'w, 'l> {
+struct Layout<'w, 'l, 'r> {
     workflow: &'w Workflow<'l>,
     /// By scope, or empty.
     variables: Vec<ScopeVariables>,
     build: FlowBuilder,
     /// By number in the top scope.
     tasks: Vec<Symbol>,
+    /// The first task of each scope that is being laid out.
+    bases: Vec<usize>,
+    report: &'r mut Report,
 }
 
-impl Layout<'_, '_> {
-    /// Adds the tasks of a scope whose names begin with `prefix`, inside the scopes `around`.
-    fn place(
-        &mut self,
-        scope: &Rc<Scope>,
-        prefix: &mut String,
-        around: &mut Vec<Rc<Scope>>,
-        report: &mut Report,
-    ) {
-        let (base, prefix_length) = (self.tasks.len(), prefix.len());
-        around.push(Rc::clone(scope));
-        for (index, entry) in scope.entries.iter().enumerate() {
-            prefix.push_str(&entry.name);
-            match &entry.what {
-                What::Node(node) => {
-                    self.place_node(scope, index, entry, node, prefix, around, report);
-                    if let Some(category) = scope.category_of(index, &prefix[..prefix_length]) {
-                        let task = self.tasks[self.tasks.len() - 1];
-                        self.build.add_pool(task, &category, 1);
-                    }
-                }
-                What::Splice(None) => {}
-                What::Splice(Some(splice)) => {
-                    prefix.push('+');
-                    self.place(splice, prefix, around, report);
-                }
-            }
-            prefix.truncate(prefix_length);
-        }
-        around.pop();
-        for (category, limit) in &scope.limits {
-            let category = whole_category(category, prefix);
-            self.build.set_pool_limit(&category, *limit);
-        }
-        for &(parent, child, mark) in &scope.arcs {
-            let arc = self.build.arc_at(
-                self.tasks[base + parent as usize],
-                self.tasks[base + child as usize],
-                mark,
-            );
-            debug_assert!(
-                arc.is_ok() || report.errors() > 0,
-                "self-loops were refused before"
-            );
-        }
-        // After all tasks of the splices: what the outer file says of them outweighs what they say.
-        for &(number, setting) in &scope.nested {
-            let task = self.tasks[base + number as usize];
-            match setting {
-                Setting::Priority(value) => self.build.set_priority(task, value.into()),
-                Setting::Retries(times) => self.build.set_retries(task, times),
-                Setting::Done => self.build.set_done(task),
-            }
-        }
+impl Visitor for Layout<'_, '_, '_> {
+    fn enter(&mut self) {
+        self.bases.push(self.tasks.len());
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call, with what the loop around it knows"
-    )]
-    fn place_node(
-        &mut self,
-        scope: &Scope,
-        index: usize,
-        entry: &Entry,
-        node: &Node,
-        name: &str,
-        around: &[Rc<Scope>],
-        report: &mut Report,
-    ) {
+    fn node(&mut self, at: &At<'_>) {
+        let &At {
+            scope,
+            index,
+            entry,
+            node,
+            name,
+            ..
+        } = at;
         let task = match self.build.declare(name, entry.mark) {
             Ok(task) => task,
             Err(error) => {
-                let full = report.is_full();
-                report.build_error(&error, |mark| self.workflow.files.place_of_mark(mark, full));
+                let full = self.report.is_full();
+                let files = &self.workflow.files;
+                (self.report).build_error(&error, |mark| files.place_of_mark(mark, full));
                 // The numbers of later tasks count on, so that no arc is tied to the wrong one; the error is reported.
                 self.build.mention(name, entry.mark)
             }
@@ -218,9 +163,9 @@ impl Layout<'_, '_> {
         let submit = match &node.description {
             NodeDescription::Inline(submit) => Some(&**submit),
             _ if !self.workflow.described || node.kind == NodeKind::Subdag => None,
-            NodeDescription::Named(name) => around
-                .iter()
-                .find_map(|scope| scope.descriptions.get(&**name)),
+            NodeDescription::Named(name) => {
+                (at.around.iter()).find_map(|scope| scope.descriptions.get(&**name))
+            }
         };
         if let Some(submit) = submit {
             let variables = &self.variables[scope.index];
@@ -237,6 +182,37 @@ impl Layout<'_, '_> {
             if let Some(seconds) = submit.time_limit() {
                 let set = self.build.set_time_limit(task, seconds);
                 set.expect("it is finite and above zero");
+            }
+        }
+        if let Some(category) = scope.category_of(index, &name[..at.prefix]) {
+            self.build.add_pool(task, &category, 1);
+        }
+    }
+
+    fn leave(&mut self, scope: &Scope, prefix: &str) {
+        let base = self.bases.pop().expect("every scope is entered");
+        for (category, limit) in &scope.limits {
+            let category = whole_category(category, prefix);
+            self.build.set_pool_limit(&category, *limit);
+        }
+        for &(parent, child, mark) in &scope.arcs {
+            let arc = self.build.arc_at(
+                self.tasks[base + parent as usize],
+                self.tasks[base + child as usize],
+                mark,
+            );
+            debug_assert!(
+                arc.is_ok() || self.report.errors() > 0,
+                "self-loops were refused before"
+            );
+        }
+        // After all tasks of the splices: what the outer file says of them outweighs what they say.
+        for &(number, setting) in &scope.nested {
+            let task = self.tasks[base + number as usize];
+            match setting {
+                Setting::Priority(value) => self.build.set_priority(task, value.into()),
+                Setting::Retries(times) => self.build.set_retries(task, times),
+                Setting::Done => self.build.set_done(task),
             }
         }
     }

@@ -285,7 +285,7 @@ mod tests {
             assert!(is_rescue(&text), "{text}");
             let file = write_rescue(&dag, &text).unwrap();
             assert_eq!(rescue_file(&dag), Some(file.clone()));
-            let source = Source::load(&file, &crate::Limits::default(), &mut Report::default());
+            let source = Source::load(&file, &crate::ReadLimits::default(), &mut Report::default());
             let read = rescued(&source.unwrap(), &flow, &mut Report::default());
             assert_eq!(read.as_deref(), Some(executed));
             texts.push((file, text));

@@ -4,6 +4,7 @@
 //! form, and otherwise becomes the executable and its arguments, quoted for the shell.
 
 use crate::draft::{KIBIBYTE, MEBIBYTE};
+use crate::shell::push_word;
 use crate::size;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -119,10 +120,10 @@ impl Submit {
                 return Some(unescaped(escaped));
             }
         }
-        let mut command = shell_quoted(&executable);
+        let mut command = String::new();
+        push_word(&mut command, &executable);
         for argument in &arguments {
-            command.push(' ');
-            command.push_str(&shell_quoted(argument));
+            push_word(&mut command, argument);
         }
         Some(command)
     }
@@ -385,16 +386,6 @@ pub(crate) fn split_arguments(text: &str) -> Option<Vec<String>> {
         arguments.last_mut().expect("a word was begun").push(c);
     }
     (!open).then_some(arguments)
-}
-
-/// The word as the shell must see it.
-fn shell_quoted(word: &str) -> String {
-    // Letters beyond ASCII mean nothing to the shell.
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c) || !c.is_ascii();
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 const SHELL: &str = "/bin/sh";

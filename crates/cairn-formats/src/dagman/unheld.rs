@@ -53,7 +53,7 @@ pub(crate) fn unheld(source: &Source, flow: &Flow, tally: &mut Tally) {
 }
 
 fn load(path: &Path, report: &mut Report) -> Option<Source> {
-    Source::load_named_by_file(path, &crate::Limits::default(), report)
+    Source::load_named_by_file(path, &crate::ReadLimits::default(), report)
 }
 
 /// The files that the source includes and splices.

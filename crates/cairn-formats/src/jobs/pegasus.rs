@@ -8,7 +8,7 @@ use super::{Fingerprint, Job, Run};
 use crate::dagman::split_arguments;
 use crate::shell::push_word;
 use crate::text::Text;
-use crate::{Cure, Format, Limits, Place, Report, Source, dax, pegasus};
+use crate::{Cure, Format, Place, ReadLimits, Report, Source, dax, pegasus};
 use cairn_dag::{Flow, TaskId};
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -373,7 +373,7 @@ fn beside(source: &Source) -> Vec<Transformation> {
         return Vec::new();
     };
     let path = path.with_file_name("transformations.yml");
-    let file = Source::load_named_by_file(&path, &Limits::default(), &mut Report::default());
+    let file = Source::load_named_by_file(&path, &ReadLimits::default(), &mut Report::default());
     let Some(file) = file else { return Vec::new() };
     let seed = PhantomData::<YamlCatalog<'_>>;
     let found = pegasus::with_document(file.text(), seed);

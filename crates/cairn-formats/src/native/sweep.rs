@@ -14,7 +14,7 @@ use super::batch::{Batch, Sink};
 use super::task::TaskSeed;
 use crate::draft::Draft;
 use crate::text::{Loose, Text};
-use crate::{Format, Limits, Report, Source, suggest};
+use crate::{Format, ReadLimits, Report, Source, suggest};
 use cairn_dag::{Mark, NOWHERE};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess};
 use serde::de::{SeqAccess, Visitor};
@@ -282,7 +282,7 @@ impl Sweep {
                     let path = path_of(draft.source(), name);
                     let mut trial = Report::default();
                     let Some(file) =
-                        Source::load_named_by_file(&path, &Limits::default(), &mut trial)
+                        Source::load_named_by_file(&path, &ReadLimits::default(), &mut trial)
                     else {
                         let why = trial.problems().first().map(|p| p.message.clone());
                         let why = why.unwrap_or_default();

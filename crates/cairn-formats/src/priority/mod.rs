@@ -17,6 +17,7 @@ use crate::dagman::set_dagman_priorities;
 use crate::{EditedFile, ExistingPriorities, Format, Report, Source};
 use cairn_dag::Flow;
 use spot::Spot;
+pub(crate) use spot::line_end;
 use std::path::Path;
 
 /// Why priorities were not set.

@@ -1,7 +1,7 @@
 //! What Snakemake keeps of its jobs: benchmark files (a table of runs), and `.snakemake/metadata` (a JSON file for each output).
 
 use super::{Ended, Job, Log, LogFormat, good};
-use crate::{Limits, Report, Source};
+use crate::{ReadLimits, Report, Source};
 use cairn_dag::kind_of_word;
 use serde_json::Value;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub(super) fn benchmark(source: &Source, report: &mut Report) -> Vec<Job> {
 }
 
 /// The folder `.snakemake/metadata`, or one that holds it: one file for each output, its name in base 64.
-pub(super) fn metadata(folder: &Path, limits: &Limits, report: &mut Report) -> Option<Log> {
+pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) -> Option<Log> {
     let inner = [folder.join(".snakemake/metadata"), folder.join("metadata")];
     let folder = inner.iter().find(|f| f.is_dir()).map_or(folder, |f| f);
     let place = || Source::from_text(folder.display().to_string(), "").place();

@@ -147,19 +147,25 @@ fn snakemake_metadata() {
     std::fs::write(&one, text).unwrap();
     let mut report = Report::default();
     for path in [folder.path(), &metadata] {
-        let log = read_log(path, &Limits::default(), &mut report).unwrap();
+        let log = read_log(path, &ReadLimits::default(), &mut report).unwrap();
         assert_eq!(log.format, LogFormat::SnakemakeMetadata);
         assert_eq!(seen(&log), [("results/all.txt", "join", 2.5)]);
     }
     std::fs::write(&one, "{").unwrap();
-    assert_eq!(read_log(&metadata, &Limits::default(), &mut report), None);
+    assert_eq!(
+        read_log(&metadata, &ReadLimits::default(), &mut report),
+        None
+    );
     assert!(
         report.problems()[0].message.contains("no JSON"),
         "{report:?}"
     );
     std::fs::remove_file(&one).unwrap();
     let mut report = Report::default();
-    assert_eq!(read_log(&metadata, &Limits::default(), &mut report), None);
+    assert_eq!(
+        read_log(&metadata, &ReadLimits::default(), &mut report),
+        None
+    );
     assert!(
         report.problems()[0].message.contains("no metadata"),
         "{report:?}"

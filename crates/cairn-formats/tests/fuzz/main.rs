@@ -5,7 +5,7 @@ mod seeds;
 
 use cairn_dag::Flow;
 use cairn_formats::{
-    ExistingPriorities, Format, Limits, Report, Source, detect, read, set_priorities, write,
+    ExistingPriorities, Format, ReadLimits, Report, Source, detect, read, set_priorities, write,
 };
 use seeds::{BESIDE, NESTING, OF_LINES, PIECES};
 use std::collections::HashMap;
@@ -233,14 +233,14 @@ fn assert_priorities_can_be_set(source: &Source, flow: &Flow) {
     for round in 0..2 {
         let load = |path: &Path, report: &mut Report| match written.get(path) {
             Some(text) => Some(Source::from_text(path.display().to_string(), &text[..])),
-            None => Source::load_named_by_file(path, &Limits::default(), report),
+            None => Source::load_named_by_file(path, &ReadLimits::default(), report),
         };
         let replace = ExistingPriorities::Replace;
         let mut report = Report::default();
         let top = match written.get(path) {
             Some(text) => {
                 std::fs::write(path, text).unwrap();
-                Source::load(path, &Limits::default(), &mut report).unwrap()
+                Source::load(path, &ReadLimits::default(), &mut report).unwrap()
             }
             None => source.clone(),
         };
@@ -297,7 +297,7 @@ fn fuzz(format: Format) {
         let path = folder.path().join("top.dag");
         if format == Format::Dagman {
             std::fs::write(&path, &*text).unwrap();
-            let loaded = Source::load(&path, &Limits::default(), &mut Report::default());
+            let loaded = Source::load(&path, &ReadLimits::default(), &mut Report::default());
             source = loaded.unwrap_or(source);
         }
         let start = Instant::now();
@@ -392,7 +392,7 @@ fn loading() {
         let bytes = mutant(&seeds, &[], &mut random);
         std::fs::write(file.path(), &bytes).unwrap();
         let mut report = Report::default();
-        match Source::load(file.path(), &Limits::default(), &mut report) {
+        match Source::load(file.path(), &ReadLimits::default(), &mut report) {
             Some(source) => {
                 assert_eq!(report.errors(), 0);
                 let _ = check(&source, None);

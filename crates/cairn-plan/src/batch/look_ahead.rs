@@ -1,6 +1,6 @@
 //! Batches for a known sequence of requests: not only the best now, but good for what follows. A heuristic.
 
-use super::{Batch, Batcher, Effort};
+use super::{Batch, Batcher, Steps};
 use cairn_dag::TaskId;
 
 /// A way through a sequence of requests.
@@ -22,7 +22,7 @@ impl Ahead {
 /// batches are tried, the best one now and the plan's own next tasks, each followed by best batches to the end; the
 /// one with the larger sum of eligible tasks over all steps is kept. A heuristic: no optimality is claimed.
 /// Costs O(k²) batches for k requests.
-pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Effort) -> Ahead {
+pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Steps) -> Ahead {
     let mut now = batcher.clone();
     let mut way = Ahead {
         batches: Vec::new(),
@@ -47,7 +47,7 @@ pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Effort) ->
 }
 
 /// The first batch as given, then the best batch for each request.
-fn serve(start: &Batcher<'_>, first: &[TaskId], requests: &[usize], effort: &Effort) -> Ahead {
+fn serve(start: &Batcher<'_>, first: &[TaskId], requests: &[usize], effort: &Steps) -> Ahead {
     let mut now = start.clone();
     execute(&mut now, first);
     let mut way = Ahead {

@@ -57,28 +57,28 @@ pub struct Batch {
 
 /// How much work a batch may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct Steps {
     /// Steps for solving pieces exactly, in one call; when they are used up, pieces are bought by current yield.
     pub steps: u64,
     /// Entries of the table that shares the batch exactly among pieces.
     pub table: usize,
 }
 
-impl Default for Effort {
+impl Default for Steps {
     /// Some tenths of a second at the worst.
-    fn default() -> Effort {
+    fn default() -> Steps {
         USUAL
     }
 }
 
-impl Effort {
+impl Steps {
     /// No exact work at all: choose by current yield.
-    pub fn fast() -> Effort {
-        Effort { steps: 0, table: 0 }
+    pub fn fast() -> Steps {
+        Steps { steps: 0, table: 0 }
     }
 
     /// Some seconds at the worst, for pieces that are hard.
-    pub fn thorough() -> Effort {
+    pub fn thorough() -> Steps {
         THOROUGH
     }
 }
@@ -173,15 +173,15 @@ impl<'d> Batcher<'d> {
     ///
     /// ```
     /// use cairn_dag::{Dag, TaskId};
-    /// use cairn_plan::batch::{Batcher, BatchState, Effort};
+    /// use cairn_plan::batch::{Batcher, BatchState, Steps};
     /// // 0 alone opens 3; 1 and 2 together open 4, 5 and 6.
     /// let arcs = vec![(0, 3), (1, 4), (2, 4), (1, 5), (2, 5), (1, 6), (2, 6)];
     /// let dag = Dag::from_arcs(7, arcs).unwrap();
     /// let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-    /// assert_eq!(batcher.choose(1, &Effort::default()).chosen, [TaskId(0)]);
-    /// assert_eq!(batcher.choose(2, &Effort::default()).chosen, [TaskId(1), TaskId(2)]);
+    /// assert_eq!(batcher.choose(1, &Steps::default()).chosen, [TaskId(0)]);
+    /// assert_eq!(batcher.choose(2, &Steps::default()).chosen, [TaskId(1), TaskId(2)]);
     /// ```
-    pub fn choose(&mut self, requests: usize, effort: &Effort) -> Batch {
+    pub fn choose(&mut self, requests: usize, effort: &Steps) -> Batch {
         self.refresh();
         let requests = requests.min(self.state.eligible().len());
         let planned = self.first_by_rank(requests);
@@ -354,7 +354,7 @@ impl<'d> Batcher<'d> {
     }
 
     /// Makes sure that every piece has an offer up to `most` tasks, as good as the effort allows.
-    fn make_offers(&mut self, most: usize, effort: &Effort) {
+    fn make_offers(&mut self, most: usize, effort: &Steps) {
         let mut work = Work::steps(effort.steps);
         // Then it must give exactly so many tasks as are asked for, and need be exact there only.
         let is_alone = self.pieces.len() - self.free.len() == 1;

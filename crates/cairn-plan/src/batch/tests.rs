@@ -54,7 +54,7 @@ proptest! {
         let state = BatchState::with_executed(&dag, &tasks_of(executed)).unwrap();
         let mut batcher = Batcher::new(state, dag.topological_order());
         let truth = best_gain(&dag, executed, requests);
-        for effort in [Effort::default(), Effort::fast(), Effort { steps: 40, table: 10 }] {
+        for effort in [Steps::default(), Steps::fast(), Steps { steps: 40, table: 10 }] {
             let batch = batcher.choose(requests, &effort);
             let available = eligible(&dag, executed);
             prop_assert_eq!(batch.chosen.len(), requests.min(available.len()));
@@ -69,7 +69,7 @@ proptest! {
                 Quality::Gap => {}
             }
         }
-        prop_assert_eq!(batcher.choose(requests, &Effort::default()).quality, Quality::Exact);
+        prop_assert_eq!(batcher.choose(requests, &Steps::default()).quality, Quality::Exact);
     }
 
     /// Kept up to date through leases, losses and results, it answers as one built from nothing.
@@ -94,11 +94,11 @@ proptest! {
                     batcher.state_mut().execute(task).unwrap();
                 }
                 _ => {
-                    let batch = batcher.choose(requests, &Effort::default());
+                    let batch = batcher.choose(requests, &Steps::default());
                     let mut afresh = Batcher::new(batcher.state().clone(), dag.topological_order());
                     // Everything is new to it: rebuild by touching all eligible tasks.
                     afresh.state_mut().touch_all();
-                    let again = afresh.choose(requests, &Effort::default());
+                    let again = afresh.choose(requests, &Steps::default());
                     prop_assert_eq!(batch.gain, again.gain);
                     prop_assert_eq!(batch.bound, again.bound);
                     // Leased tasks count as executed: the gain is the best under that reading.
@@ -125,7 +125,7 @@ fn current_yield_is_within_a_factor_of_two_on_expansive_dags() {
         let dag = expansive(seed);
         for requests in 1..=dag.sources().count() {
             let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-            let batch = batcher.choose(requests, &Effort::fast());
+            let batch = batcher.choose(requests, &Steps::fast());
             let truth = batcher_truth(&dag, requests);
             assert!(2 * batch.gain >= truth, "{batch:?} against {truth}");
             assert!(truth <= batch.bound && batch.quality != Quality::Gap);
@@ -161,12 +161,12 @@ fn subsets_with_small_unions() {
         for requests in 1..dag.sources().count() {
             let truth = batcher_truth(&dag, requests);
             for effort in [
-                Effort::fast(),
-                Effort {
+                Steps::fast(),
+                Steps {
                     steps: 3000,
                     table: 100,
                 },
-                Effort::default(),
+                Steps::default(),
             ] {
                 let batch = batcher.choose(requests, &effort);
                 assert_eq!(batcher.state().yield_of(&batch.chosen), batch.gain);
@@ -178,7 +178,7 @@ fn subsets_with_small_unions() {
                     worst = (truth, batch.gain);
                 }
             }
-            let batch = batcher.choose(requests, &Effort::default());
+            let batch = batcher.choose(requests, &Steps::default());
             assert_eq!(
                 (batch.quality, batch.gain),
                 (Quality::Exact, truth),
@@ -232,7 +232,7 @@ fn large_trees_against_the_frontier_program() {
         let best = crate::decide::frontier_profile(&crate::testing::whole(&dag)[0]);
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for requests in 0..=sources as usize {
-            let batch = batcher.choose(requests, &Effort::default());
+            let batch = batcher.choose(requests, &Steps::default());
             assert_eq!(batch.quality, Quality::Exact);
             assert_eq!(
                 batch.gain, best[requests] as usize,
@@ -302,7 +302,7 @@ fn tree_program_against_all_subsets() {
         let dag = bipartite_tree(seed);
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for requests in 1..=dag.sources().count() {
-            let batch = batcher.choose(requests, &Effort::default());
+            let batch = batcher.choose(requests, &Steps::default());
             assert_eq!(batch.quality, Quality::Exact);
             assert_eq!(
                 batch.gain,
@@ -358,10 +358,10 @@ fn a_set_not_closed_under_parents_is_refused_and_names_both() {
 fn nothing_asked_and_more_asked_than_there_is() {
     let dag = Dag::from_arcs(3, vec![(0, 2)]).unwrap();
     let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
-    let none = batcher.choose(0, &Effort::default());
+    let none = batcher.choose(0, &Steps::default());
     assert!(none.chosen.is_empty() && none.quality == Quality::Exact);
     assert_eq!(
-        batcher.choose(99, &Effort::default()).chosen,
+        batcher.choose(99, &Steps::default()).chosen,
         [TaskId(0), TaskId(1)]
     );
 }
@@ -372,11 +372,11 @@ fn look_ahead_never_does_worse_than_one_batch_at_a_time() {
         let dag = cairn_oracle::random_dag(18, (seed % 5) as usize, seed);
         let batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         let requests = [2, 3, 2, 4];
-        let ahead = look_ahead(&batcher, &requests, &Effort::default());
+        let ahead = look_ahead(&batcher, &requests, &Steps::default());
         let mut one = batcher.clone();
         let mut total = 0;
         for &r in &requests {
-            for t in one.choose(r, &Effort::default()).chosen {
+            for t in one.choose(r, &Steps::default()).chosen {
                 one.state_mut().execute(t).unwrap();
             }
             total += one.state().eligible().len();
@@ -399,13 +399,13 @@ fn prizes_that_need_very_many_tasks_are_no_trap() {
     for (dag, tasks, gain) in [(join.unwrap(), width, 1), (complete.unwrap(), 700, 700)] {
         let mut batcher = Batcher::new(BatchState::new(&dag), dag.topological_order());
         for (requests, gain) in [(8, 0), (tasks - 1, 0), (tasks, gain)] {
-            let batch = batcher.choose(requests, &Effort::default());
+            let batch = batcher.choose(requests, &Steps::default());
             assert_eq!((batch.gain, batch.quality), (gain, Quality::Exact));
         }
         // The pieces are gathered anew after every change.
-        for task in batcher.choose(2, &Effort::default()).chosen {
+        for task in batcher.choose(2, &Steps::default()).chosen {
             batcher.state_mut().execute(task).unwrap();
         }
-        assert_eq!(batcher.choose(tasks - 2, &Effort::default()).gain, gain);
+        assert_eq!(batcher.choose(tasks - 2, &Steps::default()).gain, gain);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn components<N: Amount>(
     included: impl Fn(usize) -> bool,
     joined: impl Fn(usize, usize) -> bool,
 ) -> Components {
-    let mut search = Search {
+    let mut tarjan = Tarjan {
         number: vec![NONE; network.len()],
         low: vec![NONE; network.len()],
         of: vec![NONE; network.len()],
@@ -31,18 +31,18 @@ pub(crate) fn components<N: Amount>(
         count: 0,
     };
     for root in 0..network.len() {
-        if included(root) && search.number[root] == NONE {
-            search.visit(network, root);
-            search.run(network, &included, &joined);
+        if included(root) && tarjan.number[root] == NONE {
+            tarjan.visit(network, root);
+            tarjan.run(network, &included, &joined);
         }
     }
     Components {
-        of: search.of,
-        count: at(search.count),
+        of: tarjan.of,
+        count: at(tarjan.count),
     }
 }
 
-struct Search {
+struct Tarjan {
     /// By node: in which order it was met.
     number: Vec<u32>,
     /// By node: the smallest number known to lie in the same component.
@@ -56,7 +56,7 @@ struct Search {
     count: u32,
 }
 
-impl Search {
+impl Tarjan {
     fn visit<N: Amount>(&mut self, network: &Network<N>, node: usize) {
         self.number[node] = self.next;
         self.low[node] = self.next;

@@ -4,6 +4,7 @@ use super::compact::compact;
 use crate::counts::{at, narrow, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
+use cairn_theory::profile::area;
 use std::ops::Range;
 
 /// Items in a window and how coarse they are, from quick to thorough: 2^items sets are looked at.
@@ -27,14 +28,14 @@ pub(super) fn improve(
     segments: &[Range<usize>],
     work: &mut Work<'_>,
 ) {
-    let mut best = area(dag, order);
+    let mut best = area_of(dag, order);
     // Compacting, gains twice and the sweep's own books: each one pass over the arcs.
     let round = 4 * wide(dag.len() + dag.arc_count());
     for (window, coarseness) in STAGES {
         while work.spend(round) {
             let mut candidate = compacted(dag, order);
             sweep(dag, &mut candidate, segments, window, coarseness, work);
-            let reached = area(dag, &candidate);
+            let reached = area_of(dag, &candidate);
             if reached <= best {
                 break;
             }
@@ -112,8 +113,8 @@ pub(crate) fn gains(dag: &Dag, order: &[TaskId]) -> Vec<u32> {
     out
 }
 
-fn area(dag: &Dag, order: &[TaskId]) -> u64 {
-    gains(dag, order).iter().map(|&x| u64::from(x)).sum()
+fn area_of(dag: &Dag, order: &[TaskId]) -> u64 {
+    area(&gains(dag, order))
 }
 
 /// Coarseness 0: an item ends where something is gained. 1 joins an item to the one it depends on when it gains
@@ -309,7 +310,7 @@ mod tests {
             let mut all: Vec<TaskId> = order.clone();
             all.extend(dag.sinks());
             prop_assert!(cairn_theory::profile::profile(&dag, &all).is_ok());
-            prop_assert!(area(&dag, &order) >= area(&dag, &nonsinks));
+            prop_assert!(area_of(&dag, &order) >= area_of(&dag, &nonsinks));
             let (before, after) = (gains(&dag, &nonsinks), gains(&dag, &order));
             prop_assert!(after[cut] >= before[cut]);
         }

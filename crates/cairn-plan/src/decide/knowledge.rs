@@ -3,6 +3,7 @@
 use super::component::Component;
 use super::ids::NodeId;
 use cairn_kernel::Work;
+use cairn_theory::profile::area;
 
 /// What one method found out. Empty fields say "nothing new": a method that gave up returns the default.
 #[derive(Clone, Debug, Default)]
@@ -177,9 +178,4 @@ fn compacted(component: &Component, order: &[NodeId]) -> (Vec<NodeId>, Vec<u32>)
     let order = order.expect("orders respect the gates");
     let profile = component.profile(&order);
     (order, profile.expect("compacting respects the gates"))
-}
-
-/// Sum of a profile.
-pub(crate) fn area(profile: &[u32]) -> u64 {
-    profile.iter().map(|&x| u64::from(x)).sum()
 }

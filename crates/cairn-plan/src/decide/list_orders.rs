@@ -5,9 +5,10 @@
 
 use super::component::Component;
 use super::ids::{NodeId, RewardId};
-use super::knowledge::{Finding, Knowledge, Method, area};
+use super::knowledge::{Finding, Knowledge, Method};
 use crate::counts::{narrow, wide};
 use cairn_kernel::{Rows, Work};
+use cairn_theory::profile::area;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

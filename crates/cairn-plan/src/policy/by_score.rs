@@ -44,3 +44,29 @@ fn first_eligible(dag: &Dag, list: Vec<TaskId>) -> Vec<TaskId> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{obvious, rough_seconds};
+    use super::super::{bottom_levels, critical_path, memory};
+    use super::*;
+    use cairn_oracle::any_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn the_longest_path_then_the_place_in_ic(dag in any_dag(14), salt in 0u32..9, known in any::<bool>()) {
+            let seconds = known.then(|| rough_seconds(&dag, salt));
+            let level = bottom_levels(&dag, seconds.as_deref());
+            let ic = memory(&dag);
+            let place = |t: TaskId| ic.iter().position(|i| *i == t);
+            let slow = obvious(&dag, |_, t| ((level[t.index()] * 16.0) as u64, Reverse(place(t))));
+            prop_assert_eq!(by_score(&dag, &level, &ic), slow);
+            // With ties by file it is the plain baseline.
+            let ids = critical_path(&dag, seconds.as_deref());
+            prop_assert_eq!(by_score(&dag, &level, &ids), ids);
+        }
+    }
+}

@@ -12,22 +12,12 @@ const UNITS: f64 = 1e6;
 /// looking ahead, with long paths worth more. In `seconds`, or in tasks where none are given. Time and space as for
 /// [`hull()`](crate::hull()); where `work` runs out, the hull as far as it is known.
 ///
-/// ```
-/// use cairn_dag::{Dag, TaskId};
-/// use cairn_plan::{Work, policy::path_hull};
-/// // Each of the first two sets one task free, but behind that of task 1 there are three more.
-/// let dag = Dag::from_arcs(7, vec![(0, 2), (1, 3), (3, 4), (4, 5), (5, 6)])?;
-/// let order = path_hull(&dag, None, &mut Work::unlimited())?;
-/// assert_eq!(order[0], TaskId(1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 /// [`HullError`], when the dag is too large for 32-bit numbers.
 ///
 /// # Panics
 /// If `seconds` is given with another length than the number of tasks.
-pub fn path_hull(
+pub(crate) fn path_hull(
     dag: &Dag,
     seconds: Option<&[f64]>,
     work: &mut Work<'_>,

@@ -14,13 +14,14 @@ use std::sync::OnceLock;
 pub enum Rule {
     /// [`path_plus()`](super::path_plus())
     PathPlus,
-    /// [`critical_path_ic`](super::critical_path_ic())
+    /// Longest path to the end first; ties as in the plan's order, where [`critical_path`](super::critical_path()) takes the
+    /// first in the file.
     CriticalPathIc,
     /// The plan's own order.
     Ic,
     /// The plan's order with ties broken by the longest path: its profile is the same.
     IcCriticalPath,
-    /// [`path_hull()`](super::path_hull())
+    /// An order along the hull of executed work against the paths that hang on the tasks made eligible.
     PathHull,
     /// [`descendants`](super::descendants())
     Descendants,
@@ -165,7 +166,7 @@ impl<'a> Rules<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rough_seconds;
-    use super::super::{critical_path_ic, descendants, path_plus};
+    use super::super::{descendants, path_plus};
     use super::*;
     use cairn_oracle::any_dag;
     use cairn_theory::profile::profile;
@@ -186,7 +187,6 @@ mod tests {
                 prop_assert!(profile(&dag, &order).is_ok(), "{rule:?}");
                 let alone = match rule {
                     Rule::PathPlus => path_plus(&dag, seconds, ic),
-                    Rule::CriticalPathIc => critical_path_ic(&dag, seconds, ic),
                     Rule::Descendants => descendants(&dag, seconds, ic),
                     Rule::IcCriticalPath => {
                         prop_assert_eq!(profile(&dag, &order), profile(&dag, ic));

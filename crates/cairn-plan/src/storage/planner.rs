@@ -40,10 +40,10 @@ impl Lean {
 pub fn lean_order(dag: &Dag, storage: &Storage, order: &[TaskId], work: &mut Work<'_>) -> Lean {
     assert_eq!(order.len(), dag.len(), "an order names every task once");
     let piece = Piece::whole(dag, storage);
-    let mut search = Search::new(&piece, order.to_vec());
+    let mut search = PeakSearch::new(&piece, order.to_vec());
     // Whoever runs out of work keeps what is known by then.
     let _ = search.run(work);
-    let Search { best, bounds, .. } = search;
+    let PeakSearch { best, bounds, .. } = search;
     Lean {
         peak: storage.peak(&best.order),
         order: best.order,
@@ -84,16 +84,16 @@ impl Candidate {
     }
 }
 
-struct Search<'p> {
+struct PeakSearch<'p> {
     piece: &'p Piece,
     given: Vec<TaskId>,
     best: Candidate,
     bounds: Bounds<'p>,
 }
 
-impl<'p> Search<'p> {
-    fn new(piece: &'p Piece, given: Vec<TaskId>) -> Search<'p> {
-        Search {
+impl<'p> PeakSearch<'p> {
+    fn new(piece: &'p Piece, given: Vec<TaskId>) -> PeakSearch<'p> {
+        PeakSearch {
             best: Candidate::new(piece, given.clone()),
             bounds: Bounds::new(piece),
             piece,

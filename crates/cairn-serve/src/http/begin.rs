@@ -13,8 +13,8 @@ use crate::run::{BOOT, Files, Known, Now, Why, again, another_command, boot};
 use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
-    Batched, Dispatch, Effort, Engine, Expected, Illegal, Implicit, Memory, Moment, Order, Outbox,
-    Placing, Position, Rules, Shape, Task, Token, WorkerId,
+    Batched, Dispatch, Engine, Expected, Illegal, Implicit, Memory, Moment, Order, Outbox, Placing,
+    Position, Rules, Shape, Steps, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
@@ -143,7 +143,7 @@ const OFTEN: u64 = 100_000;
 /// Up to so many tasks, requests that come together are answered with the best batch; larger dags go by the order alone.
 const BATCHED: usize = 50_000;
 /// What a batch may cost.
-const EFFORT: Effort = Effort {
+const EFFORT: Steps = Steps {
     steps: 20_000,
     table: 2_000,
 };

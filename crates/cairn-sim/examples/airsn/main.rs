@@ -4,8 +4,15 @@
 
 mod dag;
 
-use cairn_sim::{Measure, Options, Policy, World, grid};
+use cairn_sim::{Measure, Options, Policy, Study, World, simulate};
 use dag::airsn;
+
+/// One point of the grid.
+struct Cell {
+    gap: f64,
+    size: f64,
+    study: Study,
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runs = match std::env::args().nth(1) {
@@ -24,18 +31,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             runs,
             ..Options::default()
         };
-        let cells = grid(
-            &dag,
-            &World::study_work(),
-            &gaps,
-            &sizes,
-            &policies,
-            &options,
-            |_| (),
-        )?;
+        let mut cells = Vec::new();
+        for &gap in &gaps {
+            for &size in &sizes {
+                let world = World::batches(gap, size)?;
+                // All cells share the seed, so that neighbours differ by their settings and not by luck.
+                let study = simulate(&dag, &World::study_work(), &world, &policies, &options)?;
+                cells.push(Cell { gap, size, study });
+            }
+        }
         print!("{:>8}", "gap\\size");
         sizes.iter().for_each(|s| print!("{s:>7}"));
-        let ratio = |cell: &cairn_sim::Cell| cell.study.ratio(0, 1, Measure::Makespan);
+        let ratio = |cell: &Cell| cell.study.ratio(0, 1, Measure::Makespan);
         for row in cells.chunks(sizes.len()) {
             print!("\n{:>8}", row[0].gap);
             for cell in row {

@@ -1,6 +1,6 @@
 //! Families of dags given by formulas and never stored: meshes, trees, FFT dags. Tasks are `u64` numbers; parents,
 //! children and levels are computed, and an IC-optimal order comes as an iterator that holds a few numbers. Knows
-//! nothing of dags read from files; [`materialise`] makes one.
+//! nothing of dags that are stored.
 //!
 //! Memory below means open results: executed tasks with an unexecuted child. References: \[RY05\] for the reductions and
 //! the FFT, \[MRY06\] §4 for the expansions.
@@ -14,8 +14,6 @@ pub use fft::Fft;
 pub use mesh::{EvolvingMesh, ReductionMesh};
 pub use out_tree::OutTree;
 pub use reduction_tree::ReductionTree;
-
-use cairn_dag::{Dag, DagError};
 
 /// A dag told by formulas over the tasks 0, 1, 2, … Methods may panic on tasks that do not exist.
 ///
@@ -87,26 +85,6 @@ pub enum FamilyError {
     /// A tree of arity 0 or 1 does not branch.
     #[error("a tree needs an arity of at least 2")]
     TooNarrow,
-}
-
-/// A family member as a stored dag. O(tasks + arcs).
-///
-/// # Errors
-/// [`DagError::TooLarge`] if it is infinite or has too many tasks.
-pub fn materialise(family: &impl Family) -> Result<Dag, DagError> {
-    let tasks = family.task_count().unwrap_or(u64::MAX);
-    // As `Dag::from_arcs` would refuse, but before the arcs are made.
-    if tasks >= u64::from(u32::MAX) {
-        return Err(DagError::TooLarge(
-            usize::try_from(tasks).unwrap_or(usize::MAX),
-        ));
-    }
-    let mut arcs = Vec::new();
-    for task in 0..tasks {
-        let parents = family.parents(task);
-        arcs.extend(parents.map(|p| (p as u32, task as u32)));
-    }
-    Dag::from_arcs(tasks as usize, arcs)
 }
 
 /// One bit for each task.

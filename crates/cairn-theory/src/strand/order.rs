@@ -80,6 +80,7 @@ impl Rows {
 
     /// The least power of two, at least 2, of bits that holds every gain raised by 1.
     fn bits(&self) -> u32 {
+        // A power of two divides 64, so that no entry of a head is cut.
         let largest = self.gain.iter().max().map_or(0, |g| g + 1);
         (u32::BITS - largest.leading_zeros())
             .next_power_of_two()

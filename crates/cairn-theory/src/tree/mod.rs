@@ -80,8 +80,6 @@ pub(crate) fn solve_within(block: &Bipartite, work: &mut Work<'_>) -> Option<Tre
 }
 
 /// Whether the block is connected, without cycles, and has a source. Linear.
-pub fn is_tree(block: &Bipartite) -> bool {
-    block.sources() > 0
-        && block.arc_count() + 1 == block.sources() + block.sinks()
-        && part::connected(block)
+pub(crate) fn is_tree(block: &Bipartite) -> bool {
+    block.sources() > 0 && block.has_tree_counts() && block.is_connected()
 }

@@ -62,9 +62,3 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
     }
     found
 }
-
-/// Whether every source and sink can be reached from the first source.
-pub(super) fn connected(block: &Bipartite) -> bool {
-    let all = parts(block, &vec![Stage::Now; block.sources()]);
-    matches!(&all[..], [one] if one.block.sinks() == block.sinks())
-}

@@ -101,7 +101,7 @@ pub(crate) enum TieRule {
 /// What a plan may cost.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Effort")]
-pub(crate) struct Limits {
+pub(crate) struct LimitFlags {
     /// Time after which the best so far is given: seconds, or as in 90s, 5m, 1h30m
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = span::seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: f64,

@@ -12,7 +12,7 @@ use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::Plan;
 use cairn_plan::policy::Rule;
-use cairn_sim::{Crew, Effort, Options, PoolSettings, Ratio, World, joint_ratio, usual_worlds};
+use cairn_sim::{Crew, Options, Plays, PoolSettings, Ratio, World, joint_ratio, usual_worlds};
 use serde_json::{Map, Value, json};
 
 /// Beyond so many tasks a plan says nothing of what `auto` would choose: it would take longer than it is worth.
@@ -124,8 +124,8 @@ impl Arena {
     }
 
     /// What a contest here may cost.
-    pub(crate) fn effort(&self, flow: &Flow) -> Effort {
-        Effort::for_dag(flow.dag().len(), Rule::ALL.len(), self.worlds.len())
+    pub(crate) fn effort(&self, flow: &Flow) -> Plays {
+        Plays::for_dag(flow.dag().len(), Rule::ALL.len(), self.worlds.len())
     }
 
     /// Nothing is known of the workers.
@@ -172,7 +172,7 @@ pub(crate) fn wanted(
         let arena = contest.arena(flow, out)?;
         let rules = Rule::ALL.len();
         let effort = match contest.runs {
-            Some(runs) => Effort {
+            Some(runs) => Plays {
                 policies: rules,
                 runs,
             },
@@ -225,7 +225,7 @@ pub(crate) fn glance(
     };
     let half = clock.half();
     let bout = Bout {
-        effort: Effort::glance(tasks, Rule::ALL.len(), arena.worlds.len()),
+        effort: Plays::glance(tasks, Rule::ALL.len(), arena.worlds.len()),
         seed: Options::default().seed,
         precision: None,
         threads: None,
@@ -247,7 +247,7 @@ pub(crate) struct Picked {
 
 /// How rules are played against each other.
 pub(crate) struct Bout<'a> {
-    pub(crate) effort: Effort,
+    pub(crate) effort: Plays,
     pub(crate) seed: u64,
     /// When to stop telling what it gains, where that is asked for.
     pub(crate) precision: Option<f64>,

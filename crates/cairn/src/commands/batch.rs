@@ -7,7 +7,7 @@ use crate::input::{self, Read};
 use crate::limits::Limits;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::batch::{BatchState, Batcher, Effort, Quality, look_ahead};
+use cairn_plan::batch::{BatchState, Batcher, Quality, Steps, look_ahead};
 use serde_json::{Value, json};
 
 pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Result<(), Failure> {
@@ -21,9 +21,9 @@ pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Resul
         &clock.stop_planning(flow.dag()),
     );
     let effort = match (settings.fast, limits.thorough) {
-        (true, _) => Effort::fast(),
-        (_, true) => Effort::thorough(),
-        _ => Effort::default(),
+        (true, _) => Steps::fast(),
+        (_, true) => Steps::thorough(),
+        _ => Steps::default(),
     };
     let mut batcher = Batcher::new(BatchState::new(flow.dag()), &plan.order);
     let (mut value, text) = match settings.requests[..] {
@@ -45,7 +45,7 @@ fn names<'f>(flow: &'f Flow, tasks: &[TaskId]) -> Vec<&'f str> {
 fn one(
     batcher: &mut Batcher<'_>,
     requests: usize,
-    effort: &Effort,
+    effort: &Steps,
     flow: &Flow,
     out: &Output,
 ) -> (Value, String) {
@@ -79,7 +79,7 @@ fn one(
 fn several(
     batcher: &Batcher<'_>,
     requests: &[usize],
-    effort: &Effort,
+    effort: &Steps,
     flow: &Flow,
 ) -> (Value, String) {
     let before = batcher.state().eligible().len();

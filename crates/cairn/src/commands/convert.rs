@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::{Output, write_file};
 use crate::spare;
 use cairn_dag::Flow;
-use cairn_formats::{Format, Limits, Loss, LossKind, Report, Source, WriteError};
+use cairn_formats::{Format, Loss, LossKind, ReadLimits, Report, Source, WriteError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(crate) fn format(settings: &cli::Convert) -> Result<Format, Failure> {
 pub(crate) fn run(settings: &cli::Convert, format: Format, out: &Output) -> Result<(), Failure> {
     let mut report = Report::default();
     let named = settings.input.format.as_deref().and_then(Format::from_name);
-    let source = Source::load(&settings.input.file, &Limits::default(), &mut report);
+    let source = Source::load(&settings.input.file, &ReadLimits::default(), &mut report);
     let read = source.and_then(|source| {
         let (from, flow) = cairn_formats::read(&source, named, &mut report)?;
         Some((source, from, flow))

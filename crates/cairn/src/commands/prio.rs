@@ -264,7 +264,8 @@ fn edit(
         if let Some(known) = loaded.get(path) {
             return Some(known.clone());
         }
-        let source = Source::load_named_by_file(path, &cairn_formats::Limits::default(), report)?;
+        let source =
+            Source::load_named_by_file(path, &cairn_formats::ReadLimits::default(), report)?;
         loaded.insert(path.to_owned(), source.clone());
         Some(source)
     };

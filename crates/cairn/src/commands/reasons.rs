@@ -3,7 +3,7 @@
 use crate::called;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
-use cairn_plan::{Conflict, Corner, Crossing, Evidence, Plan, Refusal, Search, Verdict};
+use cairn_plan::{Conflict, Corner, Crossing, Evidence, Plan, Refusal, SearchRecord, Verdict};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -103,7 +103,7 @@ pub(crate) fn how(verdict: Verdict, plan: &Plan) -> String {
 }
 
 /// What a search looked at.
-fn search_words(search: &Search) -> String {
+fn search_words(search: &SearchRecord) -> String {
     let (parts, different) = search.components;
     let parts = counted(parts, "part");
     format!("exhausted search of {parts}, {different} of them different")

@@ -7,14 +7,14 @@ use crate::layout;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::plain;
-use cairn_formats::{Limits, Report, Source};
+use cairn_formats::{ReadLimits, Report, Source};
 use cairn_verify::{Accepted, parse, verify};
 use serde_json::json;
 
 pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
     let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let mut report = Report::default();
-    let source = Source::load(&settings.certificate, &Limits::default(), &mut report);
+    let source = Source::load(&settings.certificate, &ReadLimits::default(), &mut report);
     let source = source.ok_or(Failure::Input(report))?;
     let name = &*plain(source.name());
     let certificate = parse(source.text().as_bytes()).map_err(|e| {

@@ -3,10 +3,11 @@
 use super::super::scope::*;
 use super::super::statement::NodeKind;
 use super::super::submit::Submit;
+use super::super::walk::{At, Visitor, walk};
 use super::super::workflow::Workflow;
 use super::details::ScopeNodes;
 use super::{NodePlace, Nodes, unfit};
-use crate::{Limits, Report, Source};
+use crate::{ReadLimits, Report, Source};
 use cairn_dag::{Flow, TaskId};
 use hashbrown::{HashMap, HashSet};
 use std::cell::RefCell;
@@ -53,51 +54,20 @@ impl<'w, 'l> Layout<'w, 'l> {
         }
     }
 
-    /// Places the nodes of a scope whose names begin with `prefix`, inside the scopes `around`.
-    pub(super) fn place(
-        &mut self,
-        scope: &Rc<Scope>,
-        prefix: &mut String,
-        around: &mut Vec<Rc<Scope>>,
-        report: &mut Report,
-    ) {
-        let length = prefix.len();
-        around.push(Rc::clone(scope));
-        for (index, entry) in scope.entries.iter().enumerate() {
-            prefix.push_str(&entry.name);
-            match &entry.what {
-                What::Node(node) if node.kind == NodeKind::Job => {
-                    if let Some(task) = self.flow.find(prefix)
-                        && !self.flow.is_done(task)
-                    {
-                        self.place_node(scope, index, entry, node, task, around, report);
-                    }
-                }
-                What::Node(_) | What::Splice(None) => {}
-                What::Splice(Some(splice)) => {
-                    prefix.push('+');
-                    self.place(splice, prefix, around, report);
-                }
-            }
-            prefix.truncate(length);
-        }
-        around.pop();
+    /// Gives every task that is to be executed its description.
+    pub(super) fn place_all(&mut self, report: &mut Report) {
+        let top = Rc::clone(&self.workflow.top);
+        walk(&top, &mut Placing(self, report));
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one call, with what the loop around it knows"
-    )]
-    fn place_node(
-        &mut self,
-        scope: &Scope,
-        index: usize,
-        entry: &Entry,
-        node: &Node,
-        task: TaskId,
-        around: &[Rc<Scope>],
-        report: &mut Report,
-    ) {
+    fn place(&mut self, at: &At<'_>, task: TaskId, report: &mut Report) {
+        let &At {
+            scope,
+            index,
+            entry,
+            node,
+            ..
+        } = at;
         let mut place = NodePlace {
             scope: scope.index as u32,
             entry: index as u32,
@@ -115,11 +85,11 @@ impl<'w, 'l> Layout<'w, 'l> {
                 let is_here = |scope: &&Rc<Scope>| scope.descriptions.contains_key(&**name);
                 // From the outermost scope inward, as in `read`: of two descriptions of one name that of the top file
                 // counts.
-                let origin = match around.iter().find(is_here) {
+                let origin = match at.around.iter().find(is_here) {
                     Some(scope) => Origin::Named(scope.index, name.clone()),
                     None => Origin::File(self.nodes.directory(place).join(&**name)),
                 };
-                match self.described(origin, around, mark, report) {
+                match self.described(origin, at.around, mark, report) {
                     Some(found) => found,
                     None => return,
                 }
@@ -175,7 +145,7 @@ impl<'w, 'l> Layout<'w, 'l> {
             }
             Origin::File(path) => {
                 let mut trial = Report::default();
-                match Source::load_named_by_file(path, &Limits::default(), &mut trial) {
+                match Source::load_named_by_file(path, &ReadLimits::default(), &mut trial) {
                     Some(source) => {
                         let submit = self.add(Submit::parse(source.text()));
                         Some((submit, Some(Rc::new(source))))
@@ -196,5 +166,20 @@ impl<'w, 'l> Layout<'w, 'l> {
         };
         self.known.insert(origin, found.clone());
         found
+    }
+}
+
+/// A layout on its way through the workflow.
+struct Placing<'a, 'w, 'l>(&'a mut Layout<'w, 'l>, &'a mut Report);
+
+impl Visitor for Placing<'_, '_, '_> {
+    fn node(&mut self, at: &At<'_>) {
+        let Placing(layout, report) = self;
+        if at.node.kind == NodeKind::Job
+            && let Some(task) = layout.flow.find(at.name)
+            && !layout.flow.is_done(task)
+        {
+            layout.place(at, task, report);
+        }
     }
 }

@@ -322,7 +322,7 @@ fn a_sweep_over_the_lines_of_a_file_beside_the_flow_file() {
     let text = "[[sweep]]\nover = { s = 'samples.txt' }\ntask = { name = '{s}' }\n";
     std::fs::write(&path, text).unwrap();
     let mut report = Report::default();
-    let source = Source::load(&path, &crate::Limits::default(), &mut report).unwrap();
+    let source = Source::load(&path, &crate::ReadLimits::default(), &mut report).unwrap();
     let flow = read_toml(&source, &mut report).unwrap();
     let names: Vec<&str> = flow.dag().tasks().map(|t| flow.name(t)).collect();
     assert_eq!((names, report.problems()), (vec!["one", "two"], &[][..]));

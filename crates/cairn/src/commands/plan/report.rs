@@ -13,6 +13,7 @@ use crate::layout;
 use crate::output::Output;
 use crate::plural::counted;
 use cairn_dag::TaskId;
+use cairn_formats::shell_word;
 use cairn_plan::cap::Capped;
 use cairn_plan::{Plan, Verdict};
 use cairn_theory::profile::area;
@@ -318,7 +319,7 @@ impl Report<'_> {
     /// What to do with the plan, as commands.
     fn next(&self) -> Vec<(String, String)> {
         let file = match self.read.name.as_str() {
-            name if self.is_file => shell_word(name),
+            name if self.is_file => shell_word(name).into_owned(),
             _ => "FILE".to_owned(),
         };
         let mut next = Vec::new();
@@ -345,14 +346,5 @@ impl Report<'_> {
             "why, in the words of the theory",
         );
         next
-    }
-}
-
-/// A name as a shell takes it.
-fn shell_word(name: &str) -> String {
-    let is_bare = |c: char| c.is_alphanumeric() || "-_./+=:,@%".contains(c);
-    match name.chars().all(is_bare) && !name.is_empty() {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', "'\\''")),
     }
 }

@@ -12,7 +12,7 @@ use crate::limits::{Limits, is_interrupted};
 use crate::output::Output;
 use cairn_dag::Flow;
 use cairn_plan::policy::Rule;
-use cairn_sim::{Effort, Measure, Options, Ratio, Study, World};
+use cairn_sim::{Measure, Options, Plays, Ratio, Study, World};
 use serde_json::Value;
 use std::path::Path;
 
@@ -118,8 +118,8 @@ impl Laboratory<'_> {
     }
 
     /// What a choice may cost.
-    fn effort(&self, subject: &Subject) -> Effort {
-        Effort::for_dag(subject.flow.dag().len(), Rule::ALL.len(), 1)
+    fn effort(&self, subject: &Subject) -> Plays {
+        Plays::for_dag(subject.flow.dag().len(), Rule::ALL.len(), 1)
     }
 
     /// All policies in one world.

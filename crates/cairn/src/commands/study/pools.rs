@@ -4,7 +4,7 @@ use super::laboratory::{Failed, Laboratory, Subject};
 use super::laboratory::{cell_text, durations_words, note, ratio_json, tally};
 use crate::commands::world;
 use crate::failure::Failure;
-use cairn_sim::{Ratio, STUDY_POOLS, StudyPool};
+use cairn_sim::{Ratio, STUDY_POOLS, StudyPool, median};
 use serde_json::{Map, Value, json};
 
 /// Three pools for every subject.
@@ -72,11 +72,10 @@ fn column<'r>(
         .filter_map(move |row| row.ratios[pool][rival].as_ref())
 }
 
-fn median(ratios: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut all: Vec<f64> = ratios.collect();
-    all.sort_by(f64::total_cmp);
-    let half = all.len().checked_sub(1)? / 2;
-    Some((all[half] + all[all.len() / 2]) / 2.0)
+/// The middle of the ratios of one pool and rival, if there are any.
+fn middle(rows: &[PoolRow<'_>], pool: usize, rival: usize) -> Option<f64> {
+    let means: Vec<f64> = column(rows, pool, rival).map(|x| x.mean).collect();
+    (!means.is_empty()).then(|| median(means))
 }
 
 fn pools_json(rows: &[PoolRow<'_>], laboratory: &Laboratory<'_>, durations: &str) -> Value {
@@ -103,7 +102,7 @@ fn pools_json(rows: &[PoolRow<'_>], laboratory: &Laboratory<'_>, durations: &str
         .collect();
     let summary = by_pool(&|p, r| {
         let [faster, ties, slower] = tally(column(rows, p, r));
-        let median = median(column(rows, p, r).map(|x| x.mean));
+        let median = middle(rows, p, r);
         json!({ "median": median, "faster": faster, "ties": ties, "slower": slower })
     });
     json!({
@@ -130,7 +129,7 @@ fn pools_text(rows: &[PoolRow<'_>], laboratory: &Laboratory<'_>, durations: &str
     for (p, pool) in STUDY_POOLS.iter().enumerate() {
         for (r, rival) in rivals.iter().enumerate() {
             let [faster, ties, slower] = tally(column(rows, p, r));
-            let median = median(column(rows, p, r).map(|x| x.mean)).unwrap_or(1.0);
+            let median = middle(rows, p, r).unwrap_or(1.0);
             text += &format!(
                 "| {} | {rival} | {median:.4} | {:.2} % | {faster} | {ties} | {slower} |\n",
                 pool.name,

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Looks for detours. Keeps its memory between searches.
-pub(super) struct Search<'a> {
+pub(super) struct Detours<'a> {
     ranked: &'a Ranked,
     labels: &'a Labels,
     /// By rank: which side has met it.
@@ -26,9 +26,9 @@ enum Side {
     Up,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(ranked: &'a Ranked, labels: &'a Labels) -> Search<'a> {
-        Search {
+impl<'a> Detours<'a> {
+    pub(super) fn new(ranked: &'a Ranked, labels: &'a Labels) -> Detours<'a> {
+        Detours {
             ranked,
             labels,
             met: vec![Side::None; ranked.len()],
@@ -47,6 +47,7 @@ impl<'a> Search<'a> {
     /// other. So both sides go only half the way.
     pub(super) fn detour(&mut self, u: u32, v: u32, budget: usize) -> (Option<bool>, usize) {
         let result = self.run(u, v, budget);
+        // Only what was met is wiped: a short search must not cost as much as the dag is large.
         for at in self.touched.drain(..) {
             self.met[wide(at)] = Side::None;
         }
@@ -92,6 +93,7 @@ impl<'a> Search<'a> {
     /// Meets the children of `at` that may still lead to `v`; whether one was met from above.
     fn expand_down(&mut self, at: u32, u: u32, v: u32) -> bool {
         let limit = self.ranked.level_start(v);
+        // Whoever leads to `v` is farther from the sinks than `v`.
         let height = self.ranked.height(v);
         for &child in self.ranked.children(at) {
             if child >= limit {

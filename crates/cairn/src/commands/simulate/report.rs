@@ -1,0 +1,495 @@
+//! Everything that is printed or drawn of a simulation. Plays nothing.
+
+use super::tight::Told;
+use crate::cli;
+use crate::commands::disk::DiskUnit;
+use crate::commands::estimates::{
+    estimate, estimate_json, interval_text, less_or_more, ratio_json,
+};
+use crate::commands::pictures::{self, Kind};
+use crate::commands::world::Scene;
+use crate::failure::Failure;
+use crate::input::Read;
+use crate::layout;
+use crate::plural::counted;
+use cairn_formats::size;
+use cairn_show::{
+    Captioned, Estimate, Figure, IntervalRow, Intervals, Line, Lines, Page, ShowError, Table,
+};
+use cairn_sim::{Interval, Measure, Ratio, Study};
+use serde_json::{Map, Value, json};
+
+/// The first policy on as many workers that stay.
+pub(super) struct Steady {
+    /// Of a worker's hour.
+    pub(super) price: f64,
+    pub(super) study: Study,
+}
+
+/// Everything that is printed or drawn of a simulation.
+pub(super) struct Report<'a> {
+    pub(super) flags: &'a cli::Simulate,
+    /// How the world was found, where it is from a log.
+    pub(super) fitted: Option<&'a str>,
+    pub(super) steady: Option<Steady>,
+    pub(super) read: &'a Read,
+    pub(super) scene: &'a Scene,
+    pub(super) study: &'a Study,
+    /// Runs asked for.
+    pub(super) asked: usize,
+    pub(super) policies: Vec<String>,
+    /// What `auto` stands for, if it is among them.
+    pub(super) chosen: Option<String>,
+    /// What there is to tell of a cap on the disk.
+    pub(super) told: Option<Told>,
+}
+
+impl Report<'_> {
+    pub(super) fn json(&self) -> Value {
+        let study = self.study;
+        let policies: Map<String, Value> = (self.policies.iter().enumerate())
+            .map(|(p, name)| {
+                let measures = self.measures().map(|m| {
+                    let summary = study.summary(p, m);
+                    let mut value = estimate_json(summary.mean, summary.ends(), summary.all_equal);
+                    value["median"] = json!(summary.median);
+                    (m.name().to_owned(), value)
+                });
+                (name.clone(), Value::Object(measures.collect()))
+            })
+            .collect();
+        let ratios: Map<String, Value> = (1..self.policies.len())
+            .map(|p| {
+                let measures = self.measures().filter_map(|m| {
+                    let ratio = study.ratio(0, p, m)?;
+                    let mut value = ratio_json(&ratio);
+                    value["median"] = json!(ratio.median);
+                    Some((m.name().to_owned(), value))
+                });
+                (self.pair(p), Value::Object(measures.collect()))
+            })
+            .collect();
+        let mut value = json!({
+            "file": self.read.name, "format": self.read.format.name(), "tasks": self.read.flow.dag().len(),
+            "world": self.scene.words, "durations": self.scene.durations,
+            "runs": study.runs(), "seed": study.seed, "stopped_early": study.stopped_early,
+            "runs_asked": self.asked, "out_of_time": study.out_of_time,
+            "policies": policies, "ratios": ratios,
+        });
+        value["answer"] = json!(self.answer());
+        if let Some(deadline) = self.flags.deadline {
+            let by_policy = (self.policies.iter().enumerate()).map(|(p, name)| {
+                let within = self.within(p, deadline);
+                (name.clone(), estimate_json(within.0, Some(within.1), false))
+            });
+            let by_policy: Map<String, Value> = by_policy.collect();
+            value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
+        }
+        if let Some(price) = self.flags.price {
+            let by_policy = (self.policies.iter().enumerate())
+                .map(|(p, name)| (name.clone(), cost_json(study, p, price)));
+            let by_policy: Map<String, Value> = by_policy.collect();
+            value["cost"] = json!({ "price": price, "policies": by_policy });
+            if let Some(steady) = &self.steady {
+                let time = steady.study.summary(0, Measure::Makespan);
+                value["cost"]["steady"] = json!({
+                    "price": steady.price, "cost": cost_json(&steady.study, 0, steady.price),
+                    "makespan": estimate_json(time.mean, time.ends(), time.all_equal),
+                });
+            }
+        }
+        if let Some(chosen) = &self.chosen {
+            value["chosen"] = json!(chosen);
+        }
+        if let Some(told) = &self.told {
+            value["storage"] = told.json();
+        }
+        if let Some(unknown) = self.scene.unknown_sizes {
+            value["unknown_sizes"] = json!(unknown);
+        }
+        self.read.done.tell(&mut value);
+        self.read.tell_times(&mut value);
+        if let Some(flags) = self.fitted {
+            value["world_from"] = json!(flags);
+        }
+        value
+    }
+
+    /// What is measured: bytes only where they are counted.
+    fn measures(&self) -> impl Iterator<Item = Measure> + '_ {
+        let counts = |m: &Measure| *m != Measure::PeakDisk || self.told.is_some();
+        Measure::ALL.into_iter().filter(counts)
+    }
+
+    /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
+    fn within(&self, policy: usize, deadline: f64) -> (f64, Interval) {
+        let times = self.study.outcomes[policy].column(Measure::Makespan);
+        let (n, z) = (times.len() as f64, 1.96f64);
+        let share = times.iter().filter(|t| **t <= deadline).count() as f64 / n;
+        let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half =
+            z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+        let ends = Interval {
+            low: (middle - half).max(0.0),
+            high: (middle + half).min(1.0),
+        };
+        (share, ends)
+    }
+
+    /// A time in a unit that people use, with its interval.
+    fn time(&self, mean: f64, interval: Option<Interval>) -> String {
+        let (unit, words) = match self.scene.seconds {
+            None => (1.0, "task times"),
+            Some(_) if mean < 120.0 => (1.0, "s"),
+            Some(_) if mean < 7200.0 => (60.0, "min"),
+            Some(_) if mean < 3.0 * 86400.0 => (3600.0, "h"),
+            Some(_) => (86400.0, "days"),
+        };
+        let digits = match mean / unit {
+            v if v >= 100.0 => 0,
+            v if v >= 10.0 => 1,
+            _ => 2,
+        };
+        let ends = interval.map_or(String::new(), |i| {
+            format!(" [{:.digits$}, {:.digits$}]", i.low / unit, i.high / unit)
+        });
+        format!("{:.digits$} {words}{ends}", mean / unit)
+    }
+
+    /// What was asked, in a sentence or two.
+    fn answer(&self) -> String {
+        let first = match &self.chosen {
+            Some(chosen) if self.policies[0] == "auto" => format!("auto ({chosen})"),
+            _ => self.policies[0].clone(),
+        };
+        let time = self.study.summary(0, Measure::Makespan);
+        let mut words = format!(
+            "On {}, {first} takes {}",
+            self.scene.place,
+            self.time(time.mean, time.interval)
+        );
+        let others: Vec<(String, Ratio)> = (1..self.policies.len())
+            .filter_map(|p| {
+                let ratio = self.study.ratio(0, p, Measure::Makespan)?;
+                Some((self.policies[p].clone(), ratio))
+            })
+            .collect();
+        if !others.is_empty() {
+            words += &format!(": {}", less_or_more(&others));
+        }
+        words += ".";
+        if let Some(deadline) = self.flags.deadline {
+            let (share, ends) = self.within(0, deadline);
+            words += &format!(
+                " It ends within {} with a probability of {share:.2} [{:.2}, {:.2}].",
+                self.time(deadline, None),
+                ends.low,
+                ends.high
+            );
+        }
+        if let Some(price) = self.flags.price {
+            let hours = self.study.summary(0, Measure::WorkerTime).mean / 3600.0;
+            words += &format!(" It costs {}", money(price * hours));
+            if let Some(steady) = &self.steady {
+                let hours = steady.study.summary(0, Measure::WorkerTime).mean / 3600.0;
+                words += &format!(
+                    "; on workers that stay, {} and {}",
+                    money(steady.price * hours),
+                    self.time(steady.study.summary(0, Measure::Makespan).mean, None)
+                );
+            }
+            words += ".";
+        }
+        words
+    }
+
+    /// The first policy over another.
+    fn pair(&self, other: usize) -> String {
+        format!("{}/{}", self.policies[0], self.policies[other])
+    }
+
+    fn setting(&self) -> String {
+        let early = match self.study {
+            study if study.stopped_early => " (precise enough)".to_owned(),
+            study if study.out_of_time => format!(" of {} (time limit)", self.asked),
+            _ => String::new(),
+        };
+        format!(
+            "{}; durations {}; {}{early}, seed {}",
+            self.scene.words,
+            self.scene.durations,
+            counted(self.study.runs(), "paired run"),
+            self.study.seed
+        )
+    }
+
+    /// One row a policy: mean time with its interval, then the means of the other measures.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let mean = |p: usize, m: Measure| self.study.summary(p, m).mean;
+        (self.policies.iter().enumerate())
+            .map(|(p, name)| {
+                let time = self.study.summary(p, Measure::Makespan);
+                let mut row = vec![
+                    name.clone(),
+                    interval_text(time.mean, time.interval, false, digits(time.mean)),
+                    format!("{:.1} %", 100.0 * mean(p, Measure::Stall)),
+                    format!("{:.1} %", 100.0 * mean(p, Measure::Utilisation)),
+                    decimal(mean(p, Measure::Idle)),
+                    decimal(mean(p, Measure::PeakOpen)),
+                    decimal(mean(p, Measure::Wasted)),
+                ];
+                if self.told.is_some() {
+                    row.push(size::words(mean(p, Measure::PeakDisk) as u128));
+                }
+                if let Some(deadline) = self.flags.deadline {
+                    row.push(format!("{:.2}", self.within(p, deadline).0));
+                }
+                if let Some(price) = self.flags.price {
+                    row.push(money(price * mean(p, Measure::WorkerTime) / 3600.0));
+                }
+                row
+            })
+            .collect()
+    }
+
+    /// What the columns are called.
+    fn header(&self) -> Vec<&'static str> {
+        let asked = [
+            (self.told.is_some(), "disk"),
+            (self.flags.deadline.is_some(), "in time"),
+            (self.flags.price.is_some(), "cost"),
+        ];
+        let asked = asked.into_iter().filter(|a| a.0).map(|a| a.1);
+        HEADER.into_iter().chain(asked).collect()
+    }
+
+    pub(super) fn text(&self) -> String {
+        let width = layout::width();
+        // The answer first, then what it rests on.
+        let mut text = format!(
+            "{}\n{}: {}\n{}{}\n",
+            layout::hanging("", &self.answer(), width),
+            self.read.name,
+            counted(self.read.flow.dag().len(), "task"),
+            self.read.done.row(),
+            layout::hanging("", &self.setting(), width)
+        );
+        if self.policies.len() > 1 {
+            let about = "Time of the first policy over that of each other, with 95 % intervals:";
+            text += &layout::hanging("", about, width);
+        }
+        for p in 1..self.policies.len() {
+            let words = match self.study.ratio(0, p, Measure::Makespan) {
+                Some(ratio) => format!(
+                    "{}: {}",
+                    interval_text(ratio.mean, ratio.interval, ratio.all_equal, 4),
+                    self.verdict(p, &ratio)
+                ),
+                None => "undefined: nothing takes time".to_owned(),
+            };
+            text += &layout::hanging(&format!("  {:18} ", self.pair(p)), &words, width);
+        }
+        let mut rows = vec![self.header().into_iter().map(str::to_owned).collect()];
+        rows.extend(self.rows());
+        if self.policies.len() > 1 {
+            text.push('\n');
+        }
+        text += &layout::columns(&rows, width);
+        if let Some(told) = &self.told {
+            text.push('\n');
+            text += &told.text(&|mean| self.time(mean, None), width);
+        }
+        text
+    }
+
+    fn verdict(&self, other: usize, ratio: &Ratio) -> String {
+        let (first, other) = (&self.policies[0], &self.policies[other]);
+        let more = 100.0 * (ratio.mean - 1.0).abs();
+        match ratio.ends() {
+            None => "one run tells nothing of chance".to_owned(),
+            Some(i) if i.high < 1.0 => format!("{first} is {more:.1} % faster"),
+            Some(i) if i.low > 1.0 => format!("{first} is {more:.1} % slower"),
+            Some(_) if ratio.all_equal => format!("{first} and {other} took the same time"),
+            Some(_) => format!("a tie: {first} and {other} cannot be told apart"),
+        }
+    }
+
+    pub(super) fn write(
+        &self,
+        path: &std::path::Path,
+        kind: Kind,
+        value: &Value,
+    ) -> Result<(), Failure> {
+        let times = self.times().map_err(|e| pictures::not_drawn(&e))?;
+        let ratios = self.ratios().map_err(|e| pictures::not_drawn(&e))?;
+        let (header, rows) = (self.header(), self.rows());
+        let table = Table {
+            caption: "Means over all runs; times with 95 % intervals",
+            header: &header,
+            rows: &rows,
+        };
+        let captioned = |figure, caption| Captioned { figure, caption };
+        let mut figures = vec![captioned(
+            &times,
+            "Time from the start to the last completion; left is better.",
+        )];
+        if let Some(ratios) = &ratios {
+            figures.push(captioned(
+                ratios,
+                "All policies met the same workers and durations in each run. Left of 1 the first policy is faster.",
+            ));
+        }
+        let curve = self.curve().map_err(|e| pictures::not_drawn(&e))?;
+        if let Some(curve) = &curve {
+            figures.push(captioned(
+                curve,
+                "Time under ever tighter caps on the disk; the knee is where a cap begins to cost.",
+            ));
+        }
+        let page = Page {
+            title: &format!(
+                "{}: policies compared",
+                pictures::short_name(&self.read.name)
+            ),
+            lead: &self.setting(),
+            tables: &[table],
+            figures: &figures,
+            footer: "Made by cairn simulate.",
+        };
+        pictures::write(path, kind, &times, &page, value)
+    }
+
+    /// Time against the cap on the disk; none without one.
+    fn curve(&self) -> Result<Option<Figure>, ShowError> {
+        let Some(points) = self.told.as_ref().map(Told::points) else {
+            return Ok(None);
+        };
+        if points.is_empty() {
+            return Ok(None);
+        }
+        let unit = DiskUnit::of(points.iter().map(|p| p.0));
+        let line: Vec<(f64, f64)> = points.iter().map(|p| (p.0 / unit.bytes, p.1)).collect();
+        let knee = points.iter().filter(|p| !p.2.is_empty());
+        let knee: Vec<(&str, f64, f64)> = knee
+            .map(|p| (p.2.as_str(), p.0 / unit.bytes, p.1))
+            .collect();
+        let figure = Lines {
+            title: &format!(
+                "Time against disk: {}",
+                pictures::short_name(&self.read.name)
+            ),
+            subtitle: &self.setting(),
+            x_name: &format!("cap on the disk ({})", unit.name),
+            y_name: match self.scene.seconds {
+                Some(_) => "mean time (seconds)",
+                None => "mean time (task times)",
+            },
+            lines: &[Line {
+                name: "best of the priorities tried",
+                points: &line,
+            }],
+            levels: &[],
+            marks: &knee,
+        };
+        figure.draw().map(Some)
+    }
+
+    /// Mean times of all policies.
+    fn times(&self) -> Result<Figure, ShowError> {
+        let summaries = (0..self.policies.len()).map(|p| {
+            let s = self.study.summary(p, Measure::Makespan);
+            estimate(s.mean, s.interval)
+        });
+        let rows: Vec<IntervalRow<'_>> = (self.policies.iter().zip(summaries))
+            .map(|(name, estimate)| IntervalRow { name, estimate })
+            .collect();
+        let unit = match self.scene.seconds {
+            Some(_) => "mean time (seconds)",
+            None => "mean time (task times)",
+        };
+        self.intervals("Time of each policy", unit, &rows, None)
+    }
+
+    /// Ratios of the first policy over each other; none where there is only one.
+    fn ratios(&self) -> Result<Option<Figure>, ShowError> {
+        let named: Vec<(String, Estimate)> = (1..self.policies.len())
+            .filter_map(|p| {
+                let r = self.study.ratio(0, p, Measure::Makespan)?;
+                Some((self.pair(p), estimate(r.mean, r.interval)))
+            })
+            .collect();
+        if named.is_empty() {
+            return Ok(None);
+        }
+        let rows: Vec<IntervalRow<'_>> = (named.iter())
+            .map(|(name, estimate)| IntervalRow {
+                name,
+                estimate: *estimate,
+            })
+            .collect();
+        let title = format!("{} against the others", self.policies[0]);
+        self.intervals(&title, "ratio of mean times", &rows, Some(1.0))
+            .map(Some)
+    }
+
+    fn intervals(
+        &self,
+        title: &str,
+        value_name: &str,
+        rows: &[IntervalRow<'_>],
+        reference: Option<f64>,
+    ) -> Result<Figure, ShowError> {
+        Intervals {
+            title: &format!("{title}: {}", pictures::short_name(&self.read.name)),
+            subtitle: &self.setting(),
+            value_name,
+            interval_name: "95 % interval",
+            rows,
+            reference,
+        }
+        .draw()
+    }
+}
+
+const HEADER: [&str; 7] = [
+    "policy",
+    "time [95 %]",
+    "stalls",
+    "utilisation",
+    "idle",
+    "open results",
+    "wasted",
+];
+
+/// Decimals so that some four digits are shown.
+fn digits(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    }
+}
+
+/// What a policy costs at a price of a worker's hour.
+fn cost_json(study: &Study, policy: usize, price: f64) -> Value {
+    let hour = price / 3600.0;
+    let time = study.summary(policy, Measure::WorkerTime);
+    let ends = time.ends().map(|i| Interval {
+        low: i.low * hour,
+        high: i.high * hour,
+    });
+    estimate_json(time.mean * hour, ends, time.all_equal)
+}
+
+/// A sum of money; the currency is that of the price.
+fn money(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn decimal(value: f64) -> String {
+    format!("{value:.*}", digits(value).min(2))
+}
