@@ -8,10 +8,10 @@
 //! `OUTPUTS id file …`; the type, which many tasks share, is the label: `map` of `Genome::map:1.0`.
 //!
 //! pegasus-mpi-cluster has `EDGE parent child` and `TASK id [options] executable arguments …`, in quotes where they have
-//! blanks. Of the options, `-c` (processors), `-t` (tries) and `-p` (priority, larger first) are kept; `-m`, `-f` and `-F`
-//! are left out.
+//! blanks. Of the options, `-c` (processors), `-m` (memory, in MiB), `-t` (tries) and `-p` (priority, larger first) are kept;
+//! `-f` and `-F` are left out.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, MEBIBYTE};
 use crate::loss::Tally;
 use crate::text::shortened;
 use crate::{Report, Source, shell, suggest};
@@ -156,10 +156,12 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
         let options = words.chunks(2).map_while(|pair| TaskOption::of(&pair[0]));
         for option in options {
             match option {
-                TaskOption::Memory => add("-m (memory)"),
                 TaskOption::PipeForward => add("-f (pipe forwarding)"),
                 TaskOption::FileForward => add("-F (file forwarding)"),
-                TaskOption::Cpus | TaskOption::Tries | TaskOption::Priority => {}
+                TaskOption::Memory
+                | TaskOption::Cpus
+                | TaskOption::Tries
+                | TaskOption::Priority => {}
             }
         }
     }
@@ -277,7 +279,11 @@ impl<'a, 'r> Reader<'a, 'r> {
             let number = value.parse::<f64>().ok().filter(|n| n.is_finite());
             let counted = number.filter(|n| *n >= 0.0);
             let understood = match option {
-                TaskOption::Memory => counted.is_some(),
+                // It counts in units of 2²⁰ bytes; none at all is its way to say nothing.
+                TaskOption::Memory => counted
+                    .map(|n| (n * MEBIBYTE as f64).ceil() as u64)
+                    .map(|bytes| (bytes > 0).then(|| self.draft.build.set_memory(task, bytes)))
+                    .is_some(),
                 TaskOption::Cpus => counted
                     .map(|n| self.draft.build.set_cpus(task, n.ceil() as u32))
                     .is_some(),
@@ -380,6 +386,7 @@ mod tests {
             (Some(2), Some(2), None)
         );
         assert_eq!((flow.retries(b), flow.priority(b)), (Some(2), Some(-7)));
+        assert_eq!((flow.memory(b), flow.memory(c)), (None, Some(100 << 20)));
         assert_eq!(flow.seconds(d), None);
         let mut tally = Tally::default();
         unheld(&Source::from_text("t.dag", text), &mut tally);
@@ -387,7 +394,6 @@ mod tests {
         assert_eq!(
             said,
             [
-                "-m (memory) (1 line), t.dag:5",
                 "-f (pipe forwarding) (1 line), t.dag:5",
                 "-F (file forwarding) (1 line), t.dag:5",
                 "comments (2 lines), first: t.dag:1",

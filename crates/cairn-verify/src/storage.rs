@@ -27,7 +27,7 @@ pub(crate) fn check_within(
     said: &mut Accepted,
 ) -> Result<(), Rejected> {
     let files = Files::new(flow, &storage.assumed)?;
-    check_readers(flow, &files)?;
+    let has_readers_behind = check_readers(flow, &files, &mut steps)?;
     let found = peak_of(flow, &files, &storage.order)?;
     if found != storage.peak {
         return Err(Rejected::OtherPeak(found, storage.peak));
@@ -39,11 +39,14 @@ pub(crate) fn check_within(
             storage.peak,
         ));
     }
-    said.add(Outcome::Proved(format!(
-        "storage: an order needs {} bytes at the most, where {}",
-        storage.peak,
-        words(storage)
-    )));
+    said.add(Outcome::new(
+        has_readers_behind,
+        format!(
+            "storage: an order needs {} bytes at the most, where {}",
+            storage.peak,
+            words(storage)
+        ),
+    ));
     if let Some(under) = &storage.under_cap {
         let found = peak_of(flow, &files, &under.order)?;
         if found != under.peak {
@@ -52,12 +55,15 @@ pub(crate) fn check_within(
         if found > under.cap {
             return Err(Rejected::OverCap(found, under.cap));
         }
-        said.add(Outcome::Proved(format!(
-            "storage: the order under the cap of {} bytes needs {found} at the most",
-            under.cap
-        )));
+        said.add(Outcome::new(
+            has_readers_behind,
+            format!(
+                "storage: the order under the cap of {} bytes needs {found} at the most",
+                under.cap
+            ),
+        ));
     }
-    let is_proved = bound_holds(flow, &files, storage, &mut steps)?;
+    let is_proved = bound_holds(flow, &files, storage, &mut steps)? && has_readers_behind;
     let least = match storage.lower_bound == storage.peak {
         true => ", so that none is better",
         false => "",
@@ -102,32 +108,40 @@ fn peak_of(flow: &Flow, files: &Files, names: &[String]) -> Result<u64, Rejected
     Ok(files.peak(&order))
 }
 
-/// Whoever reads a file comes after who writes it: else it is not there, and no cut means anything.
-fn check_readers(flow: &Flow, files: &Files) -> Result<(), Rejected> {
+/// Whoever reads a file comes after who writes it: else it is not there, and no cut means anything. Says whether that is
+/// shown of all: not where the steps are too few.
+fn check_readers(flow: &Flow, files: &Files, steps: &mut u64) -> Result<bool, Rejected> {
     let dag = flow.dag();
-    for file in &files.all {
-        let Some(writer) = file.writer.map(TaskId::new) else {
-            continue;
+    for writer in dag.tasks() {
+        let readers = || {
+            let written = files.written[writer.index()].iter();
+            written.flat_map(|&file| files.all[file].readers.iter().copied())
         };
-        let is_child = |r: &usize| dag.has_arc(writer, TaskId::new(*r));
-        if file.readers.iter().all(is_child) {
+        if readers().all(|r| dag.has_arc(writer, TaskId::new(r))) {
             continue;
         }
         let mut is_after = vec![false; dag.len()];
         let mut todo = vec![writer];
+        let mut looked = dag.len();
         while let Some(task) = todo.pop() {
+            looked += dag.children(task).len();
             for &child in dag.children(task) {
                 if !std::mem::replace(&mut is_after[child.index()], true) {
                     todo.push(child);
                 }
             }
         }
-        if let Some(&reader) = file.readers.iter().find(|&&r| !is_after[r]) {
+        if let Some(reader) = readers().find(|&r| !is_after[r]) {
             let name = flow.name(TaskId::new(reader));
             return Err(Rejected::ReaderBeforeWriter(name.to_owned()));
         }
+        // A walk for every such writer is quadratic in all: what it looked at is paid for.
+        match steps.checked_sub(looked as u64) {
+            Some(left) => *steps = left,
+            None => return Ok(false),
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the lower bound follows from its reason; nothing if the steps are too few.
@@ -147,10 +161,11 @@ fn bound_holds(
         Reason::Last { tasks } => (&tasks[..], true),
     };
     let mut ids = Vec::new();
+    let mut is_named = vec![false; flow.dag().len()];
     for name in tasks {
         let task = flow.find(name);
         let task = task.ok_or_else(|| Rejected::NoTask(name.clone()))?.index();
-        if ids.contains(&task) {
+        if std::mem::replace(&mut is_named[task], true) {
             return Err(Rejected::NamedTwice(name.clone()));
         }
         ids.push(task);
@@ -159,7 +174,13 @@ fn bound_holds(
         return Err(too_high());
     }
     let mut is_proved = true;
+    let question = price_of_question(flow, files);
     for &task in &ids {
+        // Every question looks at everything once before a byte flows. What steps are left cannot pay for the rest.
+        match steps.checked_sub(question) {
+            Some(left) => *steps = left,
+            None => return Ok(false),
+        }
         let others: Vec<usize> = ids.iter().copied().filter(|&t| t != task).collect();
         let parents = flow.dag().parents(TaskId::new(task)).iter();
         let mut within: Vec<usize> = parents.map(|p| p.index()).collect();
@@ -181,6 +202,12 @@ fn bound_holds(
         }
     }
     Ok(is_proved)
+}
+
+/// Steps for building one network: its tasks, arcs and files.
+fn price_of_question(flow: &Flow, files: &Files) -> u64 {
+    let readers: usize = files.all.iter().map(|file| 1 + file.readers.len()).sum();
+    (flow.dag().len() + flow.dag().arc_count() + readers) as u64
 }
 
 #[cfg(test)]

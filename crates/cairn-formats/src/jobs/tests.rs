@@ -418,10 +418,29 @@ fn a_catalog_beside_a_pegasus_workflow_is_read() {
         "pegasus: '5.0'\ntransformations:\n- name: x\n  sites:\n  - {name: local, pfn: /opt/x}\n";
     std::fs::write(folder.path().join("transformations.yml"), catalog).unwrap();
     let mut report = Report::default();
-    let source = Source::load(&path, &crate::Limits::default(), &mut report).unwrap();
+    let source = Source::load(&path, &crate::ReadLimits::default(), &mut report).unwrap();
     let (format, flow) = crate::read(&source, None, &mut report).unwrap();
     let jobs = Jobs::of(&source, format, Arc::new(flow), None, &mut report).unwrap();
     assert_eq!(jobs.job(TaskId(0)).run, Run::Words(vec!["/opt/x".into()]));
+}
+
+/// A rule that names its category takes what it exports from there, as what it asks for; its text is of the category
+/// around it.
+#[test]
+fn makeflow_exports_are_of_the_category_of_the_rule() {
+    let text = "export A\nA=file\nCATEGORY=big\nA=big\nCATEGORY=default\na:\n\trun $A\nb:\n@CATEGORY=big\n\trun $A\n\
+                c:\n@SYMBOL=\"big\"\n\trun\nd:\n@CATEGORY=big\n@A=own\n\trun\n";
+    let source = Source::from_text("f.makeflow", text);
+    let mut report = Report::default();
+    let flow = crate::read(&source, Some(Format::Makeflow), &mut report);
+    let (format, flow) = flow.unwrap();
+    let jobs = Jobs::of(&source, format, Arc::new(flow), None, &mut report).unwrap();
+    let found = ["a", "b", "c", "d"].map(|name| {
+        let task = jobs.flow().find(name).unwrap();
+        assert!(!jobs.flow().command(task).unwrap().contains("big"));
+        jobs.job(task).environment[0].1.clone().into_owned()
+    });
+    assert_eq!(found, ["file", "big", "big", "own"]);
 }
 
 #[test]

@@ -270,38 +270,35 @@ impl Reader<'_, '_> {
         } else {
             command.to_owned()
         });
+        // The text of a rule is expanded in the category around it, what it asks for and exports in its own.
+        let around = self.variables.category.clone();
+        if let Some(own) = (self.variables.of_rule)
+            .get("CATEGORY")
+            .or(self.variables.of_rule.get("SYMBOL"))
+        {
+            self.variables.category = Some(own.trim_matches(['"', '\'']).to_owned());
+        }
         rule.demands = self.demands();
         let exported = self.exports.iter().filter_map(|name| {
             let value = self.variables.get(name)?;
             Some((name.clone(), unwrapped(value).to_owned()))
         });
         rule.environment = exported.collect();
+        self.variables.category = around;
         self.variables.of_rule.clear();
         self.rules.push(rule);
     }
 
-    /// What the rule asks for, as it sees the variables: in its own category if it names one.
-    fn demands(&mut self) -> Vec<(Number, String)> {
-        let own = self
-            .variables
-            .of_rule
-            .get("CATEGORY")
-            .map(|category| category.trim_matches(['"', '\'']).to_owned());
-        let around = self.variables.category.clone();
-        if own.is_some() {
-            self.variables.category = own;
-        }
-        let value = |name| self.variables.get(name);
+    /// What the rule asks for, as it sees the variables.
+    fn demands(&self) -> Vec<(Number, String)> {
         let plain = |value: &str| value.trim_matches(['"', '\'']).trim().to_owned();
         let given = DEMANDS.iter().filter_map(|&(name, number)| {
-            let text = plain(value(name)?);
+            let text = plain(self.variables.get(name)?);
             // A rule with no core at all runs as well.
             let asks = number != Number::Cpus || metric(&text) != Some(0);
             asks.then_some((number, text))
         });
-        let given = given.collect();
-        self.variables.category = around;
-        given
+        given.collect()
     }
 
     /// The text with its variables replaced, quotes and all else left alone.

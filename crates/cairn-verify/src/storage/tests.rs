@@ -316,6 +316,55 @@ fn files_that_cannot_be_counted_are_rejected_and_few_steps_prove_nothing() {
     assert!(verdict(&flow, &storage).unwrap().asserted.is_empty());
 }
 
+/// A chain whose every file is read two tasks later: to see that readers come behind writers takes a walk for each. That is
+/// quadratic, so it is paid for, and where steps are too few nothing is called proved.
+#[test]
+fn what_is_looked_at_for_every_task_is_paid_for() {
+    let tasks = 400;
+    let mut build = FlowBuilder::new();
+    let all: Vec<_> = (0..tasks)
+        .map(|i| build.declare(&format!("t{i}"), 0).unwrap())
+        .collect();
+    for pair in all.windows(2) {
+        build.arc(pair[0], pair[1]).unwrap();
+    }
+    for (i, &task) in all.iter().enumerate() {
+        build.add_output(task, &format!("f{i}"), Some(1));
+        if i >= 2 {
+            build.add_input(task, &format!("f{}", i - 2), None);
+        }
+    }
+    let flow = build.finish().unwrap();
+    let assumed = Assumed {
+        keeping: Keeping::FinalsCounted,
+        size_of: Vec::new(),
+        default_size: None,
+        temp: Vec::new(),
+        rest: false,
+    };
+    let files = Files::new(&flow, &assumed).unwrap();
+    let storage = honest(&flow, &files, assumed);
+    let walks = u64::try_from(tasks * tasks).unwrap();
+    let said = |steps: u64| {
+        let mut said = Accepted::default();
+        check_within(&flow, &storage, steps, &mut said).unwrap();
+        (said.proved.len(), said.asserted.len())
+    };
+    assert_eq!(said(u64::MAX), (3, 0));
+    assert_eq!(said(walks / 2), (0, 3));
+    // A question costs its network, though here not a byte need flow.
+    let mut storage = storage.clone();
+    storage.lower_bound = 1;
+    storage.reason = Reason::Task {
+        task: "t1".to_owned(),
+    };
+    let network = price_of_question(&flow, &files);
+    for (mut steps, proved) in [(network, true), (network - 1, false)] {
+        let found = bound_holds(&flow, &files, &storage, &mut steps);
+        assert_eq!(found, Ok(proved));
+    }
+}
+
 #[test]
 fn patterns_are_of_any_text_or_one_character() {
     for (pattern, path, hit) in [
