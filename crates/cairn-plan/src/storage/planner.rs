@@ -225,6 +225,7 @@ fn improve(
         let given = best.order.clone();
         let is_large = piece.len() > budget::LARGE;
         let rounds = if is_large { 2 } else { budget::RESTARTS };
+        // By the numbers of `start`; 6 is the order at hand itself.
         let simple = [0, 1, 5].into_iter();
         let valleys = (2..5).chain(7..10);
         let valleys = valleys.filter(|_| piece.len() <= budget::LARGE_VALLEY);
@@ -238,6 +239,7 @@ fn improve(
             }
         }
     }
+    // With two tasks the starts have seen every order.
     if piece.len() < 3 {
         return Ok(());
     }

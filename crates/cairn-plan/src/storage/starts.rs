@@ -26,6 +26,7 @@ impl Chance {
     }
 
     fn unit(&mut self) -> f64 {
+        // 53 bits, as many as a float can tell apart below 1.
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -162,6 +163,7 @@ impl<'p> Climb<'p> {
     fn step(&mut self, task: TaskId) {
         let piece = self.walk.piece;
         self.eager.push(task);
+        // The first one goes at any price: the caller asked for it.
         let mut is_first = true;
         while let Some(task) = self.eager.pop() {
             let goes = is_first
@@ -189,6 +191,7 @@ impl<'p> Climb<'p> {
         let begun = self.walk.order.len();
         self.stack.clear();
         self.stack.push((task, 0));
+        // A stack of its own: ancestries may be a million tasks deep.
         while let Some((task, cursor)) = self.stack.last_mut() {
             let task = *task;
             if self.walk.is_executed(task) {

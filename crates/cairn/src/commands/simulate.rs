@@ -10,10 +10,10 @@ use super::caps;
 use super::contender::{name, needs_plan, simulated};
 use super::orders::{self, Orders};
 use super::pictures::{self, Kind};
-use super::world;
+use super::world::{self, Scene};
 use crate::cli::{self, Contender, Wanted};
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, Read};
 use crate::limits::Limits;
 use crate::logs;
 use crate::output::Output;
@@ -54,6 +54,33 @@ impl Settings {
             flags,
         })
     }
+
+    /// The world for this flow; what is to be said of it is said.
+    fn scene(&self, read: &Read, out: &Output) -> Result<Scene, Failure> {
+        let mut scene = self.world.scene(&read.flow)?;
+        if read.timed.is_some() {
+            scene.durations = scene
+                .durations
+                .replacen("from the file", "from the logs", 1);
+        }
+        if let Some(fitted) = self.world.fitted() {
+            out.remark(fitted);
+        }
+        if let Some(doubt) = scene.doubt() {
+            out.remark(&doubt);
+        }
+        Ok(scene)
+    }
+
+    /// The same world with workers that stay.
+    fn steady_world(&self) -> Result<world::Settings, Failure> {
+        self.world.steady().ok_or_else(|| {
+            Failure::usage(
+                "--steady-price compares with workers that stay, and these stay anyway",
+                "leave it out, or say how workers come and go: --up and --down, --stay or --walltime",
+            )
+        })
+    }
 }
 
 /// Refuses prices and deadlines that nothing can have.
@@ -83,18 +110,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let clock = settings.limits.clock();
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let read = logs::apply(read, &flags.times, &flags.input, out)?;
-    let mut scene = settings.world.scene(&read.flow)?;
-    if read.timed.is_some() {
-        scene.durations = scene
-            .durations
-            .replacen("from the file", "from the logs", 1);
-    }
-    if let Some(fitted) = settings.world.fitted() {
-        out.remark(fitted);
-    }
-    if let Some(doubt) = scene.doubt() {
-        out.remark(&doubt);
-    }
+    let scene = settings.scene(&read, out)?;
     let mut plan = None;
     if flags.policies.iter().any(|&c| needs_plan(c)) {
         let _progress = out.progress("planning");
@@ -154,19 +170,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Some(tight) => Some(tight.tell(&free, &read, &scene, (options, &clock), out)?),
         None => None,
     };
-    let steady = match (flags.steady_price, settings.world.steady()) {
-        (None, _) => None,
-        (Some(price), Some(world)) => {
-            let scene = world.scene(&read.flow)?;
+    let steady = match flags.steady_price {
+        Some(price) => {
+            let scene = settings.steady_world()?.scene(&read.flow)?;
             let study = world::simulate(&scene, &read.flow, &policies[..1], options, &clock, out)?;
             Some(Steady { price, study })
         }
-        (Some(_), None) => {
-            return Err(Failure::usage(
-                "--steady-price compares with workers that stay, and these stay anyway",
-                "leave it out, or say how workers come and go: --up and --down, --stay or --walltime",
-            ));
-        }
+        None => None,
     };
     let report = Report {
         flags,
