@@ -164,5 +164,5 @@ fn readers_are_found_under_other_names_and_by_folders() {
     assert_eq!(far("work/"), [6, 6, 6]);
     // Nobody says who reads it: it stays for the children, and no longer.
     assert_eq!(far("wor"), [6, 6, 1]);
-    assert_eq!(far("/elsewhere/work/x~"), [6, 6, 1]);
+    assert_eq!(far("/elsewhere/work/x"), [6, 6, 1]);
 }
