@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! worker: PLACE/near             64 random digits that no sandboxed task can read; the server tells their digest
-//! server: FLOW/.cairn-near-RUN   64 random digits; the worker finds those that it was told in the folder that it was told
+//! server: FLOW/.cairn-near-RUN-DIGITS   64 random digits; the worker finds those that it was told in the folder that it was told
 //! ```
+//!
+//! The server's file is empty and its name says all: a disk under a cap has no byte of it.
 //!
 //! The first shows that the server is where the worker's files are: then a sandbox would keep nothing from it. The second
 //! shows that a folder of that name is the folder of the workflow.
@@ -34,8 +36,11 @@ fn digits(path: &Path) -> Option<String> {
     }
     let mut text = String::new();
     file.take(DIGITS as u64).read_to_string(&mut text).ok()?;
-    let are_digits = text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_hexdigit());
-    are_digits.then_some(text)
+    are_digits(&text).then_some(text)
+}
+
+fn are_digits(text: &str) -> bool {
+    text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// What a worker shows: a secret in its own place.
@@ -78,21 +83,35 @@ pub(crate) struct Sign {
     text: String,
 }
 
-fn sign_of(run: &str) -> String {
+/// How the names of all signs of a run begin.
+fn beginning(run: &str) -> String {
     let run = blake3::hash(run.as_bytes()).to_hex();
-    format!(".cairn-near-{}", &run[..12])
+    format!(".cairn-near-{}-", &run[..12])
 }
 
 impl Sign {
     pub(crate) fn put(folder: &Path, run: &str) -> std::io::Result<Sign> {
-        let (name, text) = (sign_of(run), private::random(DIGITS / 2)?);
-        private::write(folder, &name, &text)?;
-        let file = folder.join(name);
+        let (beginning, text) = (beginning(run), private::random(DIGITS / 2)?);
+        remove_signs(folder, &beginning);
+        let file = folder.join(beginning + &text);
+        File::create_new(&file)?;
         Ok(Sign { file, text })
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+}
+
+/// A server that was killed left its own.
+fn remove_signs(folder: &Path, beginning: &str) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_prefix(beginning));
+        if digits.is_some_and(are_digits) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -105,7 +124,9 @@ impl Drop for Sign {
 
 /// Whether this folder is the one in which the server of that run put its sign.
 pub(crate) fn is_signed(folder: &Path, run: &str, text: &str) -> bool {
-    digits(&folder.join(sign_of(run))).is_some_and(|found| found == text)
+    // What a server says becomes no path before it is known to be one name.
+    are_digits(text)
+        && std::fs::symlink_metadata(folder.join(beginning(run) + text)).is_ok_and(|m| m.is_file())
 }
 
 #[cfg(test)]
@@ -138,6 +159,17 @@ mod tests {
         assert!(is_signed(here.path(), "a", sign.text()));
         assert!(!is_signed(there.path(), "a", sign.text()));
         assert!(!is_signed(here.path(), "b", sign.text()));
+        let text = format!("../{}", &sign.text()[3..]);
+        assert!(!is_signed(here.path(), "a", &text));
+        let only = std::fs::read_dir(here.path()).unwrap().next().unwrap();
+        assert_eq!(only.unwrap().metadata().unwrap().len(), 0);
+        // One that was killed left its own: the next one removes it, and nothing else.
+        let mine = format!("{}mine", beginning("a"));
+        std::fs::write(here.path().join(&mine), "").unwrap();
+        std::mem::forget(sign);
+        let sign = Sign::put(here.path(), "a").unwrap();
+        assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 2);
+        std::fs::remove_file(here.path().join(mine)).unwrap();
         drop(sign);
         assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
     }
