@@ -294,7 +294,10 @@ fn a_restart_keeps_what_results_count_for() {
     });
     let status = common::served::status(folder, &url);
     assert_eq!(status["executed"], TASKS as u64, "{status}");
-    assert_eq!(status["copies"], 3 * TASKS as u64, "{status}");
+    // Whoever has been right ten times is taken at its word now and then: some of the last tasks need fewer.
+    let copies = status["copies"].as_u64().unwrap();
+    let tasks = TASKS as u64;
+    assert!(copies > 2 * tasks && copies <= 3 * tasks, "{status}");
     server.signal("-TERM");
     assert_eq!(server.end(30), 130);
 }
