@@ -2,9 +2,8 @@
 //! statistics. Knows no files, no sockets, no wall clock, and not how an order was computed.
 //!
 //! [`simulate`] plays every [`Policy`] in the same runs of one [`World`], on what [`Work`] says the tasks take, and
-//! returns a [`Study`]: all [`Measures`] of all runs, to be asked for means, intervals and paired ratios. [`grid`] does
-//! so for many worlds of batches; [`choose`] takes the policy that is fastest in some worlds; [`replay`] tells every
-//! event of one run.
+//! returns a [`Study`]: all [`Measures`] of all runs, to be asked for means, intervals and paired ratios.
+//! [`choose`] takes the policy that is fastest in some worlds; [`replay`] tells every event of one run.
 //!
 //! Everything random comes from named streams of PCG XSL 128/64 (MCG), seeded by (seed, run, purpose, index): a task's
 //! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
