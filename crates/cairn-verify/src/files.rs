@@ -114,15 +114,18 @@ impl Files {
         by_name.sort_unstable();
         for task in flow.dag().tasks() {
             for file in flow.inputs(task) {
-                let inside = beneath(&by_name, file.path);
-                let number = match by_path.get(file.path) {
+                let found = by_path.get(file.path);
+                // Only a path that nobody writes can be a folder of what somebody writes.
+                let inside = match found {
+                    Some(_) => &[],
+                    None => beneath(&by_name, file.path),
+                };
+                inside
+                    .iter()
+                    .for_each(|(_, n)| all[*n].readers.push(task.index()));
+                let number = match found {
                     Some(&number) => number,
-                    None if !inside.is_empty() => {
-                        inside
-                            .iter()
-                            .for_each(|(_, n)| all[*n].readers.push(task.index()));
-                        continue;
-                    }
+                    None if !inside.is_empty() => continue,
                     None if !is_temporary(assumed, &file) => continue,
                     None if !assumed.rest => {
                         return Err(Rejected::TemporaryInput(file.path.to_owned()));
@@ -220,10 +223,9 @@ impl Files {
 
 /// Those of the paths in order that lie in a folder.
 fn beneath<'a, 'f>(by_name: &'a [(&'f str, usize)], folder: &str) -> &'a [(&'f str, usize)] {
-    let from = by_name.partition_point(|(path, _)| *path <= folder);
-    // What lies inside begins with the folder and a slash; other names with that beginning may stand between.
+    // Other names that begin like the folder may stand before those inside of it.
     let first = format!("{folder}/");
-    let start = from + by_name[from..].partition_point(|(path, _)| *path < &*first);
+    let start = by_name.partition_point(|(path, _)| *path < &*first);
     let inside = &by_name[start..];
     let count = inside.partition_point(|(path, _)| path.starts_with(&first));
     &inside[..count]

@@ -255,17 +255,7 @@ impl<P: Position> Engine<P> {
                 let is_last = !self.leases.has_other(task, token);
                 let is_worn = failed >= self.rules.retries(task) && is_last;
                 let for_good = is_worn || halts.is_some() || never;
-                if for_good {
-                    self.stop_others(task, token, out);
-                }
-                let event = Event::Failed {
-                    task,
-                    token,
-                    exit,
-                    cause,
-                    for_good,
-                };
-                self.commit(now, event, out);
+                self.fail(now, (task, token), (exit, cause), for_good, out);
                 self.give_up_hopeless(now, task, out);
                 if let Some(exit) = halts {
                     self.halt(now, exit, out);
@@ -388,6 +378,18 @@ impl<P: Position> Engine<P> {
         out: &mut Outbox,
     ) {
         let for_good = self.is_hopeless(task, token, End::Error);
+        self.fail(now, (task, token), (exit, cause), for_good, out);
+    }
+
+    /// An attempt failed. If the task is given up for it, nobody else need go on.
+    fn fail(
+        &mut self,
+        now: Moment,
+        (task, token): (Task, Token),
+        (exit, cause): (i32, Cause),
+        for_good: bool,
+        out: &mut Outbox,
+    ) {
         if for_good {
             self.stop_others(task, token, out);
         }

@@ -218,9 +218,11 @@ impl<'f> Gathered<'f> {
         task: TaskId,
         assumed: &Assumed<'_>,
     ) -> Result<(), ModelError> {
-        let inside = match self.by_path.contains_key(file.path) {
-            true => Vec::new(),
-            false => self.beneath(file.path),
+        let found = self.by_path.get(file.path).copied();
+        // Only a path that nobody writes can be a folder of what somebody writes.
+        let inside = match found {
+            Some(_) => Vec::new(),
+            None => self.beneath(file.path),
         };
         if !inside.is_empty() {
             for number in inside {
@@ -228,8 +230,8 @@ impl<'f> Gathered<'f> {
             }
             return Ok(());
         }
-        let number = match self.by_path.get(file.path) {
-            Some(&number) => number,
+        let number = match found {
+            Some(number) => number,
             // An input of the whole flow: it lies there before and after, outside the count.
             None if !file.temp && !(assumed.is_temporary)(file.path) => return Ok(()),
             None if assumed.is_rest => self.begin(file, None, assumed),
