@@ -1,7 +1,7 @@
 //! Airflow: a file for the folder of dags, with absolute priority weights. Knows no scheduler.
 
 use crate::handover::tag;
-use crate::hyperqueue::string;
+use crate::program::{filled, string};
 use crate::{Handover, Made};
 use cairn_dag::plain;
 
@@ -16,11 +16,10 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
         rows += &format!("    ({id}, {name}, {script}, {parents:?}, {retries}),\n");
     }
     let dag = tag(0, &handover.name);
-    let text = PROGRAM
-        .replace("@NAME@", &plain(&handover.name))
-        .replace("@DAG@", &string(dag.trim_start_matches("t0-")))
-        .replace("@TASKS@", &rows);
-    vec![Made::new("workflow.py", text)]
+    let dag = string(dag.trim_start_matches("t0-"));
+    let name = plain(&handover.name);
+    let parts = [("@NAME@", &*name), ("@DAG@", &dag), ("@TASKS@", &rows)];
+    vec![Made::new("workflow.py", filled(PROGRAM, &parts))]
 }
 
 const PROGRAM: &str = r#"# @NAME@ for Airflow 3, made by `cairn submit`: put it into the folder of dags, then trigger it.

@@ -44,16 +44,8 @@ mod tests {
 
     fn tasks(parents: &[&[u32]]) -> Vec<Task> {
         let task = |parents: &&[u32]| Task {
-            name: String::new(),
-            script: String::new(),
-            once: String::new(),
             parents: parents.to_vec(),
-            cpus: None,
-            memory: None,
-            seconds: None,
-            time_limit: None,
-            retries: 0,
-            never_retry_on: None,
+            ..Task::default()
         };
         parents.iter().map(task).collect()
     }

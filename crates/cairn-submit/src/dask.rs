@@ -1,6 +1,6 @@
 //! Dask: a program that submits every task with its priority. Knows no cluster.
 
-use crate::hyperqueue::string;
+use crate::program::{filled, string};
 use crate::{Handover, Made};
 use cairn_dag::plain;
 
@@ -11,9 +11,8 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
         let (name, script) = (string(&task.name), string(&task.script));
         rows += &format!("    ({name}, {script}, {:?}),\n", task.parents);
     }
-    let text = PROGRAM
-        .replace("@NAME@", &plain(&handover.name))
-        .replace("@TASKS@", &rows);
+    let parts = [("@NAME@", &*plain(&handover.name)), ("@TASKS@", &rows)];
+    let text = filled(PROGRAM, &parts);
     vec![Made::new("workflow.py", text)]
 }
 
@@ -22,6 +21,7 @@ const PROGRAM: &str = r#"# @NAME@ for Dask, made by `cairn submit`.
 #   python workflow.py tcp://host:8786     on a cluster that sees the same folders
 # Of tasks that are ready Dask starts those of higher priority first; one that it has sent to a worker already may go before
 # a better one that comes late.
+# Exit codes: 1 when a task failed; 4 when the package is missing, and nothing was run.
 # When a worker dies, Dask makes its results again: a command that has ended is not run again for that (it left a mark in
 # the folder `done`), one that was under way is begun again.
 import os
@@ -47,7 +47,11 @@ def run(name, script, mark, *before):
 
 
 def main():
-    from dask.distributed import Client
+    try:
+        from dask.distributed import Client
+    except ImportError as error:
+        print(f"{sys.executable} lacks the package dask.distributed ({error}): pip install 'dask[distributed]'", file=sys.stderr)
+        sys.exit(4)
 
     here = os.path.dirname(os.path.abspath(__file__))
     done = os.path.join(here, "done", uuid.uuid4().hex)

@@ -1,6 +1,7 @@
 //! Which engines there are, and which files each of them is given. Knows no engine's syntax.
 
-use crate::{Handover, Task, airflow, dask, htcondor, hyperqueue, pegasus, slurm};
+use crate::script::text;
+use crate::{Handover, HandoverError, Task, airflow, dask, htcondor, hyperqueue, pegasus, slurm};
 use std::path::Path;
 
 /// An engine that takes a plan.
@@ -39,32 +40,56 @@ impl Made {
 /// What the tasks of `handover` ask for that this engine is not told: of how many tasks what. Time limits and retries are kept
 /// by the tasks' scripts where an engine does not.
 pub fn unsaid(engine: Engine, handover: &Handover) -> Vec<(&'static str, usize)> {
-    let (cpus, memory) = match engine {
-        Engine::Slurm | Engine::HtCondor | Engine::Pegasus => (true, true),
-        Engine::HyperQueue => (true, false),
-        Engine::Dask | Engine::Airflow => (false, false),
-    };
-    let many = |asks: fn(&Task) -> bool| handover.tasks.iter().filter(|t| asks(t)).count();
+    let unsaid = ASKS.iter().map(|&(what, asks)| {
+        let tasks = handover.tasks.iter();
+        let many = tasks.filter(|t| asks(t) && !is_told(engine, what, t));
+        (what, many.count())
+    });
+    unsaid.filter(|(_, many)| *many > 0).collect()
+}
+
+/// What a task may ask for, and whether it does.
+type Asks = (&'static str, fn(&Task) -> bool);
+
+const ASKS: [Asks; 6] = [
     // One processor is what every engine gives.
-    let all = [
-        ("cpus", cpus, many(|t| t.cpus.is_some_and(|n| n > 1))),
-        ("memory", memory, many(|t| t.memory.is_some())),
-    ];
-    let unsaid = all
-        .into_iter()
-        .filter(|(_, is_said, many)| !is_said && *many > 0);
-    unsaid.map(|(what, _, many)| (what, many)).collect()
+    ("cpus", |t| t.cpus.is_some_and(|n| n > 1)),
+    ("memory", |t| t.memory.is_some()),
+    ("pools", |t| t.pools.iter().any(|(_, n)| *n > 0)),
+    ("tags", |t| !t.tags.is_empty()),
+    ("scratch", |t| t.scratch.is_some_and(|n| n > 0)),
+    ("abort_on", |t| t.abort_on.is_some()),
+];
+
+/// Whether an engine is told what a task asks for, in words that mean the same there.
+fn is_told(engine: Engine, what: &str, task: &Task) -> bool {
+    match (engine, what) {
+        (Engine::Slurm | Engine::HtCondor | Engine::Pegasus, "cpus" | "memory")
+        | (Engine::HyperQueue, "cpus")
+        | (Engine::HtCondor, "abort_on") => true,
+        (Engine::Slurm, "tags") => slurm::constraint(task).is_some(),
+        (Engine::HtCondor, "pools") => htcondor::category(task).is_some(),
+        _ => false,
+    }
 }
 
 /// The files that hand `handover` to an engine, for the folder at `folder`, which is absolute: some of them name others by
 /// their whole paths.
-pub fn files(engine: Engine, handover: &Handover, folder: &Path) -> Vec<Made> {
-    match engine {
+///
+/// # Errors
+/// A folder whose path cannot be written down for this engine.
+pub fn files(
+    engine: Engine,
+    handover: &Handover,
+    folder: &Path,
+) -> Result<Vec<Made>, HandoverError> {
+    text(folder).map_err(HandoverError::Path)?;
+    Ok(match engine {
         Engine::Slurm => slurm::files(handover, folder),
         Engine::HyperQueue => hyperqueue::files(handover),
-        Engine::HtCondor => htcondor::files(handover, folder),
+        Engine::HtCondor => htcondor::files(handover, folder)?,
         Engine::Pegasus => pegasus::files(handover, folder),
         Engine::Dask => dask::files(handover),
         Engine::Airflow => airflow::files(handover),
-    }
+    })
 }

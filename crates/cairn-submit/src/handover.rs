@@ -2,7 +2,7 @@
 
 use crate::script;
 use cairn_dag::{TaskId, narrow};
-use cairn_formats::Jobs;
+use cairn_formats::{AbortOn, Jobs};
 use std::path::{Path, PathBuf};
 
 /// Why a workflow cannot be handed over.
@@ -14,10 +14,15 @@ pub enum HandoverError {
     /// A path that is no text.
     #[error("the path '{0}' is not UTF-8")]
     Path(String),
+    /// A path that HTCondor would not read as it is.
+    #[error(
+        "the path '{0}' has a $ or a control character, which HTCondor's submit files do not take"
+    )]
+    Unspeakable(String),
 }
 
 /// One task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
     /// Its name in the workflow: any text.
     pub name: String,
@@ -39,6 +44,14 @@ pub struct Task {
     pub retries: u32,
     /// The exit code after which it is not tried again.
     pub never_retry_on: Option<i32>,
+    /// The exit code that ends the whole run.
+    pub abort_on: Option<AbortOn>,
+    /// Named resources that it holds while it runs, and how much of each.
+    pub pools: Vec<(String, u32)>,
+    /// Words that the labels of whoever does it must contain.
+    pub tags: Vec<String>,
+    /// Bytes on disk while it runs, beside its outputs.
+    pub scratch: Option<u64>,
 }
 
 impl Task {
@@ -52,9 +65,10 @@ impl Task {
 }
 
 /// Which neighbours in the order of the plan may be exchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Swaps {
     /// None.
+    #[default]
     None,
     /// Those that could stand for one another in everything that is still to come.
     Alike,
@@ -63,7 +77,7 @@ pub enum Swaps {
 }
 
 /// The tasks of a workflow that are left, in the order of the plan: a task's number is its place.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Handover {
     /// What people call the workflow.
     pub name: String,
@@ -71,11 +85,15 @@ pub struct Handover {
     pub home: PathBuf,
     /// By place.
     pub tasks: Vec<Task>,
+    /// How much there is of each named resource whose limit the workflow gives.
+    pub pool_limits: Vec<(String, u32)>,
     /// Which tasks may be exchanged for an engine's sake. None unless somebody says so.
     pub swaps: Swaps,
     /// For `sbatch`, a word an option, as people gave them; [`check`](crate::slurm::check) them before. None unless somebody
     /// says so.
     pub options: Vec<String>,
+    /// Whether jobs of Slurm yield to earlier ones by `nice` too. Not so unless somebody says it.
+    pub is_nice: bool,
 }
 
 impl Handover {
@@ -91,6 +109,7 @@ impl Handover {
         order: &[TaskId],
     ) -> Result<Handover, HandoverError> {
         let flow = jobs.flow();
+        let owned = |(pool, n): (&str, u32)| (pool.to_owned(), n);
         let mut place = vec![None; order.len()];
         let left = order.iter().copied().filter(|t| !is_executed[t.index()]);
         let mut tasks = Vec::new();
@@ -118,14 +137,18 @@ impl Handover {
                 time_limit,
                 retries: job.retries,
                 never_retry_on: job.never_retry_on,
+                abort_on: job.abort_on,
+                pools: flow.pools(task).map(owned).collect(),
+                tags: flow.tags(task).map(str::to_owned).collect(),
+                scratch: flow.scratch(task),
             });
         }
         Ok(Handover {
             name: name.to_owned(),
             home: home.to_owned(),
             tasks,
-            swaps: Swaps::None,
-            options: Vec::new(),
+            pool_limits: flow.pool_limits().map(owned).collect(),
+            ..Handover::default()
         })
     }
 
@@ -154,16 +177,10 @@ mod tests {
     #[test]
     fn an_exit_code_that_ends_all_tries_holds_with_engines_that_try_again_by_themselves() {
         let mut task = Task {
-            name: String::new(),
             script: "with retries".to_owned(),
             once: "once".to_owned(),
-            parents: Vec::new(),
-            cpus: None,
-            memory: None,
-            seconds: None,
-            time_limit: None,
             retries: 2,
-            never_retry_on: None,
+            ..Task::default()
         };
         assert_eq!(task.tries(), ("once", 2));
         task.never_retry_on = Some(3);

@@ -2,7 +2,7 @@
 
 use crate::handover::tag;
 use crate::script::text;
-use crate::{Handover, Made};
+use crate::{Handover, HandoverError, Made, Task};
 use cairn_dag::{plain, wide};
 use std::path::Path;
 
@@ -16,22 +16,44 @@ const WITH_MEMORY: &str = "task-memory.sub";
 const CHILDREN_A_LINE: usize = 500;
 
 /// `workflow.dag`, `task.sub`, the same with a request for memory where a task asks for some, and the scripts.
-pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
+///
+/// # Errors
+/// A folder whose path cannot be spelled in a submit file.
+pub(crate) fn files(handover: &Handover, folder: &Path) -> Result<Vec<Made>, HandoverError> {
+    let path = text(folder).map_err(HandoverError::Path)?;
+    // A submit file has a line a statement, and reads `$(…)`, `$ENV(…)` and the like wherever they stand.
+    if path.chars().any(|c| c.is_control() || c == '$') {
+        return Err(HandoverError::Unspeakable(path.to_owned()));
+    }
     let scripts = handover.placed().map(|(place, task)| {
         let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.once);
         Made::new(format!("tasks/{place}.sh"), text)
     });
     let mut files = vec![
         Made::new("workflow.dag", dag(handover)),
-        Made::new(PLAIN, submit_file(folder, "")),
+        Made::new(PLAIN, submit_file(path, "")),
         Made::new("logs/README", "What tasks print.\n"),
     ];
     if handover.tasks.iter().any(|task| task.memory.is_some()) {
-        let text = submit_file(folder, "request_memory = $(memory)\n");
+        let text = submit_file(path, "request_memory = $(memory)\n");
         files.push(Made::new(WITH_MEMORY, text));
     }
     files.extend(scripts);
-    files
+    Ok(files)
+}
+
+/// The category of a task: DAGMan knows one a node, of which a node holds one. Nothing where a task's pools are not like that.
+pub(crate) fn category(task: &Task) -> Option<&str> {
+    match &task.pools[..] {
+        [(pool, 1)] if is_category(pool) => Some(pool),
+        _ => None,
+    }
+}
+
+/// Whether DAGMan reads it as one word, and as no category of the whole (`+`).
+fn is_category(pool: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_graphic() && !b"\"'\\#".contains(&b);
+    !pool.is_empty() && pool.bytes().all(plain) && !pool.starts_with('+')
 }
 
 fn dag(handover: &Handover) -> String {
@@ -53,9 +75,24 @@ fn dag(handover: &Handover) -> String {
             (retries, None) => text += &format!("RETRY {own} {retries}\n"),
             (retries, Some(code)) => text += &format!("RETRY {own} {retries} UNLESS-EXIT {code}\n"),
         }
+        if let Some(abort) = task.abort_on {
+            text += &format!("ABORT-DAG-ON {own} {}", abort.exit);
+            // Without RETURN, DAGMan ends with the node's own code.
+            if abort.returned != abort.exit {
+                text += &format!(" RETURN {}", abort.returned);
+            }
+            text += "\n";
+        }
+        if let Some(category) = category(task) {
+            text += &format!("CATEGORY {own} {category}\n");
+        }
         for &parent in &task.parents {
             children[wide(parent)].push(place);
         }
+    }
+    let is_used = |pool: &str| handover.tasks.iter().any(|t| category(t) == Some(pool));
+    for (pool, limit) in handover.pool_limits.iter().filter(|(p, _)| is_used(p)) {
+        text += &format!("MAXJOBS {pool} {}\n", (*limit).min(i32::MAX as u32));
     }
     for (place, children) in (0u32..).zip(&children) {
         for some in children.chunks(CHILDREN_A_LINE) {
@@ -67,8 +104,7 @@ fn dag(handover: &Handover) -> String {
 }
 
 /// One submit file for all tasks, with `more` lines: what differs comes from `VARS`.
-fn submit_file(folder: &Path, more: &str) -> String {
-    let folder = text(folder).unwrap_or_default();
+fn submit_file(folder: &str, more: &str) -> String {
     // Within double quotes HTCondor doubles a double quote, and keeps words together by single ones.
     let script = format!(
         "'{}'",

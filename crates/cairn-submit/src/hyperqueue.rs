@@ -2,6 +2,7 @@
 
 use crate::alike::alike;
 use crate::levels::levels;
+use crate::program::{filled, string};
 use crate::{Handover, Made, Swaps};
 use cairn_dag::{narrow, plain, wide};
 
@@ -23,12 +24,6 @@ fn kinds(handover: &Handover) -> Vec<u32> {
         Swaps::Alike => alike(&handover.tasks),
         Swaps::SameNumber => vec![0; tasks],
     }
-}
-
-/// A string for TOML and for Python alike: JSON's escapes are theirs, but for the delete character.
-pub(crate) fn string(text: &str) -> String {
-    let json = serde_json::to_string(text).expect("text is JSON");
-    json.replace('\u{7f}', "\\u007f")
 }
 
 fn job_file(handover: &Handover, levels: &[u32]) -> String {
@@ -62,27 +57,29 @@ fn program(handover: &Handover, levels: &[u32]) -> String {
             task.cpus.unwrap_or(1),
         );
     }
-    PROGRAM
-        .replace("@NAME@", &string(&plain(&handover.name)))
-        .replace("@HOME@", &string(&handover.home.to_string_lossy()))
-        .replace("@TASKS@", &rows)
+    let name = string(&plain(&handover.name));
+    let home = string(&handover.home.to_string_lossy());
+    let parts = [("@NAME@", &*name), ("@HOME@", &home), ("@TASKS@", &rows)];
+    filled(PROGRAM, &parts)
 }
-
-/// The exit code of the program when it reached no server.
-pub const NO_SERVER: i32 = 3;
 
 const PROGRAM: &str = r#"# A workflow for HyperQueue, made by `cairn submit`.
 #   python submit.py              to the server of HQ_SERVER_DIR or ~/.hq-server; prints the job's id
 #   python submit.py --wait       the same, and waits; exit code 1 when a task failed
-# Exit code 3: no server was reached, and nothing was submitted.
 #   python submit.py --local N    on N cores here, without a server
+# Exit codes 3 and 4: no server was reached, or the package is missing; nothing was submitted.
+# What a task prints is in the folder `logs` beside this program: N.out and N.err, by its number in the list below.
 import argparse
 import os
 import sys
 import tempfile
 
-from hyperqueue import Job
-from hyperqueue.client import Client
+try:
+    from hyperqueue import Job
+    from hyperqueue.client import Client
+except ImportError as error:
+    print(f"{sys.executable} lacks the package hyperqueue ({error}): pip install hyperqueue", file=sys.stderr)
+    sys.exit(4)
 
 # Name, script, tasks that come before (by number), level (larger first; equals may go in any order), cores.
 TASKS = [
@@ -93,16 +90,20 @@ def job(home):
     from hyperqueue.ffi.protocol import ResourceRequest
 
     made = Job(home, max_fails=None, name=@NAME@)
+    logs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "logs")
+    os.makedirs(logs, exist_ok=True)
+    is_plain = "%{" not in logs  # HyperQueue would read it
     tasks = []
     for name, script, after, level, cores in TASKS:
+        log = os.path.join(logs, str(len(tasks)))
         tasks.append(
             made.program(
                 ["/bin/sh", "-c", script],
                 deps=[tasks[i] for i in after],
                 priority=level,
                 name=name,
-                stdout=None,
-                stderr=None,
+                stdout=log + ".out" if is_plain else None,
+                stderr=log + ".err" if is_plain else None,
                 resources=ResourceRequest(cpus=cores),
             )
         )

@@ -13,10 +13,11 @@ mod htcondor;
 mod hyperqueue;
 mod levels;
 mod pegasus;
+mod program;
 mod script;
 pub mod slurm;
 
 pub use engine::{Engine, Made, files, unsaid};
 pub use handover::{Handover, HandoverError, Swaps, Task};
-pub use hyperqueue::NO_SERVER;
 pub use levels::{RESERVE, levels};
+pub use program::{NO_PACKAGE, NO_SERVER, TASK_FAILED};

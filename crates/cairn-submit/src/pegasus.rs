@@ -2,7 +2,7 @@
 //! submit host sees their folder.
 
 use crate::handover::tag;
-use crate::hyperqueue::string;
+use crate::program::string;
 use crate::script::text;
 use crate::{Handover, Made};
 use cairn_dag::{plain, wide};

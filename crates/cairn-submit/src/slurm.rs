@@ -22,10 +22,12 @@ mod tools;
 mod window;
 
 pub use cluster::{Cluster, Exit, Listed, Order, Submitted};
-pub use crew::{Crew, crew};
+pub use crew::{CREW_JOURNAL, Crew, CrewError, crew, submit_crew};
 pub use journal::{Event, Journal, JournalError};
 pub use options::{OptionError, check};
-pub use place::{Place, PlaceError, files};
+pub(crate) use place::files;
+pub use place::{Place, PlaceError};
 pub use space::{Files, NoRoom, Planner, Space};
+pub(crate) use tools::constraint;
 pub use tools::{Tools, ToolsError};
 pub use window::{News, Standing, Step, Trouble, Window, Wishes};

@@ -78,6 +78,215 @@ fn a_crew_takes_no_cap() {
 }
 
 #[test]
+fn a_crew_is_told_what_it_is_given() {
+    let given = [
+        "--crew",
+        "2",
+        "--times",
+        "a log.csv",
+        "--slots",
+        "7",
+        "--no-rescue",
+        "--no-learnt-times",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let log = "name,seconds\nplain,3\n";
+    std::fs::write(folder.path().join("a log.csv"), log).unwrap();
+    let dry = [&given[..], &["--dry-run", "-o", "out"]].concat();
+    let run = submit(folder.path(), "slurm", &dry);
+    assert_eq!(run.code, 0, "{run:?}");
+    let script = std::fs::read_to_string(folder.path().join("out/crew.sh")).unwrap();
+    let line = script.lines().find(|l| l.contains(" serve ")).unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    for words in [
+        format!("--times '{}/a log.csv'", home.display()),
+        "--slots 7".to_owned(),
+        "--no-rescue".to_owned(),
+        "--no-learnt-times".to_owned(),
+        "--policy auto".to_owned(),
+    ] {
+        assert!(line.contains(&words), "{words}: {line}");
+    }
+    let run = cairn_at(
+        folder.path(),
+        400,
+        &["submit", "-", "--engine", "slurm", "--crew", "2"],
+        FLOW.as_bytes(),
+    );
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("standard input is gone"), "{run:?}");
+    for option in ["--array=1-5", "-Mnorth"] {
+        let more = ["--crew", "2", &format!("--sbatch={option}")];
+        let run = submit(folder.path(), "slurm", &more);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(
+            run.stderr.contains(&format!("--sbatch={option}: ")),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
+fn nice_is_in_the_script_for_slurm() {
+    let (files, _) = written("slurm", &["submit.sh"], &["--nice"]);
+    assert!(files[0].contains(" --nice=0 "), "{}", files[0]);
+    assert!(files[0].contains(" --nice=3 "), "{}", files[0]);
+    let (files, _) = written("slurm", &["submit.sh"], &[]);
+    assert!(!files[0].contains("--nice"), "{}", files[0]);
+}
+
+#[test]
+fn what_a_workflow_is_called_is_no_part_of_the_programs() {
+    for (engine, file) in [
+        ("hyperqueue", "submit.py"),
+        ("dask", "workflow.py"),
+        ("airflow", "workflow.py"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = "@TASKS@ @NAME@.toml";
+        std::fs::write(folder.path().join(odd), FLOW).unwrap();
+        let args = ["submit", odd, "--engine", engine, "--dry-run", "-o", "out"];
+        let run = cairn_at(folder.path(), 400, &args, b"");
+        assert_eq!(run.code, 0, "{run:?}");
+        let text = std::fs::read_to_string(folder.path().join("out").join(file)).unwrap();
+        let scripts = text.matches("sleep 100").count();
+        assert_eq!(scripts, 1, "{engine}: {text}");
+        assert!(text.contains("@TASKS@ @NAME@"), "{engine}: {text}");
+    }
+}
+
+#[test]
+fn folders_that_htcondor_would_read_are_refused() {
+    for odd in ["a\nqueue", "a$(cluster)", "$ENV(HOME)"] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = submit(folder.path(), "htcondor", &["--dry-run", "-o", odd]);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains("submit files do not take"), "{run:?}");
+        assert!(run.stderr.contains("help: "), "{run:?}");
+        assert!(!folder.path().join(odd).exists());
+    }
+}
+
+#[test]
+fn all_that_tasks_ask_for_is_told_or_counted() {
+    let flow = r#"
+[pools]
+licence = 2
+[[task]]
+name = "a"
+run = "true"
+cpus = 2
+memory = "1GB"
+pools = { licence = 1 }
+tags = ["gpu"]
+scratch = "2GB"
+[[task]]
+name = "b"
+run = "true"
+pools = { licence = 2 }
+tags = ["a b"]
+"#;
+    let both = |what: &str, many: u32| (what.to_owned(), Value::from(many));
+    for (engine, not_told) in [
+        (
+            "slurm",
+            vec![both("pools", 2), both("scratch", 1), both("tags", 1)],
+        ),
+        (
+            "htcondor",
+            vec![both("pools", 1), both("scratch", 1), both("tags", 2)],
+        ),
+        (
+            "pegasus",
+            vec![both("pools", 2), both("scratch", 1), both("tags", 2)],
+        ),
+        (
+            "hyperqueue",
+            vec![
+                both("memory", 1),
+                both("pools", 2),
+                both("scratch", 1),
+                both("tags", 2),
+            ],
+        ),
+        (
+            "dask",
+            vec![
+                both("cpus", 1),
+                both("memory", 1),
+                both("pools", 2),
+                both("scratch", 1),
+                both("tags", 2),
+            ],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("flow.toml"), flow).unwrap();
+        let dry = [
+            "submit",
+            "flow.toml",
+            "--engine",
+            engine,
+            "--dry-run",
+            "-o",
+            "out",
+        ];
+        let run = cairn_at(folder.path(), 400, &[&dry[..], &["--json"]].concat(), b"");
+        let value: Value = serde_json::from_str(&run.stdout).unwrap();
+        let mut told: Vec<_> = value["not_told"]
+            .as_object()
+            .unwrap()
+            .clone()
+            .into_iter()
+            .collect();
+        told.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(told, not_told, "{engine}");
+        let run = cairn_at(folder.path(), 400, &dry, b"");
+        for (what, many) in not_told {
+            let words = format!("`{what}` of {many} task");
+            assert!(
+                run.stderr.replace('\n', " ").contains(&words),
+                "{engine}: {run:?}"
+            );
+        }
+        if engine == "slurm" {
+            let script = std::fs::read_to_string(folder.path().join("out/submit.sh")).unwrap();
+            assert_eq!(script.matches(" --constraint=gpu ").count(), 1, "{script}");
+        }
+        if engine == "htcondor" {
+            let dag = std::fs::read_to_string(folder.path().join("out/workflow.dag")).unwrap();
+            assert!(
+                dag.contains("-a licence\n") && dag.contains("\nMAXJOBS licence 2\n"),
+                "{dag}"
+            );
+            assert!(!dag.contains("-b licence"), "{dag}");
+        }
+    }
+}
+
+#[test]
+fn warnings_about_commands_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let dag = "JOB a a.sub\nJOB b a.sub\nPARENT a CHILD b\n";
+    std::fs::write(folder.path().join("flow.dag"), dag).unwrap();
+    let sub = "executable = /bin/echo\narguments = $(nobody)\nqueue\n";
+    std::fs::write(folder.path().join("a.sub"), sub).unwrap();
+    let args = [
+        "submit",
+        "flow.dag",
+        "--engine",
+        "dask",
+        "--dry-run",
+        "-o",
+        "out",
+    ];
+    let run = cairn_at(folder.path(), 400, &args, b"");
+    assert_eq!(run.code, 0, "{run:?}");
+    let said = run.stderr.matches("nothing defines the macro $(nobody)");
+    assert_eq!(said.count(), 1, "{run:?}");
+}
+
+#[test]
 fn the_script_for_slurm_has_the_options_before_ours() {
     let (files, _) = written("slurm", &["submit.sh"], &["--sbatch=--partition=a b"]);
     assert!(
@@ -93,8 +302,8 @@ fn the_script_for_slurm_has_the_options_before_ours() {
         files[0]
     );
     assert!(
-        files[0].contains("--time=4:30"),
-        "three attempts: {}",
+        files[0].contains("--time=6:45"),
+        "three attempts, five seconds each to kill them, and two minutes: {}",
         files[0]
     );
 }

@@ -1,7 +1,14 @@
 //! Many short tasks in one job: a server and workers of our own inside of one allocation. Knows their command lines, and not
 //! what they do.
 
+use super::cluster::Submitted;
+use super::journal::{Event, Journal, JournalError};
+use super::place::name_of_run;
+use super::tools::{call, key, queue};
+use crate::program::filled;
 use crate::script::quoted;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What the job is made of; all of it text for a script.
 #[derive(Clone, Debug)]
@@ -25,13 +32,103 @@ pub fn crew(crew: &Crew<'_>) -> String {
         .iter()
         .map(|word| quoted(word).into_owned())
         .collect();
-    SCRIPT
-        .replace("@PROGRAM@", &quoted(crew.program))
-        .replace("@HOME@", &quoted(crew.home))
-        .replace("@STATE@", &quoted(crew.state))
-        .replace("@WORKERS@", &crew.workers.to_string())
-        .replace("@SERVE@", &words.join(" "))
+    let parts = [
+        ("@PROGRAM@", &*quoted(crew.program)),
+        ("@HOME@", &quoted(crew.home)),
+        ("@STATE@", &quoted(crew.state)),
+        ("@WORKERS@", &crew.workers.to_string()),
+        ("@SERVE@", &words.join(" ")),
+    ];
+    filled(SCRIPT, &parts)
 }
+
+/// Why a crew is not submitted.
+#[derive(Debug, thiserror::Error)]
+pub enum CrewError {
+    /// The journal cannot be used, or somebody else uses it.
+    #[error("{0}")]
+    Journal(#[from] JournalError),
+    /// The disk.
+    #[error("cannot use {}: {error}", .path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Its job is there already.
+    #[error("job {0}, which is the crew of this folder, is in the queue")]
+    Queued(String),
+    /// The queue cannot be seen.
+    #[error("Slurm does not answer: {0}")]
+    Silent(String),
+    /// `sbatch` refuses.
+    #[error("Slurm refuses the job: {0}")]
+    Refused(String),
+    /// `sbatch` gave no answer, and the job may be there.
+    #[error("sbatch gave no answer: {0}")]
+    Unknown(String),
+}
+
+/// Calls `sbatch` with `arguments` and the script, unless the job of an earlier call is in the queue; that is looked for by the
+/// key, which a call that was cut off has left in `folder`. Returns the job's id.
+///
+/// # Errors
+/// [`CrewError`].
+pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<String, CrewError> {
+    let trouble = |path: &Path, error| CrewError::Io {
+        path: path.to_owned(),
+        error,
+    };
+    let at = folder.join(CREW_JOURNAL);
+    let (mut journal, events) = Journal::open(&at)?;
+    let path = folder.join("crew.run");
+    let run = match std::fs::read_to_string(&path) {
+        Ok(run) if !run.trim().is_empty() => run.trim().to_owned(),
+        _ => {
+            let run = name_of_run();
+            std::fs::write(&path, format!("{run}\n")).map_err(|e| trouble(&path, e))?;
+            run
+        }
+    };
+    let known = |job: &str| {
+        let is_it = |event: &Event| matches!(event, Event::Job { job: id, .. } if id == job);
+        events.iter().any(is_it)
+    };
+    let listed = queue(&run).map_err(CrewError::Silent)?;
+    // By its number where a site has replaced both comment and command.
+    let alive = (listed.iter()).find(|j| j.is_active && (j.serial.is_some() || known(&j.job)));
+    if let Some(job) = alive {
+        return Err(CrewError::Queued(job.job.clone()));
+    }
+    let calls = events.iter().filter(|e| matches!(e, Event::Call { .. }));
+    let serial = calls.count() as u64 + 1;
+    let mut write = |event: &Event| journal.write(event).map_err(|e| trouble(&at, e));
+    let (first, len) = (None, 1);
+    write(&Event::Call { serial, first, len })?;
+    let key = key(&run, serial);
+    let mut words = vec!["--parsable".to_owned()];
+    words.extend_from_slice(arguments);
+    words.extend([format!("--comment={key}"), script.to_owned(), key]);
+    let lock = journal.lock().map_err(|e| trouble(&at, e))?;
+    let called = call(&words, &lock);
+    let mut write = |event: &Event| journal.write(event).map_err(|e| trouble(&at, e));
+    match called {
+        Submitted::Job(job) => {
+            let id = job.clone();
+            write(&Event::Job { serial, job })?;
+            Ok(id)
+        }
+        Submitted::Quota(said) | Submitted::Refused(said) => {
+            write(&Event::None { serial })?;
+            Err(CrewError::Refused(said))
+        }
+        Submitted::Unknown(said) => Err(CrewError::Unknown(said)),
+    }
+}
+
+/// What tells a crew's folder from one with a job a task.
+pub const CREW_JOURNAL: &str = "crew.journal";
 
 const SCRIPT: &str = r#"#!/bin/sh
 # A server and its workers inside of one allocation, made by `cairn submit`. Submitted again it goes on where it stopped.
@@ -40,6 +137,7 @@ cd @HOME@ || exit 126
 mkdir -p "$state/server" || exit 1
 log=$state/serve.log
 : > "$log"
+rm -f "$state/server.ended" "$state/workers.ended"
 @PROGRAM@ serve @SERVE@ --state "$state/server" --listen 0.0.0.0:0 --tls 2> "$log" &
 server=$!
 until grep -q '^fingerprint ' "$log"; do
@@ -52,12 +150,25 @@ until grep -q '^fingerprint ' "$log"; do
 done
 port=$(sed -n 's/^listening on [^,]*:\([0-9]*\),.*/\1/p' "$log")
 fingerprint=$(sed -n 's/^fingerprint //p' "$log")
-srun --ntasks=@WORKERS@ @PROGRAM@ work "https://$(hostname):$port" --fingerprint "$fingerprint" \
-  --token-file "$state/server/tokens/worker" --shared @HOME@ --no-sandbox -j "${SLURM_CPUS_PER_TASK:-1}" &
-crew=$!
+{
+  srun --ntasks=@WORKERS@ @PROGRAM@ work "https://$(hostname):$port" --fingerprint "$fingerprint" \
+    --token-file "$state/server/tokens/worker" --shared @HOME@ --no-sandbox -j "${SLURM_CPUS_PER_TASK:-1}"
+  # A server without workers would wait for them until the job's time is over.
+  if [ ! -e "$state/server.ended" ]; then
+    echo "cairn: all workers have ended before the server" >&2
+    kill "$server" 2> /dev/null
+  fi
+  : > "$state/workers.ended"
+} &
 wait "$server"
 code=$?
+: > "$state/server.ended"
 cat "$log" >&2
-wait "$crew"
+# Workers end when they hear that all is done. Who came too late to hear it would try on for ever: the job's end is theirs.
+waited=0
+until [ -e "$state/workers.ended" ] || [ "$waited" -ge 30 ]; do
+  sleep 1
+  waited=$((waited + 1))
+done
 exit "$code"
 "#;

@@ -2,7 +2,8 @@
 //! at their ends. Knows no queue.
 
 use super::cluster::{Exit, Order};
-use super::tools::{after, shared_arguments};
+use super::tools::{after, shared_arguments, unset};
+use super::window::nice;
 use crate::script::{quoted, text};
 use crate::{Handover, Made};
 use cairn_dag::plain;
@@ -206,7 +207,7 @@ fn order_text(run: &str, tasks: Vec<StoredTask>) -> String {
 }
 
 /// A name that no other run has.
-fn name_of_run() -> String {
+pub(super) fn name_of_run() -> String {
     // Keyed anew in every process, and by the time.
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -230,7 +231,7 @@ fn scripts(handover: &Handover, folder: &Path) -> Vec<Made> {
 }
 
 /// Everything that would be submitted, and a script that does it.
-pub fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
+pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
     let mut files = scripts(handover, folder);
     files.push(Made::new(ORDER, order_text("dry-run", tasks(handover))));
     files.push(Made::new("submit.sh", by_hand(handover, folder)));
@@ -241,10 +242,11 @@ pub fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
 fn by_hand(handover: &Handover, folder: &Path) -> String {
     let mut text = format!(
         "#!/bin/sh\n# Submits {} to Slurm: a job a task, in the order of the plan, behind a gate that opens when all \
-         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\n# What is given to this \
+         are there.\n# `cairn submit` does the same, and knows how to go on after any failure; this does not.\nset -eu\n{}# What is given to this \
          script goes to sbatch.\nset --{} \"$@\"\nmkdir -p {}\n\
          gate=$(sbatch --parsable \"$@\" --hold --job-name=gate --output=/dev/null --wrap true)\ngate=${{gate%%;*}}\n",
         plain(&handover.name),
+        unset(),
         handover
             .options
             .iter()
@@ -260,11 +262,14 @@ fn by_hand(handover: &Handover, folder: &Path) -> String {
             first: Some(place),
             len: 1,
             after: Vec::new(),
-            nice: None,
+            nice: (handover.is_nice).then(|| nice(place, handover.tasks.len())),
         };
         text += &format!("j{place}=$(sbatch --parsable \"$@\" --open-mode=append");
         for argument in shared_arguments(&order, task, handover, folder, "dry-run") {
             text += &format!(" {}", quoted(&argument));
+        }
+        if let Some(nice) = order.nice {
+            text += &format!(" --nice={nice}");
         }
         let parents: Vec<String> = task.parents.iter().map(|p| format!("$j{p}")).collect();
         let parents = if parents.is_empty() {

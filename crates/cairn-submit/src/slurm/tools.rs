@@ -6,6 +6,7 @@ use super::window::is_limit_on_number;
 use crate::script::text;
 use crate::{Handover, Task};
 use cairn_dag::wide;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -46,12 +47,12 @@ impl<'a> Tools<'a> {
     /// [`ToolsError`].
     pub fn longest_array() -> Result<usize, ToolsError> {
         for program in ["sbatch", "squeue", "scancel"] {
-            let found = Command::new(program).arg("--version").output();
+            let found = tool(program).arg("--version").output();
             if found.is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
                 return Err(ToolsError::Missing(program));
             }
         }
-        let asked = Command::new("scontrol").args(["show", "config"]).output();
+        let asked = tool("scontrol").args(["show", "config"]).output();
         let told = asked.map_err(|_| ToolsError::Missing("scontrol"))?;
         if !told.status.success() {
             return Err(ToolsError::Silent(said(&told)));
@@ -67,7 +68,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-fn key(run: &str, serial: u64) -> String {
+pub(super) fn key(run: &str, serial: u64) -> String {
     format!("cairn:{run}:{serial}")
 }
 
@@ -80,6 +81,82 @@ fn said(output: &Output) -> String {
         .filter(|l| !l.is_empty())
         .collect();
     lines.join("; ")
+}
+
+/// Seconds that an attempt has beyond its limit: `timeout` kills what does not end by itself.
+const KILLING: f64 = 5.0;
+
+/// Seconds that a job has beyond all attempts: it may wait a minute for its parents' words, and for a machine that is slow.
+const SLACK: f64 = 120.0;
+
+/// Variables by which `sbatch` would make another job of it, or answer otherwise, and those of a job inside of which we are
+/// called: `sbatch` hands them on, and a job that is no array would take itself for an element of one.
+const OWNED: [&str; 8] = [
+    "SBATCH_ARRAY_INX",
+    "SBATCH_WAIT",
+    "SBATCH_JOB_NAME",
+    "SBATCH_OUTPUT",
+    "SBATCH_OPEN_MODE",
+    "SLURM_EXIT_ERROR",
+    "SLURM_RESTART_COUNT",
+    "SLURM_CPUS_PER_TASK",
+];
+
+/// Variables that begin so hide jobs from `squeue`, or have `scancel` ask or look away.
+const HIDING: [&str; 3] = ["SQUEUE_", "SCANCEL_", "SLURM_ARRAY_"];
+
+/// Whether one of Slurm's programs must not see a variable.
+fn is_hidden(variable: &OsStr) -> bool {
+    let Some(name) = variable.to_str() else {
+        return false;
+    };
+    OWNED.contains(&name) || HIDING.iter().any(|start| name.starts_with(start))
+}
+
+/// The same as a line for a shell.
+pub(super) fn unset() -> String {
+    format!(
+        "unset {}\nfor name in $(env | sed -n 's/^\\(\\({}\\)[A-Z_]*\\)=.*/\\1/p'); do unset \"$name\"; done\n",
+        OWNED.join(" "),
+        HIDING.join("\\|"),
+    )
+}
+
+/// One of Slurm's programs, with the environment that it is meant to have.
+fn tool(program: &str) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_hidden(name)) {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Calls `sbatch`. Whoever outlives us keeps `lock` open.
+pub(super) fn call(arguments: &[String], lock: &File) -> Submitted {
+    let lock = match lock.try_clone() {
+        Ok(lock) => lock,
+        Err(error) => return Submitted::Refused(error.to_string()),
+    };
+    match tool("sbatch").args(arguments).stdin(lock).output() {
+        Ok(output) => submitted(&output),
+        Err(error) => Submitted::Refused(format!("sbatch cannot be started: {error}")),
+    }
+}
+
+/// All jobs of the user that Slurm remembers; those of `run` with their serials.
+pub(super) fn queue(run: &str) -> Result<Vec<Listed>, String> {
+    let called = tool("squeue")
+        .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%r|%k|%o"])
+        .stdin(Stdio::null())
+        .output();
+    match called {
+        Ok(output) if output.status.success() => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            Ok(text.lines().filter_map(|line| listed(line, run)).collect())
+        }
+        Ok(output) => Err(said(&output)),
+        Err(error) => Err(format!("squeue cannot be started: {error}")),
+    }
 }
 
 /// The arguments of `sbatch` that say what a task is, all but those of the call at hand.
@@ -111,19 +188,35 @@ pub(super) fn shared_arguments(
         format!("--output={logs}/{log}"),
         "--kill-on-invalid-dep=yes".to_owned(),
     ];
+    arguments.extend(asks(task));
+    arguments
+}
+
+/// What a task asks for, as `sbatch` is told. Tasks go as one array only where this is the same.
+pub(super) fn asks(task: &Task) -> Vec<String> {
+    let mut arguments = Vec::new();
     if let Some(cpus) = task.cpus {
         arguments.push(format!("--cpus-per-task={cpus}"));
     }
     if let Some(memory) = task.memory {
         arguments.push(format!("--mem={}K", memory.div_ceil(1024).max(1)));
     }
-    // The limit is an attempt's, which the script itself keeps; this one is for all of them.
-    let limit = task.time_limit.map(|s| s * (f64::from(task.retries) + 1.0));
+    // The limit is an attempt's, which the script itself keeps; this one is for all of them, and comes too late for each.
+    let attempts = f64::from(task.retries) + 1.0;
+    let limit = task.time_limit.map(|s| (s + KILLING) * attempts + SLACK);
     if let Some(seconds) = limit.filter(|s| s.is_finite() && *s > 0.0) {
         let seconds = seconds.ceil() as u64;
         arguments.push(format!("--time={}:{:02}", seconds / 60, seconds % 60));
     }
+    arguments.extend(constraint(task).map(|all| format!("--constraint={all}")));
     arguments
+}
+
+/// Features that a node must have: a task's tags. Nothing where there are none, or one has a character that Slurm reads.
+pub(crate) fn constraint(task: &Task) -> Option<String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+    let is_feature = |tag: &String| !tag.is_empty() && tag.bytes().all(plain);
+    (!task.tags.is_empty() && task.tags.iter().all(is_feature)).then(|| task.tags.join("&"))
 }
 
 /// The argument that has a job wait for others.
@@ -244,34 +337,11 @@ fn listed(line: &str, run: &str) -> Option<Listed> {
 
 impl Cluster for Tools<'_> {
     fn submit(&mut self, order: &Order) -> Submitted {
-        let lock = match self.lock.try_clone() {
-            Ok(lock) => lock,
-            Err(error) => return Submitted::Refused(error.to_string()),
-        };
-        let called = Command::new("sbatch")
-            .args(self.arguments(order))
-            .stdin(lock)
-            .output();
-        match called {
-            Ok(output) => submitted(&output),
-            Err(error) => Submitted::Refused(format!("sbatch cannot be started: {error}")),
-        }
+        call(&self.arguments(order), &self.lock)
     }
 
     fn queue(&mut self) -> Result<Vec<Listed>, String> {
-        let called = Command::new("squeue")
-            .args(["-h", "-r", "--me", "-t", "all", "-o", "%i|%T|%r|%k|%o"])
-            .stdin(Stdio::null())
-            .output();
-        match called {
-            Ok(output) if output.status.success() => {
-                let text = String::from_utf8_lossy(&output.stdout);
-                let run = self.place.run();
-                Ok(text.lines().filter_map(|line| listed(line, run)).collect())
-            }
-            Ok(output) => Err(said(&output)),
-            Err(error) => Err(format!("squeue cannot be started: {error}")),
-        }
+        queue(self.place.run())
     }
 
     fn exit(&mut self, place: u32) -> Option<Exit> {
@@ -279,12 +349,12 @@ impl Cluster for Tools<'_> {
     }
 
     fn release(&mut self, job: &str) -> Result<(), String> {
-        done(Command::new("scontrol").args(["release", job]))
+        done(tool("scontrol").args(["release", job]))
     }
 
     fn cancel(&mut self, jobs: &[String]) -> Result<(), String> {
         for some in jobs.chunks(1000) {
-            done(Command::new("scancel").args(some))?;
+            done(tool("scancel").args(some))?;
         }
         Ok(())
     }
@@ -377,25 +447,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let task = Task {
             name: "a".to_owned(),
-            script: String::new(),
-            once: String::new(),
-            parents: Vec::new(),
             cpus: Some(2),
-            memory: None,
-            seconds: None,
             time_limit: Some(45.0),
             retries: 2,
-            never_retry_on: None,
+            tags: vec!["gpu".to_owned(), "fast-2".to_owned()],
+            ..Task::default()
         };
         let handover = Handover {
             name: "w".to_owned(),
             home: "/".into(),
             tasks: vec![task],
-            swaps: crate::Swaps::None,
             options: vec![
                 "--partition=short".to_owned(),
                 "--cpus-per-task=1".to_owned(),
             ],
+            ..Handover::default()
         };
         let place = Place::open(folder.path(), &handover).unwrap();
         let run = place.run().to_owned();
@@ -417,8 +483,48 @@ mod tests {
             assert_eq!(arguments.last(), Some(&key));
             if first.is_some() {
                 assert!(theirs < at("--cpus-per-task=2").unwrap());
-                assert!(at("--time=2:15").is_some(), "three attempts: {arguments:?}");
+                // Three attempts, five seconds to kill each, and two minutes.
+                assert!(at("--time=4:30").is_some(), "{arguments:?}");
+                assert!(at("--constraint=gpu&fast-2").is_some(), "{arguments:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_tag_that_slurm_would_read_otherwise_is_not_told() {
+        let of = |tags: &[&str]| {
+            let tags = tags.iter().map(|&t| t.to_owned()).collect();
+            constraint(&Task {
+                tags,
+                ..Task::default()
+            })
+        };
+        assert_eq!(of(&["a", "b"]), Some("a&b".to_owned()));
+        for tags in [&[][..], &["a|b"], &["a", "b*2"], &["[x]"], &[""], &["a b"]] {
+            assert_eq!(of(tags), None, "{tags:?}");
+        }
+    }
+
+    #[test]
+    fn variables_that_would_change_or_hide_a_job_are_not_seen() {
+        let hidden = [
+            "SBATCH_ARRAY_INX",
+            "SBATCH_WAIT",
+            "SQUEUE_PARTITION",
+            "SCANCEL_INTERACTIVE",
+            "SLURM_ARRAY_TASK_ID",
+            "SLURM_EXIT_ERROR",
+        ];
+        assert!(hidden.iter().all(|name| is_hidden(OsStr::new(name))));
+        let seen = ["SBATCH_PARTITION", "SLURM_CONF", "SLURM_CLUSTERS", "PATH"];
+        assert!(!seen.iter().any(|name| is_hidden(OsStr::new(name))));
+        let script = format!("{}env", unset());
+        let mut sh = Command::new("/bin/sh");
+        let given = hidden.iter().chain(&seen[..3]).map(|name| (name, "1"));
+        let out = sh.args(["-c", &script]).envs(given).output().unwrap();
+        let left = String::from_utf8(out.stdout).unwrap();
+        let is_left = |name: &str| left.lines().any(|l| l == format!("{name}=1"));
+        assert!(!hidden.iter().any(|name| is_left(name)), "{left}");
+        assert!(seen[..3].iter().all(|name| is_left(name)), "{left}");
     }
 }

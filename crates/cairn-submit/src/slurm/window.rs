@@ -16,6 +16,7 @@ mod under_cap;
 use super::cluster::{Cluster, Exit, Listed, Order, Submitted};
 use super::journal::Event;
 use super::space::{NoRoom, Space};
+use super::tools::asks;
 use crate::Handover;
 use cairn_dag::{narrow, wide};
 use cairn_theory::storage::FileId;
@@ -53,8 +54,6 @@ pub struct Wishes {
     pub most_queued: usize,
     /// Most elements of an array.
     pub most_in_array: usize,
-    /// Whether each job yields to those before it by `nice`, and not by its time of submission alone.
-    pub is_nice: bool,
 }
 
 /// What happened.
@@ -481,12 +480,10 @@ impl<'a> Window<'a> {
         let room = room.min(self.largest);
         let first = self.cursor;
         let after = self.after(first)?;
-        let alike = |a: &crate::Task, b: &crate::Task| {
-            a.parents == b.parents
-                && (a.cpus, a.memory) == (b.cpus, b.memory)
-                && a.time_limit == b.time_limit
-        };
-        let most = if self.wishes.is_nice {
+        let asked = asks(&tasks[first]);
+        let is_alike =
+            |task: &crate::Task| task.parents == tasks[first].parents && asks(task) == asked;
+        let most = if self.handover.is_nice {
             room.min(1)
         } else {
             room
@@ -496,13 +493,10 @@ impl<'a> Window<'a> {
             .take_while(|&place| {
                 self.standing[place] == Standing::Waiting
                     && !self.alive.contains(&narrow(place))
-                    && alike(&tasks[first], &tasks[place])
+                    && is_alike(&tasks[place])
             })
             .count();
-        let nice = self
-            .wishes
-            .is_nice
-            .then(|| nice(narrow(first), tasks.len()));
+        let nice = (self.handover.is_nice).then(|| nice(narrow(first), tasks.len()));
         let (first, len) = (Some(narrow(first)), narrow(len));
         (len > 0).then_some(Order {
             serial,

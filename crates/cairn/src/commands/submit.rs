@@ -17,7 +17,8 @@ use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_formats::{Jobs, Template};
 use cairn_submit::slurm::Place;
-use cairn_submit::{Engine, Handover, NO_SERVER, Swaps, files, unsaid};
+use cairn_submit::{Engine, Handover, HandoverError, NO_PACKAGE, NO_SERVER, Swaps, TASK_FAILED};
+use cairn_submit::{files, unsaid};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -67,8 +68,14 @@ impl Settings {
                 ));
             }
         }
-        if flags.engine == cli::Engine::Slurm && flags.crew.is_none() {
+        if flags.engine == cli::Engine::Slurm {
             slurm::checked(&flags.sbatch, flags.nice)?;
+        }
+        if flags.crew.is_some() && flags.input.file == Path::new("-") {
+            return Err(Failure::usage(
+                "the server of --crew reads the workflow by itself, and standard input is gone by then",
+                "write it into a file, and name that",
+            ));
         }
         let disk = disk::checked(&flags.disk, flags.safety, false)?;
         let instead = [
@@ -128,7 +135,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         no_rescue: flags.no_rescue,
     };
     let whole = input::open_whole(&flags.input, &executed, out)?;
-    let mut report = whole.report;
+    let mut report = whole.report.clone();
     let flow = Arc::new(logs::timed(whole.flow, &flags.times, out)?);
     let jobs = Jobs::of(
         &whole.source,
@@ -140,6 +147,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let Some(jobs) = jobs else {
         return Err(Failure::Input(report));
     };
+    out.new_warnings(&report, &whole.report);
     let here = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let folder = here.join(&settings.folder);
     if let Some(workers) = flags.crew {
@@ -157,11 +165,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     };
     let title = whole.source.name();
     let handover = Handover::new(title, &here, &jobs, &is_executed, &order);
-    let mut handover = handover.map_err(|e| {
-        let cure =
-            "keep to DAGMan for that workflow: `cairn prio` writes priorities into its own file";
-        Failure::usage(plain(&e.to_string()).into_owned(), cure)
-    })?;
+    let mut handover = handover.map_err(|e| unfit(&e))?;
     handover.swaps = match flags.policy {
         Wanted::Given(Policy::Ic) => Swaps::SameNumber,
         // Orders that say of two tasks that are alike which goes first.
@@ -169,6 +173,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Wanted::Given(_) | Wanted::Auto => Swaps::Alike,
     };
     handover.options.clone_from(&flags.sbatch);
+    handover.is_nice = flags.nice;
     remark_unsaid(flags.engine, &handover, out);
     if flags.dry_run {
         return write(flags.engine, &handover, &folder, out);
@@ -186,6 +191,18 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         cli::Engine::Slurm => slurm::submit(settings, &handover, &files, &folder, out),
         other => hand_over(other, &handover, &folder, out),
     }
+}
+
+/// A workflow, or a folder, that an engine cannot be given.
+fn unfit(error: &HandoverError) -> Failure {
+    let cure = match error {
+        HandoverError::Apart(_) => {
+            "keep to DAGMan for that workflow: `cairn prio` writes priorities into its own file"
+        }
+        HandoverError::Path(_) => "rename it",
+        HandoverError::Unspeakable(_) => "give another folder with --state, or -o for --dry-run",
+    };
+    Failure::usage(plain(&error.to_string()).into_owned(), cure)
 }
 
 /// The order that is wanted, parents first; says whose it is.
@@ -245,8 +262,11 @@ fn remark_unsaid(which: cli::Engine, handover: &Handover, out: &Output) {
     let parts: Vec<String> = (unsaid.iter())
         .map(|(what, many)| format!("`{what}` of {}", counted(*many, "task")))
         .collect();
-    if !parts.is_empty() {
-        let parts = parts.join(" and ");
+    if let Some((last, others)) = parts.split_last() {
+        let parts = match others {
+            [] => last.clone(),
+            others => format!("{} and {last}", others.join(", ")),
+        };
         out.remark(&format!(
             "{} is not told {parts}: see to it there",
             name(which)
@@ -270,7 +290,7 @@ fn write(
     folder: &Path,
     out: &Output,
 ) -> Result<(), Failure> {
-    let made = files(engine(which), handover, folder);
+    let made = files(engine(which), handover, folder).map_err(|e| unfit(&e))?;
     for file in &made {
         let path = folder.join(&file.path);
         let parent = path.parent().unwrap_or(folder);
@@ -381,14 +401,25 @@ fn hand_over(
         ended.map_err(|e| Failure::usage(format!("{program} cannot be started: {e}"), ""))?;
     let said = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
     if !ended.status.success() {
-        let why = String::from_utf8_lossy(&ended.stderr);
-        let why = why.trim().lines().last().unwrap_or("").to_owned();
-        if which == cli::Engine::Hyperqueue && ended.status.code() == Some(NO_SERVER) {
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        let why = stderr.trim().lines().last().unwrap_or("").to_owned();
+        let cure = match (which, ended.status.code()) {
+            (cli::Engine::Hyperqueue, Some(NO_SERVER)) => {
+                Some("start a server (hq server start), or name its folder in HQ_SERVER_DIR")
+            }
+            (cli::Engine::Hyperqueue | cli::Engine::Dask, Some(NO_PACKAGE)) => Some(
+                "do that in the environment whose python3 comes first in PATH; the same command submits then",
+            ),
+            _ => None,
+        };
+        if let Some(cure) = cure {
             let _ = std::fs::remove_file(&mark);
-            return Err(Failure::usage(
-                format!("nothing was submitted: {}", plain(&why)),
-                "start a server (hq server start), or name its folder in HQ_SERVER_DIR",
-            ));
+            let why = format!("nothing was submitted: {}", plain(&why));
+            return Err(Failure::usage(why, cure));
+        }
+        // The program runs the workflow by itself, and says which tasks failed.
+        if which == cli::Engine::Dask && ended.status.code() == Some(TASK_FAILED) {
+            return failed(which, handover, folder, stderr.trim(), out);
         }
         return Err(Failure::usage(
             format!("{program} ended with {}: {}", ended.status, plain(&why)),
@@ -411,4 +442,27 @@ fn hand_over(
         plain(&said)
     );
     out.done(&value, &text)
+}
+
+/// An engine ran all that it could, and tasks failed: what it said of them, a line each.
+fn failed(
+    which: cli::Engine,
+    handover: &Handover,
+    folder: &Path,
+    said: &str,
+    out: &Output,
+) -> Result<(), Failure> {
+    let tasks = handover.tasks.len();
+    said.lines().for_each(|line| out.complain(&plain(line)));
+    let value = json!({
+        "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
+        "submitted": true, "failed": true, "said": said, "not_told": unsaid_value(which, handover),
+    });
+    let text = format!(
+        "{} handed to {}: not all of them were executed\n",
+        counted(tasks, "task"),
+        name(which)
+    );
+    out.done(&value, &text)?;
+    Err(Failure::No)
 }

@@ -99,7 +99,7 @@ MessageTimeout=10
 ReturnToService=2
 KillWait=2
 SlurmdParameters=config_overrides
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$cpus State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$cpus Features=fast,node-1 State=UNKNOWN
 PartitionName=main Nodes=$host Default=YES MaxTime=INFINITE State=UP
 CONF
     if command -v slurmdbd > /dev/null && command -v mariadbd > /dev/null; then

@@ -17,24 +17,17 @@ type Random = Pcg64Mcg;
 fn handover(tasks: usize, density: f64, random: &mut Random) -> Handover {
     let task = |place: usize, random: &mut Random| Task {
         name: format!("t{place}"),
-        script: String::new(),
-        once: String::new(),
         parents: (0..narrow(place))
             .filter(|_| random.random_bool(density))
             .collect(),
-        cpus: None,
-        memory: None,
-        seconds: None,
-        time_limit: None,
-        retries: 0,
-        never_retry_on: None,
+        ..Task::default()
     };
     Handover {
         name: "w".to_owned(),
         home: "/".into(),
         tasks: (0..tasks).map(|place| task(place, random)).collect(),
-        swaps: crate::Swaps::None,
-        options: Vec::new(),
+        is_nice: random.random_bool(0.2),
+        ..Handover::default()
     }
 }
 
@@ -365,7 +358,6 @@ fn wishes(random: &mut Random) -> Wishes {
     Wishes {
         most_queued: random.random_range(1..20),
         most_in_array: random.random_range(1..6),
-        is_nice: random.random_bool(0.2),
     }
 }
 
@@ -597,7 +589,6 @@ fn a_policy_that_never_yields_is_an_error_and_a_limit_is_not() {
     let wishes = Wishes {
         most_queued: 10,
         most_in_array: 4,
-        is_nice: false,
     };
     for (said, ends) in [
         ("Job violates accounting/QOS policy", true),
@@ -680,7 +671,6 @@ impl Cluster for Board {
 const ONE_BY_ONE: Wishes = Wishes {
     most_queued: 3,
     most_in_array: 1,
-    is_nice: false,
 };
 
 #[test]
@@ -716,4 +706,47 @@ fn a_job_that_a_machine_could_not_start_is_let_go_some_times_and_then_named() {
     let of = |is: fn(&News) -> bool| news.iter().filter(|n| is(n)).count();
     assert_eq!(of(|n| matches!(n, News::StartedAgain(0, ..))), 3);
     assert_eq!(of(|n| matches!(n, News::Held(0, ..))), 2);
+}
+
+#[test]
+fn tasks_that_sbatch_would_be_told_apart_are_no_array() {
+    let task = |retries, tags: &[&str]| Task {
+        time_limit: Some(60.0),
+        retries,
+        tags: tags.iter().map(|&t| t.to_owned()).collect(),
+        ..Task::default()
+    };
+    // Two that are alike, two with more attempts, one for certain machines.
+    let tasks = [
+        task(0, &[]),
+        task(0, &[]),
+        task(4, &[]),
+        task(4, &[]),
+        task(4, &["gpu"]),
+    ];
+    let handover = Handover {
+        tasks: tasks.into(),
+        ..Handover::default()
+    };
+    let wishes = Wishes {
+        most_queued: usize::MAX,
+        most_in_array: 10,
+    };
+    let mut window = Window::new(&handover, wishes, &[]);
+    let (mut board, mut calls) = (Board::default(), Vec::new());
+    let mut write = |event: &Event| {
+        if let Event::Call {
+            first: Some(first),
+            len,
+            ..
+        } = event
+        {
+            calls.push((*first, *len));
+        }
+        Ok(())
+    };
+    for _ in 0..5 {
+        window.step(&mut board, &mut write, &mut |_| {}).unwrap();
+    }
+    assert_eq!(calls, [(0, 2), (2, 2), (4, 1)]);
 }

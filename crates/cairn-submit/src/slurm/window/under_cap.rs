@@ -47,7 +47,7 @@ impl Window<'_> {
             first: Some(first),
             len: 1,
             after: Vec::new(),
-            nice: (self.wishes.is_nice).then(|| nice(first, self.handover.tasks.len())),
+            nice: (self.handover.is_nice).then(|| nice(first, self.handover.tasks.len())),
         })
     }
 }

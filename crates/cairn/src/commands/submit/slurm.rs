@@ -10,13 +10,12 @@ use crate::screen;
 use cairn_dag::{plain, wide};
 use cairn_submit::Handover;
 use cairn_submit::slurm::{
-    Crew, Journal, News, Place, PlaceError, Standing, Step, Tools, ToolsError, Trouble, Window,
-    Wishes, check, crew,
+    CREW_JOURNAL, Crew, CrewError, Journal, News, Place, PlaceError, Standing, Step, Tools,
+    ToolsError, Trouble, Window, Wishes, check, crew,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub(super) fn unusable(error: &PlaceError) -> Failure {
@@ -65,6 +64,40 @@ pub(super) fn checked(options: &[String], is_nice: bool) -> Result<(), Failure> 
     checked.map_err(|e| Failure::usage(plain(&e.to_string()).into_owned(), e.cure))
 }
 
+/// Two ways to submit a workflow do not know of each other: together they would run tasks twice.
+fn mixed(folder: &Path, what: &str) -> Failure {
+    Failure::usage(
+        format!("{} holds the submission of {what}", screen::path(folder)),
+        "go on in the same way, or submit all of it again with another --state",
+    )
+}
+
+/// A crew that is not submitted.
+fn no_crew(error: &CrewError) -> Failure {
+    let help = match error {
+        CrewError::Queued(job) => {
+            format!("wait for it, or end it: scancel {job}; the same command goes on then")
+        }
+        CrewError::Journal(_) => {
+            "wait for it to end, or give another folder with --state".to_owned()
+        }
+        CrewError::Io { .. } => {
+            "check that you may write there, and that the disk is not full".to_owned()
+        }
+        CrewError::Silent(_) => {
+            "nothing was submitted; try again when the controller is back".to_owned()
+        }
+        CrewError::Refused(_) => "mend that, for instance with --sbatch".to_owned(),
+        CrewError::Unknown(_) => {
+            "the same command looks for the job before it submits another".to_owned()
+        }
+    };
+    Failure::usage(
+        plain(&error.to_string()).into_owned(),
+        plain(&help).into_owned(),
+    )
+}
+
 /// Submits, or takes up again what was submitted before.
 pub(super) fn submit(
     settings: &Settings,
@@ -74,6 +107,9 @@ pub(super) fn submit(
     out: &Output,
 ) -> Result<(), Failure> {
     let flags = &settings.flags;
+    if folder.join(CREW_JOURNAL).exists() {
+        return Err(mixed(folder, "a crew (--crew)"));
+    }
     let longest = Tools::longest_array().map_err(|e| no_tools(&e))?;
     let place = Place::open(folder, handover).map_err(|e| unusable(&e))?;
     let opened = Journal::open(&folder.join("journal"));
@@ -88,7 +124,6 @@ pub(super) fn submit(
     let wishes = Wishes {
         most_queued: flags.max_queued.map_or(usize::MAX, |n| n as usize),
         most_in_array: longest.min(1000),
-        is_nice: flags.nice,
     };
     let mut window = Window::new(handover, wishes, &events);
     if flags.cancel {
@@ -318,6 +353,21 @@ pub(super) fn submit_crew(
     }
     let policy = crate::commands::contender::name(&flags.policy);
     serve.extend(["--policy".to_owned(), policy.to_string()]);
+    let (times, world) = (&flags.times.times, &flags.expected.world_from);
+    let logs = (times.iter().map(|log| ("--times", log)))
+        .chain(world.iter().map(|log| ("--world-from", log)));
+    for (flag, log) in logs {
+        serve.extend([flag.to_owned(), shown(&home.join(log))?]);
+    }
+    if let Some(slots) = flags.expected.slots {
+        serve.extend(["--slots".to_owned(), slots.to_string()]);
+    }
+    let plain_flags = [
+        ("--no-learnt-times", flags.times.no_learnt_times),
+        ("--no-rescue", flags.no_rescue),
+    ];
+    let given = plain_flags.iter().filter(|(_, is_given)| *is_given);
+    serve.extend(given.map(|(flag, _)| (*flag).to_owned()));
     let (program, state) = (shown(&program)?, shown(folder)?);
     let home_text = shown(home)?;
     let script = crew(&Crew {
@@ -327,6 +377,12 @@ pub(super) fn submit_crew(
         state: &state,
         workers,
     });
+    if !flags.dry_run {
+        if Place::order(folder).map_err(|e| unusable(&e))?.is_some() {
+            return Err(mixed(folder, "a job a task"));
+        }
+        Tools::longest_array().map_err(|e| no_tools(&e))?;
+    }
     std::fs::create_dir_all(folder).map_err(|e| Failure::writing(&screen::path(folder), &e))?;
     let path = folder.join("crew.sh");
     crate::output::write_file(&path, |to| to.write_all(script.as_bytes()))?;
@@ -337,26 +393,17 @@ pub(super) fn submit_crew(
             &text,
         );
     }
-    Tools::longest_array().map_err(|e| no_tools(&e))?;
-    let ended = Command::new("sbatch")
-        .arg("--parsable")
-        .arg("--job-name=cairn-crew")
-        .arg(format!("--ntasks={workers}"))
-        .arg(format!("--chdir={home_text}"))
-        .arg(format!("--output={}/crew.log", state.replace('%', "%%")))
-        .args(&flags.sbatch)
-        .arg(&path)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| Failure::usage(format!("sbatch cannot be started: {e}"), ""))?;
-    if !ended.status.success() {
-        let said = String::from_utf8_lossy(&ended.stderr);
-        return Err(Failure::usage(
-            format!("Slurm refuses the job: {}", plain(said.trim())),
-            "mend that, for instance with --sbatch",
-        ));
-    }
-    let job = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+    // Theirs first: of two options that are alike, Slurm takes the last.
+    let mut arguments = flags.sbatch.clone();
+    arguments.extend([
+        "--open-mode=append".to_owned(),
+        "--job-name=cairn-crew".to_owned(),
+        format!("--ntasks={workers}"),
+        format!("--chdir={home_text}"),
+        format!("--output={}/crew.log", state.replace('%', "%%")),
+    ]);
+    let job = cairn_submit::slurm::submit_crew(folder, &arguments, &shown(&path)?);
+    let job = job.map_err(|e| no_crew(&e))?;
     let text = format!(
         "job {} starts {}\n",
         plain(&job),
