@@ -1,12 +1,24 @@
 """The native half: tasks are numbers. Use the classes of `cairn` instead."""
 
 from os import PathLike
+from typing import Any
 
 __version__: str
 
 class CairnError(ValueError): ...
-class CycleError(CairnError): ...
-class DoesNotFit(CairnError): ...
+class CycleError(CairnError):
+    cycle: list[Any]
+    """The tasks that wait for each other, in the order of the cycle."""
+
+class DoesNotFit(CairnError):
+    cap: int
+    """What may be used, in bytes."""
+    peak: int
+    """What the best order found needs."""
+    lower_bound: int
+    """No order needs less."""
+    proved: bool
+    """Whether no order fits, and not only none that was found."""
 
 class Dag:
     @staticmethod

@@ -154,5 +154,5 @@ def _cycle(error: _cairn.CycleError, tasks: list[Task]) -> _cairn.CycleError:
     if len(cycle) > 8:
         shown = " -> ".join(repr(task) for task in cycle[:8]) + f" -> … ({len(cycle)} tasks)"
     raised = _cairn.CycleError(f"{message}: {shown}")
-    raised.cycle = cycle  # type: ignore[attr-defined]
+    raised.cycle = cycle
     return raised

@@ -291,8 +291,8 @@ def _does_not_fit(plan: StoragePlan, cap: int) -> _cairn.DoesNotFit:
             f"{words(plan.peak - cap)} more; this is no proof (none needs less than {words(plan.lower_bound)})"
         )
     raised = _cairn.DoesNotFit(said)
-    raised.cap = cap  # type: ignore[attr-defined]
-    raised.peak = plan.peak  # type: ignore[attr-defined]
-    raised.lower_bound = plan.lower_bound  # type: ignore[attr-defined]
-    raised.proved = plan.lower_bound > cap  # type: ignore[attr-defined]
+    raised.cap = cap
+    raised.peak = plan.peak
+    raised.lower_bound = plan.lower_bound
+    raised.proved = plan.lower_bound > cap
     return raised

@@ -400,9 +400,27 @@ rule r3:
 """
 
 
+CLUSTER = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "bash -c 'bash \"$0\" >/dev/null 2>&1 & echo $!'"]
+CLUSTER += ["--latency-wait", "10", "--seconds-between-status-checks", "1"]
+
+
+def test_on_a_cluster_the_defaults_of_snakemake_are_no_sizes(tmp_path):
+    # Nothing in the rules tells sizes; Snakemake gives each job 50 GB of disk_mb. Given sizes hold, and so does a small cap.
+    text = pair(n=5, resources="mem_mb=10", sleep1=0.3)
+    ran = run(tmp_path, text, *CLUSTER, "--scheduler-cairn-disk", "600KB", "--scheduler-cairn-size-of", "t/*=256KiB", timeout=180)
+    assert ran.code == 0 and 0 < ran.peak <= 600_000, ran.text
+    assert "Nothing tells" not in flat(ran.text) and len([w for w in ran.words if w.startswith("r1")]) == 5, ran.text
+    # What was learnt holds, too; and a default for all rules is no word about one of them.
+    options = ["--forceall", "--scheduler-cairn-disk", "700KB", "--default-resources", "disk_mb=4000"]
+    ran = run(tmp_path, text, *CLUSTER, *options, timeout=180)
+    assert ran.code == 0 and 0 < ran.peak <= 700_000 and "Nothing tells" not in flat(ran.text), ran.text
+    # What the rule itself says counts.
+    ran = run(tmp_path, pair(n=2, resources="disk_mb=4000"), *CLUSTER, "--forceall", "--scheduler-cairn-disk", "700KB")
+    assert ran.code == 1 and "cannot be kept" in flat(ran.text), ran.text
+
+
 def test_groups_on_a_cluster_run_as_one_under_the_cap(tmp_path):
-    options = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "bash -c 'bash \"$0\" >/dev/null 2>&1 & echo $!'"]
-    options += ["--latency-wait", "10", "--seconds-between-status-checks", "1", "--scheduler-cairn-disk", "600KB"]
+    options = [*CLUSTER, "--scheduler-cairn-disk", "600KB"]
     ran = run(tmp_path, GROUPS, *options, timeout=180)
     assert ran.code == 0 and 0 < ran.peak <= 600_000, ran.text
     assert [w for w in ran.words if w.startswith("r1")][0][3:] == ran.words[1][3:], "a group is not torn apart"

@@ -63,6 +63,18 @@ def rule_of(job: Any) -> str | None:
     return getattr(getattr(job, "rule", None), "name", None)
 
 
+def is_default(job: Any, resource: str) -> bool:
+    """Whether a resource has the value that all rules have, and not one of the job's rule.
+
+    With executors other than the local one Snakemake gives every rule `disk_mb`: 50 GB where a job has no inputs."""
+    try:
+        rule = job.rule
+        defaults = rule.workflow.resource_settings._parsed_default_resources
+        return resource in defaults and bool(rule.resources[resource] == defaults[resource])
+    except (AttributeError, KeyError, TypeError):
+        return False  # Not the Snakemake that we know: what is there counts.
+
+
 class Sizes:
     """What is known of sizes."""
 
@@ -90,6 +102,8 @@ class Sizes:
             return None  # A function of inputs that are not there yet.
         for name, unit in RESOURCES:
             value = given.get(name)
+            if name == "disk_mb" and is_default(job, name):
+                continue
             if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
                 return int(value * unit)
         return None
