@@ -405,9 +405,11 @@ CLUSTER += ["--latency-wait", "10", "--seconds-between-status-checks", "1"]
 
 
 def test_on_a_cluster_the_defaults_of_snakemake_are_no_sizes(tmp_path):
-    # Nothing in the rules tells sizes; Snakemake gives each job 50 GB of disk_mb. Given sizes hold, and so does a small cap.
+    # Nothing in the rules tells sizes; beside any --default-resources Snakemake gives each job 50 GB of disk_mb. Given sizes
+    # hold, and so does a small cap.
     text = pair(n=5, resources="mem_mb=10", sleep1=0.3)
-    ran = run(tmp_path, text, *CLUSTER, "--scheduler-cairn-disk", "600KB", "--scheduler-cairn-size-of", "t/*=256KiB", timeout=180)
+    options = ["--scheduler-cairn-disk", "600KB", "--scheduler-cairn-size-of", "t/*=256KiB", "--default-resources", "mem_mb=5"]
+    ran = run(tmp_path, text, *CLUSTER, *options, timeout=180)
     assert ran.code == 0 and 0 < ran.peak <= 600_000, ran.text
     assert "Nothing tells" not in flat(ran.text) and len([w for w in ran.words if w.startswith("r1")]) == 5, ran.text
     # What was learnt holds, too; and a default for all rules is no word about one of them.

@@ -66,7 +66,7 @@ def rule_of(job: Any) -> str | None:
 def is_default(job: Any, resource: str) -> bool:
     """Whether a resource has the value that all rules have, and not one of the job's rule.
 
-    With executors other than the local one Snakemake gives every rule `disk_mb`: 50 GB where a job has no inputs."""
+    Beside any `--default-resources` Snakemake gives every rule `disk_mb`: 50 GB where a job has no inputs."""
     try:
         rule = job.rule
         defaults = rule.workflow.resource_settings._parsed_default_resources
