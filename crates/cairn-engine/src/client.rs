@@ -6,6 +6,7 @@
 //! was given.
 
 use crate::{Exchanged, Granted, Outcome, Receipt, Refusal, Task, Token, WorkerId};
+use std::collections::VecDeque;
 
 /// What to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,9 @@ pub enum Request {
     },
 }
 
+/// So many ended attempts are remembered: more than a server can tell of in one answer to a worker of usual size.
+const STOPPED: usize = 1024;
+
 /// A worker.
 #[derive(Clone, Debug, Default)]
 pub struct Client {
@@ -35,6 +39,8 @@ pub struct Client {
     finished: Vec<(Task, Token, Outcome)>,
     /// How many of them the exchange under way carries.
     sent: usize,
+    /// What it was told to end, the newest last. A server that began again may not know that it told so.
+    stopped: VecDeque<(Task, Token)>,
     is_asking: bool,
     is_unsure: bool,
     is_draining: bool,
@@ -115,12 +121,11 @@ impl Client {
             .filter(|granted| !has(self, granted))
             .copied()
             .collect();
-        if self.is_draining {
-            // They came too late.
-            let back = (new.iter()).map(|g| (g.task, g.token, Outcome::GivenBack));
-            self.finished.extend(back);
-            return Vec::new();
-        }
+        // Those that came too late are given back, and those that were ended: no attempt begins twice.
+        let is_back = |g: &Granted| self.is_draining || self.stopped.contains(&(g.task, g.token));
+        let (back, new): (Vec<Granted>, Vec<Granted>) = new.into_iter().partition(is_back);
+        let back = back.iter().map(|g| (g.task, g.token, Outcome::GivenBack));
+        self.finished.extend(back);
         self.running.extend(new.iter().map(|g| (g.task, g.token)));
         new
     }
@@ -150,8 +155,12 @@ impl Client {
     /// The heartbeat was answered: these attempts no longer count. Returns those to be ended. What is finished already is
     /// returned all the same: it may count after all.
     pub fn stop(&mut self, stale: &[(Task, Token)]) -> Vec<(Task, Token)> {
-        let (ended, kept) = (self.running.iter().copied()).partition(|held| stale.contains(held));
+        let (ended, kept): (Vec<_>, Vec<_>) =
+            (self.running.iter().copied()).partition(|held| stale.contains(held));
         self.running = kept;
+        self.stopped.extend(&ended);
+        let too_many = self.stopped.len().saturating_sub(STOPPED);
+        self.stopped.drain(..too_many);
         ended
     }
 

@@ -351,14 +351,19 @@ impl<P: Position> Engine<P> {
             return Vec::new();
         };
         let missing = known.holds.iter().filter(|held| !holding.contains(held));
-        let class = |&(task, token): &(Task, Token)| Some(self.leases.get(task, token)?.class);
+        // Who was told to end an attempt may have done so: told of it again, it would begin with it a second time.
+        let class = |&(task, token): &(Task, Token)| {
+            let lease = self.leases.get(task, token)?;
+            (!lease.is_ending && self.halted.is_none()).then_some(lease.class)
+        };
         missing
             .filter_map(|held| Some(self.granted(held.0, held.1, class(held)?)))
             .collect()
     }
 
     /// A worker says that it lives, and what it works on. Returns what it should stop working on, since that no longer
-    /// counts. What it was given before its last heartbeat and does not name in this one either is released.
+    /// counts. What it was given before its last heartbeat and does not name in this one either is released, or has failed if it was
+    /// beyond its limit.
     ///
     /// # Errors
     /// If it is not here.
@@ -384,7 +389,11 @@ impl<P: Position> Engine<P> {
         let twice: Vec<_> = missing.iter().filter(twice).copied().collect();
         self.workers[worker.index()].unheard = missing;
         for (task, token) in twice {
-            self.release(now, task, token, Release::Unheard, out);
+            // Who was told to end it has done so without a word: a release would cost no try, and so have no end.
+            match self.leases.get(task, token).is_some_and(|l| l.is_ending) {
+                true => self.run_out(now, task, token, out),
+                false => self.release(now, task, token, Release::Unheard, out),
+            }
         }
         Ok(stale)
     }

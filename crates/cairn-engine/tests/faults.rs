@@ -1,15 +1,16 @@
 //! Server and workers in a simulation of time and network that loses, delays and repeats messages, parts workers from the
 //! server, and crashes both: nothing executed is lost or counted twice, no attempt begins twice or before its parents are
 //! executed, every run ends. In half of the runs idle workers get copies of what others have; in a third all workers are
-//! volunteers, one of them a liar, and nothing wrong ever counts.
+//! volunteers, one of them a liar, and nothing wrong ever counts. Some tasks have a limit that most attempts exceed: workers end them
+//! when they are told to, without a word, and the limit grows until it suffices.
 //!
 //! `CAIRN_SEEDS=100000 cargo test -p cairn-engine --test faults` tries more.
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
     Cause, Client, ClientId, Digest, Distrust, Engine, Entry, Event, Exchanged, Frozen, Moment,
-    Offer, Order, Outbox, Outcome, Receipt, Refusal, Request, Returned, Rules, Snapshot, Span,
-    Task, Token, WorkerId,
+    Needs, Offer, Order, Outbox, Outcome, Receipt, Refusal, Request, Returned, Rules, Snapshot,
+    Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use std::cmp::Reverse;
@@ -77,6 +78,10 @@ struct World<'d> {
     happenings: BTreeMap<u64, Happening>,
     next: u64,
     engine: Option<Engine<Frozen<'d>>>,
+    /// When the server is woken next.
+    alarm: Option<Moment>,
+    /// What workers are to end, as long as the server lives.
+    kills: BTreeSet<(WorkerId, Task, Token)>,
     /// What the disk has.
     log: Vec<Entry>,
     snapshot: Option<(usize, Snapshot)>,
@@ -114,6 +119,13 @@ impl<'d> World<'d> {
             retries: 10_000,
             losses: 10_000,
             distrust,
+            classes: [None, Some(Span::seconds(2))]
+                .map(|limit| Needs {
+                    limit,
+                    ..Needs::default()
+                })
+                .to_vec(),
+            class_of: dag.tasks().map(|_| random.below(2) as u32).collect(),
             ..Rules::default()
         };
         let least = if volunteers { 3 } else { 1 };
@@ -139,6 +151,8 @@ impl<'d> World<'d> {
             happenings: BTreeMap::new(),
             next: 0,
             engine: None,
+            alarm: None,
+            kills: BTreeSet::new(),
             log: Vec::new(),
             snapshot: None,
             hosts,
@@ -211,6 +225,7 @@ impl<'d> World<'d> {
             }
             Happening::ServerWakes => {
                 let now = self.now;
+                self.alarm = None;
                 self.serve(|engine, out| engine.wake(now, out));
             }
             Happening::ToServer(host, life, number, ask) => {
@@ -294,6 +309,7 @@ impl<'d> World<'d> {
         };
         (self.log[from..].iter()).for_each(|entry| engine.replay(entry).unwrap());
         self.engine = Some(engine);
+        self.kills.clear();
         let now = self.now;
         self.serve(|engine, out| engine.open(now, out));
         if self.now < PEACE && self.random.below(2) == 0 {
@@ -310,6 +326,7 @@ impl<'d> World<'d> {
         let engine = self.engine.as_mut()?;
         let mut out = Outbox::default();
         let answer = what(engine, &mut out);
+        self.kills.append(&mut out.kills.drain(..).collect());
         let is_start = matches!(out.entries.first(), Some(first) if matches!(first.event, Event::Opened { .. }));
         let crashes = !is_start && self.bad() && self.random.below(10) == 0;
         if crashes && self.random.below(2) == 0 {
@@ -339,9 +356,12 @@ impl<'d> World<'d> {
             self.snapshot = Some((self.log.len(), engine.snapshot()));
         }
         if let Some(wake) = self.engine.as_ref().unwrap().next_wake() {
-            let wait = wake.since(self.now).0;
-            // Old alarms ring in vain: that does no harm.
-            self.after(wait.max(SECOND), Happening::ServerWakes);
+            let wait = Span(wake.since(self.now).0.max(SECOND));
+            // Old alarms ring in vain: that does no harm, as long as they are few.
+            if self.alarm.is_none_or(|at| self.now + wait < at) {
+                self.alarm = Some(self.now + wait);
+                self.after(wait.0, Happening::ServerWakes);
+            }
         }
         Some(answer)
     }
@@ -386,9 +406,17 @@ impl<'d> World<'d> {
                     Answer::Exchanged(answer)
                 })
             }
-            Ask::Heartbeat(worker, holding) => self.serve(|engine, out| {
-                Answer::Alive(engine.heartbeat(now, worker, &holding, out), worker)
-            }),
+            Ask::Heartbeat(worker, holding) => {
+                let alive =
+                    self.serve(|engine, out| engine.heartbeat(now, worker, &holding, out))?;
+                let is_killed = |&&(task, token): &&(Task, Token)| {
+                    let mine = (worker, task, token);
+                    self.kills.contains(&mine)
+                };
+                let killed = holding.iter().filter(is_killed).copied();
+                let alive = alive.map(|stale| stale.into_iter().chain(killed).collect());
+                Some(Answer::Alive(alive, worker))
+            }
             Ask::Leave(worker) => self.serve(|engine, out| {
                 engine.leave(now, worker, out).ok();
                 Answer::Left

@@ -7,6 +7,7 @@ mod confine;
 mod disk;
 mod environment;
 mod finish;
+mod memory;
 mod place;
 mod start;
 mod talk;
@@ -180,6 +181,8 @@ enum Fate {
     Returned,
     /// Its files are too large for this worker.
     TooLarge,
+    /// It takes more memory than it may.
+    Greedy,
 }
 
 struct Worker<'s> {
@@ -202,6 +205,8 @@ struct Worker<'s> {
     is_finished: bool,
     /// When the folders were measured last.
     measured: Option<Instant>,
+    /// When the tasks' memory was looked at last.
+    weighed: Option<Instant>,
     /// Why there is nothing to do, as it was last said.
     idle_for: Option<Reason>,
     name: String,
@@ -279,6 +284,7 @@ pub fn work(
         is_away: false,
         is_finished: false,
         measured: None,
+        weighed: None,
         idle_for: None,
         name,
         said,
@@ -336,6 +342,7 @@ impl Worker<'_> {
             }
             self.end_late();
             self.end_large();
+            self.end_greedy();
             let has_work = !self.jobs.is_empty() || !self.results.is_empty();
             if has_work {
                 idle_since = Instant::now();

@@ -70,9 +70,9 @@ pub(crate) fn folder(input: &cli::Input) -> &Path {
 /// Reads the input, all of it, or fails with every problem found.
 pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
     let mut report = Report::default();
-    match try_read(input, &mut report) {
-        Some((name, format, flow)) => Ok(Read {
-            name,
+    match try_open(input, &mut report) {
+        Some((source, format, flow)) => Ok(Read {
+            name: plain(source.name()).into_owned(),
             format,
             flow,
             done: Done::default(),
@@ -84,13 +84,7 @@ pub(crate) fn read(input: &cli::Input) -> Result<Read, Failure> {
 }
 
 /// Reads the input; problems, errors among them, go to `report`.
-pub(crate) fn try_read(input: &cli::Input, report: &mut Report) -> Option<(String, Format, Flow)> {
-    let (source, format, flow) = open(input, report)?;
-    Some((plain(source.name()).into_owned(), format, flow))
-}
-
-/// The same, with the text that was read.
-fn open(input: &cli::Input, report: &mut Report) -> Option<(Source, Format, Flow)> {
+pub(crate) fn try_open(input: &cli::Input, report: &mut Report) -> Option<(Source, Format, Flow)> {
     let format = input.format.as_deref().and_then(Format::from_name);
     let source = Source::load(&input.file, &ReadLimits::default(), report)?;
     let (format, flow) = cairn_formats::read(&source, format, report)?;
@@ -179,7 +173,7 @@ pub(crate) fn open_whole(
     out: &Output,
 ) -> Result<Whole, Failure> {
     let mut report = Report::default();
-    let Some((source, format, flow)) = open(input, &mut report) else {
+    let Some((source, format, flow)) = try_open(input, &mut report) else {
         return Err(Failure::Input(report));
     };
     let mut is_executed: Vec<bool> = flow.dag().tasks().map(|t| flow.is_done(t)).collect();

@@ -114,6 +114,18 @@ impl Output {
         }
     }
 
+    /// Prints the warnings that came since others were printed.
+    pub(crate) fn new_warnings(&self, report: &Report, printed: &Report) {
+        let mut new = Report::default();
+        for problem in report.problems() {
+            if !printed.problems().contains(problem) {
+                let (message, help) = (problem.message.clone(), problem.help.clone());
+                new.warning(problem.place.clone(), message, help);
+            }
+        }
+        self.warnings(&new);
+    }
+
     /// Prints why a command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         match failure {

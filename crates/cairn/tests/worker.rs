@@ -291,6 +291,84 @@ fn results_go_to_their_own_run_and_wait_for_it() {
     );
 }
 
+/// A worker that waits for more hears of the end of a limit from the server before it sees it itself: that is a failure for want of
+/// time all the same, and the next attempt has more.
+#[test]
+fn the_limit_of_a_served_task_grows_until_it_suffices() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let flow = json!({ "task": [
+        { "name": "slow", "run": "sleep 1.6", "time_limit": "1s", "retries": 3 },
+    ] });
+    std::fs::write(folder.join("flow.json"), flow.to_string()).unwrap();
+    let (server, url, _) = serve(folder, "flow.json", &["--stay"]);
+    let worker = common::served::worker(folder, &url, &["-j", "2", "--dir", "w"]);
+    until("it is executed", || {
+        common::served::status(folder, &url)["executed"] == 1
+    });
+    let journal = common::served::journal(folder, &url);
+    let of = |kind: &str| journal.iter().filter(|e| e["event"] == kind).count();
+    let (leased, failed) = (of("leased"), of("failed"));
+    assert_eq!((leased, failed), (2, 1), "{journal:?}");
+    let causes = journal.iter().filter_map(|e| e["cause"].as_str());
+    assert_eq!(causes.collect::<Vec<_>>(), ["time"], "{journal:?}");
+    drop((worker, server));
+}
+
+/// What its processes have in memory together is what counts, as in `cairn run`, and the next attempt may take more.
+#[test]
+fn the_memory_of_a_served_task_grows_until_it_suffices() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The second holds 80 MB until the third lets it go on.
+    let line = "head -c 90000000 /dev/zero | tail -c 80000000 | (sleep 1; cat > /dev/null)";
+    let flow = json!({ "task": [
+        { "name": "hog", "run": line, "memory": "50MB", "retries": 2 },
+    ] });
+    std::fs::write(folder.join("flow.json"), flow.to_string()).unwrap();
+    let (server, url, _) = serve(folder, "flow.json", &["--stay"]);
+    let worker = common::served::worker(folder, &url, &["-j", "1", "--dir", "w"]);
+    until("it is executed", || {
+        common::served::status(folder, &url)["executed"] == 1
+    });
+    let journal = common::served::journal(folder, &url);
+    let causes = journal.iter().filter_map(|e| e["cause"].as_str());
+    assert_eq!(causes.collect::<Vec<_>>(), ["memory"], "{journal:?}");
+    drop((worker, server));
+}
+
+/// A task that takes its time to end keeps nobody busy meanwhile.
+#[test]
+fn who_waits_for_a_task_to_end_waits_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let flow = json!({ "task": [
+        { "name": "stubborn", "run": "trap '' TERM; touch begun; sleep 30; sleep 30" },
+        { "name": "nobody's", "run": "true", "tags": ["elsewhere"] },
+    ] });
+    std::fs::write(folder.join("flow.json"), flow.to_string()).unwrap();
+    let (server, url, _) = serve(folder, "flow.json", &["--stay"]);
+    let worker = common::served::worker(folder, &url, &["-j", "4"]);
+    until("it begins", || folder.join("begun").exists());
+    let args = ["cancel", &url, "stubborn", "--token-file"];
+    let cancelled = common::served::ask(folder, &[&args[..], &["state/tokens/admin"]].concat());
+    assert_eq!(cancelled.code, 0, "{}", cancelled.stderr);
+    // In clock ticks, a hundred a second.
+    let spent = |process: &Process| -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).unwrap();
+        let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+        fields
+            .skip(11)
+            .take(2)
+            .map(|n| n.parse::<u64>().unwrap())
+            .sum()
+    };
+    let before = spent(&server) + spent(&worker);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let busy = spent(&server) + spent(&worker) - before;
+    assert!(busy < 40, "{busy} ticks in two seconds");
+}
+
 #[test]
 fn a_worker_ends_when_another_run_is_served_at_the_same_address() {
     let folder = tempfile::tempdir().unwrap();

@@ -53,16 +53,23 @@ impl<P: Position> Engine<P> {
             return;
         };
         if lease.is_ending {
-            let (exit, cause) = (0, Cause::Time);
-            let (lease, outcome) = (*lease, Outcome::Failed { exit, cause });
-            return match self.is_volunteers(task, token) {
-                true => self.fail_copy(now, task, token, exit, cause, out),
-                false => self.end(now, task, lease, outcome, out),
-            };
+            return self.run_out(now, task, token, out);
         }
         lease.is_ending = true;
         out.kills.push((lease.worker, task, token));
         self.timer(now + self.rules.silence, Timer::Limit(task, token));
+    }
+
+    /// The time of an attempt is over, and so is the attempt.
+    pub(super) fn run_out(&mut self, now: Moment, task: Task, token: Token, out: &mut Outbox) {
+        let Some(&lease) = self.leases.get(task, token) else {
+            return;
+        };
+        let (exit, cause) = (0, Cause::Time);
+        match self.is_volunteers(task, token) {
+            true => self.fail_copy(now, task, token, exit, cause, out),
+            false => self.end(now, task, lease, Outcome::Failed { exit, cause }, out),
+        }
     }
 
     pub(super) fn timer(&mut self, at: Moment, timer: Timer) {

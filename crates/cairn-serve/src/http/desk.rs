@@ -79,6 +79,15 @@ pub(crate) struct Manner {
     pub(crate) book: Option<PathBuf>,
 }
 
+/// What a worker is to end.
+#[derive(Default)]
+struct Kills {
+    attempts: Vec<Held>,
+    /// Whether an answer has said so. Heartbeats say it until the worker no longer names them: the answer may be lost, and a task
+    /// may take its time to end. A poll that asks meanwhile has nothing to come back for.
+    is_told: bool,
+}
+
 /// Engine and store, and who waits for what.
 pub(crate) struct Desk<'f, P> {
     engine: Engine<P>,
@@ -100,7 +109,7 @@ pub(crate) struct Desk<'f, P> {
     /// Of the group at hand.
     requests: Vec<Request>,
     waiters: Waiters,
-    kills: HashMap<WorkerId, Vec<Held>>,
+    kills: HashMap<WorkerId, Kills>,
     replies: Vec<Box<dyn FnOnce() + Send>>,
     tally: Tally,
     /// Events since the newest snapshot, and after how many there is another.
@@ -314,15 +323,16 @@ impl<'f, P: Position> Desk<'f, P> {
                 let over = engine.is_over();
                 self.heard(worker, &holding);
                 let answer = stale.map(|mut stop| {
-                    let kills = self.kills.get(&worker).into_iter().flatten();
+                    let kills = self.kills.get(&worker).map(|kills| &kills.attempts);
+                    let kills = kills.into_iter().flatten();
                     stop.extend(kills.filter(|held| holding.contains(held)));
                     stop.sort_unstable();
                     stop.dedup();
                     (stop, over)
                 });
-                if let Some(kills) = self.kills.get_mut(&worker) {
-                    kills.retain(|held| holding.contains(held));
-                    if kills.is_empty() {
+                if let Some(Kills { attempts, .. }) = self.kills.get_mut(&worker) {
+                    attempts.retain(|held| holding.contains(held));
+                    if attempts.is_empty() {
                         self.kills.remove(&worker);
                     }
                 }
@@ -551,14 +561,20 @@ impl<'f, P: Position> Desk<'f, P> {
         client_of(who).is_none() || known.is_some_and(|w| w.client() == client_of(who))
     }
 
-    fn stop_of(&self, worker: WorkerId) -> Vec<Held> {
-        self.kills.get(&worker).cloned().unwrap_or_default()
+    fn stop_of(&mut self, worker: WorkerId) -> Vec<Held> {
+        let kills = self.kills.get_mut(&worker);
+        kills.map_or_else(Vec::new, |kills| {
+            kills.is_told = true;
+            kills.attempts.clone()
+        })
     }
 
     /// Attempts to be ended are told to whoever waits, and to the others when they are heard of.
     fn pass_on_kills(&mut self) {
         for (worker, task, token) in std::mem::take(&mut self.out.kills) {
-            self.kills.entry(worker).or_default().push((task, token));
+            let kills = self.kills.entry(worker).or_default();
+            kills.attempts.push((task, token));
+            kills.is_told = false;
             if let Some(waiter) = self.waiters.take_of(worker) {
                 let answer = Answer {
                     stop: self.stop_of(worker),
@@ -666,7 +682,7 @@ impl<'f, P: Position> Desk<'f, P> {
             && !wait.is_zero()
             && !finished
             && refused != Some(Refusal::Unknown)
-            && !self.kills.contains_key(&worker);
+            && self.kills.get(&worker).is_none_or(|kills| kills.is_told);
         if waits {
             let until = Instant::now() + wait;
             return self.waiters.push(Waiter {

@@ -18,7 +18,7 @@ use cairn_theory::game::Standing;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// After so many events, and one a task, it is written down what the log comes to: a resume replays the rest. The events
 /// stay, as the history of the run.
@@ -402,23 +402,17 @@ fn order_tasks(
         return Ok(());
     }
     drive.group.meta.push((POLICY, orders.policy.clone()));
-    let begin = Instant::now();
-    let better = (orders.better)();
     let newest = store.newest_order()?.map_or(0, |(number, _)| number);
+    let better = (orders.better)();
+    // Only the first is worth waiting for: what comes later is compared while tasks run.
+    let mut next = better.recv_timeout(orders.patience);
     let mut found: Option<Found> = None;
-    let mut more = Some(better);
-    while let Some(better) = &more {
-        let left = orders.patience.saturating_sub(begin.elapsed());
-        match better.recv_timeout(left) {
-            Ok(next) => {
-                let order = next.order.or(found.and_then(|before| before.order));
-                let about = next.about;
-                found = Some(Found { order, about });
-            }
-            Err(RecvTimeoutError::Timeout) => break,
-            Err(RecvTimeoutError::Disconnected) => more = None,
-        }
+    while let Ok(Found { order, about }) = next {
+        let order = order.or(found.and_then(|before| before.order));
+        found = Some(Found { order, about });
+        next = better.recv_timeout(Duration::ZERO);
     }
+    let more = matches!(next, Err(RecvTimeoutError::Timeout)).then_some(better);
     let found = found.unwrap_or_else(|| Found {
         order: None,
         about: about.unwrap_or_else(|| About::quick(&orders.policy, more.is_none())),

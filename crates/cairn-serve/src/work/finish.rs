@@ -8,7 +8,11 @@ use crate::http::types::{Attempt, Made};
 use crate::spawn::{Ended, Exit};
 use cairn_engine::{Cause, Outcome};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// A server counts a task's time from the lease, its worker from the start: what it is told to end so shortly before its time is
+/// up has run out of it.
+const EARLIER: Duration = Duration::from_secs(2);
 
 impl Worker<'_> {
     pub(super) fn end_late(&mut self) {
@@ -23,20 +27,26 @@ impl Worker<'_> {
     }
 
     pub(super) fn stop(&mut self, attempts: &[Attempt]) {
-        let stale: Vec<_> = attempts.iter().map(|&a| held(a)).collect();
-        let late = |job: &Job| {
-            job.lease.limit_seconds.is_some() && job.deadline.is_some_and(|at| at <= Instant::now())
+        let soon = Instant::now() + EARLIER;
+        let is_late = |job: &Job| {
+            let is_due = job.deadline.is_some_and(|at| at <= soon);
+            job.fate == Fate::Late || job.lease.limit_seconds.is_some() && is_due
         };
+        let mut stale = Vec::new();
         for attempt in attempts {
-            if let Some(&key) = self.keys.get(attempt)
-                && let Some(job) = self.jobs.get_mut(&key)
-            {
-                if late(job) {
-                    continue; // we end it ourselves, and say why
-                }
-                job.fate = Fate::Stopped;
+            let key = self.keys.get(attempt).copied();
+            if let Some((key, job)) = key.and_then(|key| Some((key, self.jobs.get_mut(&key)?))) {
+                job.fate = match is_late(job) {
+                    true => Fate::Late,
+                    false => Fate::Stopped,
+                };
+                job.deadline = None;
                 self.processes.end(key);
+                if job.fate == Fate::Late {
+                    continue; // it is returned, with the reason
+                }
             }
+            stale.push(held(*attempt));
         }
         self.talk.client().stop(&stale);
     }
@@ -82,6 +92,10 @@ impl Worker<'_> {
             (Fate::Late, exit) => Outcome::Failed {
                 exit: number(exit),
                 cause: Cause::Time,
+            },
+            (Fate::Greedy, exit) => Outcome::Failed {
+                exit: number(exit),
+                cause: Cause::Memory,
             },
             (Fate::Own, Exit::Code(0)) => match missing_output(job) {
                 None => Outcome::Executed,

@@ -2,6 +2,7 @@
 
 use super::carry::Trouble;
 use super::environment;
+use super::memory::BEYOND;
 use super::talk::{fetch_beside, key_of};
 use super::{Fate, Job, KEPT, MARK, WorkError, Worker};
 use crate::beneath::{Beneath, steps};
@@ -237,7 +238,7 @@ impl Worker<'_> {
             text.ok_or_else(|| "a path of this worker is no text".to_owned())
         };
         if let Some(bytes) = job.lease.memory {
-            flag("--memory", bytes.to_string());
+            flag("--memory", bytes.saturating_mul(BEYOND).to_string());
         }
         let file = self.talk.place.environment(key_of(&job.lease));
         let written = environment::write(&file, variables);

@@ -280,7 +280,7 @@ fn edit(
         Err(PriorityError::Input) => return Err(Failure::Input(report)),
         Err(error) => return Err(refused(&error)),
     };
-    out.warnings(&news(&report, printed));
+    out.new_warnings(&report, printed);
     Ok(Edited {
         pieces: pieces(source, loaded, edited.files),
         after: edited.flow,
@@ -313,21 +313,6 @@ fn pieces(
         });
     }
     pieces
-}
-
-/// The warnings that were not printed before.
-fn news(report: &Report, printed: &Report) -> Report {
-    let mut news = Report::default();
-    for problem in report.problems() {
-        if !printed.problems().contains(problem) {
-            news.warning(
-                problem.place.clone(),
-                problem.message.clone(),
-                problem.help.clone(),
-            );
-        }
-    }
-    news
 }
 
 fn refused(error: &PriorityError) -> Failure {

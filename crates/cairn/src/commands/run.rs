@@ -128,7 +128,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         no_rescue: flags.no_rescue,
     };
     let whole = input::open_whole(&settings.input, &executed, out)?;
-    let mut report = whole.report;
+    let mut report = whole.report.clone();
     let flow = Arc::new(logs::timed(whole.flow, &flags.times, out)?);
     let template = settings.template.clone();
     let jobs = Jobs::of(
@@ -141,6 +141,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let Some(jobs) = jobs else {
         return Err(Failure::Input(report));
     };
+    out.new_warnings(&report, &whole.report);
     let programs = Programs::new(jobs);
     let wanted = wanted(&flow, flags)?;
     let memory = settings.memory.or_else(machine_memory);

@@ -272,7 +272,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let sight: Arc<dyn http::Sight> = Arc::new(sight);
     let tasks = served.clone();
     let ended = serve(settings, begun, store, tasks, Some(sight), out, |handle| {
-        out.warnings(&whole.report);
+        out.warnings(&report);
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
         if let Some(found) = better {
