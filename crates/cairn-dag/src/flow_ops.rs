@@ -193,14 +193,19 @@ fn add(
 
 fn add_files(build: &mut FlowBuilder, to: Symbol, from: TaskOf<'_>, partner: Option<TaskOf<'_>>) {
     let both = || [Some(from), partner].into_iter().flatten();
-    for file in united(both().flat_map(|(flow, task)| flow.inputs(task))) {
-        build.add_input(to, file.path, file.bytes);
-    }
-    for file in united(both().flat_map(|(flow, task)| flow.outputs(task))) {
-        build.add_output(to, file.path, file.bytes);
+    // Also of inputs: who writes them may be no part of the result, and then nobody else says that they are temporary.
+    let mark = |build: &mut FlowBuilder, file: &File<'_>| {
         if file.temp {
             build.set_temp(file.path);
         }
+    };
+    for file in united(both().flat_map(|(flow, task)| flow.inputs(task))) {
+        build.add_input(to, file.path, file.bytes);
+        mark(build, &file);
+    }
+    for file in united(both().flat_map(|(flow, task)| flow.outputs(task))) {
+        build.add_output(to, file.path, file.bytes);
+        mark(build, &file);
     }
 }
 

@@ -9,7 +9,8 @@ impl Flow {
     ///
     /// An executed task binds nobody: its children do not wait for it, and a parent of it that is not executed is
     /// still to be executed. [`Flow::shown`] stays what it was: `align #2` does not become `align` when the other one
-    /// is executed. O(tasks + arcs).
+    /// is executed. A file that an executed task wrote and a task left reads is an input of the rest, temporary if it was.
+    /// O(tasks + arcs).
     ///
     /// ```
     /// use cairn_dag::FlowBuilder;

@@ -1,8 +1,9 @@
 //! Plans of half-run flows: what is left is planned as if the game went on from there. By brute force over the whole
 //! dag, from the set of executed tasks on.
 
-use cairn_dag::{Dag, Flow, TaskId};
+use cairn_dag::{Dag, Flow, FlowBuilder, TaskId};
 use cairn_oracle::{Random, any_dag, eligible};
+use cairn_plan::storage::{Assumed, Keeping, storage_of};
 use cairn_plan::{Limits, Verdict, certificate, plan};
 use cairn_theory::profile::profile;
 use cairn_verify::verify;
@@ -51,8 +52,68 @@ fn best(dag: &Dag, start: u32) -> (Vec<u32>, bool) {
     (best, !front.is_empty())
 }
 
+/// Every task writes a file that all its children read: of some size, temporary or not.
+fn with_files(dag: &Dag, random: &mut Random) -> Flow {
+    let mut build = FlowBuilder::new();
+    let tasks: Vec<_> = (dag.tasks())
+        .map(|t| build.declare(&format!("t{}", t.0), 0).unwrap())
+        .collect();
+    for task in dag.tasks() {
+        let path = format!("f{}", task.0);
+        let bytes = random.below(9) as u64;
+        build.add_output(tasks[task.index()], &path, Some(bytes));
+        if random.below(2) == 0 {
+            build.set_temp(&path);
+        }
+        for child in dag.children(task) {
+            build
+                .arc(tasks[task.index()], tasks[child.index()])
+                .unwrap();
+            build.add_input(tasks[child.index()], &path, Some(bytes));
+        }
+    }
+    build.finish().unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// What lies there when the game goes on is counted, until its last reader is done: needs along any order are those of the
+    /// whole flow, less what executed tasks wrote that is kept, which stands outside now.
+    #[test]
+    fn temporary_files_of_executed_tasks_count_until_they_are_read(dag in any_dag(12), seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        let flow = with_files(&dag, &mut random);
+        let start = random_ideal(&dag, seed);
+        let is_executed: Vec<bool> = dag.tasks().map(|t| start >> t.0 & 1 == 1).collect();
+        let rest = flow.rest(&is_executed).unwrap();
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        let mut ideal = 0u32;
+        while ideal.count_ones() < start.count_ones() {
+            let ready: Vec<TaskId> = eligible(&dag, ideal);
+            let task = *ready.iter().find(|t| is_executed[t.index()]).unwrap();
+            before.push(task);
+            ideal |= 1 << task.0;
+        }
+        while (ideal.count_ones() as usize) < dag.len() {
+            let ready = eligible(&dag, ideal);
+            let task = ready[random.below(ready.len())];
+            after.push(task);
+            ideal |= 1 << task.0;
+        }
+        let whole = storage_of(&flow, &Assumed::nothing(Keeping::Marked)).unwrap();
+        let order: Vec<TaskId> = before.iter().chain(&after).copied().collect();
+        let kept: u64 = (before.iter())
+            .flat_map(|&t| flow.outputs(t))
+            .filter(|f| !f.temp)
+            .map(|f| f.bytes.unwrap())
+            .sum();
+        let slow: Vec<u64> = whole.storage.needs(&order)[before.len()..].iter().map(|n| n - kept).collect();
+        let assumed = Assumed { is_rest: true, ..Assumed::nothing(Keeping::Marked) };
+        let left = storage_of(&rest, &assumed).unwrap();
+        let order: Vec<TaskId> = after.iter().map(|&t| rest.find(flow.name(t)).unwrap()).collect();
+        prop_assert_eq!(left.storage.needs(&order), slow);
+    }
 
     #[test]
     fn the_rest_of_a_half_run_dag_is_planned_as_the_game_goes_on(dag in any_dag(12), seed in any::<u64>()) {

@@ -62,6 +62,48 @@ fn a_cap_is_kept_and_the_smallest_peak_is_proved() {
     );
 }
 
+/// What an executed task left lies there, and counts until it is read; the checker counts it, too.
+#[test]
+fn temporary_files_of_executed_tasks_count_until_they_are_read() {
+    let flow = r#"{"name":"a","outputs":[{"path":"x","bytes":100,"temp":true}]}
+{"name":"b","after":["a"],"inputs":["x"],"outputs":[{"path":"y","bytes":10}]}
+{"name":"c","after":["b"],"inputs":["y"],"outputs":[{"path":"z","bytes":50}]}
+"#;
+    let value = storage(flow, &["--disk", "110B", "--executed", "a"]);
+    let found = &value["storage"];
+    assert_eq!(
+        (&found["peak"], &found["order_peak"]),
+        (&110.into(), &110.into())
+    );
+    assert_eq!(found["lower_bound"], 110);
+    let run = plan(flow, &["--disk", "109B", "--executed", "a"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("'x'"), "{run:?}");
+    // Once b is executed, x is gone and y stands outside: an input of what is left.
+    let value = storage(flow, &["--disk", "50B", "--executed", "a,b", "--temp", "z"]);
+    assert_eq!(value["storage"]["peak"], 50);
+    let folder = tempfile::tempdir().unwrap();
+    let (file, proof) = (
+        folder.path().join("x.jsonl"),
+        folder.path().join("proof.json"),
+    );
+    std::fs::write(&file, flow).unwrap();
+    let (file, proof) = (file.to_str().unwrap(), proof.to_str().unwrap());
+    let run = cairn(&[
+        "plan",
+        file,
+        "--disk",
+        "110B",
+        "--executed",
+        "a",
+        "--certificate",
+        proof,
+    ]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let run = cairn(&["verify", file, proof, "--executed", "a", "--json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
 #[test]
 fn below_the_lower_bound_the_refusal_has_its_proof_and_the_cure_works() {
     let run = plan(SAMPLES, &["--disk", "119B"]);
