@@ -1,10 +1,14 @@
 //! What choosing a policy by simulation costs, by size, and path+ beyond its plan.
 
-use crate::measure::timed;
+use crate::measure::{peak_memory, timed, timed_on_cpus};
 use crate::worth::{contest, layered};
 use cairn_plan::plan;
 use cairn_plan::policy::{Rule, Rules, path_plus};
 use cairn_sim::{Plays, World, usual_worlds};
+use std::time::{Duration, Instant};
+
+/// What `cairn plan --policy auto` gives the plan: half of its `--time-limit`.
+const PLANNING: Duration = Duration::from_secs(30);
 
 /// Seconds of the plan, of path+ beyond it, and of the whole choice: all orders and all runs. Sizes up to `$CAIRN_MOST` tasks.
 pub fn run() {
@@ -14,29 +18,34 @@ pub fn run() {
         std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         std::fs::read_to_string("/proc/loadavg").map_or("?".to_owned(), |t| t.trim().to_owned())
     );
-    println!("| tasks | arcs | plan s | path+ s | auto s | policies × runs × worlds |");
-    println!("|--:|--:|--:|--:|--:|---|");
+    println!(
+        "| tasks | arcs | plan s | path+ s | on processors | auto s | on processors | policies × runs × worlds | most memory so far |"
+    );
+    println!("|--:|--:|--:|--:|--:|--:|--:|---|--:|");
     for (layers, width) in [(10, 100), (50, 200), (100, 1000), (1000, 1000)] {
         if layers * width > most as u32 {
             continue;
         }
         let dag = layered(layers, width);
-        let (plan, planning) = timed(|| plan(&dag, &cairn_plan::Limits::default(), &|| false));
-        let (_, path) = timed(|| path_plus(&dag, None, &plan.order));
+        let end = Instant::now() + PLANNING;
+        let stop = || Instant::now() >= end;
+        let (plan, planning) = timed(|| plan(&dag, &cairn_plan::Limits::default(), &stop));
+        let (_, path, path_cpu) = timed_on_cpus(|| path_plus(&dag, None, &plan.order));
         let worlds = usual_worlds(1.0).expect("one is in range");
         let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
-        let (_, auto) = timed(|| {
+        let (_, auto, auto_cpu) = timed_on_cpus(|| {
             let rules = Rules::new(&dag, plan.survey().blocks(), &plan.order, None);
             let field = rules.candidates(effort.policies, &|| false);
             contest(&dag, &field, &worlds, &World::study_work(), effort.runs)
         });
         println!(
-            "| {} | {} | {planning:.2} | {path:.2} | {auto:.2} | {} × {} × {} |",
+            "| {} | {} | {planning:.2} | {path:.2} | {path_cpu:.2} | {auto:.2} | {auto_cpu:.2} | {} × {} × {} | {:.1} GB |",
             dag.len(),
             dag.arc_count(),
             effort.policies,
             effort.runs,
-            worlds.len()
+            worlds.len(),
+            peak_memory().unwrap_or(0) as f64 / 1e9
         );
     }
 }

@@ -215,10 +215,7 @@ impl Decider<'_, '_> {
         let mut work = self.work.part(self.limits.improve);
         improve(self.dag, &mut round.order, &segments, &mut work);
         round.gains = gains(self.dag, &round.order);
-        for (t, &gain) in round.gains.iter().enumerate() {
-            let prefix = || round.order[..t].to_vec();
-            round.found.note_set(gain, prefix, t);
-        }
+        round.found.note_order(&round.gains, &round.order);
     }
 
     /// Of all reasons to refuse that are at hand, one that shows two sets.

@@ -8,7 +8,18 @@ use cairn_kernel::Work;
 #[derive(Clone, Debug)]
 pub(super) struct Witnesses {
     gain: Vec<u32>,
-    set: Vec<Option<Vec<TaskId>>>,
+    set: Vec<Set>,
+    /// Orders whose prefixes are such sets.
+    orders: Vec<Vec<TaskId>>,
+}
+
+/// Where the set behind a gain is written down.
+#[derive(Clone, Debug)]
+enum Set {
+    Nowhere,
+    Here(Vec<TaskId>),
+    /// The first tasks of the order of this number. Each by itself would be quadratic: of a million tasks, terabytes.
+    Prefix(usize),
 }
 
 impl Witnesses {
@@ -16,7 +27,8 @@ impl Witnesses {
     pub(super) fn new(gains: &[u32]) -> Witnesses {
         Witnesses {
             gain: gains.to_vec(),
-            set: vec![None; gains.len()],
+            set: vec![Set::Nowhere; gains.len()],
+            orders: Vec::new(),
         }
     }
 
@@ -32,14 +44,18 @@ impl Witnesses {
 
     /// The set behind the gain at step `t`, when it was found as a set and no order has since done better.
     pub(super) fn set(&self, t: usize) -> Option<&[TaskId]> {
-        self.set[t].as_deref()
+        match &self.set[t] {
+            Set::Nowhere => None,
+            Set::Here(set) => Some(set),
+            Set::Prefix(order) => Some(&self.orders[*order][..t]),
+        }
     }
 
     /// Notes a gain that some real set of `t` tasks is known to have.
     pub(super) fn note(&mut self, t: usize, gain: u32) {
         if gain > self.gain[t] {
             self.gain[t] = gain;
-            self.set[t] = None;
+            self.set[t] = Set::Nowhere;
         }
     }
 
@@ -47,7 +63,19 @@ impl Witnesses {
     pub(super) fn note_set(&mut self, gain: u32, set: impl FnOnce() -> Vec<TaskId>, t: usize) {
         if gain > self.gain[t] {
             self.gain[t] = gain;
-            self.set[t] = Some(set());
+            self.set[t] = Set::Here(set());
+        }
+    }
+
+    /// Notes the gains of all prefixes of an order.
+    pub(super) fn note_order(&mut self, gains: &[u32], order: &[TaskId]) {
+        let number = self.orders.len();
+        self.orders.push(order.to_vec());
+        for (t, &gain) in gains.iter().enumerate() {
+            if gain > self.gain[t] {
+                self.gain[t] = gain;
+                self.set[t] = Set::Prefix(number);
+            }
         }
     }
 
@@ -56,7 +84,7 @@ impl Witnesses {
         for t in 1..self.gain.len() {
             if self.gain[t] < self.gain[t - 1] {
                 self.gain[t] = self.gain[t - 1];
-                self.set[t] = None;
+                self.set[t] = Set::Nowhere;
             }
         }
     }
@@ -238,5 +266,28 @@ pub(super) fn note_prefixes(dag: &Dag, prefixes: &[&[TaskId]], found: &mut Witne
     {
         let t = prefixes.iter().map(|p| p.len()).sum();
         found.note_set(total_gain(dag, &missing), || collect(&executed), t);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_written_down_once() {
+        let tasks = |ids: &[u32]| ids.iter().map(|&i| TaskId(i)).collect::<Vec<_>>();
+        let mut found = Witnesses::new(&[0, 1, 1, 2]);
+        assert_eq!(found.set(2), None);
+        found.note_order(&[0, 1, 2, 2], &tasks(&[4, 7, 5]));
+        found.note_order(&[0, 2, 2, 2], &tasks(&[9, 4, 7]));
+        assert_eq!(found.gains(), [0, 2, 2, 2]);
+        // The first order that has a gain shows it; none where the gain was known before.
+        assert_eq!(found.set(1), Some(&tasks(&[9])[..]));
+        assert_eq!(found.set(2), Some(&tasks(&[4, 7])[..]));
+        assert_eq!((found.set(0), found.set(3)), (None, None));
+        found.note_set(3, || tasks(&[1, 2]), 2);
+        found.settle();
+        assert_eq!(found.gains(), [0, 2, 3, 3]);
+        assert_eq!(found.set(2), Some(&tasks(&[1, 2])[..]));
     }
 }
