@@ -8,10 +8,24 @@ use std::collections::BinaryHeap;
 /// Always the eligible task with the highest score; of equal ones the first in `ties`, which must be topological.
 /// O(tasks·log tasks + arcs).
 pub(super) fn by_score(dag: &Dag, score: &[f64], ties: &[TaskId]) -> Vec<TaskId> {
-    let mut falling = ties.to_vec();
-    // Stable, so that ties stay as given.
-    falling.sort_by(|a, b| score[b.index()].total_cmp(&score[a.index()]));
-    first_eligible(dag, falling)
+    // With the score beside its place: comparing reads no other memory, which for a million tasks is most of the time.
+    let mut falling: Vec<(u64, u32)> = (ties.iter().zip(0u32..))
+        .map(|(task, place)| (falling_bits(score[task.index()]), place))
+        .collect();
+    // Places differ, so that ties stay as given.
+    falling.sort_unstable();
+    let list = falling.into_iter().map(|(_, place)| ties[at(place)]);
+    first_eligible(dag, list.collect())
+}
+
+/// Bits that sort as numbers fall, by `f64::total_cmp`.
+fn falling_bits(number: f64) -> u64 {
+    let bits = number.to_bits();
+    // Negative numbers have the sign bit, and grow towards zero.
+    match bits >> 63 {
+        0 => !bits ^ (1 << 63),
+        _ => bits,
+    }
 }
 
 /// Always the eligible task that stands first in the list: the list itself where it is topological.
@@ -52,6 +66,31 @@ mod tests {
     use super::*;
     use cairn_oracle::any_dag;
     use proptest::prelude::*;
+
+    #[test]
+    fn bits_sort_as_numbers_fall() {
+        let some = [
+            0.0,
+            1e-310,
+            1e-9,
+            1.0,
+            1.5,
+            2.0,
+            1e300,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        let all: Vec<f64> = some.iter().flat_map(|&x| [x, -x]).collect();
+        for &a in &all {
+            for &b in &all {
+                assert_eq!(
+                    falling_bits(a).cmp(&falling_bits(b)),
+                    b.total_cmp(&a),
+                    "{a} {b}"
+                );
+            }
+        }
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
