@@ -143,11 +143,12 @@ pub(crate) mod batch {
 
 /// Orders of small peak, and lower bounds on it.
 pub(crate) mod storage {
-    /// Steps of one kind of work for a dag whose tasks, arcs and readers together are `size`: a second or two up to 2,000
-    /// tasks, some ten seconds at 50,000. The first plan, the polishing of other starts, the cuts before single tasks and
+    /// Steps of one kind of work for a dag of so many tasks, whose tasks, arcs and readers together are `size`: a second up to
+    /// 2,000 tasks, some ten seconds at 50,000. The first plan, the polishing of other starts, the cuts before single tasks and
     /// those before antichains have as much each.
-    pub(crate) const fn share(size: u64) -> u64 {
-        400_000_000 + 5_000 * size
+    pub(crate) fn share(tasks: u64, size: u64) -> u64 {
+        // In dense dags, where a task has a hundred parents, all orders are about equal: they are not worth more than others.
+        400_000_000 + 5_000 * size.min(32 * tasks)
     }
 
     /// From so many tasks on a cut takes so long that there are few.

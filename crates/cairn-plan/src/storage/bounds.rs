@@ -124,24 +124,42 @@ impl<'p> Bounds<'p> {
     }
 
     /// LB2: pairs of tasks that many files meet in; then antichains of tasks at one depth: of all, of those around a task, of
-    /// those above or below a task with many neighbours. Stops once `enough` is reached.
+    /// those above or below a task with many neighbours. Those that an order, the best there is, goes by with no more than is known
+    /// need no cut. Stops once `enough` is reached.
     ///
     /// # Errors
     /// If the work is over; what is known by then holds.
-    pub(crate) fn antichains(&mut self, enough: i64, work: &mut Work<'_>) -> Result<(), Stopped> {
+    pub(crate) fn antichains(
+        &mut self,
+        order: &[TaskId],
+        enough: i64,
+        work: &mut Work<'_>,
+    ) -> Result<(), Stopped> {
+        let along = Along::new(self.piece, order);
         let joins = joins(self.piece, work)?;
         for tasks in joins.into_iter().chain(antichains(self.piece, work)?) {
             if self.best >= enough {
                 break;
             }
-            self.first(&tasks, work)?;
-            self.last(&tasks, work)?;
+            work.pay(tasks.len() as u64)?;
+            // The first of them in the order comes before all others there, so that its need is no less than the least.
+            if along.first(&tasks) > self.best {
+                self.first(&tasks, &along, work)?;
+            }
+            if along.last(&tasks) > self.best {
+                self.last(&tasks, &along, work)?;
+            }
         }
         Ok(())
     }
 
-    fn first(&mut self, tasks: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
-        let found = self.least(tasks, false, work)?;
+    fn first(
+        &mut self,
+        tasks: &[TaskId],
+        along: &Along,
+        work: &mut Work<'_>,
+    ) -> Result<(), Stopped> {
+        let found = self.least(tasks, along, false, work)?;
         if let Some((need, task, cut)) = found {
             self.best = need;
             let tasks = tasks.to_vec();
@@ -150,8 +168,13 @@ impl<'p> Bounds<'p> {
         Ok(())
     }
 
-    fn last(&mut self, tasks: &[TaskId], work: &mut Work<'_>) -> Result<(), Stopped> {
-        let found = self.least(tasks, true, work)?;
+    fn last(
+        &mut self,
+        tasks: &[TaskId],
+        along: &Along,
+        work: &mut Work<'_>,
+    ) -> Result<(), Stopped> {
+        let found = self.least(tasks, along, true, work)?;
         if let Some((need, task, cut)) = found {
             self.best = need;
             let tasks = tasks.to_vec();
@@ -164,11 +187,15 @@ impl<'p> Bounds<'p> {
     fn least(
         &mut self,
         tasks: &[TaskId],
+        along: &Along,
         others_in: bool,
         work: &mut Work<'_>,
     ) -> Result<Option<(i64, TaskId, Vec<FileId>)>, Stopped> {
         let mut least: Option<(i64, TaskId, Vec<FileId>)> = None;
-        for &task in tasks {
+        let mut likely = tasks.to_vec();
+        // Who needs little there is likely to need too little here, too, which ends it.
+        likely.sort_by_key(|t| along.tasks[t.index()].1);
+        for task in likely {
             let others: Vec<TaskId> = tasks.iter().copied().filter(|&t| t != task).collect();
             let (within, out) = match others_in {
                 true => (&others[..], &[][..]),
@@ -180,11 +207,44 @@ impl<'p> Bounds<'p> {
             if need <= self.best {
                 return Ok(None);
             }
-            if least.as_ref().is_none_or(|(n, ..)| need < *n) {
+            // Of equal ones the first by number, whatever the order at hand.
+            if least
+                .as_ref()
+                .is_none_or(|(n, t, _)| (need, task) < (*n, *t))
+            {
                 least = Some((need, task, live_files(self.piece, &cut.smallest)));
             }
         }
         Ok(least)
+    }
+}
+
+/// What tasks need along one order.
+struct Along {
+    /// By task: its place, and its need there.
+    tasks: Vec<(usize, i64)>,
+}
+
+impl Along {
+    fn new(piece: &Piece, order: &[TaskId]) -> Along {
+        let mut tasks = vec![(0, 0); piece.len()];
+        let needs = piece.needs(order).into_iter().enumerate();
+        for (task, (place, need)) in order.iter().zip(needs) {
+            tasks[task.index()] = (place, need);
+        }
+        Along { tasks }
+    }
+
+    /// What the first of some tasks needs.
+    fn first(&self, tasks: &[TaskId]) -> i64 {
+        let places = tasks.iter().map(|t| self.tasks[t.index()]);
+        places.min().map_or(0, |(_, need)| need)
+    }
+
+    /// What the last of some tasks needs.
+    fn last(&self, tasks: &[TaskId]) -> i64 {
+        let places = tasks.iter().map(|t| self.tasks[t.index()]);
+        places.max().map_or(0, |(_, need)| need)
     }
 }
 

@@ -9,6 +9,7 @@ use super::cut::Cuts;
 use super::piece::Piece;
 use super::starts::{self, Goals, Uphill};
 use crate::budgets::storage as budget;
+use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{Stopped, Work};
 use cairn_theory::storage::Storage;
@@ -103,7 +104,7 @@ impl<'p> PeakSearch<'p> {
 
     fn run(&mut self, work: &mut Work<'_>) -> Result<(), Stopped> {
         let is_large = self.piece.len() > budget::LARGE;
-        let share = budget::share(self.piece.steps());
+        let share = budget::share(wide(self.piece.len()), self.piece.steps());
         let first = work.lend(share, |work| {
             improve(self.piece, &mut self.best, budget::DEPTH, 0, true, work)
         });
@@ -120,8 +121,12 @@ impl<'p> PeakSearch<'p> {
         if self.is_least() {
             return Ok(());
         }
-        let enough = self.best.peak;
-        let bound = work.lend(share, |work| self.bounds.antichains(enough, work));
+        let Candidate {
+            order,
+            peak: enough,
+            ..
+        } = &self.best;
+        let bound = work.lend(share, |work| self.bounds.antichains(order, *enough, work));
         ended(bound, work)
     }
 

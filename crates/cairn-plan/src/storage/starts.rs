@@ -175,14 +175,10 @@ impl<'p> Climb<'p> {
             }
             is_first = false;
             self.peak = self.peak.max(self.walk.need(task));
-            self.walk.execute(task);
-            self.steps += 4 + piece.children(task).len() as u64;
-            for file in piece.storage.inputs(task) {
-                self.eager.extend(self.walk.last_consumer(file));
-                self.steps += 1;
-            }
-            let opened = piece.children(task).filter(|&c| self.walk.is_eligible(c));
-            self.eager.extend(opened);
+            self.walk
+                .execute_and(task, |stirred| self.eager.push(stirred));
+            let (children, inputs) = (piece.children(task), piece.storage.inputs(task));
+            self.steps += 4 + (children.len() + inputs.len()) as u64;
         }
     }
 

@@ -10,11 +10,23 @@ pub(crate) struct Walk<'p> {
     pub(crate) piece: &'p Piece,
     executed: Vec<bool>,
     waiting: Vec<u32>,
-    /// By file: consumers not executed, and these combined by exclusive or, so that the last one is known.
-    left: Vec<(u32, u32)>,
+    /// By file.
+    left: Vec<Left>,
     // Signed like the changes to it; all bytes together are below 2⁶⁰.
     pub(crate) live: i64,
     pub(crate) order: Vec<TaskId>,
+}
+
+/// Who still wants a file.
+// Together, since whoever executes a task asks for all of it: one line of memory a file.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    /// What is free once nobody wants it: nothing, where it is kept.
+    bytes: i64,
+    /// Consumers not executed.
+    count: u32,
+    /// These combined by exclusive or, so that the last one is known.
+    which: u32,
 }
 
 impl<'p> Walk<'p> {
@@ -23,8 +35,15 @@ impl<'p> Walk<'p> {
         let left = (storage.files())
             .map(|f| {
                 let consumers = storage.consumers(f);
-                let count = narrow(consumers.len());
-                (count, consumers.fold(0, |all, c| all ^ c.0))
+                Left {
+                    bytes: if storage.is_kept(f) {
+                        0
+                    } else {
+                        piece.bytes(f)
+                    },
+                    count: narrow(consumers.len()),
+                    which: consumers.fold(0, |all, c| all ^ c.0),
+                }
             })
             .collect();
         let there = storage.initial().filter(|&f| storage.outlives(f));
@@ -64,36 +83,48 @@ impl<'p> Walk<'p> {
     /// By how much live bytes grow when the task is executed.
     #[inline]
     pub(crate) fn change(&self, task: TaskId) -> i64 {
-        let storage = &self.piece.storage;
-        let freed = (storage.inputs(task))
+        let freed = (self.piece.storage.inputs(task))
+            .map(|f| &self.left[f.index()])
             // The task is among the consumers left: where one is left, it is this.
-            .filter(|&f| self.left[f.index()].0 == 1 && !storage.is_kept(f))
-            .map(|f| self.piece.bytes(f));
+            .filter(|left| left.count == 1)
+            .map(|left| left.bytes);
         self.piece.lasting(task) - freed.sum::<i64>()
     }
 
     /// The only consumer of a file that is not executed, if there is just one.
     #[inline]
     pub(crate) fn last_consumer(&self, file: FileId) -> Option<TaskId> {
-        let (count, which) = self.left[file.index()];
-        (count == 1).then_some(TaskId(which))
+        let left = &self.left[file.index()];
+        (left.count == 1).then_some(TaskId(left.which))
     }
 
     /// Executes an eligible task.
     pub(crate) fn execute(&mut self, task: TaskId) {
+        self.execute_and(task, |_| ());
+    }
+
+    /// Executes an eligible task. Names whoever is the last to want a file that the task read, then those that become eligible.
+    #[inline]
+    pub(crate) fn execute_and(&mut self, task: TaskId, mut stirred: impl FnMut(TaskId)) {
         debug_assert!(self.is_eligible(task));
         self.executed[task.index()] = true;
         self.live += self.piece.lasting(task);
         for file in self.piece.storage.inputs(task) {
-            let (count, which) = &mut self.left[file.index()];
-            *count -= 1;
-            *which ^= task.0;
-            if *count == 0 && !self.piece.storage.is_kept(file) {
-                self.live -= self.piece.bytes(file);
+            let left = &mut self.left[file.index()];
+            left.count -= 1;
+            left.which ^= task.0;
+            match left.count {
+                0 => self.live -= left.bytes,
+                1 => stirred(TaskId(left.which)),
+                _ => (),
             }
         }
         for child in self.piece.children(task) {
-            self.waiting[child.index()] -= 1;
+            let waiting = &mut self.waiting[child.index()];
+            *waiting -= 1;
+            if *waiting == 0 {
+                stirred(child);
+            }
         }
         self.order.push(task);
     }
@@ -104,13 +135,13 @@ impl<'p> Walk<'p> {
         self.executed[task.index()] = false;
         self.live -= self.piece.lasting(task);
         for file in self.piece.storage.inputs(task) {
-            let (count, which) = &mut self.left[file.index()];
+            let left = &mut self.left[file.index()];
             // Before the count, since `execute` asks after it.
-            if *count == 0 && !self.piece.storage.is_kept(file) {
-                self.live += self.piece.bytes(file);
+            if left.count == 0 {
+                self.live += left.bytes;
             }
-            *count += 1;
-            *which ^= task.0;
+            left.count += 1;
+            left.which ^= task.0;
         }
         for child in self.piece.children(task) {
             self.waiting[child.index()] += 1;
