@@ -203,8 +203,8 @@ struct Worker<'s> {
     trouble: Option<WorkError>,
     is_away: bool,
     is_finished: bool,
-    /// When the folders were measured last.
-    measured: Option<Instant>,
+    /// When the folders are to be measured next.
+    measure_at: Option<Instant>,
     /// When the tasks' memory was looked at last.
     weighed: Option<Instant>,
     /// Why there is nothing to do, as it was last said.
@@ -283,7 +283,7 @@ pub fn work(
         trouble: None,
         is_away: false,
         is_finished: false,
-        measured: None,
+        measure_at: None,
         weighed: None,
         idle_for: None,
         name,
@@ -327,7 +327,8 @@ impl Worker<'_> {
         let mut told: Option<Instant> = None;
         let mut ended = Vec::new();
         loop {
-            let deadline = self.jobs.values().filter_map(|job| job.deadline).min();
+            let deadlines = self.jobs.values().filter_map(|job| job.deadline);
+            let deadline = deadlines.chain(self.measure_at).min();
             let until = deadline.map_or(PULSE, |at| {
                 at.saturating_duration_since(Instant::now()).min(PULSE)
             });

@@ -509,7 +509,7 @@ fn a_task_that_outgrows_its_workers_disk_is_ended() {
     let (ran, most) = watched_by(&|| in_folders(&place), || command.output().unwrap());
     let said = String::from_utf8(ran.stderr).unwrap();
     assert!(said.contains("this worker's disk has 300000"), "{said}");
-    // It is seen within a fifth of a second and a little.
-    assert!(most < 700_000, "{most}");
+    // It is seen within some milliseconds, as little room is left; this allows for half a second.
+    assert!(most < 500_000, "{most}");
     assert_eq!(server.end(60), 1);
 }

@@ -8,8 +8,21 @@ use crate::disk::bytes_at;
 use crate::http::types::{Lease, Reason};
 use std::time::{Duration, Instant};
 
-/// How often folders are measured.
-const LOOK: Duration = Duration::from_millis(200);
+/// Folders are measured at least so often.
+const SELDOM: Duration = Duration::from_millis(200);
+
+/// And no more often than this, however little room is left.
+const OFTEN: Duration = Duration::from_millis(5);
+
+/// Bytes that tasks may write in a second: more than most disks can take.
+const FAST: f64 = 2e9;
+
+/// When to measure again, with so much room left, where measuring took so long: before the room can be full, as far as looking
+/// takes no more than a twentieth of the time.
+fn next_look(room: u64, took: Duration) -> Duration {
+    let full = Duration::from_secs_f64(room as f64 / FAST);
+    full.max(OFTEN).max(20 * took).min(SELDOM)
+}
 
 impl Worker<'_> {
     /// Why a task has no room in a folder of its own, if it has none.
@@ -37,10 +50,10 @@ impl Worker<'_> {
         let Some(cap) = self.settings.disk else {
             return;
         };
-        if self.measured.is_some_and(|at| at.elapsed() < LOOK) {
+        let begin = Instant::now();
+        if self.measure_at.is_some_and(|at| begin < at) {
             return;
         }
-        self.measured = Some(Instant::now());
         let sizes = self
             .jobs
             .iter()
@@ -54,6 +67,9 @@ impl Worker<'_> {
         let spooled = self.results.values().filter_map(|(_, s)| s.folder.as_ref());
         let kept: u64 = spooled.filter_map(|folder| bytes_at(folder)).sum();
         let all = kept + sizes.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
+        let next = next_look(cap.saturating_sub(all), begin.elapsed());
+        // Where nothing runs nothing grows.
+        self.measure_at = (!sizes.is_empty()).then(|| Instant::now() + next);
         let Some(&(_, key, bytes)) = sizes.iter().max().filter(|_| all > cap) else {
             return;
         };
@@ -73,5 +89,22 @@ impl Worker<'_> {
             let what = "nothing that could be done now fits this worker: its disk, its memory, its labels, its lifetime";
             (self.said)(Note::Remark(what.to_owned()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_less_room_is_left_the_sooner_it_is_measured_again() {
+        let look = |room, took| next_look(room, Duration::from_micros(took)).as_micros();
+        assert_eq!(look(u64::MAX, 100), 200_000);
+        assert_eq!(look(100_000_000, 100), 50_000);
+        assert_eq!(look(1_000, 100), 5_000);
+        assert_eq!(look(0, 0), 5_000);
+        // Large folders take long to look at: not more often than before, and no less.
+        assert_eq!(look(0, 2_000), 40_000);
+        assert_eq!(look(0, 5_000_000), 200_000);
     }
 }
