@@ -337,6 +337,7 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
         (&["--disk", "150kB"], "0.a"),
         (&["--disk", "1MB", "--safety", "0.5"], "--safety"),
         (&["--disk", "1MB", "--ignore-files"], "--ignore-files"),
+        (&["--disk", "1MB", "--volunteers", "2"], "--volunteers"),
         (&["--disk", "much"], "is no size"),
         (&["--temp", "*"], "--disk"),
     ] {
@@ -351,6 +352,24 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
     let _worker = worker(folder, &url, &["--dir", "w", "--shared", "."]);
     assert_eq!(server.end(60), 0);
     assert_made(folder, 3);
+}
+
+/// What volunteers return is held beside the workflow, and no cap counts it: also where only the state knows of them.
+#[test]
+fn a_state_with_volunteers_takes_no_cap() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    write(folder, &samples(1));
+    drop(common::served::serve(
+        folder,
+        "f.jsonl",
+        &["--volunteers", "2"],
+    ));
+    let serve = ["serve", "f.jsonl", "--state", "state", "--disk", "1GB"];
+    let ran = ask(folder, &serve);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("tokens of 2 volunteers"), "{ran:?}");
+    assert!(ran.stderr.contains("--state"), "{ran:?}");
 }
 
 /// Files so much larger than declared that nothing more fits: the server says how many bytes are missing, and ends.
