@@ -2,7 +2,7 @@
 //! and decides nothing about the order.
 //!
 //! Children are released as soon as their last parent has ended; what happened is committed behind, in causal order, within
-//! [`WINDOW`]. When the runner is killed, at most what was in flight and what ended within one window runs again.
+//! `WINDOW`. When the runner is killed, at most what was in flight and what ended within one window runs again.
 
 mod again;
 mod course;
