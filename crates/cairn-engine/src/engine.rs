@@ -399,7 +399,7 @@ impl<P: Position> Engine<P> {
     }
 
     /// Ends the run: nothing more is leased, and what is leased is to be ended.
-    pub fn halt(&mut self, now: Moment, exit: i32, out: &mut Outbox) {
+    pub(crate) fn halt(&mut self, now: Moment, exit: i32, out: &mut Outbox) {
         if self.halted.is_none() {
             self.commit(now, Event::Halted { exit }, out);
         }

@@ -17,11 +17,14 @@
 //! rule then still allows what comes first and fits, never goes over on what it knows, and says how many bytes are
 //! missing once it is stuck; [`Keeper::adopt`] takes another order.
 
+mod curve;
 mod follow;
 mod held;
 mod learn;
 mod number;
 mod peaks;
+
+pub use self::curve::{AreaByCap, area_by_cap, caps_between};
 
 use crate::Sizes;
 use cairn_dag::{TaskId, narrow, wide};
@@ -520,7 +523,7 @@ impl Keeper {
     }
 
     /// Tasks stand elsewhere than this knows: it is to be told by [`Keeper::sync`].
-    pub fn set_stale(&mut self) {
+    pub(crate) fn set_stale(&mut self) {
         self.is_stale = true;
     }
 

@@ -43,7 +43,7 @@ pub use engine::{Engine, Why, WhyNot};
 pub use event::{Cause, Entry, Event, Gone, Outcome, Release};
 pub use ids::{Moment, Span, Task, Token, WorkerId};
 pub use implicit::{Implicit, Shape};
-pub use keeper::{BadOrder, Keeper, Leftovers};
+pub use keeper::{AreaByCap, BadOrder, Keeper, Leftovers, area_by_cap, caps_between};
 pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;

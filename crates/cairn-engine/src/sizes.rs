@@ -18,9 +18,11 @@ pub const SAFETY: f64 = 1.3;
 const KNOWN: u32 = 16;
 
 /// Outputs of a task from this one on are of one class.
+// The eighth output of a task and its thousandth mostly come out of one loop.
 const LAST_OUTPUT: u32 = 7;
 
 /// What is reserved follows what was learnt when it is more by this factor, or less by the next.
+// More follows sooner than less: too little breaks a promise, too much only waits. And every change counts places anew.
 const MORE: f64 = 1.05;
 const LESS: f64 = 0.9;
 

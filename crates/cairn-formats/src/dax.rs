@@ -323,6 +323,33 @@ fn held_profile(key: &str) -> Option<Number> {
     })
 }
 
+/// The attributes of an element that a flow holds; nothing where it is lost as a whole.
+fn held_attributes(element: &BytesStart<'_>, is_in_job: bool) -> Option<&'static [&'static str]> {
+    let name = element.local_name();
+    Some(match (name.as_ref(), is_in_job) {
+        ("adag", _) => &[
+            "version",
+            "count",
+            "index",
+            "jobCount",
+            "fileCount",
+            "childCount",
+        ],
+        ("job" | "dag" | "dax", false) => &["id", "name", "file", "runtime", "node-label"],
+        ("argument", true) => &[],
+        ("filename" | "file", true) => &["name", "file", "link"],
+        ("uses", true) => match attribute(element, "link") {
+            Ok(Some(link)) if link == "output" => {
+                &["name", "file", "link", "size", "transfer", "temporaryHint"]
+            }
+            _ => &["name", "file", "link", "size"],
+        },
+        ("child" | "parent", false) => &["ref"],
+        ("profile", true) => &["namespace", "key", "value"],
+        _ => return None,
+    })
+}
+
 /// Counts the elements and attributes that a flow does not hold.
 pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
     let mut xml = Reader::from_str(source.text());
@@ -344,29 +371,15 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                 }
                 let name = element.local_name();
                 let name = name.as_ref();
-                let held: &[&str] = match (name, job) {
-                    ("adag", _) => &[
-                        "version",
-                        "count",
-                        "index",
-                        "jobCount",
-                        "fileCount",
-                        "childCount",
-                    ],
-                    ("job" | "dag" | "dax", None) => {
-                        job = Some(depth);
-                        &["id", "name", "file", "runtime", "node-label"]
-                    }
-                    ("argument", Some(_)) => &[],
-                    ("filename" | "file", Some(_)) => &["name", "file", "link"],
-                    ("uses", Some(_)) => match attribute(&element, "link") {
-                        Ok(Some(link)) if link == "output" => {
-                            &["name", "file", "link", "size", "transfer", "temporaryHint"]
-                        }
-                        _ => &["name", "file", "link", "size"],
-                    },
-                    ("child" | "parent", None) => &["ref"],
-                    ("profile", Some(_)) => {
+                let Some(held) = held_attributes(&element, job.is_some()) else {
+                    let around = if job.is_some() { " in a job" } else { "" };
+                    tally.add(&format!("<{name}>{around}"), "field", place);
+                    lost = Some(depth);
+                    continue;
+                };
+                match name {
+                    "job" | "dag" | "dax" => job = Some(depth),
+                    "profile" => {
                         let text =
                             |key| attribute(&element, key).ok().flatten().unwrap_or_default();
                         let key = format!("{}.{}", text("namespace"), text("key"));
@@ -376,15 +389,9 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                         } else {
                             tally.add(&format!("<profile> {key}"), "field", place);
                         }
-                        &["namespace", "key", "value"]
                     }
-                    _ => {
-                        let around = if job.is_some() { " in a job" } else { "" };
-                        tally.add(&format!("<{name}>{around}"), "field", place);
-                        lost = Some(depth);
-                        continue;
-                    }
-                };
+                    _ => {}
+                }
                 for found in element.attributes().flatten() {
                     let key = found.key.as_ref();
                     // Namespaces say how the XML is to be read, not what the workflow is.

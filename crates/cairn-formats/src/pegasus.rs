@@ -204,6 +204,14 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
         }
         draft.build.set_command(symbol, &line);
     }
+    files(draft, symbol, job);
+    if let Some(profiles) = &job.profiles {
+        numbers(draft, symbol, &job.id, profiles);
+    }
+}
+
+/// What the job reads and writes.
+fn files(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
     for file in job.uses.iter().flatten() {
         let noted = file.metadata.as_ref().and_then(|m| m.size.as_deref());
         let bytes = file.size.as_deref().or(noted);
@@ -220,12 +228,13 @@ fn attributes(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
             }
         }
     }
-    let Some(profiles) = &job.profiles else {
-        return;
-    };
+}
+
+/// What the job takes, and how it is treated.
+fn numbers(draft: &mut Draft<'_, '_>, symbol: Symbol, id: &str, profiles: &Profiles<'_>) {
     let (pegasus, condor) = (profiles.pegasus.as_ref(), profiles.condor.as_ref());
     let dagman = profiles.dagman.as_ref();
-    let mark = draft.mark(&job.id);
+    let mark = draft.mark(id);
     let cores = pegasus.and_then(|p| p.cores.as_ref());
     // DAGMan's own priority goes before Condor's: it is what decides which job is released.
     let priority = dagman.and_then(|d| d.priority.as_ref());

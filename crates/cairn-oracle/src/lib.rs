@@ -4,10 +4,12 @@
 //! a bit mask, task `i` in bit `i`, so dags here have at most 24 tasks.
 
 mod composite;
+mod priority;
 mod reach;
 mod reasons;
 
 pub use composite::{Shape, any_composite, any_sum, compose, sum};
+pub use priority::has_priority;
 pub use reach::{reach, shortcuts};
 pub use reasons::{Among, gain, is_independent, mask, most_between, only_best};
 

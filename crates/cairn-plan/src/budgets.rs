@@ -96,6 +96,49 @@ pub(crate) mod decide {
         };
     }
 
+    /// A state of a beam looks at all rewards, and there is a beam a size: where nodes times rewards are more, some 200 of
+    /// each, the first beam is narrowed.
+    pub(crate) const LARGE_COMPONENT: usize = 40_000;
+
+    /// Vertices that a tree program may set by hand: 2¹⁴ settings; more would not finish within its share.
+    pub(crate) const MOST_SET: usize = 14;
+
+    /// Walks through the states of a component.
+    pub(crate) mod walk {
+        /// A beam that costs no more than this at the least is carried to its end, whatever it costs: some 10⁷ steps.
+        pub(crate) const SMALL: u64 = 500_000;
+
+        /// How many nodes a beam looks ahead: with all closures it costs twice as much and finds no better orders.
+        pub(crate) const FAR: usize = 64;
+
+        /// Words of all bit sets: 256 MB, whatever the steps.
+        pub(crate) const MOST_WORDS: usize = 1 << 25;
+    }
+
+    /// Two steps that show why there is no order.
+    pub(crate) mod pair {
+        /// No walk may cost more than this part of the budget: one that is hard at one step must not eat what others
+        /// could do with.
+        pub(crate) const SHARES: u64 = 8;
+
+        /// Width of the beam that looks for one best set.
+        pub(crate) const BEAM: usize = 150;
+    }
+
+    /// Making an order better in windows.
+    pub(crate) mod improve {
+        /// Items in a window and how coarse they are, from quick to thorough: 2^items sets are looked at. A window of 13
+        /// takes some 50 times as long as one of 8: only when the small ones help no more.
+        pub(crate) const STAGES: [(usize, u32); 6] =
+            [(8, 0), (8, 1), (8, 2), (13, 0), (13, 1), (13, 2)];
+
+        /// Tasks of an item: each that is joined to another is looked through, and longer ones would make that quadratic.
+        pub(crate) const LONGEST_ITEM: usize = 400;
+    }
+
+    /// An order whose area falls short of the bound by less than this is good enough: no later round is spent on it.
+    pub(crate) const ENOUGH: f64 = 0.005;
+
     /// Adding up the components of all intervals: so much that only sums of very many large ones keep the chord.
     pub(crate) const SUMS: u64 = 400_000_000;
 
@@ -137,8 +180,26 @@ pub(crate) mod batch {
     /// States of one layer of the search, so that memory stays within some 300 MB.
     pub(crate) const MOST_STATES: usize = 2_000_000;
 
+    /// Widths of the beams before the proof: each so much wider that what the one before cost does not matter.
+    pub(crate) const BEAMS: [usize; 3] = [30, 1000, MOST_STATES];
+
+    /// How often a state's prizes are shared otherwise before it is kept: a round costs about as much as the first look.
+    pub(crate) const ROUNDS: usize = 3;
+
+    /// Tasks from which a line is begun: ends of a good line have few neighbours, so those of the fewest prizes.
+    pub(crate) const LINES: usize = 12;
+
     /// Moves when lining tasks up: more do not make better lines.
     pub(crate) const MOST_MOVES: u64 = 40_000;
+}
+
+/// Orders under a cap on open results.
+pub(crate) mod cap {
+    /// Thresholds between nothing and the cap at which a list turns to closing results, each a whole order.
+    pub(crate) const THRESHOLDS: u64 = 32;
+
+    /// And so many just below it: the list may pass its threshold by a few results before it closes some.
+    pub(crate) const JUST_BELOW: u64 = 12;
 }
 
 /// Orders of small peak, and lower bounds on it.

@@ -3,6 +3,7 @@
 //! A result is *open* from the moment its task is executed until all children of the task are. Paper \[RY05\] counts
 //! open results. Bytes are counted while tasks run, in [`crate::storage`].
 
+use crate::budgets::cap::{JUST_BELOW, THRESHOLDS};
 use crate::counts::{children_left, parents_left};
 use crate::order::places;
 use cairn_dag::{Dag, TaskId};
@@ -67,12 +68,10 @@ pub fn trade_off(dag: &Dag, order: &[TaskId]) -> Vec<Capped> {
 
 /// 0 and a few dozen values up to `cap`, denser near it.
 fn thresholds(cap: u64) -> impl Iterator<Item = u64> {
-    const STEPS: u64 = 32;
-    let mut all: Vec<u64> = (0..=STEPS)
+    let mut all: Vec<u64> = (0..=THRESHOLDS)
         // In two parts, since cap·i may pass 64 bits.
-        .map(|i| cap / STEPS * i + cap % STEPS * i / STEPS)
-        // The list may pass its threshold by a few results before it closes some: so caps just below are tried, too.
-        .chain((0..12).map(|i| cap.saturating_sub(i)))
+        .map(|i| cap / THRESHOLDS * i + cap % THRESHOLDS * i / THRESHOLDS)
+        .chain((0..JUST_BELOW).map(|i| cap.saturating_sub(i)))
         .collect();
     all.sort_unstable();
     all.dedup();

@@ -95,6 +95,7 @@ fn corners(dag: &Dag, hull: &Hull) -> Corners {
             corners.push((vertex.cost, vertex.reward));
         }
     }
+    // Of sinks nobody asks: any number will do.
     let interval = |t: TaskId| {
         hull.executed_in(t)
             .map_or(u32::MAX, |piece| interval_of_piece[piece])

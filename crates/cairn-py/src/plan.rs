@@ -12,9 +12,6 @@ use cairn_theory::profile::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Steps of the hull for each task where it is one rule of many.
-const HULL_STEPS_A_TASK: u64 = 20_000;
-
 /// How hard a plan may try.
 fn effort(name: &str) -> PyResult<Limits> {
     match name {
@@ -90,14 +87,7 @@ fn chosen(
     };
     let worlds = usual_worlds(mean).map_err(refused)?;
     let effort = Plays::for_dag(dag.len(), Rule::ALL.len(), worlds.len());
-    let steps = HULL_STEPS_A_TASK * dag.len() as u64;
-    let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
-    for &rule in Rule::ALL.iter().take(effort.policies) {
-        let order = rules.order(rule, &mut Work::new(steps, stop));
-        if candidates.iter().all(|(_, other)| *other != order) {
-            candidates.push((rule, order));
-        }
-    }
+    let mut candidates = rules.candidates(effort.policies, stop);
     let policies: Vec<cairn_sim::Policy> = (candidates.iter())
         .map(|(rule, order)| cairn_sim::Policy::order(rule.name(), order))
         .collect();

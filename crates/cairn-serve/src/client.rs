@@ -53,12 +53,12 @@ pub enum CallError {
 
 impl CallError {
     /// Whether the server says that there is no such thing.
-    pub fn is_missing(&self) -> bool {
+    pub(crate) fn is_missing(&self) -> bool {
         matches!(self, CallError::Refused { status: 404, .. })
     }
 
     /// Whether it may be otherwise later.
-    pub fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         match self {
             CallError::Away(_) => true,
             CallError::Refused { status, .. } => *status == 408 || *status == 409 || *status >= 500,
@@ -306,7 +306,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or the answer is no.
-    pub fn upload(
+    pub(crate) fn upload(
         &self,
         digest: &str,
         rest: &mut dyn Read,
@@ -329,7 +329,7 @@ impl Caller {
     ///
     /// # Errors
     /// If there is no answer, or it breaks off.
-    pub fn download(
+    pub(crate) fn download(
         &self,
         digest: &str,
         offset: u64,

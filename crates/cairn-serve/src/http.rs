@@ -62,6 +62,7 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
 /// Threads that wait for disks, and how many of them at once may do so for long.
+// Files go up and down for minutes: whoever asks for little must still find a thread.
 const THREADS: usize = 64;
 const LONG: usize = 16;
 

@@ -1,5 +1,6 @@
 //! Runs dags: the store of a run, processes on this machine, the server and its workers. Decides nothing about tasks:
-//! who gets which is the engine's ([`cairn_engine`]). Knows no priorities and no theory.
+//! who gets which is the engine's ([`cairn_engine`]). Knows no priorities, and of the theory only where a task stands and what
+//! files take.
 
 mod assets;
 mod beneath;
@@ -23,7 +24,6 @@ pub mod tls;
 pub mod tokens;
 pub mod work;
 
-pub use digest::flow_digest;
 pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
 pub use found::{About, Found};
 pub use free::free_bytes;

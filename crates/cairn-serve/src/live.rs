@@ -182,7 +182,7 @@ impl<'f> Live<'f> {
     }
 
     /// The number of the newest event that it has heard of.
-    pub fn seq(&self) -> i64 {
+    pub(crate) fn seq(&self) -> i64 {
         self.seq
     }
 
@@ -630,6 +630,7 @@ impl<'f> Live<'f> {
 
 /// Of a long line the points that matter to the eye: the highest of each stretch, the first and the last.
 pub fn few(line: &[u32]) -> Vec<(u64, u64)> {
+    // About as many as a screen has dots across.
     const MOST: usize = 1000;
     let point = |at: usize| (at as u64, u64::from(line[at]));
     if line.len() <= MOST {

@@ -2,7 +2,7 @@
 //! and decides nothing about the order.
 //!
 //! Children are released as soon as their last parent has ended; what happened is committed behind, in causal order, within
-//! [`WINDOW`]. When the runner is killed, at most what was in flight and what ended within one window runs again.
+//! `WINDOW`. When the runner is killed, at most what was in flight and what ended within one window runs again.
 
 mod again;
 mod course;
@@ -35,10 +35,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Within this time what happened is committed.
-pub const WINDOW: Duration = Duration::from_millis(10);
+pub(crate) const WINDOW: Duration = Duration::from_millis(10);
 
 /// The variable by which processes of a run are known; its value is that of the state.
-pub const MARK: &str = "CAIRN_RUN";
+pub(crate) const MARK: &str = "CAIRN_RUN";
 
 /// How long processes of a killed runner have to end before they are killed.
 const SURVIVORS_GRACE: Duration = Duration::from_secs(2);

@@ -8,7 +8,8 @@ mod memory;
 mod orphans;
 mod output;
 
-pub use memory::{group_memory, step_back};
+pub(crate) use memory::group_memory;
+pub use memory::step_back;
 pub use orphans::end_survivors;
 pub use output::{Log, tail};
 
@@ -296,7 +297,7 @@ impl Processes {
     ///
     /// # Errors
     /// If the system cannot watch it.
-    pub fn also_watch(&mut self, reader: &io::PipeReader) -> io::Result<()> {
+    pub(crate) fn also_watch(&mut self, reader: &io::PipeReader) -> io::Result<()> {
         let data = epoll::EventData::new_u64(ELSEWHERE);
         Ok(epoll::add(
             &self.epoll,
@@ -360,6 +361,7 @@ impl Processes {
                 self.running.len() - 1
             }
         };
+        // One bit less than there is room for: no sign is `ELSEWHERE`.
         self.started = (self.started + 1) & (u32::MAX >> 2);
         let sign = Sign {
             place: place as u32,
@@ -503,7 +505,7 @@ impl Processes {
     }
 
     /// Asks all to end; after a grace they are killed.
-    pub fn end_all(&mut self) {
+    pub(crate) fn end_all(&mut self) {
         let keys: Vec<u64> = self.places.keys().copied().collect();
         keys.into_iter().for_each(|key| self.end(key));
     }
@@ -515,7 +517,7 @@ impl Processes {
     }
 
     /// Kills all.
-    pub fn kill_all(&mut self) {
+    pub(crate) fn kill_all(&mut self) {
         let keys: Vec<u64> = self.places.keys().copied().collect();
         keys.into_iter().for_each(|key| self.kill(key));
     }

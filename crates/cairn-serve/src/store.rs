@@ -23,7 +23,7 @@ pub use reader::Reader;
 pub use writer::Writer;
 
 use cairn_engine::{Entry, Moment, Snapshot, Task};
-use group::{insert_group, insert_meta, insert_order, insert_snapshot, packed};
+use group::{insert_group, insert_meta, insert_snapshot, packed};
 use lock::lock;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 use schema::{create, migrate};
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written; then nothing is.
-    pub fn append_group(&mut self, group: &Group) -> Result<(), StoreError> {
+    pub(crate) fn append_group(&mut self, group: &Group) -> Result<(), StoreError> {
         self.write(|tx, next| insert_group(tx, next, group))
     }
 
@@ -160,7 +160,7 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written; then nothing is.
-    pub fn begin_flow<'n>(
+    pub(crate) fn begin_flow<'n>(
         &mut self,
         flow: &FlowRecord,
         names: impl ExactSizeIterator<Item = &'n str>,
@@ -186,7 +186,11 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written; then nothing is.
-    pub fn set_fingerprints(&mut self, prints: &[u64], group: &Group) -> Result<(), StoreError> {
+    pub(crate) fn set_fingerprints(
+        &mut self,
+        prints: &[u64],
+        group: &Group,
+    ) -> Result<(), StoreError> {
         let prints: Vec<u8> = prints.iter().flat_map(|p| p.to_le_bytes()).collect();
         self.write(|tx, next| {
             let sql =
@@ -253,7 +257,7 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written; then nothing is.
-    pub fn save_snapshot(
+    pub(crate) fn save_snapshot(
         &mut self,
         at: Moment,
         snapshot: &Snapshot,
@@ -289,14 +293,6 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps an order under a number: the tasks from first to last.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn save_order(&mut self, plan: u32, order: &[u32]) -> Result<(), StoreError> {
-        self.write(|tx, _| insert_order(tx, plan, order))
-    }
-
     /// The order with the highest number, with that number.
     ///
     /// # Errors
@@ -323,7 +319,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn stamps(&self) -> Result<Vec<Stamp>, StoreError> {
+    pub(crate) fn stamps(&self) -> Result<Vec<Stamp>, StoreError> {
         let read = || -> rusqlite::Result<Vec<Stamp>> {
             let sql = "SELECT task, inputs, outputs FROM stamp ORDER BY task";
             let mut statement = self.database.prepare(sql)?;
@@ -357,17 +353,6 @@ impl Store {
     /// If it cannot be written.
     pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
         self.write(|tx, _| insert_meta(tx, key, value))
-    }
-
-    /// Removes a value.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn delete_meta(&mut self, key: &str) -> Result<(), StoreError> {
-        self.write(|tx, _| {
-            tx.execute("DELETE FROM meta WHERE key = ?1", [key])
-                .map(|_| ())
-        })
     }
 
     /// Looks through the whole file for damage.

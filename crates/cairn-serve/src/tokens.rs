@@ -31,7 +31,7 @@ pub(crate) enum Who {
 }
 
 /// The scopes of which there is one token each.
-pub const SCOPES: [Scope; 3] = [Scope::Worker, Scope::Observer, Scope::Admin];
+pub(crate) const SCOPES: [Scope; 3] = [Scope::Worker, Scope::Observer, Scope::Admin];
 
 impl Scope {
     /// The word for it, which is the name of its file.
@@ -45,7 +45,7 @@ impl Scope {
     }
 
     /// Whether whoever has this may do what `asked` names.
-    pub fn allows(self, asked: Scope) -> bool {
+    pub(crate) fn allows(self, asked: Scope) -> bool {
         let works = self == Scope::Volunteer && asked == Scope::Worker;
         self == Scope::Admin || self == asked || works
     }

@@ -22,108 +22,161 @@ const MERGEABLE: usize = 1200;
 
 /// Items (tasks, or a few tasks that belong together), the parts that the items are in, and the kinds that say little.
 pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, Vec<bool>) {
-    let mut units = Parts::singles(dag.len());
-    let mut now = dag.clone();
-    let mut kind = kinds.of.clone();
-    let mut parts = phases(&now, &kind, kinds.names.len());
-    let mut loose = loose_kinds(&parts, &kind, kinds.names.len());
-    if parts.count > most {
-        units = ties(&now, &kind, kinds.names.len());
-        now = units.quotient(dag).expect("ties close no circle");
-        // The last task of a unit is what the others are for.
-        let mut of_unit = vec![0u32; units.count];
-        for &task in dag.topological_order() {
-            of_unit[wide(units.of[task.index()])] = kind[task.index()];
-        }
-        kind = of_unit;
-        parts = phases(&now, &kind, kinds.names.len());
-        // A kind that was mostly tied away stays what it was.
-        let now_loose = loose_kinds(&parts, &kind, kinds.names.len());
-        let (tasks, left) = (kinds.counts(), kinds.counts_in(&kind));
-        for k in (0..kinds.names.len()).filter(|&k| 2 * left[k] > tasks[k]) {
-            loose[k] = now_loose[k];
-        }
-    }
+    let parts = phases(dag, &kinds.of, kinds.names.len());
+    let loose = loose_kinds(&parts, &kinds.of, kinds.names.len());
+    let mut now = Grouping {
+        units: Parts::singles(dag.len()),
+        dag: dag.clone(),
+        kind: kinds.of.clone(),
+        parts,
+        loose,
+    };
     let mut enough = Enough {
         most,
         least: 0,
         few: most / 2,
     };
+    if now.parts.count > most {
+        now.tie(dag, kinds);
+    }
     // Where there are hardly more tasks than kinds, kinds are too telling to be taken apart.
-    if parts.count > most && dag.len() >= PER_KIND * kinds.names.len() {
-        let waves = untangle(&now, &kind, most);
-        if 2 * largest_mixture(&waves, &kind) <= now.len() {
-            loose.fill(false);
-            parts = waves;
-            // Many kinds in circles leave crumbs, which tell nothing.
-            enough.least = SOLID * dag.len() / 400;
+    if now.parts.count > most && dag.len() >= PER_KIND * kinds.names.len() && now.take_waves(most) {
+        // Many kinds in circles leave crumbs, which tell nothing.
+        enough.least = SOLID * dag.len() / 400;
+    }
+    if now.parts.count > most && now.loose.contains(&true) && now.loose.contains(&false) {
+        now.absorb_loose(kinds);
+    }
+    let hiding = inside::hiding(&now.dag, &now.parts);
+    if now.parts.count < most && hiding.contains(&true) {
+        now.open(&hiding, most);
+    }
+    if now.parts.count > MERGEABLE {
+        now.band(kinds, most);
+    }
+    if now.parts.count > most || enough.least > 0 {
+        now.merge(kinds, enough);
+    }
+    (now.units, now.parts, now.loose)
+}
+
+/// A grouping in the making.
+struct Grouping {
+    /// Tasks that became items.
+    units: Parts,
+    /// The dag of the items.
+    dag: Dag,
+    /// By item: its kind.
+    kind: Vec<u32>,
+    /// Items that became parts.
+    parts: Parts,
+    /// By kind: whether it says little.
+    loose: Vec<bool>,
+}
+
+impl Grouping {
+    /// Tasks that belong together become one item.
+    fn tie(&mut self, dag: &Dag, kinds: &Kinds) {
+        self.units = ties(&self.dag, &self.kind, kinds.names.len());
+        self.dag = self.units.quotient(dag).expect("ties close no circle");
+        // The last task of a unit is what the others are for.
+        let mut of_unit = vec![0u32; self.units.count];
+        for &task in dag.topological_order() {
+            of_unit[wide(self.units.of[task.index()])] = self.kind[task.index()];
+        }
+        self.kind = of_unit;
+        self.parts = phases(&self.dag, &self.kind, kinds.names.len());
+        // A kind that was mostly tied away stays what it was.
+        let now_loose = loose_kinds(&self.parts, &self.kind, kinds.names.len());
+        let (tasks, left) = (kinds.counts(), kinds.counts_in(&self.kind));
+        for k in (0..kinds.names.len()).filter(|&k| 2 * left[k] > tasks[k]) {
+            self.loose[k] = now_loose[k];
         }
     }
-    if parts.count > most && loose.contains(&true) && loose.contains(&false) {
-        let is_loose: Vec<bool> = kind.iter().map(|&k| loose[wide(k)]).collect();
-        let hosts = absorb(&now, &is_loose);
+
+    /// Circles of kinds are cut into waves, unless that mixes too much; says whether they are.
+    fn take_waves(&mut self, most: usize) -> bool {
+        let waves = untangle(&self.dag, &self.kind, most);
+        let is_better = 2 * largest_mixture(&waves, &self.kind) <= self.dag.len();
+        if is_better {
+            self.loose.fill(false);
+            self.parts = waves;
+        }
+        is_better
+    }
+
+    /// Items of kinds that say little go to those that they serve.
+    fn absorb_loose(&mut self, kinds: &Kinds) {
+        let is_loose: Vec<bool> = self.kind.iter().map(|&k| self.loose[wide(k)]).collect();
+        let hosts = absorb(&self.dag, &is_loose);
         // The kind of a unit is that of its one item that is not loose, if there is one.
         let mut of_unit = vec![None; hosts.count];
         for (item, &unit) in hosts.of.iter().enumerate() {
             let slot = &mut of_unit[wide(unit)];
             if slot.is_none() || !is_loose[item] {
-                *slot = Some(kind[item]);
+                *slot = Some(self.kind[item]);
             }
         }
-        now = hosts
-            .quotient(&now)
+        self.dag = hosts
+            .quotient(&self.dag)
             .expect("only arcs that close no circle are contracted");
-        units = units.then(&hosts);
-        kind = of_unit
+        self.units = self.units.then(&hosts);
+        self.kind = of_unit
             .into_iter()
             .map(|k| k.expect("no item is empty"))
             .collect();
-        parts = phases(&now, &kind, kinds.names.len());
+        self.parts = phases(&self.dag, &self.kind, kinds.names.len());
     }
-    let hiding = inside::hiding(&now, &parts);
-    if parts.count < most && hiding.contains(&true) {
-        let chains = inside::chains(&now, &parts, &hiding);
-        parts = on_parts(&chains, &parts);
-        now = chains.quotient(&now).expect("chains close no circle");
-        units = units.then(&chains);
-        parts = inside::open(&now, &parts, &hiding, most);
-        kind = firsts(&chains, &kind);
+
+    /// Parts that hide what is inside are opened, as far as there is room.
+    fn open(&mut self, hiding: &[bool], most: usize) {
+        let chains = inside::chains(&self.dag, &self.parts, hiding);
+        self.parts = on_parts(&chains, &self.parts);
+        self.dag = chains.quotient(&self.dag).expect("chains close no circle");
+        self.units = self.units.then(&chains);
+        self.parts = inside::open(&self.dag, &self.parts, hiding, most);
+        self.kind = firsts(&chains, &self.kind);
     }
-    if parts.count > MERGEABLE {
+
+    /// Far too many parts are cut down by kinds and levels.
+    fn band(&mut self, kinds: &Kinds, most: usize) {
         let few = kinds.commonest(most / 2);
-        let depth = now.levels();
-        let kind = firsts(&units, &few.of);
+        let depth = self.dag.levels();
+        let kind = firsts(&self.units, &few.of);
         let all = depth.depth();
         let per_band = narrow(all.div_ceil(2 * most));
-        parts = Parts::by_key((0..now.len()).map(|u| {
+        self.parts = Parts::by_key((0..self.dag.len()).map(|u| {
             let band = depth.as_slice()[u] / per_band.max(1);
             // Within a band only tasks of one depth have no arcs between them.
             let kind = if per_band > 1 { 0 } else { kind[u] };
             (u64::from(band) << 32) | u64::from(kind)
         }));
     }
-    if parts.count > most || enough.least > 0 {
+
+    /// Parts are merged one by one until there are few enough.
+    fn merge(&mut self, kinds: &Kinds, enough: Enough) {
+        let parts = &self.parts;
         let small = parts
-            .quotient(&now)
+            .quotient(&self.dag)
             .expect("parts wait for each other in no circle");
         let mut weight = vec![0usize; parts.count];
-        for (&unit, &kind) in units.of.iter().zip(&kinds.of) {
+        for (&unit, &kind) in self.units.of.iter().zip(&kinds.of) {
             // Tasks of loose kinds are merged before others.
-            weight[wide(parts.of[wide(unit)])] += if loose[wide(kind)] { 1 } else { SOLID };
+            let is_loose = self.loose[wide(kind)];
+            weight[wide(parts.of[wide(unit)])] += if is_loose { 1 } else { SOLID };
         }
         // Of one kind, or of several.
         let mut kind_of = vec![None; parts.count];
         let mut seen = vec![false; parts.count];
-        for (&part, &kind) in parts.of.iter().zip(&kind) {
+        for (&part, &kind) in parts.of.iter().zip(&self.kind) {
             let slot = &mut kind_of[wide(part)];
             let is_first = !std::mem::replace(&mut seen[wide(part)], true);
             *slot = (is_first || *slot == Some(kind)).then_some(kind);
         }
-        let arcs = parts.arcs_between(&now);
+        let arcs = parts.arcs_between(&self.dag);
         let merged = fewer(&small, &weight, &kind_of, &arcs, enough);
-        parts = parts.then(&merged);
+        self.parts = parts.then(&merged);
     }
-    (units, parts, loose)
 }
 
 /// The size of the largest part of several kinds.

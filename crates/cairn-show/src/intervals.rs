@@ -59,16 +59,7 @@ impl Intervals<'_> {
     /// # Errors
     /// [`ShowError::BadValue`] for a number that is not finite or an interval whose ends are in the wrong order.
     pub fn draw(&self) -> Result<Figure, ShowError> {
-        let bad = |name: &str| ShowError::BadValue {
-            what: "intervals",
-            name: text::clean(name),
-        };
-        if let Some(row) = self.rows.iter().find(|row| !row.estimate.is_drawable()) {
-            return Err(bad(row.name));
-        }
-        if self.reference.is_some_and(|r| !r.is_finite()) {
-            return Err(bad("reference"));
-        }
+        self.check()?;
         let mut canvas = Canvas::new();
         let entries = self.legend_entries();
         let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);
@@ -139,6 +130,20 @@ impl Intervals<'_> {
             self.title,
             &text::clean(&description),
         ))
+    }
+
+    fn check(&self) -> Result<(), ShowError> {
+        let bad = |name: &str| ShowError::BadValue {
+            what: "intervals",
+            name: text::clean(name),
+        };
+        if let Some(row) = self.rows.iter().find(|row| !row.estimate.is_drawable()) {
+            return Err(bad(row.name));
+        }
+        match self.reference.is_some_and(|r| !r.is_finite()) {
+            true => Err(bad("reference")),
+            false => Ok(()),
+        }
     }
 
     /// A row at height `middle`: its name, its mark and its value in words.

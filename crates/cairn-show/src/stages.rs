@@ -7,20 +7,17 @@ use crate::partition::Parts;
 use cairn_dag::{Dag, narrow, wide};
 use std::collections::BTreeMap;
 
-/// Joins parts that follow each other one to one.
-pub(crate) fn staged(
-    whole: &Dag,
-    kinds: &Kinds,
-    units: &Parts,
-    parts: &Parts,
-    loose: &[bool],
-) -> Collapsed {
-    let dag = units
-        .quotient(whole)
-        .expect("units wait for each other in no circle");
-    let small = parts
-        .quotient(&dag)
-        .expect("parts wait for each other in no circle");
+/// Which parts follow each other one to one.
+struct Followed {
+    /// By part: how many items it has.
+    items: Vec<usize>,
+    /// By part: the first of those that it follows.
+    leader: Vec<u32>,
+    /// By leader: itself and those that follow, in turn; nothing for others.
+    stages: Vec<Vec<u32>>,
+}
+
+fn followed(dag: &Dag, small: &Dag, parts: &Parts) -> Followed {
     let mut items = vec![0usize; parts.count];
     // Whether each item of the part has exactly one parent, one child.
     let (mut one_in, mut one_out) = (vec![true; parts.count], vec![true; parts.count]);
@@ -45,10 +42,66 @@ pub(crate) fn staged(
             stages[wide(first)].push(part.0);
         }
     }
+    Followed {
+        items,
+        leader,
+        stages,
+    }
+}
+
+/// Kinds of one part: how many tasks, and the sum of their depths.
+type Counts = BTreeMap<u32, (usize, u64)>;
+
+/// A stage: its kinds, the telling ones first, and in the order in which they come along the dag.
+fn stage(of_part: &Counts, kinds: &Kinds, loose: &[bool], items: usize, inside: usize) -> Stage {
+    let mut by_count: Vec<(u32, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
+    let mean = |kind: &u32| of_part[kind].1 as f64 / of_part[kind].0 as f64;
+    let mut line: Vec<u32> = of_part.keys().copied().collect();
+    line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
+    let general = |kind: u32| kinds.names[wide(kind)].contains('…');
+    by_count.sort_by_key(|&(kind, count)| {
+        (
+            loose[wide(kind)],
+            general(kind),
+            std::cmp::Reverse(count),
+            kind,
+        )
+    });
+    Stage {
+        tasks: by_count.iter().map(|(_, count)| count).sum(),
+        telling: by_count
+            .iter()
+            .filter(|(kind, _)| !loose[wide(*kind)])
+            .count(),
+        kinds: by_count,
+        line,
+        items,
+        inside,
+    }
+}
+
+/// Joins parts that follow each other one to one.
+pub(crate) fn staged(
+    whole: &Dag,
+    kinds: &Kinds,
+    units: &Parts,
+    parts: &Parts,
+    loose: &[bool],
+) -> Collapsed {
+    let dag = units
+        .quotient(whole)
+        .expect("units wait for each other in no circle");
+    let small = parts
+        .quotient(&dag)
+        .expect("parts wait for each other in no circle");
+    let Followed {
+        items,
+        leader,
+        stages,
+    } = followed(&dag, &small, parts);
     let joined = Parts::by_key(leader.iter().map(|&l| u64::from(l)));
     let part_of_task: Vec<u32> = units.of.iter().map(|&u| parts.of[wide(u)]).collect();
-    // Of each part the tasks of each kind, and the sum of their depths.
-    let mut counts: Vec<BTreeMap<u32, (usize, u64)>> = vec![BTreeMap::new(); parts.count];
+    let mut counts: Vec<Counts> = vec![Counts::new(); parts.count];
     let depth = whole.levels();
     let mut inside = vec![0usize; parts.count];
     let mut members = vec![Vec::new(); joined.count];
@@ -64,31 +117,8 @@ pub(crate) fn staged(
         inside[wide(part)] += usize::from(part == parts.of[v.index()]);
     }
     let stage = |part: u32| {
-        let of_part = &counts[wide(part)];
-        let mut by_count: Vec<(u32, usize)> = of_part.iter().map(|(&k, &(c, _))| (k, c)).collect();
-        let mean = |kind: &u32| of_part[kind].1 as f64 / of_part[kind].0 as f64;
-        let mut line: Vec<u32> = of_part.keys().copied().collect();
-        line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-        let general = |kind: u32| kinds.names[wide(kind)].contains('…');
-        by_count.sort_by_key(|&(kind, count)| {
-            (
-                loose[wide(kind)],
-                general(kind),
-                std::cmp::Reverse(count),
-                kind,
-            )
-        });
-        Stage {
-            tasks: by_count.iter().map(|(_, count)| count).sum(),
-            telling: by_count
-                .iter()
-                .filter(|(kind, _)| !loose[wide(*kind)])
-                .count(),
-            kinds: by_count,
-            line,
-            items: items[wide(part)],
-            inside: inside[wide(part)],
-        }
+        let part = wide(part);
+        stage(&counts[part], kinds, loose, items[part], inside[part])
     };
     let mut groups: Vec<Group> = members
         .into_iter()

@@ -28,6 +28,8 @@ enum By {
     ReverseArrival,
 }
 
+/// The position of a task that has none.
+// Not an `Option`: this table is looked up for every task of every run.
 const NOWHERE: u32 = u32::MAX;
 
 impl Eligible {

@@ -1,5 +1,6 @@
 //! Storage under a cap inside a run: which eligible tasks may start. Knows no worker, no time and no priorities.
 
+use crate::budgets::run::LOOK;
 use crate::eligible::Eligible;
 use cairn_dag::{TaskId, narrow};
 use cairn_engine::Keeper;
@@ -18,9 +19,6 @@ pub enum Admission {
         cap: u64,
     },
 }
-
-/// How many eligible tasks are looked at, in the policy's order and in the keeper's own.
-const LOOK: usize = 48;
 
 /// One run under an [`Admission`].
 pub(crate) struct Gate<'a> {

@@ -86,6 +86,7 @@ impl Leases {
         let slot = &mut self.slots[number as usize];
         debug_assert!(slot.in_use);
         slot.in_use = false;
+        // Whoever still holds the number sees that it is another lease's now.
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(number);
     }

@@ -5,6 +5,7 @@ use crate::pool::{Attendance, Pool};
 use cairn_dag::TaskId;
 
 /// A spell of being up that is longer than all but one in 10⁸ is not waited for.
+// A run that needs such luck would be played for ever.
 const HARDLY_EVER: f64 = 1e-8;
 
 impl Pool {

@@ -1,5 +1,6 @@
 //! What every world needs to play one run: the dag, its durations, the game and the eligible tasks. Knows no world.
 
+use crate::budgets::run::{PATIENCE, STEPS_AN_EVENT};
 use crate::chooser::Chooser;
 use crate::eligible::Eligible;
 use crate::gate::Gate;
@@ -28,12 +29,6 @@ pub(crate) struct Play<'a> {
     patience: Work<'a>,
     seen_executed: usize,
 }
-
-/// After so many events in a row without a completion a run is given up: a few seconds of computing.
-pub(crate) const PATIENCE: u64 = 10_000_000;
-
-/// Steps of work that an event counts for: some events choose whole batches.
-const STEPS_AN_EVENT: u64 = 16;
 
 impl<'a> Play<'a> {
     /// A play that begins: the sources are fresh.

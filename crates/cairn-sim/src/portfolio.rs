@@ -1,6 +1,7 @@
 //! Which of several orders to run: the one that is fastest in simulations of the workers at hand. Knows not how the orders
 //! were made, nor what time it is.
 
+use crate::budgets::contest::{FAIR, FEWEST, FRESH_RUNS, FULL, KEPT, TASKS_PLAYED};
 use crate::error::{SettingError, SimulateError};
 use crate::measures::Measure;
 use crate::policy::Policy;
@@ -12,16 +13,6 @@ use cairn_dag::Dag;
 
 /// A policy must promise to be faster than the first by this share of time to replace it.
 const MARGIN: f64 = 0.003;
-/// Runs of each policy in each world, where there is time for them.
-const FULL: usize = 100;
-/// Runs that tell what a choice gains.
-const FRESH_RUNS: usize = 50;
-/// Fewer runs than this tell little of chance.
-const FEWEST: usize = 3;
-/// Tasks to be played, over all policies, worlds and runs: some seconds.
-const TASKS_PLAYED: usize = 8_000_000;
-/// Policies that are played at any rate: one that is rarely bad, and one to compare it with.
-const KEPT: usize = 2;
 
 /// How many policies to play, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +43,6 @@ impl Plays {
     }
 
     fn of(played: usize, tasks: usize, policies: usize, worlds: usize) -> Plays {
-        /// Before runs fall below this, policies are left out.
-        const FAIR: usize = 10;
         let plays = played / (tasks.max(1) * worlds.max(1));
         let policies = (plays / FAIR).clamp(KEPT, policies.max(KEPT)).min(policies);
         let runs = (plays / policies.max(1)).clamp(FEWEST, FULL);
@@ -116,7 +105,7 @@ pub fn choose(
         };
         for (p, score) in scores.iter_mut().enumerate() {
             let time = study.summary(p, Measure::Makespan).mean;
-            // Where nothing takes time all are equal.
+            // Logarithms, so that a world of long runs counts no more than another. Where nothing takes time all are equal.
             *score += libm::log(time.max(f64::MIN_POSITIVE)) / worlds.len() as f64;
         }
         studies.push(study);

@@ -59,6 +59,7 @@ impl Stream {
     }
 }
 
+// 2⁶⁴ over the golden ratio: its multiples lie evenly among all numbers.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// SplitMix64: a bijection in which every input bit touches every output bit.

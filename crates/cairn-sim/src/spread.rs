@@ -143,6 +143,7 @@ impl Sampler {
             Spread::Normal { mean, deviation } => {
                 mean + deviation * normal_quantile(self.cut + u * (1.0 - self.cut))
             }
+            // log1p, or small numbers would lose their digits.
             Spread::Exponential { mean } => -mean * libm::log1p(-u),
             Spread::Weibull { shape, scale } => scale * libm::pow(-libm::log1p(-u), 1.0 / shape),
             Spread::LogNormal { median, sigma } => median * libm::exp(sigma * normal_quantile(u)),

@@ -104,6 +104,7 @@ pub(crate) fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
     Some(Ratio {
         mean,
         median: all_defined.then(|| median(single)),
+        // Around the logarithm: a ratio and its inverse then have the same interval, turned over.
         interval: error.within().map(|width| Interval {
             low: mean * libm::exp(-width),
             high: mean * libm::exp(width),

@@ -2,13 +2,15 @@
 
 use crate::aware::Aware;
 use crate::batches::Arrivals;
+use crate::budgets::run::PATIENCE;
+use crate::budgets::study::RUNS_BETWEEN_DECISIONS;
 use crate::eligible::Eligible;
 use crate::error::{SimulateError, positive};
 use crate::gate::Gate;
 use crate::heft::{OptimisticCosts, Platform, static_schedule, upward_ranks};
 use crate::known::Known;
 use crate::measures::{Event, Measure, Measures, Stuck};
-use crate::play::{PATIENCE, Play};
+use crate::play::Play;
 use crate::policy::{Policy, Ranking, Rule};
 use crate::pool::Pool;
 use crate::pool_run::{Dispatch, Needs, PoolBuffers};
@@ -20,9 +22,6 @@ use crate::world::World;
 use cairn_dag::{Dag, TaskId};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Whether a study may stop is decided after every so many runs, so that the answer depends on no thread.
-const RUNS_BETWEEN_DECISIONS: usize = 50;
 
 /// How often to run, and how.
 #[derive(Clone, Copy)]

@@ -17,7 +17,7 @@
 use cairn_dag::{narrow, wide};
 
 /// So many tasks of a level HyperQueue never hands out beforehand.
-pub const RESERVE: usize = 16;
+pub(crate) const RESERVE: usize = 16;
 
 /// By place its level, larger first, the last one at 1. `parents` by place, each row rising; `kinds` by place: only tasks of
 /// the same kind share a level.

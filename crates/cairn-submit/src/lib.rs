@@ -1,4 +1,4 @@
-//! Hands a plan to engines that people have. Knows no server of ours, and makes no plans.
+//! Hands a plan to engines that people have. Knows our server by its command line alone, and makes no plans.
 //!
 //! A [`Handover`] is what is left of a workflow, in the order of its plan, every task as a script for `sh`. [`files`] makes of
 //! it what an [`Engine`] reads; [`slurm`] also submits it, follows it, and takes it up again after any interruption without
@@ -19,5 +19,5 @@ pub mod slurm;
 
 pub use engine::{Engine, Made, files, unsaid};
 pub use handover::{Handover, HandoverError, Swaps, Task};
-pub use levels::{RESERVE, levels};
+pub use levels::levels;
 pub use program::{NO_PACKAGE, NO_SERVER, TASK_FAILED};

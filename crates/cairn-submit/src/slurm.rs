@@ -24,7 +24,7 @@ mod window;
 pub use cluster::{Cluster, Exit, Listed, Order, Submitted};
 pub use crew::{CREW_JOURNAL, Crew, CrewError, crew, submit_crew};
 pub use journal::{Event, Journal, JournalError};
-pub use options::{OptionError, check};
+pub use options::{Instead, OptionError, check};
 pub(crate) use place::files;
 pub use place::{Place, PlaceError};
 pub use space::{Files, NoRoom, Planner, Space};

@@ -81,7 +81,7 @@ impl<'a> ClientGame<'a> {
     }
 
     /// The tasks with EBU pebbles, in no particular order.
-    pub fn unallocated(&self) -> &[TaskId] {
+    pub(crate) fn unallocated(&self) -> &[TaskId] {
         self.unallocated.as_slice()
     }
 

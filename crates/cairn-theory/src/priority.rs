@@ -1,4 +1,4 @@
-//! The priority relation ▷ between profiles, by definition, by windows and by closed form. Knows no dag.
+//! The priority relation ▷ between profiles, by windows and by closed form. Knows no dag.
 //!
 //! G1 ▷ G2 means that one never loses by executing a source of G1 in preference to one of G2 (\[MRY06\], §3.2). It is
 //! transitive (Theorem 2 there) but **not reflexive**: W\[4,2\] has the profile 0, 3, 5, which is not ▷ itself, so
@@ -8,25 +8,6 @@ use crate::budgets::PRIORITY_TEST;
 use crate::recognise::Kind;
 use crate::strand::StrandKind;
 use cairn_kernel::Work;
-
-/// ▷ by its definition: for all x and y, E1(x) + E2(y) ≤ E1(min(s1, x+y)) + E2(max(0, x+y−s1)). O(s1·s2): the slow
-/// twin of [`Contender::has_priority`].
-///
-/// ```
-/// use cairn_theory::priority::by_definition;
-/// assert!(by_definition(&[0, 3], &[0, 1, 3]));
-/// assert!(!by_definition(&[0, 3, 5], &[0, 3, 5]));
-/// ```
-pub fn by_definition(first: &[u32], second: &[u32]) -> bool {
-    let s1 = first.len() - 1;
-    (0..first.len()).all(|x| {
-        (0..second.len()).all(|y| {
-            // As many of the x + y sources as the first block has are taken from it, the rest from the second.
-            let moved = (x + y).min(s1);
-            first[x] + second[y] <= first[moved] + second[x + y - moved]
-        })
-    })
-}
 
 /// ▷ between two blocks by their kinds alone, where a closed form is known. O(1).
 ///
@@ -345,6 +326,7 @@ mod tests {
     use crate::merge::sum_admits;
     use crate::testing::{any_profile, small_catalogue};
     use cairn_kernel::convolve;
+    use cairn_oracle::has_priority;
     use proptest::prelude::*;
 
     fn by_windows(first: &[u32], second: &[u32]) -> bool {
@@ -359,9 +341,9 @@ mod tests {
 
         #[test]
         fn windows_agree_with_the_definition(a in any_profile(8, 3), b in any_profile(8, 3)) {
-            prop_assert_eq!(by_windows(&a, &b), by_definition(&a, &b));
+            prop_assert_eq!(by_windows(&a, &b), has_priority(&a, &b));
             let reflexive = Contender::new(&a).is_reflexive(&mut Work::unlimited()) == Answer::Holds;
-            prop_assert_eq!(reflexive, by_definition(&a, &a));
+            prop_assert_eq!(reflexive, has_priority(&a, &a));
         }
 
         /// One contender against many: kept windows stay right, and too little work never gives a wrong answer.
@@ -376,7 +358,7 @@ mod tests {
                         let before = work.left();
                         let answer = contenders[i].has_priority(&mut other, &mut work);
                         prop_assert!(work.left() <= before);
-                        let truth = if by_definition(&all[i], &all[j]) { Answer::Holds } else { Answer::Fails };
+                        let truth = if has_priority(&all[i], &all[j]) { Answer::Holds } else { Answer::Fails };
                         prop_assert!(answer == truth || answer == Answer::TooLarge && round == 0);
                         contenders[j] = other;
                     }
@@ -395,21 +377,21 @@ mod tests {
                 weakest.join(Weakest::of(&mut Contender::new(profile), most, &mut work).unwrap());
             }
             let answer = weakest.all_have_priority(&mut Contender::new(&other), &mut work);
-            prop_assert_eq!(answer == Answer::Holds, all.iter().all(|p| by_definition(p, &other)));
+            prop_assert_eq!(answer == Answer::Holds, all.iter().all(|p| has_priority(p, &other)));
         }
 
         /// [MRY06] Theorem 2: ▷ is transitive.
         #[test]
         fn transitive(a in any_profile(5, 2), b in any_profile(5, 2), c in any_profile(5, 2)) {
-            if by_definition(&a, &b) && by_definition(&b, &c) {
-                prop_assert!(by_definition(&a, &c));
+            if has_priority(&a, &b) && has_priority(&b, &c) {
+                prop_assert!(has_priority(&a, &c));
             }
         }
 
         /// [MRY06] Corollary 1: the sum of a ▷-chain is executed block by block.
         #[test]
         fn chains_are_executed_block_by_block(all in prop::collection::vec(any_profile(4, 2), 2..5)) {
-            if all.windows(2).all(|w| by_definition(&w[0], &w[1])) {
+            if all.windows(2).all(|w| has_priority(&w[0], &w[1])) {
                 let best = all.iter().fold(vec![0], |sum, p| convolve(&sum, p));
                 let mut concatenated = vec![0];
                 for profile in &all {
@@ -437,7 +419,7 @@ mod tests {
         // A block has at least one source; through an empty one anything would follow.
         all.remove(0);
         let holds: Vec<Vec<bool>> = (all.iter())
-            .map(|a| all.iter().map(|b| by_definition(a, b)).collect())
+            .map(|a| all.iter().map(|b| has_priority(a, b)).collect())
             .collect();
         let mut chains = 0;
         for a in 0..all.len() {
@@ -469,7 +451,7 @@ mod tests {
                     continue;
                 };
                 pairs += 1;
-                assert_eq!(holds, by_definition(e, f), "{a:?} {b:?}");
+                assert_eq!(holds, has_priority(e, f), "{a:?} {b:?}");
                 let comparable = holds || by_table(b, a).unwrap();
                 assert_eq!(sum_admits(e, f), comparable, "{a:?} + {b:?}");
             }
@@ -481,7 +463,7 @@ mod tests {
     fn every_kind_of_the_catalogue_is_reflexive() {
         for kind in small_catalogue(8) {
             let profile = catalogue::profile(&kind).unwrap();
-            assert!(by_definition(&profile, &profile), "{kind:?}");
+            assert!(has_priority(&profile, &profile), "{kind:?}");
         }
     }
 }

@@ -66,19 +66,6 @@ pub fn area(profile: &[u32]) -> u64 {
     profile.iter().map(|&e| u64::from(e)).sum()
 }
 
-/// How two profiles of one dag relate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Relation {
-    /// The same at every step.
-    Equal,
-    /// The first is nowhere below and somewhere above the second.
-    Better,
-    /// The first is nowhere above and somewhere below the second.
-    Worse,
-    /// Each is above the other at some step.
-    Crossing,
-}
-
 /// Two profiles of one dag, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
@@ -91,16 +78,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The verdict on the first profile.
-    pub fn relation(&self) -> Relation {
-        match (self.above > 0, self.below > 0) {
-            (false, false) => Relation::Equal,
-            (true, false) => Relation::Better,
-            (false, true) => Relation::Worse,
-            (true, true) => Relation::Crossing,
-        }
-    }
-
     /// The step at which the first is farthest below the second, and by how much; `None` if it never is.
     pub fn deepest(&self) -> Option<(usize, u64)> {
         // Of equals the first, as `min_by_key` has it.
@@ -113,9 +90,9 @@ impl Comparison {
 /// never do.
 ///
 /// ```
-/// use cairn_theory::profile::{compare, Relation};
+/// use cairn_theory::profile::compare;
 /// let both = compare(&[1, 2, 1, 0], &[1, 1, 2, 0]).unwrap();
-/// assert_eq!(both.relation(), Relation::Crossing);
+/// assert_eq!((both.above, both.below), (1, 1));
 /// assert_eq!(both.deepest(), Some((2, 1)));
 /// ```
 pub fn compare(first: &[u32], second: &[u32]) -> Option<Comparison> {
@@ -180,7 +157,7 @@ mod tests {
             }
         }
 
-        /// Better one way is worse the other way, and the relation is that of the definition.
+        /// It is nowhere below exactly where it is at least as good at every step, and so the other way round.
         #[test]
         fn comparison_by_definition(a in prop::collection::vec(0u32..4, 0..8), b in prop::collection::vec(0u32..4, 0..8)) {
             let Some(both) = compare(&a, &b) else {
@@ -189,13 +166,7 @@ mod tests {
             };
             let ge = a.iter().zip(&b).all(|(x, y)| x >= y);
             let le = a.iter().zip(&b).all(|(x, y)| x <= y);
-            let expected = match (ge, le) {
-                (true, true) => Relation::Equal,
-                (true, false) => Relation::Better,
-                (false, true) => Relation::Worse,
-                (false, false) => Relation::Crossing,
-            };
-            prop_assert_eq!(both.relation(), expected);
+            prop_assert_eq!((both.below == 0, both.above == 0), (ge, le));
             prop_assert_eq!(area(&a) as i64 - area(&b) as i64, both.difference.iter().sum::<i64>());
             let worst = a.iter().zip(&b).map(|(&x, &y)| i64::from(y) - i64::from(x)).max().unwrap_or(0).max(0);
             prop_assert_eq!(both.deepest().map_or(0, |(_, d)| d as i64), worst);

@@ -338,9 +338,9 @@ impl<'a, 'w> Field<'a, 'w> {
 mod tests {
     use super::*;
     use crate::merge::{largest_merge, merged_profile};
-    use crate::priority::by_definition;
     use crate::testing::any_profile;
     use cairn_kernel::convolve;
+    use cairn_oracle::has_priority;
     use proptest::prelude::*;
 
     fn class(profile: &[u32], copies: u32) -> Class<'_> {
@@ -386,10 +386,10 @@ mod tests {
         /// Fact 1.
         #[test]
         fn concatenation_extends_priority(a in any_profile(5, 2), b in any_profile(5, 2)) {
-            if by_definition(&a, &b) {
+            if has_priority(&a, &b) {
                 let order = concatenation_order(&a, &b);
                 prop_assert!(order.is_le());
-                prop_assert_eq!(order.is_eq(), by_definition(&b, &a));
+                prop_assert_eq!(order.is_eq(), has_priority(&b, &a));
             }
             prop_assert_eq!(concatenation_order(&a, &b), concatenation_order(&b, &a).reverse());
         }
@@ -418,7 +418,7 @@ mod tests {
             };
             prop_assert!(admits);
             prop_assert_eq!(executed(&classes, &ranks), best);
-            let holds = |a: u32, b: u32| by_definition(classes[a as usize].profile, classes[b as usize].profile);
+            let holds = |a: u32, b: u32| has_priority(classes[a as usize].profile, classes[b as usize].profile);
             let members = |r: &Rank| match r { Rank::Level(c) | Rank::Merged { classes: c, .. } => c.clone() };
             for (i, rank) in ranks.iter().enumerate() {
                 for a in members(rank) {

@@ -144,18 +144,6 @@ impl Decomposition {
         (self.sinks(block).iter()).filter_map(|&task| Some((self.block_below(task)?, task)))
     }
 
-    /// The super-dag with parallel arcs merged, block `i` being task `i`; `None` if it is cyclic. Linear.
-    pub fn super_dag(&self) -> Option<Dag> {
-        if !self.is_composite() {
-            return None;
-        }
-        let arcs = self.blocks().flat_map(|from| {
-            let out = self.super_arcs(from);
-            out.map(move |(to, _)| (from.0, to.0))
-        });
-        Some(Dag::from_arcs(self.len(), arcs.collect()).expect("the super-dag is acyclic"))
-    }
-
     /// A cycle of the super-dag, as the tasks that lead from each block to the next and from the last to the first;
     /// `None` if the dag is composite. Linear.
     pub fn cycle(&self) -> Option<Vec<TaskId>> {
@@ -323,7 +311,6 @@ mod tests {
         fn sorted_or_cyclic(dag in any_dag(14)) {
             let parts = Decomposition::new(&dag);
             prop_assert_eq!(parts.is_composite(), parts.cycle().is_none());
-            prop_assert_eq!(parts.is_composite(), parts.super_dag().is_some());
             let mut seen = vec![false; parts.len()];
             for &block in parts.topological_order() {
                 for task in parts.sources(block) {

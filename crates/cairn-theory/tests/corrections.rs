@@ -1,10 +1,10 @@
 //! Where the papers err: each correction with its smallest counterexample, decided by brute force.
 
 use cairn_dag::{Dag, TaskId};
-use cairn_oracle::{Shape, ic_optimal_order, shortcuts, sum};
+use cairn_oracle::{Shape, has_priority, ic_optimal_order, shortcuts, sum};
 use cairn_theory::linearize::{Obstacle, Theorem, linearize};
 use cairn_theory::merge::sum_admits;
-use cairn_theory::priority::{by_definition, by_table};
+use cairn_theory::priority::by_table;
 use cairn_theory::recognise::Kind;
 use cairn_theory::survey::Steps;
 use cairn_theory::{Work, catalogue, profile};
@@ -18,7 +18,7 @@ fn holds(first: &Kind, second: &Kind) -> bool {
         catalogue::profile(first).unwrap(),
         catalogue::profile(second).unwrap(),
     );
-    let holds = by_definition(&e, &f);
+    let holds = has_priority(&e, &f);
     assert_eq!(by_table(first, second), Some(holds));
     holds
 }
@@ -104,7 +104,7 @@ fn priority_is_not_reflexive() {
         (Shape::strand(&[4, 2, 2]), vec![0, 3, 5]),
     ] {
         assert_eq!(best_rendered(&shape), rendered);
-        assert!(!by_definition(&rendered, &rendered));
+        assert!(!has_priority(&rendered, &rendered));
         assert!(sum_admits(&rendered, &rendered));
         let two = sum(&[shape.clone(), shape]);
         let found = linearize(&two, &Steps::default(), &mut Work::unlimited()).unwrap();
@@ -125,7 +125,7 @@ fn priority_is_not_reflexive() {
             };
             if is_connected(&shape) {
                 let rendered = best_rendered(&shape);
-                assert!(by_definition(&rendered, &rendered), "{shape:?}");
+                assert!(has_priority(&rendered, &rendered), "{shape:?}");
             }
         }
     }

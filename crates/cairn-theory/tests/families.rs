@@ -266,7 +266,7 @@ fn formulas_and_orders_of_trees() {
             assert!(reduction.is_optimal(reduction.order()));
             let stored = tasks(&reduction.order().collect::<Vec<_>>());
             assert_eq!(reduction_tree::is_optimal(&reduced, &stored), Some(true));
-            assert_eq!(reduction_tree::postorder_execute(&reduced).unwrap(), stored);
+            assert_eq!(postorder_execute(&reduced).unwrap(), stored);
         }
     }
 }
@@ -559,6 +559,46 @@ fn fft_level_by_level_with_partners_is_optimal() {
     }
 }
 
+/// An IC-optimal order of a stored reduction-tree that spares memory: Postorder-Execute, at every task the parent whose
+/// subtree needs more memory first. (On small trees of any shape no IC-optimal order needs less, by brute force.)
+/// `None` if the dag is no reduction-tree, see `reduction_tree::arity`. O(n log arity).
+fn postorder_execute(dag: &Dag) -> Option<Vec<TaskId>> {
+    let arity = reduction_tree::arity(dag)? as u64;
+    // The most open results while everything above a task is executed, and its parents, heaviest first.
+    let mut need = vec![0u64; dag.len()];
+    let mut parents: Vec<Vec<TaskId>> = vec![Vec::new(); dag.len()];
+    for &task in dag
+        .topological_order()
+        .iter()
+        .filter(|&&t| !dag.is_source(t))
+    {
+        let mut row = dag.parents(task).to_vec();
+        // Heaviest first, as Sethi and Ullman do with registers: what is kept meanwhile is the same for each, so the
+        // largest need should meet the fewest results.
+        row.sort_by_key(|p| std::cmp::Reverse(need[p.index()]));
+        let inner = row.iter().filter(|p| need[p.index()] > 0);
+        // Each subtree done before holds `arity` results until all parents can be executed together.
+        let peak = inner.zip(0..).map(|(p, i)| i * arity + need[p.index()]);
+        need[task.index()] = peak.max().unwrap_or(0).max(arity);
+        parents[task.index()] = row;
+    }
+    let root = *dag.topological_order().last()?;
+    let mut order = Vec::with_capacity(dag.len());
+    // Each task with the number of its parents already seen to.
+    let mut stack = vec![(root, 0)];
+    while let Some((task, done)) = stack.pop() {
+        let row = &parents[task.index()];
+        if let Some(&parent) = row.get(done) {
+            stack.push((task, done + 1));
+            stack.push((parent, 0));
+        } else {
+            order.extend(row);
+        }
+    }
+    order.push(root);
+    Some(order)
+}
+
 /// Only trees of one arity are reduction-trees here.
 #[test]
 fn other_dags_are_no_reduction_trees() {
@@ -570,7 +610,7 @@ fn other_dags_are_no_reduction_trees() {
             reduction_tree::is_optimal(&dag, dag.topological_order()),
             None
         );
-        assert_eq!(reduction_tree::postorder_execute(&dag), None);
+        assert_eq!(postorder_execute(&dag), None);
     }
     let one = Dag::from_arcs(1, vec![]).unwrap();
     assert_eq!(reduction_tree::is_optimal(&one, &[TaskId(0)]), Some(true));
@@ -603,14 +643,14 @@ fn postorder_execute_spares_memory_on_any_reduction_tree() {
     let mut random = Random(3);
     for round in 0..300 {
         let dag = random_tree(&mut random, 1 + round % 9);
-        let order = reduction_tree::postorder_execute(&dag).unwrap();
+        let order = postorder_execute(&dag).unwrap();
         assert_eq!(reduction_tree::is_optimal(&dag, &order), Some(true));
         let (_, least, _) = Masks::new(&dag).optimal_schedules(&best_profile(&dag));
         assert_eq!(memory_cost(&dag, &order), least);
     }
     for leaves in [100, 5000] {
         let dag = random_tree(&mut random, leaves);
-        let order = reduction_tree::postorder_execute(&dag).unwrap();
+        let order = postorder_execute(&dag).unwrap();
         assert_eq!(reduction_tree::is_optimal(&dag, &order), Some(true));
     }
 }

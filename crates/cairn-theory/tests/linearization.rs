@@ -2,13 +2,12 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{
-    Random, Shape, any_composite, any_dag, any_sum, best_profile, ic_optimal_order,
+    Random, Shape, any_composite, any_dag, any_sum, best_profile, has_priority, ic_optimal_order,
 };
 use cairn_theory::Work;
 use cairn_theory::game::Game;
 use cairn_theory::linearize::{Linearization, Obstacle, Theorem, linearize};
 use cairn_theory::merge::sum_admits;
-use cairn_theory::priority::by_definition;
 use cairn_theory::profile::profile;
 use cairn_theory::ranks::Rank;
 use cairn_theory::split::BlockId;
@@ -50,9 +49,7 @@ fn check(dag: &Dag) -> String {
                 Obstacle::Incomparable { first, second } => {
                     assert_ne!(first, second);
                     let (e, f) = (truth(survey, first).0, truth(survey, second).0);
-                    assert!(
-                        !sum_admits(&e, &f) && !by_definition(&e, &f) && !by_definition(&f, &e)
-                    );
+                    assert!(!sum_admits(&e, &f) && !has_priority(&e, &f) && !has_priority(&f, &e));
                     "incomparable"
                 }
                 Obstacle::AgainstRank { from, to, by } => {
@@ -60,7 +57,7 @@ fn check(dag: &Dag) -> String {
                     assert_eq!(survey.blocks().block_above(by), Some(from));
                     assert_eq!(survey.blocks().block_below(by), Some(to));
                     let (e, f) = (truth(survey, from).0, truth(survey, to).0);
-                    assert!(by_definition(&f, &e) && !by_definition(&e, &f));
+                    assert!(has_priority(&f, &e) && !has_priority(&e, &f));
                     "against rank"
                 }
                 Obstacle::AgainstMerge { from, to, by } => {
@@ -100,7 +97,7 @@ fn check_proof(proof: &cairn_theory::linearize::Proof<'_>) {
             let level = matches!(proof.ranks[seen[a.index()]], Rank::Level(_));
             if seen[a.index()] < seen[b.index()] || level && seen[a.index()] == seen[b.index()] {
                 let (e, f) = (survey.profile(a).unwrap(), survey.profile(b).unwrap());
-                assert!(by_definition(e, f));
+                assert!(has_priority(e, f));
             }
         }
     }

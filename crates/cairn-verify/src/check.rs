@@ -2,11 +2,11 @@
 //! module.
 
 use crate::accepted::{Accepted, Outcome};
+use crate::effort::Effort;
 use crate::exact::Solver;
 use crate::format::{Certificate, Refusal, Search, Verdict};
 use crate::ground::Ground;
 use crate::hull::{self, Hull};
-use crate::parts::Effort;
 use crate::real::Real;
 use crate::rejected::Rejected;
 use crate::{blocks, bound, order, refusal, storage};
@@ -63,19 +63,19 @@ pub(crate) fn verify_within(
     certificate: &Certificate,
     mut solver: Solver,
 ) -> Result<Accepted, Rejected> {
-    let mut said = Accepted::default();
+    let mut accepted = Accepted::default();
     let tasks = flow.dag().len();
 
     // `version`, `dag`, `order`, `profile`: all of it is recomputed.
     let order = order::check(flow, certificate)?;
-    said.add(Outcome::Proved(format!(
+    accepted.add(Outcome::Proved(format!(
         "the order and its profile: {tasks} tasks"
     )));
 
     // `evidence.hull`: flows prove a bound at every step, and sets through which every IC-optimal order passes.
     let hull = hull::check(flow.dag(), &order, &certificate.evidence.hull)?;
     let ground = Ground::new(flow, &hull);
-    said.add(Outcome::Proved(format!(
+    accepted.add(Outcome::Proved(format!(
         "the bound by the hull: {} pieces with their flows, {} corners",
         certificate.evidence.hull.len(),
         hull.corners.len()
@@ -88,16 +88,23 @@ pub(crate) fn verify_within(
     bound::check_against(certificate, &real, &ground)?;
 
     // `evidence.blocks`, `evidence.search`: they make the bound lower than the hull's.
-    let best = prove_bound(certificate, &ground, &order, &mut solver, &mut said)?;
+    let best = prove_bound(certificate, &ground, &order, &mut solver, &mut accepted)?;
 
     // `verdict`, `refusal`: they fit the bound, and none exists where that is said.
-    check_verdict(certificate, &ground, &real, best, &mut solver, &mut said)?;
+    check_verdict(
+        certificate,
+        &ground,
+        &real,
+        best,
+        &mut solver,
+        &mut accepted,
+    )?;
 
     // `storage`: files, peaks and lower bound are counted anew.
     if let Some(storage) = &certificate.storage {
-        storage::check(flow, storage, &mut said)?;
+        storage::check(flow, storage, &mut accepted)?;
     }
-    Ok(said)
+    Ok(accepted)
 }
 
 /// Every set that the certificate shows, and some that lie near.
@@ -122,7 +129,7 @@ fn prove_bound(
     ground: &Ground<'_>,
     order: &[TaskId],
     solver: &mut Solver,
-    said: &mut Accepted,
+    accepted: &mut Accepted,
 ) -> Result<Vec<u64>, Rejected> {
     let goal = &certificate.bound;
     let mut best = ground.by_hull();
@@ -132,7 +139,7 @@ fn prove_bound(
         if outcome.is_proved() {
             best.clone_from(goal);
         }
-        said.add(outcome);
+        accepted.add(outcome);
     }
     if best != *goal {
         bound::lower_by_parts(&mut best, goal, ground, solver);
@@ -144,12 +151,12 @@ fn prove_bound(
         bound::check_exactly(certificate, ground, solver)?;
     }
     let open: Vec<usize> = (0..goal.len()).filter(|&t| goal[t] < best[t]).collect();
-    said.add(Outcome::Proved(format!(
+    accepted.add(Outcome::Proved(format!(
         "the bound at {} of {} steps",
         goal.len() - open.len(),
         goal.len()
     )));
-    said.asserted.extend(asserted_bound(certificate, &open));
+    accepted.asserted.extend(asserted_bound(certificate, &open));
     Ok(best)
 }
 
@@ -179,18 +186,18 @@ fn check_verdict(
     real: &Real,
     best: Vec<u64>,
     solver: &mut Solver,
-    said: &mut Accepted,
+    accepted: &mut Accepted,
 ) -> Result<(), Rejected> {
     let meets = certificate.bound == certificate.profile;
     match (&certificate.verdict, &certificate.refusal) {
         (Verdict::Optimal, None) if meets => {
             let is_proved = best.iter().zip(&certificate.bound).all(|(b, c)| b <= c);
             let what = "the order is IC-optimal: it meets the bound at every step";
-            said.add(Outcome::new(is_proved, what.to_owned()));
+            accepted.add(Outcome::new(is_proved, what.to_owned()));
             Ok(())
         }
         (Verdict::NoneExists, Some(refusal)) if !meets => {
-            check_refusal(refusal, ground, real, best, solver, said)
+            check_refusal(refusal, ground, real, best, solver, accepted)
         }
         // An open verdict whose bound is met would be optimal: who writes that contradicts himself.
         (Verdict::Open, None) if !meets => Ok(()),
@@ -206,7 +213,7 @@ fn check_refusal(
     real: &Real,
     mut best: Vec<u64>,
     solver: &mut Solver,
-    said: &mut Accepted,
+    accepted: &mut Accepted,
 ) -> Result<(), Rejected> {
     solver.next_question();
     let (verdict, reason) = refusal::check(ground, refusal, solver)?;
@@ -222,7 +229,7 @@ fn check_refusal(
             return Err(Rejected::Admits);
         }
     }
-    said.add(verdict);
-    reason.into_iter().for_each(|reason| said.add(reason));
+    accepted.add(verdict);
+    reason.into_iter().for_each(|reason| accepted.add(reason));
     Ok(())
 }

@@ -5,7 +5,8 @@
 //! up to an ideal of every larger size. So the most that t tasks gain is the most that a union of at most t tasks gains;
 //! and there are far fewer unions than ideals.
 
-use crate::parts::{Effort, Part};
+use crate::effort::Effort;
+use crate::parts::Part;
 use hashbrown::HashSet;
 use std::collections::BTreeMap;
 

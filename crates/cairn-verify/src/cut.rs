@@ -5,6 +5,7 @@
 //! as the file, which X cuts where the file is written and still wanted. What flows from the source to the sink is no more
 //! than any cut, and so no more than the bytes of any X that fits.
 
+use crate::effort::Effort;
 use crate::files::Files;
 use cairn_dag::Dag;
 
@@ -50,7 +51,7 @@ pub(crate) fn at_least(
     within: &[usize],
     out: &[usize],
     goal: u64,
-    steps: &mut u64,
+    effort: &mut Effort,
 ) -> Shown {
     let side = match sides(dag, within, out) {
         Some(side) => side,
@@ -86,7 +87,7 @@ pub(crate) fn at_least(
             None => (),
         }
     }
-    flow(&mut network, source, sink, goal, steps)
+    flow(&mut network, source, sink, goal, effort)
 }
 
 /// By task: whether it must be in, or out; nothing where the two meet.
@@ -113,7 +114,13 @@ fn sides(dag: &Dag, within: &[usize], out: &[usize]) -> Option<Vec<Option<bool>>
 }
 
 /// Pushes flow from source to sink, level by level (Dinic 1970), until it is as large as the goal.
-fn flow(network: &mut Network, source: usize, sink: usize, goal: u64, steps: &mut u64) -> Shown {
+fn flow(
+    network: &mut Network,
+    source: usize,
+    sink: usize,
+    goal: u64,
+    effort: &mut Effort,
+) -> Shown {
     let mut total = 0u64;
     while total < goal {
         let mut level = vec![usize::MAX; network.arcs.len()];
@@ -132,26 +139,24 @@ fn flow(network: &mut Network, source: usize, sink: usize, goal: u64, steps: &mu
         if level[sink] == usize::MAX {
             return Shown::No;
         }
-        let Some(left) = steps.checked_sub(network.to.len() as u64) else {
+        if !effort.spend(network.to.len() as u64) {
             return Shown::Unknown;
-        };
-        *steps = left;
+        }
         let mut cursor = vec![0; network.arcs.len()];
         let mut path: Vec<usize> = Vec::new();
         let mut node = source;
         // One path after the other, each as wide as its narrowest arc.
         loop {
-            if *steps == 0 {
+            if !effort.spend(1) {
                 return Shown::Unknown;
             }
-            *steps -= 1;
             if node == sink {
                 let width = path.iter().map(|&a| network.room[a]).min().unwrap_or(0);
                 for &arc in &path {
                     network.room[arc] -= width;
                     network.room[arc ^ 1] += width;
                 }
-                *steps = steps.saturating_sub(path.len() as u64);
+                effort.wear(path.len() as u64);
                 total = total.saturating_add(width);
                 // Back to the first arc that is full: beyond it the path is dead.
                 let full = path.iter().position(|&a| network.room[a] == 0).unwrap_or(0);

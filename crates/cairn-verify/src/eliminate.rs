@@ -6,7 +6,8 @@
 //! neighbours, note for each number of executed tasks the most that it and all that left before through it can gain.
 //! Its neighbours become neighbours of each other. With few of them at each time (a tree has one) that is cheap.
 
-use crate::parts::{Effort, Part};
+use crate::effort::Effort;
+use crate::parts::Part;
 use std::collections::{BTreeMap, BTreeSet};
 
 // Two of them, with any gains added, do not overflow.

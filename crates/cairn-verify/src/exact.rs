@@ -1,8 +1,9 @@
 //! The best gain of one part, and whether one order attains it at every step. Knows nothing of the rest of the dag.
 
 use crate::closures::Closures;
+use crate::effort::Effort;
 use crate::eliminate;
-use crate::parts::{Effort, Part};
+use crate::parts::Part;
 use hashbrown::HashMap;
 
 /// The most steps for a glance at a part, where there are many to look at.

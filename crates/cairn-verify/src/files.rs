@@ -87,64 +87,84 @@ fn is_temporary(assumed: &Assumed, file: &File<'_>) -> bool {
     file.temp || assumed.temp.iter().any(|p| fits(p, file.path))
 }
 
+/// By path the number of a file.
+type Numbers<'f> = HashMap<&'f str, usize>;
+
+/// The files that tasks write, each by one of them.
+fn written<'f>(flow: &'f Flow, assumed: &Assumed) -> Result<(Vec<Counted>, Numbers<'f>), Rejected> {
+    let mut all: Vec<Counted> = Vec::new();
+    let mut by_path = Numbers::new();
+    let marked = assumed.keeping == Keeping::Marked;
+    for task in flow.dag().tasks() {
+        for file in flow.outputs(task) {
+            if let Some(&number) = by_path.get(file.path) {
+                if all[number].writer != Some(task.index()) {
+                    return Err(Rejected::TwoWriters(file.path.to_owned()));
+                }
+                continue;
+            }
+            by_path.insert(file.path, all.len());
+            all.push(Counted {
+                writer: Some(task.index()),
+                bytes: size(assumed, &file),
+                is_kept: marked && !is_temporary(assumed, &file),
+                readers: Vec::new(),
+            });
+        }
+    }
+    Ok((all, by_path))
+}
+
+/// Who reads them; and files that nobody writes, where they are temporary.
+fn add_readers<'f>(
+    flow: &'f Flow,
+    assumed: &Assumed,
+    all: &mut Vec<Counted>,
+    by_path: &mut Numbers<'f>,
+) -> Result<(), Rejected> {
+    let mut by_name: Vec<(&str, usize)> = by_path.iter().map(|(p, n)| (*p, *n)).collect();
+    by_name.sort_unstable();
+    for task in flow.dag().tasks() {
+        for file in flow.inputs(task) {
+            let found = by_path.get(file.path);
+            // Only a path that nobody writes can be a folder of what somebody writes.
+            let inside = match found {
+                Some(_) => &[],
+                None => beneath(&by_name, file.path),
+            };
+            inside
+                .iter()
+                .for_each(|(_, n)| all[*n].readers.push(task.index()));
+            let number = match found {
+                Some(&number) => number,
+                None if !inside.is_empty() => continue,
+                None if !is_temporary(assumed, &file) => continue,
+                None if !assumed.rest => {
+                    return Err(Rejected::TemporaryInput(file.path.to_owned()));
+                }
+                None => {
+                    by_path.insert(file.path, all.len());
+                    all.push(Counted {
+                        writer: None,
+                        bytes: size(assumed, &file),
+                        is_kept: false,
+                        readers: Vec::new(),
+                    });
+                    all.len() - 1
+                }
+            };
+            all[number].readers.push(task.index());
+        }
+        silent(flow, task, assumed, by_path, all);
+    }
+    Ok(())
+}
+
 impl Files {
     pub(crate) fn new(flow: &Flow, assumed: &Assumed) -> Result<Files, Rejected> {
         let tasks = flow.dag().len();
-        let mut all: Vec<Counted> = Vec::new();
-        let mut by_path: HashMap<&str, usize> = HashMap::new();
-        let marked = assumed.keeping == Keeping::Marked;
-        for task in flow.dag().tasks() {
-            for file in flow.outputs(task) {
-                if let Some(&number) = by_path.get(file.path) {
-                    if all[number].writer != Some(task.index()) {
-                        return Err(Rejected::TwoWriters(file.path.to_owned()));
-                    }
-                    continue;
-                }
-                by_path.insert(file.path, all.len());
-                all.push(Counted {
-                    writer: Some(task.index()),
-                    bytes: size(assumed, &file),
-                    is_kept: marked && !is_temporary(assumed, &file),
-                    readers: Vec::new(),
-                });
-            }
-        }
-        let mut by_name: Vec<(&str, usize)> = by_path.iter().map(|(p, n)| (*p, *n)).collect();
-        by_name.sort_unstable();
-        for task in flow.dag().tasks() {
-            for file in flow.inputs(task) {
-                let found = by_path.get(file.path);
-                // Only a path that nobody writes can be a folder of what somebody writes.
-                let inside = match found {
-                    Some(_) => &[],
-                    None => beneath(&by_name, file.path),
-                };
-                inside
-                    .iter()
-                    .for_each(|(_, n)| all[*n].readers.push(task.index()));
-                let number = match found {
-                    Some(&number) => number,
-                    None if !inside.is_empty() => continue,
-                    None if !is_temporary(assumed, &file) => continue,
-                    None if !assumed.rest => {
-                        return Err(Rejected::TemporaryInput(file.path.to_owned()));
-                    }
-                    None => {
-                        by_path.insert(file.path, all.len());
-                        all.push(Counted {
-                            writer: None,
-                            bytes: size(assumed, &file),
-                            is_kept: false,
-                            readers: Vec::new(),
-                        });
-                        all.len() - 1
-                    }
-                };
-                all[number].readers.push(task.index());
-            }
-            silent(flow, task, assumed, &by_path, &mut all);
-        }
+        let (mut all, mut by_path) = written(flow, assumed)?;
+        add_readers(flow, assumed, &mut all, &mut by_path)?;
         for task in flow.dag().tasks() {
             for file in flow.outputs(task).filter(|f| is_temporary(assumed, f)) {
                 let readers = &mut all[by_path[file.path]].readers;

@@ -7,8 +7,9 @@
 //! takes one such *controller* from an earlier group, so they form a forest; and along it the best sums are found from the
 //! leaves to the roots.
 
+use crate::effort::Effort;
 use crate::exact::LOOK;
-use crate::parts::{Effort, Placed, sum};
+use crate::parts::{Placed, sum};
 use cairn_dag::{Dag, TaskId};
 
 /// Parts with a bound for each, `profiles[i][x]`: what x tasks of part i gain at most, never falling. Returns what t tasks

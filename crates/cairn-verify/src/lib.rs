@@ -26,6 +26,7 @@ mod bound;
 mod check;
 mod closures;
 mod cut;
+mod effort;
 mod eliminate;
 mod exact;
 mod files;

@@ -1,5 +1,6 @@
 //! Parts: independent sub-problems of a dag, exact or relaxed, and how their best gains add up. Knows no flow.
 
+use crate::effort::Effort;
 use crate::exact::LONGEST_LOOK;
 use cairn_dag::{Dag, TaskId};
 
@@ -46,14 +47,13 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
             }
         }
     }
-    let mut part_of = vec![u32::MAX; dag.len()];
+    let mut part_of: Vec<Option<u32>> = vec![None; dag.len()];
     let mut number = vec![0; dag.len()];
     let mut placed: Vec<Placed> = Vec::new();
     // In this order tasks of a part are numbered after those they wait for, which `closures` relies on.
     for &v in dag.topological_order().iter().filter(|&&v| !dag.is_sink(v)) {
         let root = sets.find(v);
-        if part_of[root.index()] == u32::MAX {
-            part_of[root.index()] = placed.len() as u32;
+        let at = part_of[root.index()].unwrap_or_else(|| {
             placed.push(Placed {
                 group: group[v.index()],
                 tasks: Vec::new(),
@@ -62,10 +62,11 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
                     rewards: Vec::new(),
                 },
             });
-        }
-        let at = part_of[root.index()];
+            placed.len() as u32 - 1
+        });
+        part_of[root.index()] = Some(at);
         let Placed { tasks, part, .. } = &mut placed[at as usize];
-        part_of[v.index()] = at;
+        part_of[v.index()] = Some(at);
         number[v.index()] = tasks.len() as u32;
         tasks.push(v);
         part.before.push(Vec::new());
@@ -74,7 +75,8 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
         let mut list: Vec<u32> = asked(v).map(|p| number[p.index()]).collect();
         list.sort_unstable();
         let first = asked(v).next().expect("v has parents");
-        let part = &mut placed[part_of[first.index()] as usize].part;
+        let at = part_of[first.index()].expect("whoever has children is in a part");
+        let part = &mut placed[at as usize].part;
         if waits(v) {
             part.before[number[v.index()] as usize].clone_from(&list);
         }
@@ -103,28 +105,6 @@ impl DisjointSets {
     fn join(&mut self, a: TaskId, b: TaskId) {
         let (a, b) = (self.find(a), self.find(b));
         self.0[a.index()] = b.0;
-    }
-}
-
-/// How many elementary steps the checker may still spend on re-checking.
-#[derive(Debug)]
-pub(crate) struct Effort(pub(crate) u64);
-
-impl Effort {
-    /// Takes the steps, if there are so many left.
-    pub(crate) fn spend(&mut self, steps: u64) -> bool {
-        let enough = self.0 >= steps;
-        self.0 -= if enough { steps } else { 0 };
-        enough
-    }
-
-    /// Spends at most so many steps of it on one look.
-    pub(crate) fn lend<T>(&mut self, most: u64, look: impl FnOnce(&mut Effort) -> T) -> T {
-        let lent = self.0.min(most);
-        let mut own = Effort(lent);
-        let seen = look(&mut own);
-        self.0 -= lent - own.0;
-        seen
     }
 }
 

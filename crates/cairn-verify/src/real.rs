@@ -1,8 +1,8 @@
 //! Sets that can really be executed, found quickly in what a certificate shows. Knows no bound, only what none may
 //! fall below.
 
+use crate::effort::Effort;
 use crate::hull::Hull;
-use crate::parts::Effort;
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

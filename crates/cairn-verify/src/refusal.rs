@@ -1,11 +1,12 @@
 //! Why no IC-optimal order exists: checks the reason. Knows nothing of how it was found.
 
 use crate::accepted::Outcome;
+use crate::effort::Effort;
 use crate::exact::{LONGEST_LOOK, Solver};
 use crate::format::{Corner, Refusal, Witness};
 use crate::ground::{Ground, exact_sum, upper};
 use crate::hull::Hull;
-use crate::parts::{Effort, Placed, parts, sum};
+use crate::parts::{Placed, parts, sum};
 use crate::rejected::Rejected;
 use cairn_dag::{Dag, Flow, TaskId};
 use std::collections::BTreeSet;

@@ -6,6 +6,7 @@
 
 use crate::accepted::{Accepted, Outcome};
 use crate::cut::{Shown, at_least};
+use crate::effort::Effort;
 use crate::files::Files;
 use crate::format::{Keeping, Reason, Storage};
 use crate::order;
@@ -16,18 +17,22 @@ use cairn_dag::{Flow, TaskId};
 const STEPS: u64 = 2_000_000_000;
 
 /// Checks the section, and says what is proved of it.
-pub(crate) fn check(flow: &Flow, storage: &Storage, said: &mut Accepted) -> Result<(), Rejected> {
-    check_within(flow, storage, STEPS, said)
+pub(crate) fn check(
+    flow: &Flow,
+    storage: &Storage,
+    accepted: &mut Accepted,
+) -> Result<(), Rejected> {
+    check_within(flow, storage, Effort(STEPS), accepted)
 }
 
 pub(crate) fn check_within(
     flow: &Flow,
     storage: &Storage,
-    mut steps: u64,
-    said: &mut Accepted,
+    mut effort: Effort,
+    accepted: &mut Accepted,
 ) -> Result<(), Rejected> {
     let files = Files::new(flow, &storage.assumed)?;
-    let has_readers_behind = check_readers(flow, &files, &mut steps)?;
+    let has_readers_behind = check_readers(flow, &files, &mut effort)?;
     let found = peak_of(flow, &files, &storage.order)?;
     if found != storage.peak {
         return Err(Rejected::OtherPeak(found, storage.peak));
@@ -39,7 +44,7 @@ pub(crate) fn check_within(
             storage.peak,
         ));
     }
-    said.add(Outcome::new(
+    accepted.add(Outcome::new(
         has_readers_behind,
         format!(
             "storage: an order needs {} bytes at the most, where {}",
@@ -55,7 +60,7 @@ pub(crate) fn check_within(
         if found > under.cap {
             return Err(Rejected::OverCap(found, under.cap));
         }
-        said.add(Outcome::new(
+        accepted.add(Outcome::new(
             has_readers_behind,
             format!(
                 "storage: the order under the cap of {} bytes needs {found} at the most",
@@ -63,12 +68,12 @@ pub(crate) fn check_within(
             ),
         ));
     }
-    let is_proved = bound_holds(flow, &files, storage, &mut steps)? && has_readers_behind;
+    let is_proved = bound_holds(flow, &files, storage, &mut effort)? && has_readers_behind;
     let least = match storage.lower_bound == storage.peak {
         true => ", so that none is better",
         false => "",
     };
-    said.add(Outcome::new(
+    accepted.add(Outcome::new(
         is_proved,
         format!(
             "storage: no order needs less than {} bytes{least}",
@@ -110,7 +115,7 @@ fn peak_of(flow: &Flow, files: &Files, names: &[String]) -> Result<u64, Rejected
 
 /// Whoever reads a file comes after who writes it: else it is not there, and no cut means anything. Says whether that is
 /// shown of all: not where the steps are too few.
-fn check_readers(flow: &Flow, files: &Files, steps: &mut u64) -> Result<bool, Rejected> {
+fn check_readers(flow: &Flow, files: &Files, effort: &mut Effort) -> Result<bool, Rejected> {
     let dag = flow.dag();
     for writer in dag.tasks() {
         let readers = || {
@@ -136,9 +141,8 @@ fn check_readers(flow: &Flow, files: &Files, steps: &mut u64) -> Result<bool, Re
             return Err(Rejected::ReaderBeforeWriter(name.to_owned()));
         }
         // A walk for every such writer is quadratic in all: what it looked at is paid for.
-        match steps.checked_sub(looked as u64) {
-            Some(left) => *steps = left,
-            None => return Ok(false),
+        if !effort.spend(looked as u64) {
+            return Ok(false);
         }
     }
     Ok(true)
@@ -149,7 +153,7 @@ fn bound_holds(
     flow: &Flow,
     files: &Files,
     storage: &Storage,
-    steps: &mut u64,
+    effort: &mut Effort,
 ) -> Result<bool, Rejected> {
     let bound = storage.lower_bound;
     let too_high = || Rejected::LowerBoundTooHigh(bound);
@@ -177,9 +181,8 @@ fn bound_holds(
     let question = price_of_question(flow, files);
     for &task in &ids {
         // Every question looks at everything once before a byte flows. What steps are left cannot pay for the rest.
-        match steps.checked_sub(question) {
-            Some(left) => *steps = left,
-            None => return Ok(false),
+        if !effort.spend(question) {
+            return Ok(false);
         }
         let others: Vec<usize> = ids.iter().copied().filter(|&t| t != task).collect();
         let parents = flow.dag().parents(TaskId::new(task)).iter();
@@ -191,7 +194,7 @@ fn bound_holds(
         }
         // What must lie there before it, beside its own; nothing where its own alone is enough.
         let goal = bound.saturating_sub(files.own(task));
-        match at_least(flow.dag(), files, &within, &out, goal, steps) {
+        match at_least(flow.dag(), files, &within, &out, goal, effort) {
             Shown::Yes => (),
             Shown::No => return Err(too_high()),
             Shown::Impossible => {

@@ -25,6 +25,7 @@ mod prio;
 mod reasons;
 mod remote;
 mod run;
+mod runnable;
 mod serve;
 mod shell;
 mod show;

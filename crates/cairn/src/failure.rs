@@ -3,6 +3,7 @@
 use cairn_formats::{Report, Severity};
 
 /// The exit code of a command that Ctrl-C ended, or that gave the best so far because of it.
+// 128 and the number of SIGINT, as shells have it.
 pub(crate) const INTERRUPTED_CODE: u8 = 130;
 
 /// Why a command stopped.

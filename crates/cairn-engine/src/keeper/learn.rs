@@ -1,6 +1,5 @@
 //! A keeper that learns: measured sizes, what they say of files to come, and another order when the one in force is not safe
 //! any more. Knows not how sizes are learnt ([`Sizes`]) nor how orders are found (`cairn_plan`).
-
 //!
 //! What a driver does: makes [`Sizes`] of storage and kinds, lets them [`Sizes::apply`] what to reserve, plans an order for that
 //! and makes the keeper, which [`Keeper::learn`]s. When a task has ended well it tells the size of each output by
@@ -10,12 +9,13 @@
 
 use super::{Keeper, Phase};
 use crate::{Learnt, Sizes};
-use cairn_dag::{Dag, TaskId, narrow, wide};
+use cairn_dag::{Dag, TaskId, wide};
 use cairn_plan::Work;
 use cairn_plan::storage::lean_order;
 use cairn_theory::storage::{FileId, Storage, StorageError, Stored};
 
 /// With more files to resize than this share of all, everything is numbered anew instead.
+// One file moves the peaks of all places between its writer and its last reader; numbering goes over all places once.
 const MANY: usize = 16;
 
 impl Keeper {
@@ -87,13 +87,13 @@ impl Keeper {
     /// The waiting tasks by π, and storage of them alone, numbered in that order: when all that runs has ended.
     pub fn rest(&self) -> (Vec<TaskId>, Storage) {
         let tasks = self.waiting();
-        let mut local = vec![u32::MAX; self.phase.len()];
+        let mut local = vec![None; self.phase.len()];
         for (i, task) in tasks.iter().enumerate() {
-            local[task.index()] = narrow(i);
+            local[task.index()] = Some(TaskId::new(i));
         }
         let readers = |file: FileId| -> Vec<TaskId> {
-            let waiting = self.storage.consumers(file).map(|t| local[t.index()]);
-            waiting.filter(|&t| t != u32::MAX).map(TaskId).collect()
+            let readers = self.storage.consumers(file);
+            readers.filter_map(|t| local[t.index()]).collect()
         };
         let mut files = Vec::new();
         let mut fixed = 0;
@@ -107,7 +107,7 @@ impl Keeper {
                 Phase::Done | Phase::Running if is_pinned => fixed += bytes,
                 phase => files.push(Stored {
                     producer: match phase {
-                        Phase::Waiting => producer.map(|t| TaskId(local[t.index()])),
+                        Phase::Waiting => producer.and_then(|t| local[t.index()]),
                         _ => None,
                     },
                     bytes,
@@ -137,14 +137,10 @@ impl Keeper {
     pub fn replan(&mut self, dag: &Dag, work: &mut Work<'_>) -> bool {
         assert_eq!(dag.len(), self.phase.len(), "another dag");
         let (tasks, storage) = self.rest();
-        let mut local = vec![u32::MAX; dag.len()];
-        for (i, task) in tasks.iter().enumerate() {
-            local[task.index()] = narrow(i);
-        }
-        let place = |t: TaskId| local[t.index()];
-        let arcs = dag.arcs().map(|(p, c)| (place(p), place(c)));
-        let arcs = arcs.filter(|&(p, c)| p != u32::MAX && c != u32::MAX);
-        let rest = Dag::from_arcs(tasks.len(), arcs.collect()).expect("part of a dag");
+        let rest = dag
+            .induced(&tasks)
+            .expect("tasks of the dag, each once")
+            .dag;
         let present: Vec<TaskId> = rest.tasks().collect();
         let lean = lean_order(&rest, &storage, &present, work);
         if lean.peak < storage.peak(&present) {

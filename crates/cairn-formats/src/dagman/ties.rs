@@ -65,21 +65,15 @@ impl Workflow<'_> {
             Statement::Done { node } => {
                 self.set(scope, &node, Setting::Done, position, site, report)
             }
-            Statement::Category { node, category } => {
-                let entry = match scope.find(&node) {
-                    Some(Found::Own(entry)) => Some(entry),
-                    None if is_all_nodes(&node) => None,
-                    _ => {
-                        self.number_of(scope, &node, site, report);
-                        return;
-                    }
-                };
-                let category = (position, category.into());
-                match entry {
-                    Some(entry) => drop(scope.categories.insert(entry, category)),
-                    None => scope.all_category = Some(category),
+            Statement::Category { node, category } => match scope.find(&node) {
+                Some(Found::Own(entry)) => {
+                    scope.categories.insert(entry, (position, category.into()));
                 }
-            }
+                None if is_all_nodes(&node) => {
+                    scope.all_category = Some((position, category.into()));
+                }
+                _ => drop(self.number_of(scope, &node, site, report)),
+            },
             Statement::MaxJobs { category, limit } => {
                 scope.limits.push((category.into(), limit));
             }

@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::{Cure, Format, Place, ReadLimits, Report, Source, dax, pegasus};
 use cairn_dag::{Flow, TaskId};
 use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesStart, Event};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -384,86 +384,99 @@ fn beside(source: &Source) -> Vec<Transformation> {
 fn of_dax(text: &str) -> Listing {
     let mut xml = Reader::from_str(text);
     xml.config_mut().expand_empty_elements = true;
-    let mut listing = Listing::default();
-    let (mut job, mut executable) = (None::<Entry>, None::<Transformation>);
-    // The variable of the environment whose value is being read.
-    let mut variable: Option<(String, String)> = None;
+    let mut open = Open::default();
     loop {
         let at = xml.buffer_position() as usize;
         match xml.read_event() {
-            Ok(Event::Start(element)) => {
-                let get = |key| dax::attribute(&element, key).ok().flatten();
-                let text = |key| get(key).unwrap_or_default().into_owned();
-                let name = || Name {
-                    namespace: text("namespace"),
-                    name: text("name"),
-                    version: text("version"),
-                };
-                match element.local_name().as_ref() {
-                    kind @ ("job" | "dag" | "dax") if job.is_none() => {
-                        job = Some(Entry {
-                            id: text("id"),
-                            name: name(),
-                            is_workflow: kind != "job",
-                            at: Some(at),
-                            ..Entry::default()
-                        });
-                    }
-                    "executable" if job.is_none() => {
-                        executable = Some(Transformation {
-                            name: name(),
-                            ..Transformation::default()
-                        });
-                    }
-                    "pfn" => {
-                        if let Some(executable) = &mut executable {
-                            executable.installed(&text("site"), &text("url"));
-                        }
-                    }
-                    "profile" if text("namespace").eq_ignore_ascii_case("env") => {
-                        variable = Some((text("key"), text("value")));
-                    }
-                    kind @ ("stdin" | "stdout" | "stderr") => {
-                        let names = ["stdin", "stdout", "stderr"];
-                        let number = names.iter().position(|n| *n == kind);
-                        if let (Some(job), Some(number)) = (&mut job, number) {
-                            let file = get("name").or_else(|| get("file"));
-                            job.files[number] = file.map(Cow::into_owned);
-                        }
-                    }
-                    _ => {}
-                }
-            }
+            Ok(Event::Start(element)) => open.begin(&element, at),
             Ok(Event::Text(text)) => {
-                if let Some((_, value)) = &mut variable {
+                if let Some((_, value)) = &mut open.variable {
                     value.push_str(&text.xml10_content());
                 }
             }
             Ok(Event::GeneralRef(name)) => {
-                if let Some((_, value)) = &mut variable {
+                if let Some((_, value)) = &mut open.variable {
                     match name.resolve_char_ref() {
                         Ok(Some(c)) => value.push(c),
                         _ => value.push_str(dax::entity(&name).unwrap_or_default()),
                     }
                 }
             }
-            Ok(Event::End(element)) => match element.local_name().as_ref() {
-                "profile" => {
-                    let of_job = job.as_mut().map(|job| &mut job.environment);
-                    let of_executable = executable.as_mut().map(|e| &mut e.environment);
-                    let pair = variable.take();
-                    if let (Some(environment), Some((key, value))) =
-                        (of_job.or(of_executable), pair)
-                    {
-                        environment.insert(key, value.trim().to_owned());
-                    }
-                }
-                "job" | "dag" | "dax" => listing.jobs.extend(job.take()),
-                "executable" => listing.transformations.extend(executable.take()),
-                _ => {}
-            },
-            Ok(Event::Eof) | Err(_) => return listing,
+            Ok(Event::End(element)) => open.end(element.local_name().as_ref()),
+            Ok(Event::Eof) | Err(_) => return open.listing,
             Ok(_) => {}
+        }
+    }
+}
+
+/// What was read of a DAX, and the elements that are open.
+#[derive(Default)]
+struct Open {
+    listing: Listing,
+    job: Option<Entry>,
+    executable: Option<Transformation>,
+    /// The variable of the environment whose value is being read.
+    variable: Option<(String, String)>,
+}
+
+impl Open {
+    fn begin(&mut self, element: &BytesStart<'_>, at: usize) {
+        let get = |key| dax::attribute(element, key).ok().flatten();
+        let text = |key| get(key).unwrap_or_default().into_owned();
+        let name = || Name {
+            namespace: text("namespace"),
+            name: text("name"),
+            version: text("version"),
+        };
+        match element.local_name().as_ref() {
+            kind @ ("job" | "dag" | "dax") if self.job.is_none() => {
+                self.job = Some(Entry {
+                    id: text("id"),
+                    name: name(),
+                    is_workflow: kind != "job",
+                    at: Some(at),
+                    ..Entry::default()
+                });
+            }
+            "executable" if self.job.is_none() => {
+                self.executable = Some(Transformation {
+                    name: name(),
+                    ..Transformation::default()
+                });
+            }
+            "pfn" => {
+                if let Some(executable) = &mut self.executable {
+                    executable.installed(&text("site"), &text("url"));
+                }
+            }
+            "profile" if text("namespace").eq_ignore_ascii_case("env") => {
+                self.variable = Some((text("key"), text("value")));
+            }
+            kind @ ("stdin" | "stdout" | "stderr") => {
+                let names = ["stdin", "stdout", "stderr"];
+                let number = names.iter().position(|n| *n == kind);
+                if let (Some(job), Some(number)) = (&mut self.job, number) {
+                    let file = get("name").or_else(|| get("file"));
+                    job.files[number] = file.map(Cow::into_owned);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, element: &str) {
+        match element {
+            "profile" => {
+                let of_job = self.job.as_mut().map(|job| &mut job.environment);
+                let of_executable = self.executable.as_mut().map(|e| &mut e.environment);
+                let pair = self.variable.take();
+                if let (Some(environment), Some((key, value))) = (of_job.or(of_executable), pair) {
+                    environment.insert(key, value.trim().to_owned());
+                }
+            }
+            "job" | "dag" | "dax" => self.listing.jobs.extend(self.job.take()),
+            "executable" => self.listing.transformations.extend(self.executable.take()),
+            _ => {}
         }
     }
 }

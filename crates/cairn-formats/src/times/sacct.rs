@@ -4,6 +4,7 @@ use super::dates::{date, elapsed};
 use super::{Ended, Job, good};
 use crate::{Report, Source};
 use cairn_dag::kind_of_word;
+use std::borrow::Cow;
 
 const CURE: &str =
     "ask Slurm for it: sacct -P -X -o JobID,JobName,State,Elapsed,Start,End,NodeList";
@@ -31,102 +32,135 @@ const FREE: [&str; 15] = [
 pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
     let mut lines = source.text().lines().enumerate();
     let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
-    // `sacct -p` ends every line with a bar.
-    let ends_with_bar = header.is_some_and(|(_, line)| line.trim_end().ends_with('|'));
-    let names: Vec<String> = header.map_or(Vec::new(), |(_, line)| {
-        let names = line.trim_end_matches('|').split('|');
-        names.map(|c| c.trim().to_ascii_lowercase()).collect()
-    });
-    let column = |name: &str| names.iter().position(|n| n == name);
-    let (id, name) = (column("jobid"), column("jobname"));
-    let (length, raw) = (column("elapsed"), column("elapsedraw"));
-    let (begin, finish, state, nodes) = (
-        column("start"),
-        column("end"),
-        column("state"),
-        column("nodelist"),
-    );
-    let (Some(id), Some(name)) = (id, name) else {
-        report.error(source.place_of_line(1), "there is no column JobName", CURE);
-        return Vec::new();
-    };
-    if length.is_none() && raw.is_none() && (begin.is_none() || finish.is_none()) {
-        let what = "there is no column Elapsed, nor ElapsedRaw, nor Start and End";
-        report.error(source.place_of_line(1), what, CURE);
-        return Vec::new();
-    }
-    let mut jobs = Vec::new();
-    for (i, line) in lines {
-        if line.trim().is_empty() {
-            continue;
+    let columns = match Columns::new(header.map_or("", |(_, line)| line)) {
+        Ok(columns) => columns,
+        Err(what) => {
+            report.error(source.place_of_line(1), what, CURE);
+            return Vec::new();
         }
-        let line = match ends_with_bar {
+    };
+    let mut jobs = Vec::new();
+    for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        match columns.cells(line).and_then(|cells| columns.job(&cells)) {
+            Ok(job) => jobs.extend(job),
+            Err(what) => {
+                report.error(source.place_of_line(i as u32 + 1), what, CURE);
+                return Vec::new();
+            }
+        }
+    }
+    jobs
+}
+
+/// Where in a line things stand.
+struct Columns {
+    names: Vec<String>,
+    /// `sacct -p` ends every line with a bar.
+    ends_with_bar: bool,
+    id: usize,
+    name: usize,
+    length: Option<usize>,
+    raw: Option<usize>,
+    begin: Option<usize>,
+    finish: Option<usize>,
+    state: Option<usize>,
+    nodes: Option<usize>,
+}
+
+impl Columns {
+    /// The columns of the first line, or what is missing.
+    fn new(header: &str) -> Result<Columns, &'static str> {
+        let names = header.trim_end_matches('|').split('|');
+        let names: Vec<String> = names.map(|c| c.trim().to_ascii_lowercase()).collect();
+        let column = |name: &str| names.iter().position(|n| n == name);
+        let (Some(id), Some(name)) = (column("jobid"), column("jobname")) else {
+            return Err("there is no column JobName");
+        };
+        let columns = Columns {
+            ends_with_bar: header.trim_end().ends_with('|'),
+            id,
+            name,
+            length: column("elapsed"),
+            raw: column("elapsedraw"),
+            begin: column("start"),
+            finish: column("end"),
+            state: column("state"),
+            nodes: column("nodelist"),
+            names,
+        };
+        let has_length = columns.length.is_some() || columns.raw.is_some();
+        match has_length || (columns.begin.is_some() && columns.finish.is_some()) {
+            true => Ok(columns),
+            false => Err("there is no column Elapsed, nor ElapsedRaw, nor Start and End"),
+        }
+    }
+
+    /// The cells of a line, as many as there are columns or more; or what is wrong with it.
+    fn cells<'l>(&self, line: &'l str) -> Result<Vec<Cow<'l, str>>, String> {
+        let line = match self.ends_with_bar {
             true => line.trim_end().strip_suffix('|').unwrap_or(line),
             false => line,
         };
-        let cells: Vec<&str> = line.split('|').collect();
-        let more = cells.len().saturating_sub(names.len());
-        if more > 0 && names.iter().any(|n| FREE.contains(&n.as_str())) {
-            let what = format!(
-                "this line has {} columns, not {}: one of them has a bar in it, and it is not clear which",
-                cells.len(),
-                names.len()
-            );
-            report.error(source.place_of_line(i as u32 + 1), what, CURE);
-            return Vec::new();
+        let mut cells: Vec<Cow<'_, str>> = line.split('|').map(Cow::from).collect();
+        let (found, wanted) = (cells.len(), self.names.len());
+        let more = found.saturating_sub(wanted);
+        if more > 0 && self.names.iter().any(|n| FREE.contains(&n.as_str())) {
+            return Err(format!(
+                "this line has {found} columns, not {wanted}: one of them has a bar in it, and it is not clear which"
+            ));
         }
         // A bar in a name looks like one between columns.
-        let whole = cells.get(name..=name + more).map(|parts| parts.join("|"));
-        let cells: Vec<&str> = match &whole {
-            Some(whole) if more > 0 => {
-                let (before, after) = (&cells[..name], &cells[name + more + 1..]);
-                [before, &[whole.as_str()], after].concat()
-            }
-            _ => cells,
-        };
-        if cells.len() < names.len() {
-            let what = format!("this line has {} of {} columns", cells.len(), names.len());
-            report.error(source.place_of_line(i as u32 + 1), what, CURE);
-            return Vec::new();
+        if more > 0 {
+            let whole = cells[self.name..=self.name + more].join("|");
+            cells.splice(self.name..=self.name + more, [whole.into()]);
         }
+        match found < wanted {
+            true => Err(format!("this line has {found} of {wanted} columns")),
+            false => Ok(cells),
+        }
+    }
+
+    /// The job of a line, if it is one that ended; or what is wrong with it.
+    fn job(&self, cells: &[Cow<'_, str>]) -> Result<Option<Job>, String> {
         let cell = |at: Option<usize>| at.and_then(|at| cells.get(at)).map_or("", |c| c.trim());
-        if cell(Some(id)).contains('.') {
-            continue;
+        if cell(Some(self.id)).contains('.') {
+            return Ok(None);
         }
-        let end = match cell(state).split_whitespace().next().unwrap_or("COMPLETED") {
+        let state = cell(self.state).split_whitespace().next();
+        let end = match state.unwrap_or("COMPLETED") {
             "" | "COMPLETED" => Ended::Done,
             "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL" | "REVOKED" | "REQUEUED" => Ended::Lost,
-            "PENDING" | "RUNNING" | "SUSPENDED" | "CONFIGURING" | "COMPLETING" => continue,
+            "PENDING" | "RUNNING" | "SUSPENDED" | "CONFIGURING" | "COMPLETING" => return Ok(None),
             _ => Ended::Failed,
         };
-        let start = date(cell(begin));
-        let between = || Some(date(cell(finish))? - start?);
-        let seconds = match (raw, length) {
-            (Some(_), _) => cell(raw).parse::<f64>().ok(),
-            (None, Some(_)) => elapsed(cell(length)),
+        let start = date(cell(self.begin));
+        let between = || Some(date(cell(self.finish))? - start?);
+        let seconds = match (self.raw, self.length) {
+            (Some(_), _) => cell(self.raw).parse::<f64>().ok(),
+            (None, Some(_)) => elapsed(cell(self.length)),
             (None, None) => between(),
         };
         let Some(seconds) = seconds.and_then(good) else {
-            // Cancelled before it began.
-            if end != Ended::Done {
-                continue;
-            }
-            let what = match raw.or(length) {
-                Some(at) => format!("'{}' is no length of time", cell(Some(at))),
-                None => "there is no length of time between Start and End".to_owned(),
+            return match (end, self.raw.or(self.length)) {
+                (Ended::Done, Some(at)) => {
+                    Err(format!("'{}' is no length of time", cell(Some(at))))
+                }
+                (Ended::Done, None) => {
+                    Err("there is no length of time between Start and End".to_owned())
+                }
+                // Cancelled before it began.
+                _ => Ok(None),
             };
-            report.error(source.place_of_line(i as u32 + 1), what, CURE);
-            return Vec::new();
         };
-        let host = Some(cell(nodes)).filter(|n| !n.is_empty() && *n != "None assigned");
-        jobs.push(Job {
-            kind: kind_of_word(cell(Some(name))).to_owned(),
-            name: cell(Some(name)).to_owned(),
+        let host = Some(cell(self.nodes)).filter(|n| !n.is_empty() && *n != "None assigned");
+        let name = cell(Some(self.name));
+        Ok(Some(Job {
+            kind: kind_of_word(name).to_owned(),
+            name: name.to_owned(),
             seconds,
             start,
             host: host.map(str::to_owned),
             end,
-        });
+        }))
     }
-    jobs
 }

@@ -1,7 +1,7 @@
 //! Lines up the tasks of a piece so that few of them matter at a time: an approximate path decomposition. Knows nothing
 //! of gains.
 
-use crate::budgets::batch::MOST_MOVES;
+use crate::budgets::batch::{LINES, MOST_MOVES};
 use crate::counts::{at, narrow, wide};
 use cairn_kernel::{Puzzle, Work};
 
@@ -13,7 +13,7 @@ use cairn_kernel::{Puzzle, Work};
 pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
     let mut starts: Vec<u32> = (0..piece.len() as u32).collect();
     starts.sort_by_key(|&v| (piece.prizes(v).len(), v));
-    starts.truncate(STARTS);
+    starts.truncate(LINES);
     let mut measure = Measure::new(piece);
     let greedy = starts.into_iter().map(|start| greedy_from(piece, start));
     let rated = greedy.map(|order| (measure.cost(piece, &order), order));
@@ -32,9 +32,6 @@ pub(super) fn line_up(piece: &Puzzle, work: &mut Work<'_>) -> Vec<u32> {
     }
     anneal(piece, measure, (cost, order), moves)
 }
-
-// Ends of a good line have few neighbours: those of the fewest prizes are tried.
-const STARTS: usize = 12;
 
 fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u64) -> Vec<u32> {
     let (mut cost, mut order) = start;

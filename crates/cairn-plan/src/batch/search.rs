@@ -8,7 +8,7 @@
 //! is dropped.
 
 use super::line_up::line_up;
-use crate::budgets::batch::MOST_STATES;
+use crate::budgets::batch::{BEAMS, MOST_STATES, ROUNDS};
 use crate::counts::{at, narrow, wide};
 use cairn_kernel::{Puzzle, SCALE, Work, part};
 use hashbrown::HashMap;
@@ -52,8 +52,7 @@ pub(super) fn improve(
     let line = Line::new(piece, work);
     let is_closed = |known: &Known| wanted.clone().all(|r| known.gain[r] == known.upper[r]);
     // Narrow beams first: they find good sets, without which nothing can be dropped.
-    // Each so much wider that what the one before cost does not matter.
-    for width in [30, 1000, MOST_STATES] {
+    for width in BEAMS {
         if is_closed(known) {
             break;
         }
@@ -143,20 +142,20 @@ impl Line {
                     let mut moved = self.decide(piece, place, state, chosen);
                     // Before it is dropped for any reason: what it gains is gained by a real set.
                     note(known, &moved);
-                    let slot = seen.entry((moved.alive, moved.count));
-                    let slot = *slot.or_insert(u32::MAX);
-                    if slot != u32::MAX && next[at(slot)].gain >= moved.gain {
+                    let slot = seen.get(&(moved.alive, moved.count)).copied();
+                    if slot.is_some_and(|slot| next[at(slot)].gain >= moved.gain) {
                         continue;
                     }
                     moved.hope = future.hope(&moved, known, wanted);
                     if moved.hope == 0 {
                         continue;
                     }
-                    if slot != u32::MAX {
-                        next[at(slot)] = moved;
-                    } else {
-                        seen.insert((moved.alive, moved.count), narrow(next.len()));
-                        next.push(moved);
+                    match slot {
+                        Some(slot) => next[at(slot)] = moved,
+                        None => {
+                            seen.insert((moved.alive, moved.count), narrow(next.len()));
+                            next.push(moved);
+                        }
                     }
                 }
             }
@@ -346,10 +345,6 @@ impl Future {
         }
     }
 }
-
-/// How often a state's prizes are shared otherwise before it is kept.
-// A round costs about as much as the first look.
-const ROUNDS: usize = 3;
 
 fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

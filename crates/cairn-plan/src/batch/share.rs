@@ -356,29 +356,39 @@ fn close_gap<'s>(
             choices.push((number, choice));
         }
     }
-    let mut cart = None;
-    if best[goal] <= slack {
-        let mut found = steep.clone();
-        let mut at = goal;
-        for (number, choice) in choices.iter().rev() {
-            let Item {
-                class,
-                corner,
-                options,
-                ..
-            } = &items[*number];
-            if let Some(option) = usize::from(choice[at]).checked_sub(1) {
-                let by = options[option].0;
-                let to = (i64::from(*corner) + by) as u32;
-                let members = steep.stock.class(*class).members.len();
-                found.shift(*class, *corner, to, 1, members);
-                at = (at as i64 - by) as usize;
-            }
-        }
+    let cart = (best[goal] <= slack).then(|| {
+        let mut found = along(steep, &items, &choices, goal);
         found.value = (price.full - best[goal]) / price.run;
-        cart = Some(found);
-    }
+        found
+    });
     Closed { cart, is_complete }
+}
+
+/// The sharing that the choices lead to, from the goal back to where they began.
+fn along<'s>(
+    steep: &Cart<'s>,
+    items: &[Item],
+    choices: &[(usize, Vec<u16>)],
+    goal: usize,
+) -> Cart<'s> {
+    let mut found = steep.clone();
+    let mut at = goal;
+    for (number, choice) in choices.iter().rev() {
+        let Item {
+            class,
+            corner,
+            options,
+            ..
+        } = &items[*number];
+        if let Some(option) = usize::from(choice[at]).checked_sub(1) {
+            let by = options[option].0;
+            let to = (i64::from(*corner) + by) as u32;
+            let members = steep.stock.class(*class).members.len();
+            found.shift(*class, *corner, to, 1, members);
+            at = (at as i64 - by) as usize;
+        }
+    }
+    found
 }
 
 /// The classes with shares, other than those they are at, that lose at most `slack` against the line.

@@ -1,15 +1,12 @@
 //! Makes a good order better: exact search inside short windows of it. Knows nothing of bounds.
 
 use super::compact::compact;
+use crate::budgets::decide::improve::{LONGEST_ITEM, STAGES};
 use crate::counts::{at, narrow, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use cairn_theory::profile::area;
 use std::ops::Range;
-
-/// Items in a window and how coarse they are, from quick to thorough: 2^items sets are looked at.
-// A window of 13 takes some 50 times as long as one of 8: only when the small ones help no more.
-const STAGES: [(usize, u32); 6] = [(8, 0), (8, 1), (8, 2), (13, 0), (13, 1), (13, 2)];
 
 /// Before every item of the window, and after: places of tasks in other segments.
 const BEFORE: u32 = 0;
@@ -120,8 +117,6 @@ fn area_of(dag: &Dag, order: &[TaskId]) -> u64 {
 /// Coarseness 0: an item ends where something is gained. 1 joins an item to the one it depends on when it gains
 /// more a task; 2 joins whenever it does.
 fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -> Vec<Vec<TaskId>> {
-    // `contains` below looks through an item: longer ones would make the cut quadratic.
-    const LONGEST: usize = 400;
     let mut items: Vec<(Vec<TaskId>, u64)> = Vec::new();
     let mut current = Vec::new();
     for (i, &task) in order.iter().enumerate() {
@@ -137,7 +132,7 @@ fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -
             };
             let depends = || (b.iter()).any(|&t| dag.parents(t).iter().any(|p| a.contains(p)));
             let denser = gain_b * wide(a.len()) >= gain_a * wide(b.len());
-            if !denser || a.len() + b.len() >= LONGEST || (coarseness == 1 && !depends()) {
+            if !denser || a.len() + b.len() >= LONGEST_ITEM || (coarseness == 1 && !depends()) {
                 break;
             }
             let (b, gain_b) = items.pop().expect("two items");

@@ -6,6 +6,7 @@ use super::knowledge::Knowledge;
 use super::refusal::{Conflict, Pair};
 use super::states::{count, has};
 use super::walk::{Explored, Space, growing};
+use crate::budgets::decide::pair::{BEAM, SHARES};
 use cairn_dag::TaskId;
 use cairn_kernel::Work;
 
@@ -52,13 +53,6 @@ pub(super) fn look(
         }
     }
 }
-
-/// No walk may cost more than this part of the budget.
-// A walk that is hard at one step must not eat what others could do with.
-const SHARES: u64 = 8;
-
-/// Width of the beam that looks for one best set.
-const BEAM: usize = 150;
 
 struct Pairs<'a> {
     component: &'a Component,

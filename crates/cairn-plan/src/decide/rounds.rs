@@ -200,7 +200,7 @@ impl Decider<'_, '_> {
     fn is_settled(&self, round: &Round) -> bool {
         // Once refused, more rounds only make the order better: worth it where they are short.
         let is_large = round.order.len() > self.limits.most_to_polish;
-        let is_near = || falls_short_by(self.dag, &round.gains, &self.upper) < ENOUGH;
+        let is_near = || falls_short_by(self.dag, &round.gains, &self.upper) < budgets::ENOUGH;
         round.gains == self.upper || round.refusal.is_some() && (is_large || is_near())
     }
 
@@ -235,9 +235,6 @@ impl Decider<'_, '_> {
         }
     }
 }
-
-/// An order whose area falls short of the bound by less than this is good enough.
-const ENOUGH: f64 = 0.005;
 
 /// By which part the area under the eligible tasks falls short of the bound's.
 fn falls_short_by(dag: &Dag, reached: &[u32], upper: &[u32]) -> f64 {

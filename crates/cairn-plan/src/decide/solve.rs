@@ -7,6 +7,7 @@ use super::knowledge::{Finding, Knowledge, Method};
 use super::list_orders::ListOrders;
 use super::macro_states::{ChainSearch, MacroStates};
 use super::tree_program::TreeProgram;
+use crate::budgets::decide::{LARGE_COMPONENT, MOST_SET};
 use cairn_kernel::Work;
 
 /// One node, or rewards that all need every node: nothing to decide.
@@ -65,9 +66,7 @@ pub(super) fn solve(
     effort: &ComponentSteps,
     work: &mut Work<'_>,
 ) {
-    // A state of a beam looks at all rewards, and there is a beam a size: from some 200 of each on the first beam is
-    // narrowed.
-    let large = component.nodes() * component.rewards() > 40_000;
+    let large = component.nodes() * component.rewards() > LARGE_COMPONENT;
     let first = MacroStates {
         beam: Some((if large { effort.beam / 7 } else { effort.beam }).max(1)),
     };
@@ -86,8 +85,7 @@ pub(super) fn solve(
         (&Trivial, u64::MAX),
         (&ListOrders, share(20)),
         (&first, share(12)),
-        // 2¹⁴ settings; more vertices would not finish within the share.
-        (&TreeProgram { most: 14 }, share(15)),
+        (&TreeProgram { most: MOST_SET }, share(15)),
         (&Frontier, share(46)),
     ];
     for (method, steps) in exact {

@@ -3,14 +3,9 @@
 use super::component::{Component, gate_order};
 use super::ids::{NodeId, RewardId, StateId};
 use super::states::{States, count, members};
+use crate::budgets::decide::walk::{FAR, MOST_WORDS, SMALL};
 use crate::counts::{at, narrow, wide};
 use cairn_kernel::Work;
-
-/// A beam that costs no more than this at the least is carried to its end, whatever it costs: some 10⁷ steps.
-const SMALL: u64 = 500_000;
-
-/// How many nodes a beam looks ahead: with all closures it costs twice as much and finds no better orders.
-const FAR: usize = 64;
 
 /// The cost of a new state beside that of its words: hashing, a place in the table, cold memory.
 const INSERT: u64 = 24;
@@ -69,8 +64,7 @@ impl<'a> Space<'a> {
     pub(super) fn new(component: &'a Component, work: &mut Work<'_>) -> Option<Space<'a>> {
         let words = component.nodes().div_ceil(64).max(1);
         let rewards = component.rewards();
-        // And at most 256 MB of bit sets, whatever the budget.
-        if !work.spend(wide(rewards * words / 4)) || rewards * words > 1 << 25 {
+        if !work.spend(wide(rewards * words / 4)) || rewards * words > MOST_WORDS {
             return None;
         }
         let mut closure = vec![0u64; rewards * words];

@@ -149,7 +149,7 @@ fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'st
         }
         Some(Refusal::KeptFor { task, .. }) => {
             let name = task_name(tasks, task);
-            ("kept-for-faster", format!("{name} is kept for a busy worker that will end it sooner (--dispatch)."))
+            ("kept-for-faster", format!("{name} is kept for a busy worker that will end it sooner."))
         }
         Some(Refusal::Storage { missing: 0 }) => (
             "storage",

@@ -70,6 +70,7 @@ pub enum RulesError {
 /// How much longer a worker must stay to be given a task that takes so long, in steps of half a power of two, so that tasks
 /// fall into few classes. Short ones go to anybody.
 fn life(seconds: f64) -> Span {
+    // Whoever said that it leaves within a minute would be refused nearly everything.
     const SHORT: f64 = 60.0;
     match seconds > SHORT {
         true => Span((SHORT * ((2.0 * (seconds / SHORT).log2()).ceil() / 2.0).exp2() * 1e6) as u64),

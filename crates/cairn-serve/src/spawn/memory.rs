@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// Bytes in memory by process group, all its processes together. What they share counts for each.
-pub fn group_memory() -> HashMap<u32, u64> {
+pub(crate) fn group_memory() -> HashMap<u32, u64> {
     let page = page_size();
     let mut groups = HashMap::new();
     let Ok(all) = std::fs::read_dir("/proc") else {
@@ -20,6 +20,7 @@ pub fn group_memory() -> HashMap<u32, u64> {
 
 /// Bytes in a page, as the system told this process when it began.
 fn page_size() -> u64 {
+    // AT_PAGESZ of <elf.h>; the file has pairs of a key and a value.
     const PAGE_SIZE: u64 = 6;
     let told = std::fs::read("/proc/self/auxv").unwrap_or_default();
     let (words, _) = told.as_chunks::<8>();

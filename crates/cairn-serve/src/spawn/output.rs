@@ -139,6 +139,7 @@ fn create(path: &Path) -> io::Result<File> {
 
 /// The last lines of a log, at most so many.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
+    // Lines that people wrote are within that; a log of one endless line must not be read whole.
     const MOST: u64 = 1 << 13;
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

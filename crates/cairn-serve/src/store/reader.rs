@@ -80,7 +80,7 @@ impl Reader {
     ///
     /// # Errors
     /// If the store cannot be read, or is damaged.
-    pub fn entries_between(
+    pub(crate) fn entries_between(
         &self,
         after: i64,
         last: i64,
@@ -112,7 +112,7 @@ impl Reader {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn condensed(&self) -> Result<i64, StoreError> {
+    pub(crate) fn condensed(&self) -> Result<i64, StoreError> {
         let sql = "SELECT coalesce(max(seq), 0) FROM snapshot \
                    WHERE seq >= (SELECT coalesce(max(first), 0) FROM flow)";
         let found = self.database.query_row(sql, [], |row| row.get(0));

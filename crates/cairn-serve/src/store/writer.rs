@@ -96,7 +96,7 @@ impl Writer {
     ///
     /// # Errors
     /// Why not.
-    pub fn is_well(&self) -> Result<(), StoreError> {
+    pub(crate) fn is_well(&self) -> Result<(), StoreError> {
         self.desk.tray().failure.clone().map_or(Ok(()), Err)
     }
 

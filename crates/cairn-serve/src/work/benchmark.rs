@@ -11,6 +11,7 @@ const SLICES: u32 = 4;
 /// The best of some slices: what else runs here makes a machine look slower than it is, never faster.
 pub(super) fn speed() -> f64 {
     let mut memory = vec![1u64; 1 << 15];
+    // The best: others may have had the processor for a while.
     let best = (0..SLICES).map(|_| slice(&mut memory)).fold(0.0, f64::max);
     best / USUAL
 }
@@ -40,11 +41,13 @@ fn round(memory: &mut [u64]) {
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)
             .rotate_left(23);
         memory[at] = mixed;
+        // One in four, and nobody can foresee which: as branches are in programs.
         if mixed & 3 == 0 {
             sum = (sum + (mixed >> 40) as f64).sqrt();
         }
         at = (at + (mixed >> 49) as usize + 1) & mask;
     }
+    // Used, or the compiler would leave the roots out.
     memory[0] = memory[0].wrapping_add(black_box(sum) as u64);
 }
 

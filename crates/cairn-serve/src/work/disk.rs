@@ -39,9 +39,7 @@ impl Worker<'_> {
         let taken: u64 = running.chain(kept).sum();
         let left = cap.saturating_sub(taken);
         (need > left).then(|| {
-            format!(
-                "it needs {need} bytes on this worker's disk, and {left} of {cap} are left (--disk)"
-            )
+            format!("it needs {need} bytes on this worker's disk, and {left} of {cap} are left")
         })
     }
 
@@ -75,9 +73,8 @@ impl Worker<'_> {
         };
         if let Some(job) = self.jobs.get_mut(&key).filter(|job| job.fate == Fate::Own) {
             job.fate = Fate::TooLarge;
-            let what = format!(
-                "ended: its files take {bytes} bytes, and this worker's disk has {cap} (--disk)"
-            );
+            let what =
+                format!("ended: its files take {bytes} bytes, and this worker's disk has {cap}");
             (self.said)(Note::Task(job.lease.task.clone(), what));
             self.processes.kill(key);
         }

@@ -242,6 +242,7 @@ fn leaves_files(folder: &Path) -> bool {
 
 /// Whether there is no room for anything on the disk of this folder.
 fn is_full(folder: &Path) -> bool {
+    // File systems refuse to write before the last block is taken.
     const ANYTHING: u64 = 64 << 10;
     rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_bavail * disk.f_frsize < ANYTHING)
 }

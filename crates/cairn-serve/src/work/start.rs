@@ -210,7 +210,7 @@ impl Worker<'_> {
             }
             if self.settings.allow.is_some() && environment::is_loader(name) {
                 return Err(format!(
-                    "its environment sets {name}, which can have an allowed program run code that is not allowed (--allow)"
+                    "its environment sets {name}, which can have an allowed program run code that is not allowed"
                 ));
             }
             variables.push((name.clone(), value.clone()));

@@ -23,6 +23,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long to wait for a task in one request.
+// Many proxies end a connection that was silent for 30 seconds.
 const POLL_SECONDS: f64 = 25.0;
 /// Logs are sent so often.
 const LOG_EVERY: Duration = Duration::from_secs(1);

@@ -3,14 +3,31 @@
 
 /// An option that cannot be handed to `sbatch`, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--sbatch={option}: {why}")]
+#[error("{option}: {why}")]
 pub struct OptionError {
     /// As it was given.
     pub option: String,
     /// What is wrong with it.
     pub why: &'static str,
     /// What helps.
-    pub cure: &'static str,
+    pub instead: Instead,
+}
+
+/// What to do instead. What is another option of ours is for whoever has options to word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// Leave it out.
+    Leave,
+    /// In words.
+    Do(&'static str),
+    /// Look for logs beneath the folder of the state.
+    LogsInState,
+    /// Have the submission watched.
+    Watch,
+    /// Have the files written only.
+    DryRun,
+    /// Give an option and its value as one word.
+    OneWord,
 }
 
 const KEY: &str =
@@ -21,44 +38,41 @@ const ELSEWHERE: &str =
     "the queue is looked at here, so that a job elsewhere would be taken for lost";
 const OURS: &str = "this is set for every job here";
 const NO_JOB: &str = "sbatch would not submit, or not return";
-const LEAVE: &str = "leave it out";
+const LEAVE: Instead = Instead::Leave;
 
 /// Long options that are ours, each with its letter.
-const OWNED: [(&str, Option<char>, &str, &str); 18] = [
+const OWNED: [(&str, Option<char>, &str, Instead); 18] = [
     ("comment", None, KEY, LEAVE),
     (
         "clusters",
         Some('M'),
         ELSEWHERE,
-        "name the cluster in the variable SLURM_CLUSTERS, which all of Slurm's programs read",
+        Instead::Do(
+            "name the cluster in the variable SLURM_CLUSTERS, which all of Slurm's programs read",
+        ),
     ),
-    ("uid", None, ELSEWHERE, "submit as that user"),
+    ("uid", None, ELSEWHERE, Instead::Do("submit as that user")),
     ("array", Some('a'), ARRAY, LEAVE),
-    ("dependency", Some('d'), ORDER, "put it into the workflow"),
+    (
+        "dependency",
+        Some('d'),
+        ORDER,
+        Instead::Do("put it into the workflow"),
+    ),
     ("kill-on-invalid-dep", None, ORDER, LEAVE),
     ("job-name", Some('J'), OURS, LEAVE),
     (
         "chdir",
         Some('D'),
         OURS,
-        "call cairn in the folder where tasks are to run",
+        Instead::Do("call cairn in the folder where tasks are to run"),
     ),
-    (
-        "output",
-        Some('o'),
-        OURS,
-        "logs are beneath the folder of --state",
-    ),
+    ("output", Some('o'), OURS, Instead::LogsInState),
     ("open-mode", None, OURS, LEAVE),
     ("parsable", None, OURS, LEAVE),
     ("wrap", None, OURS, LEAVE),
-    ("wait", Some('W'), NO_JOB, "give --watch to cairn instead"),
-    (
-        "test-only",
-        None,
-        NO_JOB,
-        "give --dry-run -o FOLDER to cairn instead",
-    ),
+    ("wait", Some('W'), NO_JOB, Instead::Watch),
+    ("test-only", None, NO_JOB, Instead::DryRun),
     ("help", Some('h'), NO_JOB, LEAVE),
     ("usage", None, NO_JOB, LEAVE),
     ("version", Some('V'), NO_JOB, LEAVE),
@@ -74,9 +88,13 @@ const ALONE: &str = "HhIkOQsuvVWX";
 /// The first that cannot be handed on.
 pub fn check(options: &[String], is_nice: bool) -> Result<(), OptionError> {
     for option in options {
-        let wrong = |why, cure| {
+        let wrong = |why, instead| {
             let option = option.clone();
-            Err(OptionError { option, why, cure })
+            Err(OptionError {
+                option,
+                why,
+                instead,
+            })
         };
         let owned = match option.strip_prefix("--") {
             Some("") => return wrong("this ends the options, and hides ours", LEAVE),
@@ -89,10 +107,7 @@ pub fn check(options: &[String], is_nice: bool) -> Result<(), OptionError> {
             }
             None => {
                 let Some(letters) = option.strip_prefix('-').filter(|l| !l.is_empty()) else {
-                    return wrong(
-                        "this is no option",
-                        "give an option and its value as one word, such as --sbatch=--partition=short",
-                    );
+                    return wrong("this is no option", Instead::OneWord);
                 };
                 let rest = letters.find(|c| !ALONE.contains(c));
                 let read = rest.map_or(letters, |at| {
@@ -106,7 +121,7 @@ pub fn check(options: &[String], is_nice: bool) -> Result<(), OptionError> {
         };
         match owned {
             Some(("nice", ..)) if !is_nice => {}
-            Some((_, _, why, cure)) => return wrong(why, cure),
+            Some((_, _, why, instead)) => return wrong(why, *instead),
             None => {}
         }
     }
@@ -163,7 +178,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("--sbatch=--comment=proj42: the comment is the key"),
+                .starts_with("--comment=proj42: the comment is the key"),
             "{error}"
         );
     }

@@ -165,54 +165,6 @@ pub fn is_optimal(dag: &Dag, order: &[TaskId]) -> Option<bool> {
     Some(siblings_together(tasks, arity, order, child, is_source))
 }
 
-/// An IC-optimal order of a stored reduction-tree that spares memory: Postorder-Execute, at every task the parent whose
-/// subtree needs more memory first. (On small trees of any shape no IC-optimal order needs less, by brute force.)
-/// `None` if the dag is no reduction-tree, see [`arity`]. O(n log arity).
-///
-/// ```
-/// use cairn_dag::Dag;
-/// use cairn_theory::families::reduction_tree::postorder_execute;
-/// let sum_of_three = Dag::from_arcs(5, vec![(0, 3), (1, 3), (3, 4), (2, 4)]).unwrap();
-/// let order = postorder_execute(&sum_of_three).unwrap();
-/// assert_eq!(order.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 1, 3, 2, 4]);
-/// ```
-pub fn postorder_execute(dag: &Dag) -> Option<Vec<TaskId>> {
-    let arity = arity(dag)? as u64;
-    // The most open results while everything above a task is executed, and its parents, heaviest first.
-    let mut need = vec![0u64; dag.len()];
-    let mut parents: Vec<Vec<TaskId>> = vec![Vec::new(); dag.len()];
-    for &task in dag
-        .topological_order()
-        .iter()
-        .filter(|&&t| !dag.is_source(t))
-    {
-        let mut row = dag.parents(task).to_vec();
-        // Heaviest first, as Sethi and Ullman do with registers: what is kept meanwhile is the same for each, so the
-        // largest need should meet the fewest results.
-        row.sort_by_key(|p| std::cmp::Reverse(need[p.index()]));
-        let inner = row.iter().filter(|p| need[p.index()] > 0);
-        // Each subtree done before holds `arity` results until all parents can be executed together.
-        let peak = inner.zip(0..).map(|(p, i)| i * arity + need[p.index()]);
-        need[task.index()] = peak.max().unwrap_or(0).max(arity);
-        parents[task.index()] = row;
-    }
-    let root = *dag.topological_order().last()?;
-    let mut order = Vec::with_capacity(dag.len());
-    // Each task with the number of its parents already seen to.
-    let mut stack = vec![(root, 0)];
-    while let Some((task, done)) = stack.pop() {
-        let row = &parents[task.index()];
-        if let Some(&parent) = row.get(done) {
-            stack.push((task, done + 1));
-            stack.push((parent, 0));
-        } else {
-            order.extend(row);
-        }
-    }
-    order.push(root);
-    Some(order)
-}
-
 /// Whether an order consists of whole groups of `arity` tasks with the same child, each eligible when its turn comes,
 /// and the root.
 fn siblings_together(

@@ -4,7 +4,7 @@
 use crate::cli;
 use crate::failure::Failure;
 use crate::screen;
-use cairn_formats::size;
+use cairn_formats::{is_match, size};
 use cairn_plan::storage::{Assumed, Keeping};
 use std::path::Path;
 
@@ -162,13 +162,13 @@ impl Disk {
     /// The size of a file by its path, where a flag gives one.
     pub(crate) fn size_of(&self, path: &str) -> Option<u64> {
         let mut given = self.size_of.iter().rev();
-        let hit = given.find(|(pattern, _)| matches(pattern, path));
+        let hit = given.find(|(pattern, _)| is_match(pattern, path));
         hit.map(|&(_, bytes)| bytes)
     }
 
     /// Whether a flag says that a file is temporary.
     pub(crate) fn is_temporary(&self, path: &str) -> bool {
-        self.temp.iter().any(|pattern| matches(pattern, path))
+        self.temp.iter().any(|pattern| is_match(pattern, path))
     }
 
     /// What is assumed of files; `model` is called with it, since it borrows.
@@ -193,54 +193,9 @@ fn tidy(pattern: &str) -> String {
     pattern.strip_prefix("./").unwrap_or(pattern).to_owned()
 }
 
-/// Whether a path matches a pattern: `*` stands for any text, `?` for one character.
-pub(crate) fn matches(pattern: &str, path: &str) -> bool {
-    let (pattern, path): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), path.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut star = None;
-    while t < path.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(&c) if c == '?' || c == path[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    p = at + 1;
-                    t = from + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_are_of_any_text_or_one_character() {
-        for (pattern, path, hit) in [
-            ("*.bam", "out/a.bam", true),
-            ("*.bam", "a.bam.bai", false),
-            ("a?c*", "abcd", true),
-            ("a?c", "ac", false),
-            ("**x*", "x", true),
-            ("", "", true),
-            ("", "a", false),
-            ("a*b*c", "a-b-b-c", true),
-        ] {
-            assert_eq!(matches(pattern, path), hit, "{pattern} {path}");
-        }
-    }
 
     #[test]
     fn caps_are_bytes_or_a_share_of_the_free_space() {

@@ -5,23 +5,16 @@ use crate::failure::Failure;
 use crate::input::Read;
 use crate::output::Output;
 use crate::plural::counted;
-use cairn_dag::{Dag, Flow, TaskId};
-use cairn_engine::Keeper;
+use cairn_dag::{Flow, TaskId};
+use cairn_engine::{AreaByCap, Keeper, area_by_cap};
 use cairn_formats::size;
 use cairn_plan::Work;
 use cairn_plan::storage::{
     Assumed, FileId, Keeping, Lean, LowerBound, ModelError, Modelled, Reason, Storage, lean_order,
     storage_of,
 };
-use cairn_theory::profile::{area, profile};
 use serde_json::{Value, json};
 use std::path::Path;
-
-/// How many caps the curve has, from the smallest peak to that of the order without a cap.
-const POINTS: usize = 12;
-
-/// The knee is the smallest cap at which so much of the area is left.
-const KNEE: f64 = 0.95;
 
 pub(crate) fn refused(flow: &Flow, error: &ModelError) -> Failure {
     let shown = |task: TaskId| format!("'{}'", flow.shown(task));
@@ -424,29 +417,19 @@ pub(crate) fn plan<'f>(
 ) -> Result<Planned<'f>, Failure> {
     let dag = read.flow.dag();
     let ground = prepare(caps, read, folder, wanted, stop, out)?;
-    let follow = |cap: u64| ground.keeper(cap).follow(dag, wanted);
-    let order = follow(ground.cap.bytes);
+    let order = ground.keeper(ground.cap.bytes).follow(dag, wanted);
     let peak = ground.storage().peak(&order);
     let free = ground.storage().peak(wanted).max(ground.lean.peak);
-    let mut curve: Vec<(u64, u64)> = Vec::new();
-    for cap in caps_between(ground.lean.peak, free, POINTS) {
-        if stop() && !curve.is_empty() {
-            break;
-        }
-        let area = area_of(dag, &follow(cap));
-        // A larger cap allows whatever a smaller one does.
-        let least = curve.last().map_or(0, |&(_, area)| area);
-        curve.push((cap, area.max(least)));
-    }
-    let most = curve.last().map_or(0, |&(_, area)| area) as f64;
-    let knee = curve.iter().find(|&&(_, area)| area as f64 >= KNEE * most);
+    let keeper = |cap: u64| ground.keeper(cap);
+    let AreaByCap { points, knee } =
+        area_by_cap(dag, wanted, keeper, ground.lean.peak..=free, stop);
     Ok(Planned {
         assumed: ground.model.assumed(&read.flow),
         value: ground.json(&read.flow),
-        knee: knee.map_or(free, |&(cap, _)| cap),
+        knee,
         peak,
         order,
-        curve,
+        curve: points,
         ground,
     })
 }
@@ -471,22 +454,6 @@ impl DiskUnit {
         let (name, bytes) = units.into_iter().find(fits).unwrap_or(("B", 1.0));
         DiskUnit { name, bytes }
     }
-}
-
-/// So many caps between two at the most, each larger than the one before by the same factor.
-pub(crate) fn caps_between(from: u64, to: u64, count: usize) -> Vec<u64> {
-    let factor = to.max(1) as f64 / from.max(1) as f64;
-    let step = |i: usize| from as f64 * factor.powf(i as f64 / (count - 1) as f64);
-    let mut caps: Vec<u64> = (1..count - 1).map(|i| step(i) as u64).collect();
-    caps.retain(|cap| (from..to).contains(cap));
-    caps.extend([from, to]);
-    caps.sort_unstable();
-    caps.dedup();
-    caps
-}
-
-fn area_of(dag: &Dag, order: &[TaskId]) -> u64 {
-    area(&profile(dag, order).expect("a topological order"))
 }
 
 impl Planned<'_> {
@@ -530,19 +497,5 @@ impl Planned<'_> {
             self.ground.least_words(),
             words(self.knee)
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn caps_rise_from_the_peak_to_where_there_is_no_cap() {
-        let all = caps_between(100, 1_000, POINTS);
-        assert_eq!((all[0], all[all.len() - 1], all.len()), (100, 1_000, 12));
-        assert!(all.windows(2).all(|w| w[0] < w[1]));
-        assert_eq!(caps_between(7, 7, POINTS), [7]);
-        assert_eq!(caps_between(0, 0, POINTS), [0]);
     }
 }

@@ -2,11 +2,13 @@
 
 mod family;
 mod jobs;
+mod kept;
 mod policy;
 
 use self::family::Told;
 use self::jobs::Served;
-use self::policy::Policy;
+use self::kept::unusable;
+use self::policy::{Asked, Policy};
 use super::caps;
 use super::family::Wanted;
 use super::lookout::{Lookout, Workers};
@@ -14,17 +16,16 @@ use super::pictures::short_name;
 use super::run::disk as on_disk;
 use super::run::tight;
 use super::run::{names_real_files, pool, rules_for, template};
+use super::runnable;
 use super::sight::{Seen, SeenFamily};
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
-use crate::input;
 use crate::limits;
-use crate::logs;
 use crate::output::Output;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
-use cairn_formats::{Jobs, Template, size};
+use cairn_formats::{Template, size};
 use cairn_serve::Found;
 use cairn_serve::http::{
     self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
@@ -44,9 +45,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// With so many workers priorities under a tight cap are played, since nobody knows how many will come.
 const WORKERS: u32 = 16;
-
-/// The key of the hashed tokens in the store.
-const TOKENS: &str = "tokens";
 
 /// What to serve, and how, checked.
 pub(crate) struct Settings {
@@ -112,6 +110,17 @@ impl Settings {
             flags,
         })
     }
+
+    /// What is asked of volunteers.
+    fn asked(&self) -> Asked {
+        Asked {
+            volunteers: self.flags.volunteers,
+            quorum: self.flags.quorum,
+            replicate_all: self.flags.replicate_all,
+            deadline: self.deadline,
+            is_capped: self.disk.is_some(),
+        }
+    }
 }
 
 fn in_clear(error: &ServeError) -> Failure {
@@ -126,10 +135,6 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         Some(wanted) => serve_family(settings, wanted, out),
         None => serve_flow(settings, out),
     }
-}
-
-fn unusable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(plain(&error.to_string()).into_owned(), "")
 }
 
 fn refused(error: &BeginError) -> Failure {
@@ -161,7 +166,7 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
         ..Rules::default()
     };
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    let policy = Policy::of(settings, &store)?;
+    let policy = Policy::of(&settings.asked(), &store)?;
     if let Some(policy) = &policy {
         rules.distrust = policy.distrust(&mut store)?;
     }
@@ -181,27 +186,18 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
 
 fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let executed = cli::Executed {
-        executed: String::new(),
-        no_rescue: flags.no_rescue,
-    };
     // The first line is where it listens: warnings come after.
     let mut silent = *out;
     silent.quiet = true;
-    let whole = input::open_whole(&settings.input, &executed, &silent)?;
-    let mut report = whole.report.clone();
-    let flow = Arc::new(logs::timed(whole.flow, &flags.times, &silent)?);
-    let template = settings.template.clone();
-    let jobs = Jobs::of(
-        &whole.source,
-        whole.format,
-        Arc::clone(&flow),
+    let template = settings.template.as_ref();
+    let whole = runnable::open(
+        &settings.input,
+        flags.no_rescue,
+        &flags.times,
         template,
-        &mut report,
-    );
-    let Some(jobs) = jobs else {
-        return Err(Failure::Input(report));
-    };
+        &silent,
+    )?;
+    let (flow, jobs) = (whole.flow, whole.jobs);
     let wishes = Wishes {
         retries: flags.retries,
         failures: flags.max_failures,
@@ -213,7 +209,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    let policy = Policy::of(settings, &store)?;
+    let policy = Policy::of(&settings.asked(), &store)?;
     if let Some(policy) = &policy {
         rules.distrust = policy.distrust(&mut store)?;
         rules.kind_of = kinds(&flow);
@@ -272,7 +268,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let sight: Arc<dyn http::Sight> = Arc::new(sight);
     let tasks = served.clone();
     let ended = serve(settings, begun, store, tasks, Some(sight), out, |handle| {
-        out.warnings(&report);
+        out.warnings(&whole.problems);
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
         if let Some(found) = better {
@@ -457,16 +453,9 @@ fn serve<P: Position + Send>(
     }
 }
 
-fn kept_tokens(store: &Store) -> Result<Option<Tokens>, Failure> {
-    let kept = store.meta(TOKENS).map_err(|e| unusable(&e))?;
-    Ok(kept.and_then(|text| serde_json::from_str(&text).ok()))
-}
-
 /// Tokens that survive restarts: hashes in the store, the tokens themselves in three files.
 fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
-    let trouble =
-        |e: &dyn std::fmt::Display| Failure::usage(plain(&e.to_string()).into_owned(), "");
-    let kept = kept_tokens(store)?;
+    let kept = kept::tokens(store)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
     let folder = settings.flags.state.join("tokens");
@@ -479,8 +468,7 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     });
     let tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
     if kept.as_ref() != Some(&tokens) {
-        let text = serde_json::to_string(&tokens).expect("hashes are JSON");
-        store.set_meta(TOKENS, &text).map_err(|e| trouble(&e))?;
+        kept::keep_tokens(&tokens, store)?;
     }
     Ok(tokens)
 }

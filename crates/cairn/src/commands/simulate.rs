@@ -5,7 +5,7 @@ mod tight;
 
 use self::report::{Report, Steady};
 use self::tight::Tight;
-use super::auto::{self, Arena};
+use super::auto::{self, Arena, Picked};
 use super::caps;
 use super::contender::{name, needs_plan, simulated};
 use super::orders::{self, Orders};
@@ -14,11 +14,12 @@ use super::world::{self, Scene};
 use crate::cli::{self, Contender, Wanted};
 use crate::failure::Failure;
 use crate::input::{self, Read};
-use crate::limits::Limits;
+use crate::limits::{Clock, Limits};
 use crate::logs;
 use crate::output::Output;
 use crate::screen;
 use cairn_dag::TaskId;
+use cairn_plan::Plan;
 use cairn_sim::Options;
 
 const KINDS: [Kind; 4] = [Kind::Svg, Kind::Png, Kind::Html, Kind::Json];
@@ -53,6 +54,37 @@ impl Settings {
             world: world::Settings::new(world)?,
             flags,
         })
+    }
+
+    /// The plan, where some policy goes by it; half of the time is for the runs.
+    fn planned<'f>(
+        &self,
+        read: &'f Read,
+        clock: &Clock,
+        out: &Output,
+    ) -> Result<Option<Plan<'f>>, Failure> {
+        if !self.flags.policies.iter().any(|&c| needs_plan(c)) {
+            return Ok(None);
+        }
+        let _progress = out.progress("planning");
+        let plan = orders::make(&read.flow, self.flags.choices, &self.limits, &clock.half());
+        world::go_on()?;
+        Ok(Some(plan))
+    }
+
+    /// What `auto` stands for where the disk has no cap.
+    fn chosen(
+        &self,
+        read: &Read,
+        plan: &Plan<'_>,
+        scene: &Scene,
+        clock: &Clock,
+        out: &Output,
+    ) -> Result<Picked, Failure> {
+        let _progress = out.progress("choosing a policy");
+        // Not the runs that are shown: they would flatter the choice.
+        let seed = self.options.seed.wrapping_add(1);
+        auto::pick_within_budget(&read.flow, plan, &Arena::of(scene), seed, &clock.half())
     }
 
     /// The world for this flow; what is to be said of it is said.
@@ -111,33 +143,11 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let scene = settings.scene(&read, out)?;
-    let mut plan = None;
-    if flags.policies.iter().any(|&c| needs_plan(c)) {
-        let _progress = out.progress("planning");
-        // Half of the time is for the runs.
-        let half = clock.half();
-        plan = Some(orders::make(
-            &read.flow,
-            flags.choices,
-            &settings.limits,
-            &half,
-        ));
-        world::go_on()?;
-    }
+    let plan = settings.planned(&read, &clock, out)?;
     let is_auto = flags.policies.contains(&Contender::Listed(Wanted::Auto));
     let chosen = match &plan {
         Some(plan) if is_auto && settings.disk.is_none() => {
-            let _progress = out.progress("choosing a policy");
-            let arena = Arena::of(&scene);
-            // Not the runs that are shown: they would flatter the choice.
-            let seed = options.seed.wrapping_add(1);
-            Some(auto::pick_within_budget(
-                &read.flow,
-                plan,
-                &arena,
-                seed,
-                &clock.half(),
-            )?)
+            Some(settings.chosen(&read, plan, &scene, &clock, out)?)
         }
         _ => None,
     };

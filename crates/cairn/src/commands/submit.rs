@@ -1,21 +1,21 @@
 //! `cairn submit`: a workflow handed to an engine, in the order of its plan; again goes on where it stopped.
 
+mod settings;
 mod slurm;
 mod space;
 
-use super::caps;
-use super::lookout::{Lookout, Workers};
-use super::run::{disk, names_real_files, template};
+pub(crate) use self::settings::Settings;
+use self::settings::name;
+use super::lookout::Lookout;
+use super::run::names_real_files;
+use super::runnable;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
-use crate::input;
-use crate::logs;
 use crate::output::{Output, write_file};
 use crate::plural::counted;
 use crate::screen;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_formats::{Jobs, Template};
 use cairn_submit::slurm::Place;
 use cairn_submit::{Engine, Handover, HandoverError, NO_PACKAGE, NO_SERVER, Swaps, TASK_FAILED};
 use cairn_submit::{files, unsaid};
@@ -23,99 +23,6 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-
-/// What to submit, and how, checked.
-pub(crate) struct Settings {
-    flags: cli::Submit,
-    template: Option<Template>,
-    workers: Workers,
-    disk: Option<caps::Disk>,
-    /// Where the state of the submission is kept, or what would be submitted is written.
-    folder: PathBuf,
-}
-
-impl Settings {
-    pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
-        let template = template(flags.run.as_deref())?;
-        if flags.poll.is_nan() {
-            return Err(Failure::usage(
-                "--poll is no time",
-                "give a time such as --poll 10s",
-            ));
-        }
-        let folder = match (&flags.output, &flags.state) {
-            (Some(folder), _) | (None, Some(folder)) => folder.clone(),
-            (None, None) => {
-                let mut folder = states::of_file(&flags.input.file)?.into_os_string();
-                folder.push(format!("-{}", name(flags.engine)));
-                folder.into()
-            }
-        };
-        if flags.engine != cli::Engine::Slurm {
-            let slurm_only = [
-                ("--max-queued", flags.max_queued.is_some()),
-                ("--nice", flags.nice),
-                ("--sbatch", !flags.sbatch.is_empty()),
-                ("--watch", flags.watch),
-                ("--cancel", flags.cancel),
-                ("--crew", flags.crew.is_some()),
-                ("--disk", flags.disk.disk.is_some()),
-            ];
-            if let Some((flag, _)) = slurm_only.iter().find(|(_, is_given)| *is_given) {
-                return Err(Failure::usage(
-                    format!("{flag} is for Slurm, not for {}", name(flags.engine)),
-                    "leave it out, or give --engine slurm",
-                ));
-            }
-        }
-        if flags.engine == cli::Engine::Slurm {
-            slurm::checked(&flags.sbatch, flags.nice)?;
-        }
-        if flags.crew.is_some() && flags.input.file == Path::new("-") {
-            return Err(Failure::usage(
-                "the server of --crew reads the workflow by itself, and standard input is gone by then",
-                "write it into a file, and name that",
-            ));
-        }
-        let disk = disk::checked(&flags.disk, flags.safety, false)?;
-        let instead = [
-            (
-                flags.dry_run,
-                "--dry-run writes a script that nobody follows, and --disk needs somebody who does",
-                "leave one of them away",
-            ),
-            (
-                flags.crew.is_some(),
-                "--crew has a server of its own, and --disk is not handed on to it",
-                "leave one of them away",
-            ),
-        ];
-        let wrong = instead
-            .iter()
-            .find(|(is_given, ..)| *is_given && disk.is_some());
-        if let Some((_, why, cure)) = wrong {
-            return Err(Failure::usage(*why, *cure));
-        }
-        Ok(Settings {
-            workers: Workers::expected(&flags.expected, flags.policy)?,
-            flags,
-            template,
-            disk,
-            folder,
-        })
-    }
-}
-
-fn name(engine: cli::Engine) -> &'static str {
-    match engine {
-        cli::Engine::Slurm => "slurm",
-        cli::Engine::Hyperqueue => "hyperqueue",
-        cli::Engine::Htcondor => "htcondor",
-        cli::Engine::Pegasus => "pegasus",
-        cli::Engine::Dask => "dask",
-        cli::Engine::Airflow => "airflow",
-    }
-}
 
 fn engine(engine: cli::Engine) -> Engine {
     match engine {
@@ -130,24 +37,10 @@ fn engine(engine: cli::Engine) -> Engine {
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let executed = cli::Executed {
-        executed: String::new(),
-        no_rescue: flags.no_rescue,
-    };
-    let whole = input::open_whole(&flags.input, &executed, out)?;
-    let mut report = whole.report.clone();
-    let flow = Arc::new(logs::timed(whole.flow, &flags.times, out)?);
-    let jobs = Jobs::of(
-        &whole.source,
-        whole.format,
-        Arc::clone(&flow),
-        settings.template.clone(),
-        &mut report,
-    );
-    let Some(jobs) = jobs else {
-        return Err(Failure::Input(report));
-    };
-    out.new_warnings(&report, &whole.report);
+    let template = settings.template.as_ref();
+    let whole = runnable::open(&flags.input, flags.no_rescue, &flags.times, template, out)?;
+    out.new_warnings(&whole.problems, &whole.report);
+    let (flow, jobs) = (whole.flow, whole.jobs);
     let here = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let folder = here.join(&settings.folder);
     if let Some(workers) = flags.crew {
@@ -393,43 +286,10 @@ fn hand_over(
     write(which, handover, folder, &silent)?;
     // Before the call: whoever is cut off does not know whether it came through.
     write_file(&mark, |to| to.write_all(b"handed over\n"))?;
-    let ended = Command::new(program)
-        .args(&arguments)
-        .stdin(Stdio::null())
-        .output();
-    let ended =
-        ended.map_err(|e| Failure::usage(format!("{program} cannot be started: {e}"), ""))?;
-    let said = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
-    if !ended.status.success() {
-        let stderr = String::from_utf8_lossy(&ended.stderr);
-        let why = stderr.trim().lines().last().unwrap_or("").to_owned();
-        let cure = match (which, ended.status.code()) {
-            (cli::Engine::Hyperqueue, Some(NO_SERVER)) => {
-                Some("start a server (hq server start), or name its folder in HQ_SERVER_DIR")
-            }
-            (cli::Engine::Hyperqueue | cli::Engine::Dask, Some(NO_PACKAGE)) => Some(
-                "do that in the environment whose python3 comes first in PATH; the same command submits then",
-            ),
-            _ => None,
-        };
-        if let Some(cure) = cure {
-            let _ = std::fs::remove_file(&mark);
-            let why = format!("nothing was submitted: {}", plain(&why));
-            return Err(Failure::usage(why, cure));
-        }
-        // The program runs the workflow by itself, and says which tasks failed.
-        if which == cli::Engine::Dask && ended.status.code() == Some(TASK_FAILED) {
-            return failed(which, handover, folder, stderr.trim(), out);
-        }
-        return Err(Failure::usage(
-            format!("{program} ended with {}: {}", ended.status, plain(&why)),
-            format!(
-                "see whether {} has the job; if not, remove {} and submit again",
-                name(which),
-                screen::path(&mark)
-            ),
-        ));
-    }
+    let said = match call(which, program, &arguments, &mark)? {
+        Called::Taken(said) => said,
+        Called::TasksFailed(said) => return failed(which, handover, folder, &said, out),
+    };
     let tasks = handover.tasks.len();
     let value = json!({
         "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
@@ -465,4 +325,57 @@ fn failed(
     );
     out.done(&value, &text)?;
     Err(Failure::No)
+}
+
+/// What came of a call, with what the engine said.
+enum Called {
+    Taken(String),
+    /// The program ran the workflow by itself, and says which tasks failed.
+    TasksFailed(String),
+}
+
+/// Calls the engine. The mark goes where it is sure that nothing came through.
+fn call(
+    which: cli::Engine,
+    program: &str,
+    arguments: &[PathBuf],
+    mark: &Path,
+) -> Result<Called, Failure> {
+    let ended = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
+    let ended =
+        ended.map_err(|e| Failure::usage(format!("{program} cannot be started: {e}"), ""))?;
+    if ended.status.success() {
+        let said = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+        return Ok(Called::Taken(said));
+    }
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    let why = stderr.trim().lines().last().unwrap_or("").to_owned();
+    let cure = match (which, ended.status.code()) {
+        (cli::Engine::Hyperqueue, Some(NO_SERVER)) => {
+            Some("start a server (hq server start), or name its folder in HQ_SERVER_DIR")
+        }
+        (cli::Engine::Hyperqueue | cli::Engine::Dask, Some(NO_PACKAGE)) => Some(
+            "do that in the environment whose python3 comes first in PATH; the same command submits then",
+        ),
+        _ => None,
+    };
+    if let Some(cure) = cure {
+        let _ = std::fs::remove_file(mark);
+        let why = format!("nothing was submitted: {}", plain(&why));
+        return Err(Failure::usage(why, cure));
+    }
+    if which == cli::Engine::Dask && ended.status.code() == Some(TASK_FAILED) {
+        return Ok(Called::TasksFailed(stderr.trim().to_owned()));
+    }
+    Err(Failure::usage(
+        format!("{program} ended with {}: {}", ended.status, plain(&why)),
+        format!(
+            "see whether {} has the job; if not, remove {} and submit again",
+            name(which),
+            screen::path(mark)
+        ),
+    ))
 }

@@ -2,7 +2,10 @@
 
 mod kinds;
 
-use self::kinds::{BATCH, Named, WORKERS, batches, pool, recorded, throttled, trace};
+pub(crate) use self::kinds::refused;
+use self::kinds::{
+    BATCH, HELP, Named, WORKERS, batches, is_volatile, pool, recorded, throttled, trace,
+};
 use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::limits::{Clock, is_interrupted};
@@ -276,11 +279,6 @@ fn slotted(mut flags: cli::World) -> Result<cli::World, Failure> {
     Ok(flags)
 }
 
-/// Whether workers of a pool go away.
-fn is_volatile(flags: &cli::World) -> bool {
-    flags.up.is_some() || flags.stay.is_some() || flags.walltime.is_some()
-}
-
 /// A world, what tasks take in it, and both in words.
 pub(crate) struct Scene {
     pub(crate) world: World,
@@ -387,12 +385,6 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
         _ => HELP,
     };
     Failure::usage(message, help)
-}
-
-const HELP: &str = "cairn simulate --help lists the worlds and their settings";
-
-pub(crate) fn refused(error: cairn_sim::SettingError) -> Failure {
-    Failure::usage(error.to_string(), HELP)
 }
 
 /// Every flag of a world that was given, with the worlds that know it.

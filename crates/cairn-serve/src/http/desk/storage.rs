@@ -94,7 +94,7 @@ impl<'f> Kept<'f> {
             .settle(engine, cap, known, true)
             .map_err(|error| Unkept {
                 message: format!("cannot tell the free space: {error}"),
-                cure: "give the cap in bytes, such as --disk 500GB".to_owned(),
+                cure: "give the cap in bytes, such as 500GB".to_owned(),
             })?;
         let grace = Duration::from_micros(engine.rules().silence.0);
         let mut kept = Kept {

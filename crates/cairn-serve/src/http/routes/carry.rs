@@ -127,7 +127,7 @@ fn refused(refusal: files::Refusal, bytes: u64) -> Fault {
             format!(
                 "{bytes} bytes are more than is free under the cap on the disk, and no other task will make room"
             ),
-            "serve it with a larger --disk",
+            "serve it with a larger cap on the disk",
         ),
         files::Refusal::Disk(error) => Fault::disk(&error),
     }

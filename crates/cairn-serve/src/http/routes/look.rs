@@ -67,6 +67,7 @@ pub(crate) async fn export(
     State(server): Server,
     Query(ExportQuery { after }): Query<ExportQuery>,
 ) -> Reply {
+    // A journal of any length: never in memory as a whole.
     const EVENTS: usize = 4096;
     let Ok(mut after) = i64::try_from(after) else {
         let cure = "give the number of an event, as in the lines of the journal";

@@ -37,7 +37,7 @@ impl Window<'_> {
             if chosen.is_none() && self.no_room.is_none() {
                 self.no_room = Some(NoRoom {
                     message: "what is left does not fit beside what lies there".to_owned(),
-                    cure: "make room, or give a larger --disk".to_owned(),
+                    cure: "make room, or give a larger cap on the disk".to_owned(),
                 });
             }
         }

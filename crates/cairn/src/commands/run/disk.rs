@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::limits;
 use crate::plural::counted;
 use crate::screen;
-use cairn_dag::{Dag, Flow, TaskId, plain};
+use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Keeper, Sizes, numbered};
 use cairn_formats::size;
 use cairn_plan::Work;
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Until the real cap is set.
+// What is reserved is added to it, and differences are signed: two bits stay free.
 const NO_CAP: u64 = u64::MAX >> 2;
 
 /// The largest factor that is no mistake.
@@ -209,7 +210,10 @@ impl Part<'_> {
                 (lean, proof)
             }
             _ => {
-                let rest = rest_of(dag, &tasks);
+                let rest = dag
+                    .induced(&tasks)
+                    .expect("tasks of the dag, each once")
+                    .dag;
                 let lean = lean_order(&rest, &storage, &present, &mut Work::until(stop));
                 let proof = self.proof_of_rest(&tasks, &storage, &lean);
                 (lean, proof)
@@ -252,16 +256,4 @@ impl Part<'_> {
         };
         reason_words(&lean.bound, storage, &name, &cut)
     }
-}
-
-/// The dag of these tasks alone, numbered as they stand.
-fn rest_of(dag: &Dag, tasks: &[TaskId]) -> Dag {
-    let mut local = vec![u32::MAX; dag.len()];
-    for (i, task) in tasks.iter().enumerate() {
-        local[task.index()] = i as u32;
-    }
-    let place = |t: TaskId| local[t.index()];
-    let arcs = dag.arcs().map(|(p, c)| (place(p), place(c)));
-    let arcs = arcs.filter(|&(p, c)| p != u32::MAX && c != u32::MAX);
-    Dag::from_arcs(tasks.len(), arcs.collect()).expect("part of a dag")
 }

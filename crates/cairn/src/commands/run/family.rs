@@ -1,8 +1,10 @@
 //! `cairn run --family`: a mesh, a tree or an FFT dag of any size, never written down.
 
+use super::ended::{refused, verdict};
 use super::programs::{line, shown};
 use super::report::{Reporter, Told};
-use super::{Settings, open_store, refused, saved, verdict};
+use super::saved;
+use super::settings::Settings;
 use crate::commands::family::{Wanted, called};
 use crate::failure::Failure;
 use crate::limits;
@@ -49,7 +51,7 @@ impl Told for Cells<'_> {
 }
 
 pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<(), Failure> {
-    let (_, store) = open_store(settings)?;
+    let (_, store) = settings.open_store()?;
     let cells = Cells {
         shape: wanted.shape(),
         wanted,
@@ -80,7 +82,7 @@ pub(super) fn run(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<
     );
     reporter.close();
     let summary = ran.map_err(refused)?;
-    saved::write_family(settings, wanted, &rules, out);
+    saved::write_family(settings.report(), wanted, &rules, out);
     reporter.finish(&summary)?;
     verdict(&summary)
 }

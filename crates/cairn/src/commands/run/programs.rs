@@ -103,7 +103,7 @@ impl FlowWork for Programs {
 }
 
 /// A number of what a task runs: equal as long as that is the same.
-pub(in crate::commands) fn fingerprint(jobs: &Jobs, task: TaskId) -> u64 {
+pub(crate) fn fingerprint(jobs: &Jobs, task: TaskId) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = jobs.fingerprint(task);
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

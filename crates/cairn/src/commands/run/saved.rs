@@ -1,34 +1,32 @@
 //! `cairn run --report`: what happened, as one HTML file. That it cannot be written does not change how a run ended.
 
-use super::Settings;
 use crate::commands::family::Wanted;
 use crate::commands::pictures::{short_name, write_bytes};
 use crate::commands::sight::{self, Cells};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{screen, spare};
+use crate::screen;
 use cairn_dag::{Flow, plain};
 use cairn_engine::Rules;
 use cairn_serve::live::{StorageTold, Subject};
 use cairn_serve::report::{Shown, of_store};
 use cairn_serve::run::Summary;
+use std::path::Path;
 use std::time::Duration;
 
 /// The longest that a bound is looked for.
 const BOUNDING: Duration = Duration::from_secs(10);
 
-/// The workflow is never written over.
-pub(super) fn check(settings: &Settings) -> Result<(), Failure> {
-    let cure = "give another name to --report";
-    match &settings.flags.report {
-        Some(path) => spare::none_of(&[&settings.input.file], path, cure),
-        None => Ok(()),
-    }
+/// Where it goes, if it is wanted, and the state of the run that it tells of.
+#[derive(Clone, Copy)]
+pub(super) struct Report<'a> {
+    pub(super) path: Option<&'a Path>,
+    pub(super) state: &'a Path,
 }
 
 /// After the run of a flow, where a report is wanted.
 pub(super) fn write_flow(
-    settings: &Settings,
+    report: Report<'_>,
     flow: &Flow,
     rules: &Rules,
     name: &str,
@@ -50,11 +48,11 @@ pub(super) fn write_flow(
         profile: None,
         storage,
     };
-    write(settings, flow, rules, shown, out);
+    write(report, flow, rules, shown, out);
 }
 
 /// The same of a family.
-pub(super) fn write_family(settings: &Settings, wanted: &Wanted, rules: &Rules, out: &Output) {
+pub(super) fn write_family(report: Report<'_>, wanted: &Wanted, rules: &Rules, out: &Output) {
     let cells = Cells::of_run(wanted);
     let known = cells.own_profile();
     let (profile, bound) = known.map_or((None, None), |(p, bound)| (Some(p), Some(bound)));
@@ -66,20 +64,14 @@ pub(super) fn write_family(settings: &Settings, wanted: &Wanted, rules: &Rules, 
         profile,
         storage: None,
     };
-    write(settings, &cells, rules, shown, out);
+    write(report, &cells, rules, shown, out);
 }
 
-fn write(
-    settings: &Settings,
-    subject: &dyn Subject,
-    rules: &Rules,
-    shown: Shown<'_>,
-    out: &Output,
-) {
-    let Some(path) = &settings.flags.report else {
+fn write(report: Report<'_>, subject: &dyn Subject, rules: &Rules, shown: Shown<'_>, out: &Output) {
+    let Some(path) = report.path else {
         return;
     };
-    let saved = of_store(&settings.state, subject, rules, shown).map_err(|e| e.to_string());
+    let saved = of_store(report.state, subject, rules, shown).map_err(|e| e.to_string());
     let written = saved.and_then(|saved| {
         write_bytes(path, saved.html().as_bytes()).map_err(|e| match e {
             Failure::Usage { message, .. } => message,

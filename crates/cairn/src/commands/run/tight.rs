@@ -7,9 +7,11 @@ use crate::cli::Policy;
 use crate::limits;
 use cairn_dag::{Flow, TaskId};
 use cairn_engine::Keeper;
-use cairn_plan::storage::shrink_first;
 use cairn_serve::{About, Found};
-use cairn_sim::{Admission, Measure, Options, Spread, Work, World, simulate};
+use cairn_sim::{
+    Admission, ListKind, ListOrders, Options, Spread, Work, World, fastest_first, mean_time,
+    play_lists,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -18,6 +20,17 @@ use std::time::{Duration, Instant};
 /// How long to look for them, and for how large a workflow.
 const TIME: Duration = Duration::from_secs(20);
 const MOST: usize = 50_000;
+
+/// The lists, that by which tasks run already first.
+const LISTS: [ListKind; 7] = [
+    ListKind::ShrinkFirst,
+    ListKind::ShrinkFirstCriticalPath,
+    ListKind::ShrinkFirstIc,
+    ListKind::Lean,
+    ListKind::CriticalPath,
+    ListKind::Ic,
+    ListKind::PathPlus,
+];
 
 /// How often each list is played.
 const RUNS: usize = 6;
@@ -75,18 +88,13 @@ fn fastest(
     let plan = cairn_plan::plan(dag, &cairn_plan::Limits::quick(), &stop);
     let seconds = flow.imputed_seconds();
     let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
-    let storage = keeper.storage();
-    let [path, ic, more] =
-        [Policy::CriticalPath, Policy::Ic, Policy::PathPlus].map(|policy| orders.of(policy));
-    let mut lists = vec![
-        shrink_first(storage, lean),
-        shrink_first(storage, &path),
-        shrink_first(storage, &ic),
-        lean.to_vec(),
-        path,
-        ic,
-        more,
-    ];
+    let given = ListOrders {
+        storage: keeper.storage(),
+        lean,
+        critical_path: orders.of(Policy::CriticalPath),
+        planned: Some((orders.of(Policy::Ic), orders.of(Policy::PathPlus))),
+    };
+    let mut lists = given.lists(&LISTS);
     let known = seconds.unwrap_or_else(|| vec![1.0; dag.len()]);
     let known: Vec<Option<f64>> = known.iter().map(|s| Some(s.max(0.001))).collect();
     let noise = Spread::LogNormal {
@@ -96,20 +104,15 @@ fn fastest(
     let work = Work::known(&known).ok()?.times(noise).ok()?;
     let world = World::throttled(workers, workers).ok()?;
     let admission = Arc::new(Admission::Kept(Box::new(keeper)));
-    // Names are for the study only; it wants no two alike.
-    let policies: Vec<cairn_sim::Policy> = (lists.iter().enumerate())
-        .map(|(i, list)| cairn_sim::Policy::order(&format!("list {i}"), list))
-        .map(|policy| policy.within(admission.clone()))
-        .collect();
     let options = Options {
         runs: RUNS,
         stop: Some(&stop),
         ..Options::default()
     };
-    let study = simulate(dag, &work, &world, &policies, &options).ok()?;
-    let time = |p: usize| study.summary(p, Measure::Makespan).mean;
-    let best = (0..lists.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)))?;
-    (time(best) < GAIN * time(0)).then(|| lists.swap_remove(best))
+    let study = play_lists(dag, (&work, &world), &lists, &admission, &options).ok()?;
+    let best = *fastest_first(&study).first()?;
+    let is_worth_it = mean_time(&study, best) < GAIN * mean_time(&study, 0);
+    is_worth_it.then(|| lists.swap_remove(best).1)
 }
 
 #[cfg(test)]

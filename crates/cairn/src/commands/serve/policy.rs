@@ -1,11 +1,12 @@
 //! What results of volunteers count for: what the flags say, and what the state has kept since the first start. Serves nothing.
 
-use super::{Settings, kept_tokens, unusable};
+use super::kept::{self, unusable};
 use crate::failure::Failure;
 use cairn_engine::{Distrust, Span};
 use cairn_serve::http;
 use cairn_serve::store::Store;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The key in the store.
 const KEPT: &str = "trust-policy";
@@ -22,6 +23,18 @@ struct Numbers {
     deadline_micros: u64,
 }
 
+/// What the flags say.
+pub(super) struct Asked {
+    /// How many get a token.
+    pub(super) volunteers: u32,
+    pub(super) quorum: Option<u32>,
+    pub(super) replicate_all: bool,
+    /// How long they have at least.
+    pub(super) deadline: Option<Duration>,
+    /// Whether the disk has a cap.
+    pub(super) is_capped: bool,
+}
+
 pub(super) struct Policy {
     numbers: Numbers,
     /// What the state has.
@@ -32,16 +45,15 @@ pub(super) struct Policy {
 
 impl Policy {
     /// What holds for volunteers; `None` where none has or gets a token.
-    pub(super) fn of(settings: &Settings, store: &Store) -> Result<Option<Policy>, Failure> {
-        let flags = &settings.flags;
+    pub(super) fn of(asked: &Asked, store: &Store) -> Result<Option<Policy>, Failure> {
         let kept = store.meta(KEPT).map_err(|e| unusable(&e))?;
         let before: Option<Numbers> = kept.and_then(|text| serde_json::from_str(&text).ok());
-        let tokens = kept_tokens(store)?.map_or(0, |tokens| tokens.volunteers());
-        let clients = flags.volunteers.max(tokens);
+        let tokens = kept::tokens(store)?.map_or(0, |tokens| tokens.volunteers());
+        let clients = asked.volunteers.max(tokens);
         if clients == 0 {
             return Ok(None);
         }
-        if settings.disk.is_some() {
+        if asked.is_capped {
             return Err(Failure::usage(
                 format!(
                     "this state has tokens of {clients} volunteers, whose results wait beside the workflow: a cap on the disk does not count them"
@@ -49,11 +61,11 @@ impl Policy {
                 "go on without the cap, or give the capped run a state of its own with --state",
             ));
         }
-        let asked = settings.deadline.map(|time| time.as_micros() as u64);
+        let deadline = asked.deadline.map(|time| time.as_micros() as u64);
         let numbers = Numbers {
-            quorum: (flags.quorum.or(before.as_ref().map(|b| b.quorum))).unwrap_or(QUORUM),
-            replicate_all: flags.replicate_all || before.as_ref().is_some_and(|b| b.replicate_all),
-            deadline_micros: (asked.or(before.as_ref().map(|b| b.deadline_micros)))
+            quorum: (asked.quorum.or(before.as_ref().map(|b| b.quorum))).unwrap_or(QUORUM),
+            replicate_all: asked.replicate_all || before.as_ref().is_some_and(|b| b.replicate_all),
+            deadline_micros: (deadline.or(before.as_ref().map(|b| b.deadline_micros)))
                 .unwrap_or(DEADLINE),
         };
         if let Some(before) = before.as_ref().filter(|b| b.quorum > numbers.quorum) {

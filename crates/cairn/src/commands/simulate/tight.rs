@@ -2,8 +2,7 @@
 //! the cap. Knows no words of the other answers.
 
 use super::super::caps::Disk;
-use super::super::contender::name;
-use super::super::disk::{self, Ground, caps_between};
+use super::super::disk::{self, Ground};
 use super::super::orders::Orders;
 use super::super::world::{self, Scene};
 use crate::cli::Policy;
@@ -13,14 +12,18 @@ use crate::layout;
 use crate::limits::Clock;
 use crate::output::Output;
 use cairn_dag::TaskId;
+use cairn_engine::caps_between;
 use cairn_formats::size;
-use cairn_plan::storage::shrink_first;
-use cairn_sim::{Admission, Measure, Options, SimulateError, Study, endings};
+use cairn_sim::{
+    Admission, ListKind, ListOrders, Measure, Options, SimulateError, Study, endings,
+    fastest_first, mean_time, play_lists,
+};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Runs in which priorities are compared, and those of a point of the curve.
+// The curve is looked at, not reckoned with: a point needs no interval.
 const CONTEST: usize = 12;
 const POINT: usize = 4;
 /// Most runs of each policy that starts whatever fits.
@@ -30,11 +33,22 @@ const POINTS: usize = 8;
 /// The knee is the smallest cap that takes no longer than this, compared with none.
 const KNEE: f64 = 1.05;
 
+/// The lists, in the order in which equally fast ones are taken.
+const LISTS: [ListKind; 7] = [
+    ListKind::ShrinkFirst,
+    ListKind::Lean,
+    ListKind::CriticalPath,
+    ListKind::ShrinkFirstCriticalPath,
+    ListKind::Ic,
+    ListKind::PathPlus,
+    ListKind::ShrinkFirstIc,
+];
+
 /// A cap on the disk in a simulation.
 pub(super) struct Tight<'f> {
     ground: Ground<'f>,
-    /// Lists of priorities by name, the fastest under the cap first.
-    priorities: Vec<(String, Vec<TaskId>)>,
+    /// Lists of priorities, the fastest under the cap first.
+    priorities: Vec<(ListKind, Vec<TaskId>)>,
     admission: Arc<Admission>,
 }
 
@@ -53,7 +67,7 @@ pub(super) struct Told {
     /// Mean time and most bytes in use without a cap.
     free: (f64, f64),
     /// Caps, with mean time and the priorities that reached it.
-    curve: Vec<(u64, f64, String)>,
+    curve: Vec<(u64, f64, &'static str)>,
     knee: Option<u64>,
     about: String,
     assumed: String,
@@ -77,23 +91,13 @@ impl<'f> Tight<'f> {
         };
         let ground = disk::prepare(caps, read, folder, &wanted, &clock.half().stop(), out)?;
         let lean = &ground.lean.order;
-        let storage = ground.storage();
-        let path = orders.of(Policy::CriticalPath);
-        let mut priorities = vec![
-            ("shrink-first".to_owned(), shrink_first(storage, lean)),
-            ("lean".to_owned(), lean.clone()),
-            ("critical-path".to_owned(), path.clone()),
-            (
-                "shrink-first-critical-path".to_owned(),
-                shrink_first(storage, &path),
-            ),
-        ];
-        if has_plan {
-            let more = [Policy::Ic, Policy::PathPlus];
-            priorities.extend(more.map(|p| (name(&p), orders.of(p))));
-            let first = shrink_first(storage, &orders.of(Policy::Ic));
-            priorities.push(("shrink-first-ic".to_owned(), first));
-        }
+        let known = ListOrders {
+            storage: ground.storage(),
+            lean,
+            critical_path: orders.of(Policy::CriticalPath),
+            planned: has_plan.then(|| (orders.of(Policy::Ic), orders.of(Policy::PathPlus))),
+        };
+        let priorities = known.lists(&LISTS);
         let admission = Arc::new(Admission::Kept(Box::new(ground.keeper(ground.cap.bytes))));
         let mut tight = Tight {
             ground,
@@ -111,10 +115,8 @@ impl<'f> Tight<'f> {
         let all = tight.priorities.len();
         let played = tight.played(&tight.admission, all, read, scene, &options)?;
         if let Some(study) = played {
-            let mut places: Vec<usize> = (0..all).collect();
-            let time = |p: usize| study.summary(p, Measure::Makespan).mean;
-            places.sort_by(|&a, &b| time(a).total_cmp(&time(b)));
-            let sorted = places.iter().map(|&p| tight.priorities[p].clone());
+            let places = fastest_first(&study).into_iter();
+            let sorted = places.map(|p| tight.priorities[p].clone());
             tight.priorities = sorted.collect();
         }
         Ok(tight)
@@ -129,12 +131,9 @@ impl<'f> Tight<'f> {
         scene: &Scene,
         options: &Options<'_>,
     ) -> Result<Option<Study>, Failure> {
-        let policy = |(name, order): &(String, Vec<TaskId>)| {
-            cairn_sim::Policy::order(name, order).within(admission.clone())
-        };
-        let policies: Vec<_> = self.priorities.iter().take(count).map(policy).collect();
+        let lists = &self.priorities[..count.min(self.priorities.len())];
         let dag = read.flow.dag();
-        match cairn_sim::simulate(dag, &scene.work, &scene.world, &policies, options) {
+        match play_lists(dag, (&scene.work, &scene.world), lists, admission, options) {
             Ok(study) => Ok(Some(study)),
             Err(SimulateError::OutOfTime { .. }) => Ok(None),
             Err(error) => Err(world::failed(&error, &read.flow)),
@@ -143,8 +142,8 @@ impl<'f> Tight<'f> {
 
     /// The priorities that were fastest: what `auto` stands for under the cap.
     pub(super) fn chosen(&self) -> (&str, &[TaskId]) {
-        let (name, order) = &self.priorities[0];
-        (name, order)
+        let (kind, order) = &self.priorities[0];
+        (kind.name(), order)
     }
 
     /// A policy under the cap.
@@ -176,10 +175,8 @@ impl<'f> Tight<'f> {
         let all = self.priorities.len();
         let free = self.played(&endless, all, read, scene, &options(POINT))?;
         let best = |study: &Study| {
-            let time = |p: usize| study.summary(p, Measure::Makespan).mean;
-            let least = (0..study.outcomes.len()).min_by(|&a, &b| time(a).total_cmp(&time(b)));
-            let least = least.unwrap_or(0);
-            (time(least), least)
+            let least = fastest_first(study).first().copied().unwrap_or(0);
+            (mean_time(study, least), least)
         };
         let free = free.map(|study| {
             let (time, policy) = best(&study);
@@ -187,7 +184,7 @@ impl<'f> Tight<'f> {
         });
         let free = free.unwrap_or((f64::NAN, self.ground.storage().total() as f64));
         let naive = self.naive(policies, read, scene, &options(NAIVE))?;
-        let mut curve: Vec<(u64, f64, String)> = Vec::new();
+        let mut curve: Vec<(u64, f64, &'static str)> = Vec::new();
         let least = self.ground.lean.peak;
         let caps = caps_between(least, (free.1 as u64).max(least), POINTS);
         for cap in caps {
@@ -197,10 +194,10 @@ impl<'f> Tight<'f> {
             let admission = Arc::new(Admission::Kept(Box::new(self.ground.keeper(cap))));
             if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
                 let (time, policy) = best(&study);
-                let point = (cap, time, self.priorities[policy].0.clone());
+                let point = (cap, time, self.priorities[policy].0.name());
                 // A larger cap allows whatever a smaller one does.
                 curve.push(match curve.last() {
-                    Some((_, less, by)) if *less < time => (cap, *less, String::clone(by)),
+                    Some(&(_, less, by)) if less < time => (cap, less, by),
                     _ => point,
                 });
             }
@@ -305,7 +302,7 @@ impl Told {
                 size::words((*cap).into()),
                 time(*mean),
                 format!("× {:.2}", mean / self.free.0),
-                by.clone(),
+                (*by).to_owned(),
             ]);
         }
         text + "\n" + &layout::columns(&rows, width)
@@ -313,7 +310,7 @@ impl Told {
 
     /// The curve as points: cap in bytes, time, name at the knee.
     pub(super) fn points(&self) -> Vec<(f64, f64, String)> {
-        let point = |(cap, time, _): &(u64, f64, String)| {
+        let point = |(cap, time, _): &(u64, f64, &str)| {
             let name = match self.knee == Some(*cap) {
                 true => "knee".to_owned(),
                 false => String::new(),

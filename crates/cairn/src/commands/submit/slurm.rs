@@ -1,6 +1,6 @@
 //! A submission to Slurm, followed as long as it needs somebody or somebody wants to watch. Decides nothing.
 
-use super::Settings;
+use super::settings::Settings;
 use super::space::Wanted;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::limits;
@@ -11,7 +11,7 @@ use cairn_dag::{plain, wide};
 use cairn_submit::Handover;
 use cairn_submit::slurm::{
     CREW_JOURNAL, Crew, CrewError, Journal, News, Place, PlaceError, Standing, Step, Tools,
-    ToolsError, Trouble, Window, Wishes, check, crew,
+    ToolsError, Trouble, Window, Wishes, crew,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -50,18 +50,6 @@ fn refused(error: &Trouble) -> Failure {
         Trouble::Journal(_) => "mend that; the same command goes on from there",
     };
     Failure::usage(plain(&error.to_string()).into_owned(), help.to_owned())
-}
-
-/// Checks what is handed to `sbatch`, and what it would take from the environment.
-pub(super) fn checked(options: &[String], is_nice: bool) -> Result<(), Failure> {
-    if std::env::var_os("SBATCH_CLUSTERS").is_some() {
-        return Err(Failure::usage(
-            "the variable SBATCH_CLUSTERS sends jobs to a cluster whose queue is not looked at",
-            "name the cluster in SLURM_CLUSTERS, which all of Slurm's programs read",
-        ));
-    }
-    let checked = check(options, is_nice);
-    checked.map_err(|e| Failure::usage(plain(&e.to_string()).into_owned(), e.cure))
 }
 
 /// Two ways to submit a workflow do not know of each other: together they would run tasks twice.

@@ -1,6 +1,5 @@
 //! Each kind of world from its flags, with its words. Knows no tasks but how long they take on the mean.
 
-use super::{is_volatile, refused};
 use crate::cli;
 use crate::failure::Failure;
 use crate::plural::counted;
@@ -14,6 +13,17 @@ pub(super) const WORKERS: u32 = 16;
 pub(super) const BATCH: f64 = 16.0;
 /// A task is given out again after so many times its expected duration.
 const LEASE: f64 = 3.0;
+
+pub(super) const HELP: &str = "cairn simulate --help lists the worlds and their settings";
+
+pub(crate) fn refused(error: cairn_sim::SettingError) -> Failure {
+    Failure::usage(error.to_string(), HELP)
+}
+
+/// Whether workers of a pool go away.
+pub(super) fn is_volatile(flags: &cli::World) -> bool {
+    flags.up.is_some() || flags.stay.is_some() || flags.walltime.is_some()
+}
 
 /// A world, and what it is in words.
 pub(super) type Named = (World, String);

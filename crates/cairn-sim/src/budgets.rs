@@ -1,0 +1,41 @@
+//! Every budget of this crate in one table, each with its reason. Numbers that describe a world are with the world.
+
+/// One run.
+pub(crate) mod run {
+    /// After so many events in a row without a completion a run is given up: a few seconds of computing.
+    pub(crate) const PATIENCE: u64 = 10_000_000;
+
+    /// Steps of work that an event counts for: some events choose whole batches.
+    pub(crate) const STEPS_AN_EVENT: u64 = 16;
+
+    /// Eligible tasks that are looked at under a cap, in the policy's order and in the keeper's own: more are seldom let in
+    /// where the first are not.
+    pub(crate) const LOOK: usize = 48;
+}
+
+/// A study.
+pub(crate) mod study {
+    /// Whether a study may stop is decided after every so many runs, so that the answer depends on no thread.
+    pub(crate) const RUNS_BETWEEN_DECISIONS: usize = 50;
+}
+
+/// A contest of policies.
+pub(crate) mod contest {
+    /// Runs of each policy in each world, where there is time for them.
+    pub(crate) const FULL: usize = 100;
+
+    /// Runs that tell what a choice gains.
+    pub(crate) const FRESH_RUNS: usize = 50;
+
+    /// Fewer runs than this tell little of chance.
+    pub(crate) const FEWEST: usize = 3;
+
+    /// Before runs fall below this, policies are left out.
+    pub(crate) const FAIR: usize = 10;
+
+    /// Tasks to be played, over all policies, worlds and runs: some seconds.
+    pub(crate) const TASKS_PLAYED: usize = 8_000_000;
+
+    /// Policies that are played at any rate: one that is rarely bad, and one to compare it with.
+    pub(crate) const KEPT: usize = 2;
+}

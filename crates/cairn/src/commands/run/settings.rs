@@ -1,0 +1,131 @@
+//! What `cairn run` is asked, from its flags, checked. Reads no workflow.
+
+use super::saved::Report;
+use crate::cli;
+use crate::commands::caps;
+use crate::commands::family::Wanted;
+use crate::failure::Failure;
+use crate::spare;
+use crate::states;
+use cairn_dag::plain;
+use cairn_formats::{Template, size};
+use cairn_serve::store::{Store, Sync};
+use std::path::PathBuf;
+
+/// What to run, and how, checked.
+pub(crate) struct Settings {
+    pub(super) flags: cli::Run,
+    pub(super) cpus: u32,
+    pub(super) pools: Vec<(String, u32)>,
+    pub(super) memory: Option<u64>,
+    pub(super) disk: Option<caps::Disk>,
+    pub(super) template: Option<Template>,
+    pub(super) state: PathBuf,
+    pub(super) input: cli::Input,
+    pub(super) family: Option<Wanted>,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Run) -> Result<Settings, Failure> {
+        let cpus = match flags.jobs {
+            None => std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            Some(jobs) => (u32::try_from(jobs).ok().filter(|&n| n > 0)).ok_or_else(|| {
+                Failure::usage(
+                    format!("-j {jobs} leaves nobody to do the work"),
+                    "give 1 or more",
+                )
+            })?,
+        };
+        let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
+        let memory = match &flags.memory {
+            None => None,
+            Some(text) => Some(size::parse(text).ok_or_else(|| {
+                Failure::usage(
+                    format!("--memory {} is no size", plain(text)),
+                    "give bytes with a unit, such as --memory 16GB",
+                )
+            })?),
+        };
+        let input = cli::Input {
+            file: flags.file.clone().unwrap_or_default(),
+            format: flags.format.clone(),
+        };
+        let template = template(flags.run.as_deref())?;
+        let family = flags.family.as_deref();
+        Ok(Settings {
+            cpus,
+            pools: pools?,
+            memory,
+            disk: super::disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
+            family: Wanted::new(family, flags.until_level, template.as_ref())?,
+            template,
+            state: match (&flags.state, &flags.family) {
+                (Some(state), _) => state.clone(),
+                (None, Some(family)) => states::of_family(family),
+                (None, None) => states::of_file(&input.file)?,
+            },
+            input,
+            flags,
+        })
+    }
+
+    /// The store; for a dry run without one, an empty one that nobody sees.
+    pub(super) fn open_store(&self) -> Result<(Option<tempfile::TempDir>, Store), Failure> {
+        let sync = match self.flags.sync {
+            cli::Sync::Full => Sync::Full,
+            cli::Sync::Normal => Sync::Normal,
+        };
+        let mut scrap = None;
+        let mut folder = self.state.as_path();
+        if self.flags.dry_run && !folder.join(cairn_serve::store::FILE).exists() {
+            let made = tempfile::tempdir();
+            let made = made.map_err(|e| Failure::writing("a temporary folder", &e))?;
+            folder = scrap.insert(made).path();
+        }
+        let store = Store::create_or_open(folder, sync)
+            .map_err(|e| Failure::usage(plain(&e.to_string()).into_owned(), ""))?;
+        Ok((scrap, store))
+    }
+
+    /// The workflow is never written over.
+    pub(super) fn check_report(&self) -> Result<(), Failure> {
+        let cure = "give another name to --report";
+        match &self.flags.report {
+            Some(path) => spare::none_of(&[&self.input.file], path, cure),
+            None => Ok(()),
+        }
+    }
+
+    /// The report that is wanted after the run.
+    pub(super) fn report(&self) -> Report<'_> {
+        Report {
+            path: self.flags.report.as_deref(),
+            state: &self.state,
+        }
+    }
+}
+
+/// The command of tasks that have none.
+pub(crate) fn template(line: Option<&str>) -> Result<Option<Template>, Failure> {
+    let template = line.map(|line| {
+        let cure = "such as --run './simulate --seed {name}'";
+        Template::new(line)
+            .map_err(|e| Failure::usage(format!("--run: {}", plain(&e.to_string())), cure))
+    });
+    template.transpose()
+}
+
+pub(crate) fn pool(text: &str) -> Result<(String, u32), Failure> {
+    let wrong = || {
+        Failure::usage(
+            format!("--pool {} is no name and number", plain(text)),
+            "such as --pool licence=4",
+        )
+    };
+    let (name, many) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let many = many.trim().parse().map_err(|_| wrong())?;
+    match name.trim() {
+        "" => Err(wrong()),
+        name => Ok((name.to_owned(), many)),
+    }
+}

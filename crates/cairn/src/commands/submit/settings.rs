@@ -1,0 +1,128 @@
+//! What `cairn submit` is asked, from its flags, checked. Reads no workflow.
+
+use crate::cli;
+use crate::commands::caps;
+use crate::commands::lookout::Workers;
+use crate::commands::run::{disk, template};
+use crate::failure::Failure;
+use crate::states;
+use cairn_dag::plain;
+use cairn_formats::Template;
+use cairn_submit::slurm::{Instead, check};
+use std::path::{Path, PathBuf};
+
+/// What to submit, and how, checked.
+pub(crate) struct Settings {
+    pub(super) flags: cli::Submit,
+    pub(super) template: Option<Template>,
+    pub(super) workers: Workers,
+    pub(super) disk: Option<caps::Disk>,
+    /// Where the state of the submission is kept, or what would be submitted is written.
+    pub(super) folder: PathBuf,
+}
+
+impl Settings {
+    pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
+        let template = template(flags.run.as_deref())?;
+        if flags.poll.is_nan() {
+            return Err(Failure::usage(
+                "--poll is no time",
+                "give a time such as --poll 10s",
+            ));
+        }
+        let folder = match (&flags.output, &flags.state) {
+            (Some(folder), _) | (None, Some(folder)) => folder.clone(),
+            (None, None) => {
+                let mut folder = states::of_file(&flags.input.file)?.into_os_string();
+                folder.push(format!("-{}", name(flags.engine)));
+                folder.into()
+            }
+        };
+        if flags.engine != cli::Engine::Slurm {
+            let slurm_only = [
+                ("--max-queued", flags.max_queued.is_some()),
+                ("--nice", flags.nice),
+                ("--sbatch", !flags.sbatch.is_empty()),
+                ("--watch", flags.watch),
+                ("--cancel", flags.cancel),
+                ("--crew", flags.crew.is_some()),
+                ("--disk", flags.disk.disk.is_some()),
+            ];
+            if let Some((flag, _)) = slurm_only.iter().find(|(_, is_given)| *is_given) {
+                return Err(Failure::usage(
+                    format!("{flag} is for Slurm, not for {}", name(flags.engine)),
+                    "leave it out, or give --engine slurm",
+                ));
+            }
+        }
+        if flags.engine == cli::Engine::Slurm {
+            checked(&flags.sbatch, flags.nice)?;
+        }
+        if flags.crew.is_some() && flags.input.file == Path::new("-") {
+            return Err(Failure::usage(
+                "the server of --crew reads the workflow by itself, and standard input is gone by then",
+                "write it into a file, and name that",
+            ));
+        }
+        let disk = disk::checked(&flags.disk, flags.safety, false)?;
+        let instead = [
+            (
+                flags.dry_run,
+                "--dry-run writes a script that nobody follows, and --disk needs somebody who does",
+                "leave one of them away",
+            ),
+            (
+                flags.crew.is_some(),
+                "--crew has a server of its own, and --disk is not handed on to it",
+                "leave one of them away",
+            ),
+        ];
+        let wrong = instead
+            .iter()
+            .find(|(is_given, ..)| *is_given && disk.is_some());
+        if let Some((_, why, cure)) = wrong {
+            return Err(Failure::usage(*why, *cure));
+        }
+        Ok(Settings {
+            workers: Workers::expected(&flags.expected, flags.policy)?,
+            flags,
+            template,
+            disk,
+            folder,
+        })
+    }
+}
+
+pub(super) fn name(engine: cli::Engine) -> &'static str {
+    match engine {
+        cli::Engine::Slurm => "slurm",
+        cli::Engine::Hyperqueue => "hyperqueue",
+        cli::Engine::Htcondor => "htcondor",
+        cli::Engine::Pegasus => "pegasus",
+        cli::Engine::Dask => "dask",
+        cli::Engine::Airflow => "airflow",
+    }
+}
+
+/// Checks what is handed to `sbatch`, and what it would take from the environment.
+fn checked(options: &[String], is_nice: bool) -> Result<(), Failure> {
+    if std::env::var_os("SBATCH_CLUSTERS").is_some() {
+        return Err(Failure::usage(
+            "the variable SBATCH_CLUSTERS sends jobs to a cluster whose queue is not looked at",
+            "name the cluster in SLURM_CLUSTERS, which all of Slurm's programs read",
+        ));
+    }
+    check(options, is_nice).map_err(|e| {
+        let cure = match e.instead {
+            Instead::Leave => "leave it out",
+            Instead::Do(words) => words,
+            Instead::LogsInState => "logs are beneath the folder of --state",
+            Instead::Watch => "give --watch to cairn instead",
+            Instead::DryRun => "give --dry-run -o FOLDER to cairn instead",
+            Instead::OneWord => {
+                "give an option and its value as one word, such as --sbatch=--partition=short"
+            }
+        };
+        Failure::usage(format!("--sbatch={}", plain(&e.to_string())), cure)
+    })
+}
