@@ -303,7 +303,8 @@ fn request(eligible: usize, workers: u32) {
     };
     let mut ends = std::collections::BinaryHeap::new();
     let bits = |at: f64| std::cmp::Reverse(at.to_bits());
-    let mut fit = |_: u32, _: u32| Fit::Now;
+    let mut fit = |_: u32, _: u32, _: Option<u32>| Fit::Now;
+    let mut may = |_: u32, _: u32| true;
     for worker in 0..workers {
         for m in rule.place(0.0, &[(worker, 1)], &mut fit) {
             rule.started(0.0, m.task, m.worker);
@@ -323,12 +324,12 @@ fn request(eligible: usize, workers: u32) {
         told.push(back);
         let asking = [(worker, 1)];
         let (moves, time) = timed(|| {
-            let mut moves = rule.restart(now, &asking);
+            let mut moves = rule.restart(now, &asking, &mut may);
             if moves.is_empty() {
                 moves = rule.place(now, &asking, &mut fit);
             }
             if moves.is_empty() {
-                moves = rule.copy(now, &asking);
+                moves = rule.copy(now, &asking, &mut may);
             }
             moves
         });

@@ -47,7 +47,7 @@ pub use keeper::{BadOrder, Keeper, Leftovers};
 pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
-pub use rules::Rules;
+pub use rules::{Copies, Rules};
 pub use sizes::{Learnt, SAFETY, Sizes, numbered};
 pub use snapshot::Snapshot;
 pub use trust::{ClientId, Digest, Distrust, Record, Trust, Verdict};

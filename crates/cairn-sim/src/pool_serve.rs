@@ -218,17 +218,18 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let Some(mut aware) = self.aware.take() else {
             return;
         };
-        let moves = aware.rule.restart(self.now, &self.asking(&aware));
+        let mut may = |_: u32, _: u32| true;
+        let moves = (aware.rule).restart(self.now, &self.asking(&aware), &mut may);
         aware = self.carry_out(aware, moves);
         let asking = self.asking(&aware);
-        let mut fit = |_: u32, _: u32| Fit::Now;
+        let mut fit = |_: u32, _: u32, _: Option<u32>| Fit::Now;
         let is_uniform = self.needs.work.is_light();
         let ids: Vec<u32> = match is_uniform {
             true => Vec::new(),
             false => (0..aware.joined()).map(|n| aware.worker_or(n)).collect(),
         };
         let mut by_room =
-            |task: u32, number: u32| match self.fits(TaskId(task), ids[number as usize]) {
+            |task: u32, number: u32, _: Option<u32>| match self.fits(TaskId(task), ids[number as usize]) {
                 true => Fit::Now,
                 false => Fit::Later,
             };
@@ -237,7 +238,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             false => aware.rule.place(self.now, &asking, &mut by_room),
         };
         aware = self.carry_out(aware, moves);
-        let moves = aware.rule.copy(self.now, &self.asking(&aware));
+        let moves = (aware.rule).copy(self.now, &self.asking(&aware), &mut may);
         aware = self.carry_out(aware, moves);
         self.aware = Some(aware);
         self.forget_full();
