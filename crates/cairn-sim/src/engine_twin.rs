@@ -9,8 +9,8 @@ use crate::worker::Worker;
 use crate::{Knows, Policy, Work, World};
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome, Placing,
-    Receipt, Rules, Span, Task, Token, WorkerId,
+    Copies, Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome,
+    Placing, Receipt, Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 
@@ -33,6 +33,7 @@ fn by_engine(
     let rules = Rules {
         // Nobody is lost here, however long a task takes.
         silence: Span(u64::MAX / 4),
+        copies: Copies::All,
         ..Rules::default()
     };
     let mut engine = Engine::new(Frozen::new(dag), rules, Order::of(order));
@@ -76,6 +77,9 @@ fn by_engine(
             }
         }
         waiting = still;
+        if stop(&mut running, &mut waiting, &mut out) {
+            continue;
+        }
         let first = running.iter().map(|r| r.end).fold(f64::INFINITY, f64::min);
         let Some(next) = running.iter().position(|r| r.end == first) else {
             break;
@@ -91,9 +95,23 @@ fn by_engine(
         let receipt = engine.give_back(moment, task, token, Outcome::Executed, &mut out);
         assert_eq!(receipt, Receipt::Accepted);
         waiting.push(worker);
+        stop(&mut running, &mut waiting, &mut out);
     }
     assert!(engine.is_over());
     started
+}
+
+/// Whoever is to stop does so and asks again. Whether anybody was.
+fn stop(running: &mut Vec<Running>, waiting: &mut Vec<usize>, out: &mut Outbox) -> bool {
+    let mut has_stopped = false;
+    for (_, task, token) in out.kills.drain(..) {
+        let is_it = |r: &Running| (r.task, r.token) == (task, token);
+        if let Some(at) = running.iter().position(is_it) {
+            waiting.push(running.swap_remove(at).worker);
+            has_stopped = true;
+        }
+    }
+    has_stopped
 }
 
 fn compare(seed: u64, placing: Placing) {
@@ -127,7 +145,6 @@ fn compare(seed: u64, placing: Placing) {
             &order,
             Knows {
                 handshake: false,
-                copies: false,
                 ..Knows::default()
             },
         ),
