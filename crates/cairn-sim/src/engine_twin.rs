@@ -20,6 +20,9 @@ struct Running {
     worker: usize,
     task: Task,
     token: Token,
+    /// It was told to stop. Nothing comes of it, but when it would have ended, workers are asked again: what is late by then may
+    /// get a copy.
+    is_stopped: bool,
 }
 
 /// What starts when and where if the engine is asked.
@@ -72,6 +75,7 @@ fn by_engine(
                         worker,
                         task: granted.task,
                         token: granted.token,
+                        is_stopped: false,
                     });
                 }
             }
@@ -79,6 +83,9 @@ fn by_engine(
         waiting = still;
         if stop(&mut running, &mut waiting, &mut out) {
             continue;
+        }
+        if engine.is_over() {
+            break;
         }
         let first = running.iter().map(|r| r.end).fold(f64::INFINITY, f64::min);
         let Some(next) = running.iter().position(|r| r.end == first) else {
@@ -89,8 +96,12 @@ fn by_engine(
             worker,
             task,
             token,
+            is_stopped,
         } = running.swap_remove(next);
         now = end;
+        if is_stopped {
+            continue;
+        }
         let moment = Moment((now * 1e6_f64).round() as u64);
         let receipt = engine.give_back(moment, task, token, Outcome::Executed, &mut out);
         assert_eq!(receipt, Receipt::Accepted);
@@ -102,12 +113,13 @@ fn by_engine(
 }
 
 /// Whoever is to stop does so and asks again. Whether anybody was.
-fn stop(running: &mut Vec<Running>, waiting: &mut Vec<usize>, out: &mut Outbox) -> bool {
+fn stop(running: &mut [Running], waiting: &mut Vec<usize>, out: &mut Outbox) -> bool {
     let mut has_stopped = false;
     for (_, task, token) in out.kills.drain(..) {
-        let is_it = |r: &Running| (r.task, r.token) == (task, token);
-        if let Some(at) = running.iter().position(is_it) {
-            waiting.push(running.swap_remove(at).worker);
+        let is_it = |r: &&mut Running| (r.task, r.token) == (task, token);
+        if let Some(stopped) = running.iter_mut().find(is_it) {
+            stopped.is_stopped = true;
+            waiting.push(stopped.worker);
             has_stopped = true;
         }
     }

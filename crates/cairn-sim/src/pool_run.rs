@@ -435,8 +435,12 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.play.eligible.remove(task);
             self.unassigned -= 1;
         }
-        if self.buffers.alive[task.index()] > 0 {
-            self.stop_others(task);
+        match self.aware {
+            Some(_) => {
+                self.follow();
+            }
+            None if self.buffers.alive[task.index()] > 0 => self.stop_others(task),
+            None => (),
         }
         self.play.execute(task);
     }

@@ -4,11 +4,11 @@ use super::lanes::Busy;
 use super::{Dispatch, Move};
 
 /// A copy must be expected in less than this share of what the running one still takes.
-const SOONER: f64 = 0.8;
+const SOONER: f64 = 0.9;
 /// Only what ends in the last part of all that is foreseen is copied for want of better things to do.
 const LAST: f64 = 0.6;
 /// How much of the doubt about two speeds speaks for trying.
-const HOPE: f64 = 0.5;
+const HOPE: f64 = 1.0;
 /// The most copies of a task at a time.
 const COPIES: usize = 3;
 /// How many running tasks are looked at, of those that end last.

@@ -124,7 +124,7 @@ fn restart(
             let work = d.outlook.work(l.task);
             let time = work / speed(d, lane);
             let gain = l.left + l.tail - horizon.max(time + l.tail);
-            let pays = time < 0.8 * l.left && gain > work / sum;
+            let pays = time < 0.9 * l.left && gain > work / sum;
             if pays
                 && l.copies < 3
                 && !has(d, worker, l.task, &moves)
@@ -169,11 +169,11 @@ fn copy(
         let doubt = d.book.doubt(d.lanes.client(worker));
         let mut best: Option<(f64, usize)> = None;
         for (i, l) in late.iter().enumerate() {
-            let time = d.outlook.work(l.task) / speed(d, lane)
-                * libm::exp(-0.5 * (l.doubt + doubt).sqrt());
+            let time =
+                d.outlook.work(l.task) / speed(d, lane) * libm::exp(-(l.doubt + doubt).sqrt());
             let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
             let score = l.left * (1.0 - 1e-3 * again) + l.tail;
-            let pays = time < 0.8 * l.left && l.left + l.tail >= 0.6 * horizon;
+            let pays = time < 0.9 * l.left && l.left + l.tail >= 0.6 * horizon;
             if pays
                 && l.copies < 3
                 && !has(d, worker, l.task, &moves)
