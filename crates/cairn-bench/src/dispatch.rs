@@ -4,12 +4,17 @@
 use crate::measure::timed;
 use crate::storage::corpus;
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_engine::{Dispatch, Ending, Expected, Fit, Memory, numbered};
+use cairn_engine::{
+    Copies, Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome,
+    Placing, Rules, Span, Task, WorkerId, numbered,
+};
 use cairn_plan::{Limits, plan};
 use cairn_sim::{
     Breaks, Crew, Knows, Lease, Measure, Options, Policy, PoolSettings, Ratio, Spread, What, Work,
     World, replay, simulate,
 };
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 
 const WORKERS: u32 = 32;
 
@@ -273,7 +278,7 @@ fn overtaken(events: &[cairn_sim::Event], tasks: usize) -> f64 {
     count as f64 / tasks as f64
 }
 
-/// Time of a request and of a return, with so many eligible tasks and workers.
+/// Time of a request and of a return to the engine, with so many eligible tasks and workers.
 fn request(eligible: usize, workers: u32) {
     let tasks = eligible + 60_000;
     let dag = Dag::from_arcs(tasks, Vec::new()).expect("no arcs");
@@ -292,51 +297,60 @@ fn request(eligible: usize, workers: u32) {
     let speeds: Vec<f64> = (0..workers)
         .map(|_| (1.4 * (uniform() + uniform() + uniform() - 1.5)).exp())
         .collect();
-    let mut rule = Dispatch::new(&dag, &expected, Memory::default(), std::iter::empty());
-    rule.allow_copies(true);
-    dag.tasks().for_each(|t| rule.opened(t.0));
-    for (w, &speed) in speeds.iter().enumerate() {
-        rule.joined(&w.to_string(), 1, Some(speed));
-    }
-    let seconds = |task: u32, worker: u32| {
-        expected.seconds[task as usize].unwrap_or(1.0) / speeds[worker as usize]
+    let rules = Rules {
+        silence: Span(u64::MAX / 4),
+        copies: Copies::All,
+        ..Rules::default()
     };
-    let mut ends = std::collections::BinaryHeap::new();
-    let bits = |at: f64| std::cmp::Reverse(at.to_bits());
-    let mut fit = |_: u32, _: u32| Fit::Now;
+    let mut engine = Engine::new(Frozen::new(&dag), rules, Order::AsNumbered);
+    engine.watch(Memory::default(), Placing::BySpeed, |memory| {
+        Dispatch::new(&dag, &expected, memory, std::iter::empty())
+    });
+    let mut out = Outbox::default();
+    engine.open(Moment(0), &mut out);
+    for (w, &speed) in speeds.iter().enumerate() {
+        let offer = Offer {
+            benchmark: Some((1e3 * speed) as u32),
+            ..Offer::cpus(1)
+        };
+        engine.join(Moment(0), &w.to_string(), offer, &mut out);
+    }
+    let micros = |task: Task, worker: u32| {
+        let seconds = expected.seconds[task.0 as usize].unwrap_or(1.0) / speeds[worker as usize];
+        (1e6 * seconds) as u64
+    };
+    let mut ends = BinaryHeap::new();
+    let mut stopped = HashSet::new();
     for worker in 0..workers {
-        for m in rule.place(0.0, &[(worker, 1)], &mut fit) {
-            rule.started(0.0, m.task, m.worker);
-            ends.push((bits(seconds(m.task, m.worker)), m.task, m.worker));
+        let given = engine.ask(Moment(0), WorkerId(worker), 1, &mut out);
+        for g in given.into_iter().flatten() {
+            ends.push((Reverse(micros(g.task, worker)), g.task, g.token, worker));
         }
     }
     let (mut asked, mut told) = (Vec::new(), Vec::new());
-    for _ in 0..50_000 {
-        let Some((std::cmp::Reverse(at), task, worker)) = ends.pop() else {
-            break;
-        };
-        let now = f64::from_bits(at);
-        let (_, back) = timed(|| {
-            rule.ended(now, task, worker, Ending::Returned);
-            rule.over(task);
-        });
-        told.push(back);
-        let asking = [(worker, 1)];
-        let (moves, time) = timed(|| {
-            let mut moves = rule.restart(now, &asking);
-            if moves.is_empty() {
-                moves = rule.place(now, &asking, &mut fit);
-            }
-            if moves.is_empty() {
-                moves = rule.copy(now, &asking);
-            }
-            moves
-        });
-        asked.push(time);
-        for m in moves {
-            rule.started(now, m.task, m.worker);
-            ends.push((bits(now + seconds(m.task, m.worker)), m.task, m.worker));
+    while asked.len() < 50_000
+        && let Some((Reverse(at), task, token, worker)) = ends.pop()
+    {
+        if stopped.remove(&(task, token)) {
+            continue;
         }
+        let now = Moment(at);
+        let (_, back) = timed(|| engine.give_back(now, task, token, Outcome::Executed, &mut out));
+        told.push(back);
+        let mut idle = vec![worker];
+        idle.extend(out.kills.drain(..).map(|(worker, task, token)| {
+            stopped.insert((task, token));
+            worker.0
+        }));
+        for worker in idle {
+            let (given, time) = timed(|| engine.ask(now, WorkerId(worker), 1, &mut out));
+            asked.push(time);
+            for g in given.into_iter().flatten() {
+                let end = at + micros(g.task, worker);
+                ends.push((Reverse(end), g.task, g.token, worker));
+            }
+        }
+        out.entries.clear();
     }
     for (what, mut times) in [("a request", asked), ("a return", told)] {
         times.sort_by(f64::total_cmp);

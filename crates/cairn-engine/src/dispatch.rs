@@ -143,6 +143,11 @@ impl Dispatch {
         self.lanes.unevenness() > UNEVEN
     }
 
+    /// Whether anybody is known to be at anything.
+    pub fn is_busy(&self) -> bool {
+        self.lanes.busy_count() > 0
+    }
+
     /// Whether idle workers may be given copies of running tasks. They are not unless somebody says so.
     pub fn allow_copies(&mut self, may: bool) {
         self.may_copy = may;

@@ -7,6 +7,7 @@ mod copies;
 mod late;
 mod returns;
 mod room;
+mod speculate;
 mod storage;
 mod timers;
 mod together;
@@ -261,6 +262,16 @@ impl<P: Position> Engine<P> {
     ) -> Result<(), Refusal> {
         self.hear(now, worker)?;
         self.depart(now, worker, Gone::Left, out);
+        Ok(())
+    }
+
+    /// A worker is known to be gone without a word; what it had is eligible again. Who only listens finds out by silence.
+    ///
+    /// # Errors
+    /// If it is not here.
+    pub fn lose(&mut self, now: Moment, worker: WorkerId, out: &mut Outbox) -> Result<(), Refusal> {
+        self.hear(now, worker)?;
+        self.depart(now, worker, Gone::Lost, out);
         Ok(())
     }
 

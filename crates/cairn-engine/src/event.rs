@@ -64,6 +64,8 @@ pub enum Release {
     Unheard,
     /// The time of a volunteer was up. What it made is taken all the same if it comes.
     Overdue,
+    /// It was a copy, others will be back sooner, and the worker is wanted for something else.
+    Redundant,
 }
 
 /// Why a worker is gone.

@@ -47,7 +47,7 @@ pub use keeper::{AreaByCap, BadOrder, Keeper, Leftovers, area_by_cap, caps_betwe
 pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
-pub use rules::Rules;
+pub use rules::{Copies, Rules};
 pub use sizes::{Learnt, SAFETY, Sizes, numbered};
 pub use snapshot::Snapshot;
 pub use trust::{ClientId, Digest, Distrust, Record, Trust, Verdict};

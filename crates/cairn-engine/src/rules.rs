@@ -3,6 +3,31 @@
 use crate::{Distrust, Needs, Span, Task};
 use hashbrown::HashMap;
 
+/// Which tasks may be begun again elsewhere while somebody works on them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Copies {
+    /// None.
+    #[default]
+    Never,
+    /// All.
+    All,
+    /// By task of a frozen dag.
+    Of(Vec<bool>),
+}
+
+impl Copies {
+    pub(crate) fn may(&self, task: Task) -> bool {
+        match self {
+            Copies::Never => false,
+            Copies::All => true,
+            Copies::Of(may) => {
+                let task = usize::try_from(task.0).ok();
+                task.and_then(|t| may.get(t)).copied().unwrap_or(false)
+            }
+        }
+    }
+}
+
 /// What holds for a whole run. Where a column is shorter than the tasks are many, the rest has what stands beside it.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -30,10 +55,13 @@ pub struct Rules {
     pub kind_of: Vec<u32>,
     /// What results of workers count for that nobody vouches for.
     pub distrust: Distrust,
+    /// Which tasks trusted workers may do twice at once, where tasks go by speeds: only such whose attempts are not in each
+    /// other's way.
+    pub copies: Copies,
 }
 
 impl Default for Rules {
-    /// One processor a task, no second try, 5 losses, 15 seconds of silence, and on to the end.
+    /// One processor a task, no second try, no copies, 5 losses, 15 seconds of silence, and on to the end.
     fn default() -> Rules {
         Rules {
             classes: vec![Needs::default()],
@@ -48,6 +76,7 @@ impl Default for Rules {
             failures: 0,
             kind_of: Vec::new(),
             distrust: Distrust::default(),
+            copies: Copies::Never,
         }
     }
 }

@@ -86,9 +86,19 @@ impl Worker {
 
     /// Whether it has room for one now.
     pub(crate) fn has_room(&self, needs: &Needs) -> bool {
+        self.has_room_beside(self.busy_cpus, self.busy_memory, needs)
+    }
+
+    /// Whether it would have, if it had not the one with those other needs.
+    pub(crate) fn has_room_instead(&self, needs: &Needs, freed: &Needs) -> bool {
+        let cpus = self.busy_cpus - self.offer.cpus_for(freed);
+        self.has_room_beside(cpus, self.busy_memory - freed.memory, needs)
+    }
+
+    fn has_room_beside(&self, busy_cpus: u32, busy_memory: u64, needs: &Needs) -> bool {
         let cpus = self.offer.cpus_for(needs);
-        let memory = self.busy_memory.saturating_add(needs.memory);
-        self.busy_cpus.saturating_add(cpus) <= self.offer.cpus
+        let memory = busy_memory.saturating_add(needs.memory);
+        busy_cpus.saturating_add(cpus) <= self.offer.cpus
             && self.offer.memory.is_none_or(|all| memory <= all)
     }
 

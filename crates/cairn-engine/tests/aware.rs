@@ -2,11 +2,14 @@
 
 use cairn_dag::Dag;
 use cairn_engine::{
-    Dispatch, Engine, Entry, Expected, Frozen, Memory, Moment, Needs, Offer, Order, Outbox,
-    Outcome, Placing, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
+    Copies, Dispatch, Engine, Entry, Event, Expected, Frozen, Keeper, Memory, Moment, Needs, Offer,
+    Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Release, Rules, Span, Task, Token,
+    WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
+use cairn_theory::storage::Storage;
+use std::collections::BTreeMap;
 
 fn expected(dag: &Dag, seconds: f64) -> Expected {
     Expected {
@@ -31,13 +34,18 @@ fn watch(engine: &mut Engine<Frozen<'_>>, dag: &Dag, placing: Placing) {
 /// Everything random, to the end: every run ends, and events alone rebuild the state with all that was learnt.
 #[test]
 fn runs_end_and_events_rebuild_what_was_learnt() {
-    let mut held = 0;
+    let (mut held, mut copied, mut displaced) = (0, 0, 0);
     for seed in 0..400 {
         let mut random = Random::new(seed);
         let dag = random_dag(24, seed as usize % 5, seed);
         let mut rules = Rules {
             losses: 1_000,
             retries: 1_000,
+            copies: if seed % 2 == 0 {
+                Copies::All
+            } else {
+                Copies::Never
+            },
             ..Rules::default()
         };
         if seed % 3 == 0 {
@@ -117,6 +125,12 @@ fn runs_end_and_events_rebuild_what_was_learnt() {
                 let receipt = engine.give_back(now, task, token, outcome, &mut out);
                 assert_ne!(receipt, Receipt::Unknown, "{worker:?}");
             }
+            // Most who are told to stop do so; the others come back in vain.
+            for (_, task, token) in std::mem::take(&mut out.kills) {
+                if random.below(4) > 0 {
+                    running.retain(|&(_, _, t, other)| (t, other) != (task, token));
+                }
+            }
             let here: Vec<(WorkerId, usize)> = (engine.workers().iter().enumerate())
                 .filter(|(_, w)| w.is_here)
                 .map(|(i, _)| (WorkerId(i as u32), 1 + random.below(3)))
@@ -137,12 +151,42 @@ fn runs_end_and_events_rebuild_what_was_learnt() {
                     Err(_) => (),
                     Ok(granted) => {
                         for g in granted {
-                            let seconds = (5_000_000 + 1_000_000 * (g.task.0 % 7))
+                            // Now and then something goes wrong, and it takes very long.
+                            let times = if random.below(6) == 0 { 12 } else { 1 };
+                            let seconds = times * (5_000_000 + 1_000_000 * (g.task.0 % 7))
                                 / speeds[worker.0 as usize];
                             running.push((now.0 + seconds, worker, g.task, g.token));
                         }
                     }
                 }
+            }
+        }
+        log.append(&mut out.entries);
+        let mut live: BTreeMap<Task, Vec<Token>> = BTreeMap::new();
+        for entry in &log {
+            match entry.event {
+                Event::Leased { task, token, .. } => {
+                    let all = live.entry(task).or_default();
+                    copied += usize::from(!all.is_empty());
+                    all.push(token);
+                    let most = if rules.copies == Copies::All { 3 } else { 1 };
+                    assert!(all.len() <= most, "seed {seed}");
+                }
+                Event::Released {
+                    task, token, why, ..
+                } => {
+                    let all = live.entry(task).or_default();
+                    if why == Release::Redundant {
+                        displaced += 1;
+                        assert_ne!(all.first(), Some(&token), "the oldest goes on");
+                    }
+                    all.retain(|&other| other != token);
+                }
+                Event::Failed { task, token, .. } => {
+                    live.entry(task).or_default().retain(|&t| t != token);
+                }
+                Event::Executed { task, .. } => drop(live.remove(&task)),
+                _ => (),
             }
         }
         if engine.is_over() {
@@ -156,6 +200,7 @@ fn runs_end_and_events_rebuild_what_was_learnt() {
         held > 100,
         "tasks were hardly ever kept for anybody: {held}"
     );
+    assert!(copied > 100 && displaced > 2, "{copied} {displaced}");
 }
 
 /// Plays to the end in virtual time: seconds until all is executed.
@@ -227,6 +272,92 @@ fn equal_workers_lose_nothing() {
         let told = makespan(&dag, &[1, 1, 1], true, Placing::BySpeed);
         // Levels may be better or worse than the numbers of the tasks; holding must not cost more than one task.
         assert!(told <= plain + 10.0, "seed {seed}: {told} {plain}");
+    }
+}
+
+/// One worker is stuck with its task while the other has nothing to do. Who gets a copy, and what becomes of the first.
+#[test]
+fn a_late_task_is_begun_again_elsewhere() {
+    let dag = Dag::from_arcs(2, Vec::new()).unwrap();
+    let shared = Offer {
+        is_shared: true,
+        ..Offer::cpus(1)
+    };
+    let own = Offer::cpus(1);
+    let cases = [
+        (Copies::All, own.clone(), true),
+        (Copies::Of(vec![true, true]), own.clone(), true),
+        (Copies::Of(vec![false, false]), own.clone(), false),
+        (Copies::Never, own, false),
+        // Both would write to the same files at the same time.
+        (Copies::All, shared, false),
+    ];
+    for (copies, offer, is_copied) in cases {
+        let rules = Rules {
+            silence: Span::seconds(10_000),
+            copies: copies.clone(),
+            ..Rules::default()
+        };
+        let mut engine = aware(&dag, &rules, Placing::BySpeed);
+        let mut out = Outbox::default();
+        engine.open(Moment(0), &mut out);
+        let stuck = engine.join(Moment(0), "stuck", offer, &mut out);
+        let quick = engine.join(Moment(0), "quick", Offer::cpus(1), &mut out);
+        let asked = [(stuck, 1), (quick, 1)];
+        let given = engine.ask_together(Moment(0), &asked, &mut out);
+        let first = given.iter().map(|g| g.as_ref().unwrap()[0]);
+        let [late, done] = first.collect::<Vec<_>>().try_into().unwrap();
+        let back = Moment(4_000_000);
+        engine.give_back(back, done.task, done.token, Outcome::Executed, &mut out);
+        assert!(
+            engine.ask(back, quick, 1, &mut out).is_err(),
+            "not late yet"
+        );
+        assert_eq!(engine.is_holding(), copies != Copies::Never);
+        let now = Moment(60_000_000);
+        let again = engine.ask(now, quick, 1, &mut out);
+        assert_eq!(again.is_ok(), is_copied, "{copies:?}: {again:?}");
+        let Ok(again) = again else { continue };
+        assert_eq!((again[0].task, late.task), (late.task, again[0].task));
+        assert_ne!(again[0].token, late.token);
+        assert_eq!(engine.position().count(Standing::Leased), Some(1));
+        assert!(engine.ask(now, quick, 1, &mut out).is_err(), "not twice");
+        let now = Moment(64_000_000);
+        let receipt = engine.give_back(now, late.task, again[0].token, Outcome::Executed, &mut out);
+        assert_eq!(receipt, Receipt::Accepted);
+        assert_eq!(out.kills, [(stuck, late.task, late.token)]);
+        let stale = engine.heartbeat(now, stuck, &[(late.task, late.token)], &mut out);
+        assert_eq!(stale, Ok(vec![(late.task, late.token)]));
+        let receipt = engine.give_back(now, late.task, late.token, Outcome::Executed, &mut out);
+        assert_eq!(receipt, Receipt::Already, "a success is never overwritten");
+        assert!(engine.is_over());
+        assert_eq!(engine.position().count(Standing::Executed), Some(2));
+    }
+}
+
+/// Nothing is reserved for a second attempt: under a cap on the disk there is none.
+#[test]
+fn a_cap_on_the_disk_means_no_copies() {
+    let dag = Dag::from_arcs(1, Vec::new()).unwrap();
+    let rules = Rules {
+        silence: Span::seconds(10_000),
+        copies: Copies::All,
+        ..Rules::default()
+    };
+    for is_capped in [false, true] {
+        let mut engine = aware(&dag, &rules, Placing::BySpeed);
+        if is_capped {
+            let (storage, _) = Storage::new(1, Vec::new(), vec![7]).unwrap();
+            let keeper = Keeper::new(storage, dag.topological_order(), 100);
+            engine.keep(keeper.unwrap());
+        }
+        let mut out = Outbox::default();
+        engine.open(Moment(0), &mut out);
+        let stuck = engine.join(Moment(0), "stuck", Offer::cpus(1), &mut out);
+        assert!(engine.ask(Moment(0), stuck, 1, &mut out).is_ok());
+        let quick = engine.join(Moment(0), "quick", Offer::cpus(1), &mut out);
+        let copy = engine.ask(Moment(60_000_000), quick, 1, &mut out);
+        assert_eq!(copy.is_ok(), !is_capped);
     }
 }
 

@@ -1,16 +1,16 @@
 //! Server and workers in a simulation of time and network that loses, delays and repeats messages, parts workers from the
 //! server, and crashes both: nothing executed is lost or counted twice, no attempt begins twice or before its parents are
-//! executed, every run ends. In half of the runs idle workers get copies of what others have; in a third all workers are
-//! volunteers, one of them a liar, and nothing wrong ever counts. Some tasks have a limit that most attempts exceed: workers end them
-//! when they are told to, without a word, and the limit grows until it suffices.
+//! executed, every run ends. In half of the runs idle workers get copies of what others have, in half of these by the rule for
+//! unequal workers; in a third all workers are volunteers, one of them a liar, and nothing wrong ever counts. Some tasks have a limit
+//! that most attempts exceed: workers end them when they are told to, without a word, and the limit grows until it suffices.
 //!
 //! `CAIRN_SEEDS=100000 cargo test -p cairn-engine --test faults` tries more.
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, Client, ClientId, Digest, Distrust, Engine, Entry, Event, Exchanged, Frozen, Moment,
-    Needs, Offer, Order, Outbox, Outcome, Receipt, Refusal, Request, Returned, Rules, Snapshot,
-    Span, Task, Token, WorkerId,
+    Cause, Client, ClientId, Copies, Digest, Dispatch, Distrust, Engine, Entry, Event, Exchanged,
+    Expected, Frozen, Memory, Moment, Needs, Offer, Order, Outbox, Outcome, Placing, Receipt,
+    Refusal, Release, Request, Returned, Rules, Snapshot, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use std::cmp::Reverse;
@@ -93,10 +93,15 @@ struct World<'d> {
     volunteers: bool,
     /// Whether those without anything to do get copies.
     copies: bool,
+    /// Whether tasks go by speeds, and copies as that rule says.
+    aware: bool,
     /// What volunteers made.
     made: BTreeMap<(Task, Token), Digest>,
     /// What was taken of them.
     taken: BTreeSet<(Task, Token)>,
+    /// Tasks that somebody was given while another had them, and copies that made room for something else.
+    copied: usize,
+    displaced: usize,
     /// How bad things are, in percent.
     trouble: usize,
 }
@@ -107,6 +112,7 @@ impl<'d> World<'d> {
         let mut order: Vec<TaskId> = dag.tasks().collect();
         random.shuffle(&mut order);
         let (volunteers, copies) = (seed.is_multiple_of(3), random.below(2) == 0);
+        let aware = !volunteers && copies && random.below(2) == 0;
         let distrust = Distrust {
             max_errors: 10_000,
             max_successes: 10_000,
@@ -126,6 +132,7 @@ impl<'d> World<'d> {
                 })
                 .to_vec(),
             class_of: dag.tasks().map(|_| random.below(2) as u32).collect(),
+            copies: if aware { Copies::All } else { Copies::Never },
             ..Rules::default()
         };
         let least = if volunteers { 3 } else { 1 };
@@ -161,8 +168,11 @@ impl<'d> World<'d> {
             executed: BTreeSet::new(),
             volunteers,
             copies,
+            aware,
             made: BTreeMap::new(),
             taken: BTreeSet::new(),
+            copied: 0,
+            displaced: 0,
             trouble,
         };
         world.after(0, Happening::ServerStarts);
@@ -307,6 +317,15 @@ impl<'d> World<'d> {
             }
             _ => (Engine::new(position, rules, order), 0),
         };
+        if self.aware {
+            engine.watch(Memory::default(), Placing::BySpeed, |memory| {
+                let expected = Expected {
+                    seconds: vec![Some(10.0); self.dag.len()],
+                    ..Expected::default()
+                };
+                Dispatch::new(self.dag, &expected, memory, self.dag.tasks())
+            });
+        }
         (self.log[from..].iter()).for_each(|entry| engine.replay(entry).unwrap());
         self.engine = Some(engine);
         self.kills.clear();
@@ -341,6 +360,23 @@ impl<'d> World<'d> {
                 assert!(self.executed.insert(task), "executed once");
                 let parents = self.dag.parents(task.frozen().unwrap()).iter();
                 assert!(parents.copied().all(|p| self.executed.contains(&p.into())));
+            }
+            if let Event::Leased { task, .. } = entry.event {
+                let engine = self.engine.as_ref().unwrap();
+                let live = engine.attempts(task).count();
+                assert!(!self.aware || live <= 3, "{live} at one task");
+                self.copied += usize::from(self.aware && live > 1);
+            }
+            if let Event::Released {
+                task,
+                why: Release::Redundant,
+                ..
+            } = entry.event
+            {
+                let engine = self.engine.as_ref().unwrap();
+                let is_done = self.executed.contains(&task);
+                assert!(is_done || engine.lease(task).is_some(), "somebody has it");
+                self.displaced += 1;
             }
             if let Event::Returned { task, token, .. } = entry.event {
                 self.taken.insert((task, token));
@@ -391,7 +427,7 @@ impl<'d> World<'d> {
                     digest: digest(task, token),
                 };
                 let returns: Vec<Returned> = returns.iter().map(back).collect();
-                let copies = self.copies;
+                let copies = self.copies && !self.aware;
                 self.serve(|engine, out| {
                     let each = |back: &Returned| engine.take_back(now, worker, back, out);
                     let receipts: Vec<Receipt> = returns.iter().map(each).collect();
@@ -508,10 +544,20 @@ fn whatever_is_lost_on_the_way_every_run_ends_well() {
     let seeds = std::env::var("CAIRN_SEEDS")
         .ok()
         .and_then(|n| n.parse().ok());
+    let (mut copied, mut displaced) = (0, 0);
     for seed in 0..seeds.unwrap_or(3_000) {
         let mut random = Random::new(seed);
         let dag = random_dag(2 + random.below(18), random.below(4), seed);
-        let ran = std::panic::catch_unwind(|| World::new(&dag, seed).run());
-        assert!(ran.is_ok(), "seed {seed}");
+        let ran = std::panic::catch_unwind(|| {
+            let mut world = World::new(&dag, seed);
+            world.run();
+            (world.copied, world.displaced)
+        });
+        let Ok(ran) = ran else {
+            panic!("seed {seed}");
+        };
+        (copied, displaced) = (copied + ran.0, displaced + ran.1);
     }
+    println!("{copied} copies by the rule for unequal workers, {displaced} displaced");
+    assert!(copied > 100 && displaced > 10, "{copied} {displaced}");
 }

@@ -104,7 +104,7 @@ impl Twin {
                 task, token, why, ..
             } => match why {
                 Release::Lost | Release::Overdue => self.fault(task, token, Ended::Late),
-                Release::GivenBack | Release::Unheard => {
+                Release::GivenBack | Release::Unheard | Release::Redundant => {
                     self.copy(task, token).ended = Ended::Aborted;
                 }
             },

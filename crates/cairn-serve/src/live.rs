@@ -354,7 +354,7 @@ impl<'f> Live<'f> {
                     Release::Lost | Release::Overdue => How::Lost {
                         for_good: *for_good,
                     },
-                    Release::GivenBack | Release::Unheard => How::GivenBack,
+                    Release::GivenBack | Release::Unheard | Release::Redundant => How::GivenBack,
                 };
                 self.came_back(at, *task, *token, how, *for_good)?;
             }

@@ -1,10 +1,15 @@
-//! A server that learns who is fast and gives tasks accordingly: `cairn_engine`'s own rule, told of what happens in a pool.
+//! A server that learns who is fast and gives tasks accordingly: the engine of `cairn serve`, told of what happens in a pool.
 //! Decides nothing itself.
 
+use crate::pool::Crew;
+use crate::pool_run::Needs;
 use crate::random::{Purpose, Stream};
 use crate::spread::{Sampler, Spread};
 use cairn_dag::{Dag, TaskId};
-use cairn_engine::{Dispatch, Ending, Expected, Memory};
+use cairn_engine::{
+    Copies, Dispatch, Engine, Event, Expected, Frozen, Memory, Moment, Offer, Order, Outbox,
+    Outcome, Placing, Receipt, Rules, Span, Task, Token, WorkerId,
+};
 
 /// What a server that learns knows beforehand ([`crate::Policy::aware`]).
 #[derive(Clone, Debug, PartialEq)]
@@ -37,31 +42,41 @@ impl Default for Knows {
 
 /// How far off a benchmark is: the standard deviation of its logarithm.
 const BENCHMARK: f64 = 0.3;
+/// Memory is counted in so many parts of the unit of the tasks'.
+const PARTS: f64 = 1024.0;
 
-/// The engine's rule in one run.
-pub(crate) struct Aware {
-    pub(crate) rule: Dispatch,
-    handshake: bool,
-    ids: (u64, u64),
-    /// By worker of the pool: its number for the rule.
-    number: Vec<Option<u32>>,
-    joined: u32,
+/// A moment of virtual time.
+fn moment(now: f64) -> Moment {
+    Moment((1e6 * now).round() as u64)
 }
 
-impl Aware {
+/// An attempt at a task, by number.
+pub(crate) type Attempt = (TaskId, u32);
+
+/// The engine of `cairn serve` in one run.
+pub(crate) struct Aware<'d> {
+    engine: Engine<Frozen<'d>>,
+    out: Outbox,
+    handshake: bool,
+    ids: (u64, u64),
+    /// By worker of the pool: as whom the engine knows it, unless it knows that it is gone.
+    number: Vec<Option<WorkerId>>,
+}
+
+impl<'d> Aware<'d> {
     pub(crate) fn new(
-        dag: &Dag,
-        estimates: &[f64],
+        dag: &'d Dag,
+        needs: &Needs<'_>,
         order: &[TaskId],
         knows: &Knows,
         (seed, run): (u64, u64),
-    ) -> Aware {
+    ) -> Aware<'d> {
         let wrong = Sampler::new(Spread::LogNormal {
             median: 1.0,
             sigma: knows.mistakes.max(1e-12),
         });
         let mut stream = Stream::new(seed, run, Purpose::Mistakes, 0);
-        let seconds = estimates.iter().map(|&seconds| {
+        let seconds = needs.estimates.iter().map(|&seconds| {
             let factor = match knows.mistakes > 0.0 {
                 true => wrong.sample(&mut stream),
                 false => 1.0,
@@ -74,48 +89,28 @@ impl Aware {
             kind: knows.kinds.clone(),
             kinds: (0..kinds).map(|k| k.to_string()).collect(),
         };
-        let mut rule = Dispatch::new(dag, &expected, Memory::default(), order.iter().copied());
-        rule.allow_copies(knows.copies);
+        let rules = rules(dag, needs, knows.copies);
+        let mut engine = Engine::new(Frozen::new(dag), rules, Order::of(order));
+        engine.watch(Memory::default(), Placing::BySpeed, |memory| {
+            Dispatch::new(dag, &expected, memory, order.iter().copied())
+        });
+        let mut out = Outbox::default();
+        engine.open(Moment(0), &mut out);
         Aware {
-            rule,
+            engine,
+            out,
             handshake: knows.handshake,
             ids: (seed, run),
             number: Vec::new(),
-            joined: 0,
         }
     }
 
-    /// The number of a worker that has come.
-    pub(crate) fn number(&self, id: u32) -> u32 {
+    fn number(&self, id: u32) -> WorkerId {
         self.number[id as usize].expect("it came before")
     }
 
-    /// The worker of the pool that has this number.
-    pub(crate) fn worker(&self, number: u32) -> u32 {
-        let at = self.number.iter().position(|&n| n == Some(number));
-        at.expect("a worker of the pool") as u32
-    }
-
-    /// How many numbers there are.
-    pub(crate) fn joined(&self) -> u32 {
-        self.joined
-    }
-
-    /// The worker of the pool that has this number, or had it: then anybody.
-    pub(crate) fn worker_or(&self, number: u32) -> u32 {
-        let at = self.number.iter().position(|&n| n == Some(number));
-        at.unwrap_or(0) as u32
-    }
-
     /// A worker is there (again): what it had before its break is lost.
-    pub(crate) fn up(&mut self, now: f64, id: u32, cores: u32, speed: f64) {
-        let at = id as usize;
-        if self.number.len() <= at {
-            self.number.resize(at + 1, None);
-        }
-        if let Some(before) = self.number[at] {
-            self.rule.gone(now, before);
-        }
+    pub(crate) fn up(&mut self, now: f64, id: u32, crew: &Crew, speed: f64) {
         let told = self.handshake.then(|| {
             let (seed, run) = self.ids;
             let mut stream = Stream::new(seed, run, Purpose::Handshake, u64::from(id));
@@ -123,15 +118,100 @@ impl Aware {
                 median: 1.0,
                 sigma: BENCHMARK,
             });
-            speed * off.sample(&mut stream)
+            1e3 * speed * off.sample(&mut stream)
         });
-        self.rule.joined(&id.to_string(), cores, told);
-        self.number[at] = Some(self.joined);
-        self.joined += 1;
+        let offer = Offer {
+            memory: crew
+                .memory
+                .is_finite()
+                .then(|| (PARTS * crew.memory) as u64),
+            benchmark: told.map(|told| told.round().max(1.0) as u32),
+            ..Offer::cpus(crew.cores)
+        };
+        let name = id.to_string();
+        let worker = (self.engine).join(moment(now), &name, offer, &mut self.out);
+        let at = id as usize;
+        if self.number.len() <= at {
+            self.number.resize(at + 1, None);
+        }
+        self.number[at] = Some(worker);
     }
 
-    pub(crate) fn ended(&mut self, now: f64, task: TaskId, id: u32, how: Ending) {
-        let number = self.number(id);
-        self.rule.ended(now, task.0, number, how);
+    /// A worker went, and by now the server knows.
+    pub(crate) fn lose(&mut self, now: f64, id: u32) {
+        if let Some(worker) = self.number[id as usize].take() {
+            let lost = (self.engine).lose(moment(now), worker, &mut self.out);
+            debug_assert_eq!(lost, Ok(()));
+        }
     }
+
+    /// An attempt came back well.
+    pub(crate) fn finish(&mut self, now: f64, task: TaskId, attempt: u32) {
+        let (token, done) = (Token { epoch: 1, attempt }, Outcome::Executed);
+        let receipt = (self.engine).give_back(moment(now), task.into(), token, done, &mut self.out);
+        debug_assert_eq!(receipt, Receipt::Accepted);
+    }
+
+    /// These workers ask, each for so many tasks: what they get.
+    pub(crate) fn ask(&mut self, now: f64, asking: &[(u32, usize)]) -> Vec<(Attempt, u32)> {
+        let asked = asking.iter().map(|&(id, want)| (self.number(id), want));
+        let asked: Vec<(WorkerId, usize)> = asked.collect();
+        let answers = (self.engine).ask_together(moment(now), &asked, &mut self.out);
+        let mut given = Vec::new();
+        for (answer, &(id, _)) in answers.into_iter().zip(asking) {
+            for granted in answer.into_iter().flatten() {
+                let task = granted.task.frozen().expect("a task of the dag");
+                given.push(((task, granted.token.attempt), id));
+            }
+        }
+        given
+    }
+
+    /// Attempts that the engine no longer counts on, and those to be stopped, since it was last asked for them.
+    pub(crate) fn effects(&mut self) -> (Vec<Attempt>, Vec<Attempt>) {
+        let task = |task: Task| task.frozen().expect("a task of the dag");
+        let released = self
+            .out
+            .entries
+            .drain(..)
+            .filter_map(|entry| match entry.event {
+                Event::Released {
+                    task: of, token, ..
+                } => Some((task(of), token.attempt)),
+                _ => None,
+            });
+        let released = released.collect();
+        let kills = self.out.kills.drain(..);
+        let kills = kills.map(|(_, of, token)| (task(of), token.attempt));
+        (released, kills.collect())
+    }
+}
+
+/// What tasks need, as the engine has it.
+fn rules(dag: &Dag, needs: &Needs<'_>, copies: bool) -> Rules {
+    let mut rules = Rules {
+        // Who is gone is told; nobody is given up because of it.
+        silence: Span(u64::MAX / 4),
+        losses: u32::MAX,
+        copies: if copies { Copies::All } else { Copies::Never },
+        ..Rules::default()
+    };
+    if !needs.work.is_light() {
+        let need = |task: TaskId| {
+            let memory = (PARTS * needs.work.memory(task.index())).ceil() as u64;
+            (needs.work.cores(task.index()), memory)
+        };
+        let mut classes: Vec<(u32, u64)> = dag.tasks().map(need).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let class = |task| classes.binary_search(&need(task)).unwrap_or(0) as u32;
+        rules.class_of = dag.tasks().map(class).collect();
+        let of = |&(cpus, memory): &(u32, u64)| cairn_engine::Needs {
+            cpus,
+            memory,
+            ..cairn_engine::Needs::default()
+        };
+        rules.classes = classes.iter().map(of).collect();
+    }
+    rules
 }

@@ -9,8 +9,8 @@ use crate::worker::Worker;
 use crate::{Knows, Policy, Work, World};
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome, Placing,
-    Receipt, Rules, Span, Task, Token, WorkerId,
+    Copies, Dispatch, Engine, Expected, Frozen, Memory, Moment, Offer, Order, Outbox, Outcome,
+    Placing, Receipt, Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 
@@ -20,6 +20,9 @@ struct Running {
     worker: usize,
     task: Task,
     token: Token,
+    /// It was told to stop. Nothing comes of it, but when it would have ended, workers are asked again: what is late by then may
+    /// get a copy.
+    is_stopped: bool,
 }
 
 /// What starts when and where if the engine is asked.
@@ -33,6 +36,7 @@ fn by_engine(
     let rules = Rules {
         // Nobody is lost here, however long a task takes.
         silence: Span(u64::MAX / 4),
+        copies: Copies::All,
         ..Rules::default()
     };
     let mut engine = Engine::new(Frozen::new(dag), rules, Order::of(order));
@@ -71,11 +75,18 @@ fn by_engine(
                         worker,
                         task: granted.task,
                         token: granted.token,
+                        is_stopped: false,
                     });
                 }
             }
         }
         waiting = still;
+        if stop(&mut running, &mut waiting, &mut out) {
+            continue;
+        }
+        if engine.is_over() {
+            break;
+        }
         let first = running.iter().map(|r| r.end).fold(f64::INFINITY, f64::min);
         let Some(next) = running.iter().position(|r| r.end == first) else {
             break;
@@ -85,15 +96,34 @@ fn by_engine(
             worker,
             task,
             token,
+            is_stopped,
         } = running.swap_remove(next);
         now = end;
+        if is_stopped {
+            continue;
+        }
         let moment = Moment((now * 1e6_f64).round() as u64);
         let receipt = engine.give_back(moment, task, token, Outcome::Executed, &mut out);
         assert_eq!(receipt, Receipt::Accepted);
         waiting.push(worker);
+        stop(&mut running, &mut waiting, &mut out);
     }
     assert!(engine.is_over());
     started
+}
+
+/// Whoever is to stop does so and asks again. Whether anybody was.
+fn stop(running: &mut [Running], waiting: &mut Vec<usize>, out: &mut Outbox) -> bool {
+    let mut has_stopped = false;
+    for (_, task, token) in out.kills.drain(..) {
+        let is_it = |r: &&mut Running| (r.task, r.token) == (task, token);
+        if let Some(stopped) = running.iter_mut().find(is_it) {
+            stopped.is_stopped = true;
+            waiting.push(stopped.worker);
+            has_stopped = true;
+        }
+    }
+    has_stopped
 }
 
 fn compare(seed: u64, placing: Placing) {
@@ -127,7 +157,6 @@ fn compare(seed: u64, placing: Placing) {
             &order,
             Knows {
                 handshake: false,
-                copies: false,
                 ..Knows::default()
             },
         ),

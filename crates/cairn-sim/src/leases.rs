@@ -10,6 +10,8 @@ pub(crate) struct LeaseState {
     pub(crate) start: f64,
     /// When the server expects it back.
     pub(crate) expected_end: f64,
+    /// As which attempt the engine knows it, where it decides.
+    pub(crate) attempt: u32,
     /// The worker is still at it.
     pub(crate) alive: bool,
     /// The server still counts on it: neither delivered nor expired.
@@ -45,6 +47,7 @@ impl Leases {
             worker,
             start,
             expected_end,
+            attempt: 0,
             alive: true,
             outstanding: true,
             generation: 0,
@@ -95,6 +98,12 @@ impl Leases {
     pub(crate) fn alive(&self) -> impl Iterator<Item = (u32, &LeaseState)> {
         let numbered = self.slots.iter().enumerate().map(|(i, l)| (i as u32, l));
         numbered.filter(|(_, l)| l.in_use && l.alive)
+    }
+
+    /// The lease that is this attempt at a task.
+    pub(crate) fn of_attempt(&self, task: TaskId, attempt: u32) -> Option<u32> {
+        let is_it = |l: &LeaseState| l.in_use && l.task == task && l.attempt == attempt;
+        self.slots.iter().position(is_it).map(|n| n as u32)
     }
 
     /// Leases that the server counts on.

@@ -75,11 +75,6 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Tasks that have become eligible at this instant.
-    pub(crate) fn fresh(&self) -> &[TaskId] {
-        self.fresh
-    }
-
     /// Queues the tasks that have become eligible at this instant: those of one instant by id.
     #[inline]
     pub(crate) fn welcome_fresh(&mut self) {

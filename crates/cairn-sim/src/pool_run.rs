@@ -16,7 +16,6 @@ use crate::spread::{Sampler, Spread};
 use crate::work::{BytesByChild, Work};
 use crate::worker::Worker;
 use cairn_dag::TaskId;
-use cairn_engine::Ending;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -32,15 +31,15 @@ pub(crate) struct Needs<'a> {
 }
 
 /// How free workers and eligible tasks are brought together.
-pub(crate) enum Dispatch {
+pub(crate) enum Dispatch<'d> {
     /// Whoever asked first takes the first eligible task that fits.
     List,
     /// Each worker runs its own list in order.
     Plan(Vec<VecDeque<TaskId>>),
     /// Tasks, by rank, choose the worker with the earliest expected finish, plus optimistic costs if any.
     EarliestFinish(Option<OptimisticCosts>),
-    /// The engine's rule, which learns; it is taken into the run.
-    Aware(Option<Box<Aware>>),
+    /// The engine of `cairn serve`, which learns; it is taken into the run.
+    Aware(Option<Box<Aware<'d>>>),
 }
 
 /// Buffers of a run, used again by the next.
@@ -84,8 +83,8 @@ pub(crate) struct PoolRun<'a, L> {
     seed: u64,
     run: u64,
     joins: Option<(Sampler, Stream)>,
-    /// Who learns, if anybody does.
-    pub(crate) aware: Option<Box<Aware>>,
+    /// The engine, where it decides.
+    pub(crate) aware: Option<Box<Aware<'a>>>,
     log: L,
     pub(crate) now: f64,
     last_ticket: u64,
@@ -103,11 +102,11 @@ pub(crate) struct PoolRun<'a, L> {
 
 impl Pool {
     /// Plays one run. O(log) an event, plus whatever the dispatch takes.
-    pub(crate) fn run(
+    pub(crate) fn run<'a>(
         &self,
         needs: &Needs<'_>,
-        play: Play<'_>,
-        dispatch: &mut Dispatch,
+        play: Play<'a>,
+        dispatch: &mut Dispatch<'a>,
         buffers: &mut PoolBuffers,
         (seed, run): (u64, u64),
         log: impl FnMut(Event),
@@ -179,13 +178,13 @@ impl PoolBuffers {
 }
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
-    fn play(&mut self, dispatch: &mut Dispatch) -> Result<(), Stuck> {
+    fn play(&mut self, dispatch: &mut Dispatch<'_>) -> Result<(), Stuck> {
         let tasks = self.play.dag.len();
         for _ in 0..self.pool.first_workers() {
             self.hire(0.0);
         }
         self.schedule_join();
-        self.welcome_fresh();
+        self.play.welcome_fresh();
         while self.play.game.executed_count() < tasks {
             let executed = self.play.game.executed_count();
             let Some(&Reverse((instant, ..))) = self.buffers.events.peek() else {
@@ -209,19 +208,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     }
                 }
             }
-            self.welcome_fresh();
+            self.play.welcome_fresh();
             self.serve(dispatch);
             self.play.go_on()?;
         }
         Ok(())
-    }
-
-    fn welcome_fresh(&mut self) {
-        if let Some(aware) = &mut self.aware {
-            let fresh = self.play.fresh().iter();
-            fresh.for_each(|task| aware.rule.opened(task.0));
-        }
-        self.play.welcome_fresh();
     }
 
     fn pass_time(&mut self, now: f64) {
@@ -275,7 +266,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let next = worker.next_change(self.pool, id as usize, self.now);
         worker.down_at = next.unwrap_or(f64::INFINITY);
         if let Some(aware) = &mut self.aware {
-            aware.up(self.now, id, self.pool.crew.cores, worker.speed);
+            aware.up(self.now, id, &self.pool.crew, worker.speed);
+            self.follow();
         }
         if let Some(next) = next {
             self.schedule(next, Kind::Down, id, 0);
@@ -362,8 +354,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             && work.memory(task.index()) <= worker.free_memory
     }
 
-    /// Gives a copy of the task to a worker with room for it.
-    pub(crate) fn start(&mut self, task: TaskId, id: u32) {
+    /// Gives a copy of the task to a worker with room for it. Its lease.
+    pub(crate) fn start(&mut self, task: TaskId, id: u32) -> u32 {
         let transfer = self.transfer(task, id);
         let worker = &self.buffers.workers[id as usize];
         let begun = self.now + transfer;
@@ -390,12 +382,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let worker = &mut self.buffers.workers[id as usize];
         worker.got = true;
         worker.running.push(number);
-        if let Some(aware) = &mut self.aware {
-            let number = aware.number(id);
-            aware.rule.started(self.now, task.0, number);
-        }
         self.tally(id);
         self.log(id, What::Started(task));
+        number
     }
 
     /// Recounts a worker's free cores and memory from what it runs: sums and differences of floats would drift.
@@ -436,8 +425,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.useful += self.core_time(task, lease.start);
         self.log(lease.worker, What::Finished(task));
         if let Some(aware) = &mut self.aware {
-            aware.ended(self.now, task, lease.worker, Ending::Returned);
-            aware.rule.over(task.0);
+            aware.finish(self.now, task, lease.attempt);
         }
         self.lay_aside(number);
         let spell = self.buffers.workers[lease.worker as usize].spell;
@@ -447,8 +435,12 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.play.eligible.remove(task);
             self.unassigned -= 1;
         }
-        if self.buffers.alive[task.index()] > 0 {
-            self.stop_others(task);
+        match self.aware {
+            Some(_) => {
+                self.follow();
+            }
+            None if self.buffers.alive[task.index()] > 0 => self.stop_others(task),
+            None => (),
         }
         self.play.execute(task);
     }
@@ -468,43 +460,50 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let lease = *self.buffers.leases.get(number);
         self.wasted += self.core_time(lease.task, lease.start);
         self.log(lease.worker, What::Stopped(lease.task));
-        if let Some(aware) = &mut self.aware {
-            aware.ended(self.now, lease.task, lease.worker, Ending::Stopped);
-        }
         self.lay_aside(number);
     }
 
-    /// A worker's copy of a task is stopped, since other copies will be sooner.
-    pub(crate) fn displace(&mut self, task: TaskId, id: u32) {
-        let leases = self.buffers.leases.alive();
-        let found = leases.filter(|(_, l)| l.task == task && l.worker == id);
-        if let Some((number, is_outstanding)) = found.map(|(n, l)| (n, l.outstanding)).last() {
-            if is_outstanding {
-                self.buffers.outstanding[task.index()] -= 1;
-            }
-            self.stop(number);
+    /// The engine hears that a worker is gone, if it is.
+    fn miss(&mut self, id: u32) {
+        let is_down = !self.buffers.workers[id as usize].is_up;
+        if let Some(aware) = self.aware.as_mut().filter(|_| is_down) {
+            aware.lose(self.now, id);
+            self.follow();
         }
     }
 
-    fn expire(&mut self, number: u32, generation: u32) {
-        let Some(&lease) = self.buffers.leases.find(number, generation) else {
-            return;
+    /// What follows from what the engine was told: leases that it no longer counts on, and copies to be stopped. Whether some
+    /// worker has room for that.
+    pub(crate) fn follow(&mut self) -> bool {
+        let Some(aware) = &mut self.aware else {
+            return false;
         };
-        let task = lease.task;
-        if !lease.alive {
-            self.buffers.leases.release(number);
-            let is_down = !self.buffers.workers[lease.worker as usize].is_up;
-            // Else the server knew when it came back.
-            if let Some(aware) = self.aware.as_mut().filter(|_| is_down) {
-                aware.ended(self.now, task, lease.worker, Ending::Lost);
+        let (released, kills) = aware.effects();
+        let mut has_stopped = false;
+        for (task, attempt) in released {
+            if let Some(number) = self.buffers.leases.of_attempt(task, attempt) {
+                self.count_on_no_more(number);
             }
-        } else {
-            self.buffers.leases.get_mut(number).outstanding = false;
         }
-        if self.buffers.made_by[task.index()].0 != NOBODY {
-            return;
+        for (task, attempt) in kills {
+            let found = self.buffers.leases.of_attempt(task, attempt);
+            if let Some(number) = found.filter(|&n| self.buffers.leases.get(n).alive) {
+                self.stop(number);
+                has_stopped = true;
+            }
         }
-        self.log(lease.worker, What::Expired(task));
+        has_stopped
+    }
+
+    /// The server no longer counts on a lease. One whose worker is gone is over with that.
+    fn count_on_no_more(&mut self, number: u32) {
+        let lease = self.buffers.leases.get_mut(number);
+        lease.outstanding = false;
+        let (task, worker, alive) = (lease.task, lease.worker, lease.alive);
+        if !alive {
+            self.buffers.leases.release(number);
+            self.log(worker, What::Expired(task));
+        }
         self.buffers.outstanding[task.index()] -= 1;
         if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned += 1;
@@ -512,9 +511,32 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 gate.release(task);
             }
             self.play.eligible.insert(task);
-            if let Some(aware) = &mut self.aware {
-                aware.rule.opened(task.0);
+        }
+    }
+
+    fn expire(&mut self, number: u32, generation: u32) {
+        let Some(&lease) = self.buffers.leases.find(number, generation) else {
+            return;
+        };
+        if self.aware.is_some() {
+            // A trusted worker has as long as it takes: late tasks get copies. One that is gone is missed by now.
+            if !lease.alive {
+                self.miss(lease.worker);
+                if self.buffers.leases.find(number, generation).is_some() {
+                    self.buffers.leases.release(number);
+                }
             }
+            return;
+        }
+        if self.buffers.made_by[lease.task.index()].0 == NOBODY {
+            if lease.alive {
+                self.log(lease.worker, What::Expired(lease.task));
+            }
+            return self.count_on_no_more(number);
+        }
+        match lease.alive {
+            true => self.buffers.leases.get_mut(number).outstanding = false,
+            false => self.buffers.leases.release(number),
         }
     }
 }

@@ -1,23 +1,22 @@
 //! Who gets what in a pool at one instant: by turn, by plan, by earliest finish, and copies for the tail. Knows no events.
 
-use crate::aware::Aware;
 use crate::heft::OptimisticCosts;
 use crate::measures::Event;
 use crate::pool_run::{Dispatch, NOBODY, PoolRun};
 use cairn_dag::TaskId;
-use cairn_engine::{Fit, Move};
 use std::collections::VecDeque;
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
     /// Serves everyone who can be served now, and counts requests and stalls.
-    pub(crate) fn serve(&mut self, dispatch: &mut Dispatch) {
+    pub(crate) fn serve(&mut self, dispatch: &mut Dispatch<'_>) {
         match dispatch {
             Dispatch::List => self.serve_in_turn(),
             Dispatch::Plan(lists) => self.serve_by_plan(lists),
             Dispatch::EarliestFinish(costs) => self.serve_earliest_finish(costs.as_ref()),
-            Dispatch::Aware(_) => self.serve_aware(),
+            Dispatch::Aware(_) => self.serve_by_engine(),
         }
-        if let Some(tail) = self.pool.crew.tail {
+        // The engine gives copies by its own rule.
+        if let Some(tail) = self.pool.crew.tail.filter(|_| self.aware.is_none()) {
             let left = self.play.dag.len() - self.play.game.executed_count();
             let may_copy = self.play.gate.is_none();
             if may_copy && left <= tail.tasks as usize && self.play.eligible.is_empty() {
@@ -213,66 +212,33 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.forget_full();
     }
 
-    /// By the rule of the engine: restarts, then tasks to lanes, then copies for those who are idle still.
-    fn serve_aware(&mut self) {
-        let Some(mut aware) = self.aware.take() else {
-            return;
-        };
-        let moves = aware.rule.restart(self.now, &self.asking(&aware));
-        aware = self.carry_out(aware, moves);
-        let asking = self.asking(&aware);
-        let mut fit = |_: u32, _: u32| Fit::Now;
-        let is_uniform = self.needs.work.is_light();
-        let ids: Vec<u32> = match is_uniform {
-            true => Vec::new(),
-            false => (0..aware.joined()).map(|n| aware.worker_or(n)).collect(),
-        };
-        let mut by_room =
-            |task: u32, number: u32| match self.fits(TaskId(task), ids[number as usize]) {
-                true => Fit::Now,
-                false => Fit::Later,
-            };
-        let moves = match is_uniform {
-            true => aware.rule.place(self.now, &asking, &mut fit),
-            false => aware.rule.place(self.now, &asking, &mut by_room),
-        };
-        aware = self.carry_out(aware, moves);
-        let moves = aware.rule.copy(self.now, &self.asking(&aware));
-        aware = self.carry_out(aware, moves);
-        self.aware = Some(aware);
-        self.forget_full();
-    }
-
-    /// Who waits, with the cores that are free.
-    fn asking(&self, aware: &Aware) -> Vec<(u32, usize)> {
-        let waits =
-            |&&(id, ticket): &&(u32, u64)| self.buffers.workers[id as usize].ticket == ticket;
-        let waiting = self.buffers.waiting.iter().filter(waits);
-        let each = |&(id, _): &(u32, u64)| {
-            let free = self.buffers.workers[id as usize].free_cores as usize;
-            (aware.number(id), free)
-        };
-        waiting.map(each).collect()
-    }
-
-    fn carry_out(&mut self, aware: Box<Aware>, moves: Vec<Move>) -> Box<Aware> {
-        let moves: Vec<(Move, u32)> = (moves.into_iter())
-            .map(|m| (m, aware.worker(m.worker)))
-            .collect();
-        self.aware = Some(aware);
-        for (m, id) in moves {
-            let task = TaskId(m.task);
-            if let Some(other) = m.instead_of {
-                self.displace(TaskId(other), id);
-            }
-            if self.fits(task, id) {
+    /// The engine decides. Who has to stop something asks again at once.
+    fn serve_by_engine(&mut self) {
+        for _ in 0..=self.buffers.workers.len() {
+            let asking = self.asking();
+            let Some(aware) = &mut self.aware else { return };
+            let given = aware.ask(self.now, &asking);
+            for &((task, attempt), id) in &given {
                 if self.play.eligible.contains(task) {
                     self.play.eligible.remove(task);
                 }
-                self.start(task, id);
+                let number = self.start(task, id);
+                self.buffers.leases.get_mut(number).attempt = attempt;
+            }
+            self.forget_full();
+            if !self.follow() {
+                return;
             }
         }
-        self.aware.take().expect("it was put there")
+    }
+
+    /// Who waits, with the cores that are free.
+    fn asking(&self) -> Vec<(u32, usize)> {
+        let waits =
+            |&&(id, ticket): &&(u32, u64)| self.buffers.workers[id as usize].ticket == ticket;
+        let waiting = self.buffers.waiting.iter().filter(waits);
+        let free = |id: u32| self.buffers.workers[id as usize].free_cores as usize;
+        waiting.map(|&(id, _)| (id, free(id))).collect()
     }
 
     /// Those who stay idle keep their places; the others will ask again.

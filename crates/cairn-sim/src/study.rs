@@ -463,14 +463,13 @@ impl<'a> Stage<'a> {
     }
 
     /// Puts the eligible tasks in the policy's order, and says how workers are served.
-    fn set_up(&self, eligible: &mut Eligible, policy: usize, seed: u64, run: u64) -> Dispatch {
+    fn set_up(&self, eligible: &mut Eligible, policy: usize, seed: u64, run: u64) -> Dispatch<'_> {
         let is_gated = self.policies[policy].admission.is_some();
         if let Some(ranking) = &self.rankings[policy] {
             eligible.reset_by_rank(ranking);
             return match (&self.policies[policy].rule, self.world) {
                 (Rule::Aware(order, knows), World::Pool(_)) if !is_gated => {
-                    let estimates = &self.needs.estimates;
-                    let aware = Aware::new(self.dag, estimates, order, knows, (seed, run));
+                    let aware = Aware::new(self.dag, &self.needs, order, knows, (seed, run));
                     Dispatch::Aware(Some(Box::new(aware)))
                 }
                 _ => Dispatch::List,

@@ -81,6 +81,71 @@ fn speeds_are_learnt_and_the_next_workflow_goes_by_them() {
     drop(both);
 }
 
+/// The first attempt at a task hangs: it is begun again on the other worker, whose result counts, and the first one is ended.
+/// Where both workers run their tasks in the folder of the workflow, nothing is begun twice.
+#[test]
+fn a_task_that_hangs_is_begun_again_on_another_worker() {
+    let run = "case $CAIRN_ATTEMPT in *.1) sleep 40;; esac; echo $CAIRN_ATTEMPT > late.txt";
+    let late = format!(
+        "[[task]]\nname = \"late\"\nkind = \"step\"\nseconds = 0.2\noutputs = [\"late.txt\"]\nrun = {run:?}\n"
+    );
+    let step = |n: usize| {
+        format!(
+            "[[task]]\nname = \"step-{n}\"\nkind = \"step\"\nseconds = 0.2\nrun = \"sleep 0.2\"\n"
+        )
+    };
+    let text: String = (0..8).map(step).chain([late]).collect();
+    for is_shared in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::write(folder.join("flow.toml"), &text).unwrap();
+        let (mut server, url, _) = serve(folder, "flow.toml", &["--stay", "--dispatch", "aware"]);
+        let mut both = ["one", "two"].map(|name| {
+            let place = if is_shared { "--shared" } else { "--dir" };
+            let at = if is_shared { "." } else { name };
+            worker(folder, &url, &["-j", "1", place, at, "--name", name])
+        });
+        let attempts = || {
+            let all = journal(folder, &url);
+            let of = |e: &&Value| e["event"] == "leased" && e["task"] == "late";
+            all.iter().filter(of).count()
+        };
+        if is_shared {
+            // All else is done long before, and for long nobody else begins with it.
+            common::served::until("the rest is executed", || {
+                status(folder, &url)["executed"] == 8
+            });
+            std::thread::sleep(std::time::Duration::from_secs(5));
+            assert_eq!(attempts(), 1);
+            continue;
+        }
+        let begin = std::time::Instant::now();
+        common::served::until("all is executed", || {
+            status(folder, &url)["finished"] == true
+        });
+        assert!(begin.elapsed().as_secs() < 35, "it was waited for");
+        let made = std::fs::read_to_string(folder.join("late.txt")).unwrap();
+        assert_eq!(made.trim(), "1.2");
+        assert!(attempts() > 1);
+        let seen = status(folder, &url);
+        assert_eq!(seen["executed"], 9, "{seen}");
+        let executed = |name| of(&seen, name)["executed"].as_u64().unwrap();
+        assert_eq!(executed("one") + executed("two"), 9, "{seen}");
+        let ended = journal(folder, &url);
+        let is_end = |e: &&Value| e["event"] == "executed" && e["task"] == "late";
+        assert_eq!(ended.iter().filter(is_end).count(), 1);
+        server.signal("-TERM");
+        assert_eq!(server.end(30), 130);
+        // Who has it would wait for it, had nobody told it to stop.
+        for worker in &mut both {
+            worker.signal("-TERM");
+            worker.end(20);
+        }
+        let made = std::fs::read_to_string(folder.join("late.txt")).unwrap();
+        assert_eq!(made.trim(), "1.2", "a success is never overwritten");
+    }
+}
+
 #[test]
 fn a_book_that_is_none_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();

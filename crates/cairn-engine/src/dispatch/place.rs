@@ -12,15 +12,18 @@ pub(super) const LOOK: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot {
     free: Free,
-    /// Whether a task can start there now.
+    /// Whether a task can start there now,
     is_open: bool,
+    /// in place of a copy that others will end sooner.
+    stops: bool,
 }
 
 impl Eq for Slot {}
 
 impl Ord for Slot {
     fn cmp(&self, other: &Slot) -> Ordering {
-        (self.free.at.total_cmp(&other.free.at)).then(self.free.lane.cmp(&other.free.lane))
+        let place = |slot: &Slot| (slot.stops, slot.free.lane);
+        (self.free.at.total_cmp(&other.free.at)).then(place(self).cmp(&place(other)))
     }
 }
 
@@ -46,6 +49,7 @@ impl Class<'_> {
                 ..free
             },
             is_open: false,
+            stops: false,
         });
         let beside = self.beside.peek().map(|b| b.0);
         let first = match (busy, beside) {
@@ -59,6 +63,7 @@ impl Class<'_> {
                 speed: 1.0,
             },
             is_open: false,
+            stops: false,
         })
     }
 
@@ -77,18 +82,19 @@ impl Class<'_> {
         self.beside.push(Reverse(Slot {
             free,
             is_open: false,
+            stops: false,
         }));
     }
 }
 
 impl Dispatch {
-    /// What eligible tasks start at whom. `fit` says whether a worker can do a task. The moves hold together, and for the
-    /// moment at which they were asked for.
+    /// What eligible tasks start at whom. `fit` says whether a worker can do a task, once it has stopped another where one is
+    /// named. The moves hold together, and for the moment at which they were asked for.
     pub fn place(
         &mut self,
         now: f64,
         asking: &[(u32, usize)],
-        fit: &mut dyn FnMut(u32, u32) -> Fit,
+        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
     ) -> Vec<Move> {
         self.kept.clear();
         if !self.outlook.has_eligible() {
@@ -125,7 +131,8 @@ impl Dispatch {
                     break None;
                 };
                 let (end, head) = (least, heads[i]);
-                match fit(task, self.lanes.worker(head.free.lane)) {
+                let stopped = self.stopped(head);
+                match fit(task, self.lanes.worker(head.free.lane), stopped) {
                     Fit::Never => barred |= 1 << i,
                     // It lacks something that others have: the next task may not.
                     Fit::Later if head.is_open => break None,
@@ -137,7 +144,7 @@ impl Dispatch {
                 let worker = |&lane: &u32| self.lanes.worker(lane);
                 let is_open = |lane: &u32| !moves.iter().any(|&(_, taken)| taken == *lane);
                 let able = (idle.iter().filter(|l| barred != 0 && is_open(l)))
-                    .find(|l| fit(task, worker(l)) == Fit::Now);
+                    .find(|l| fit(task, worker(l), None) == Fit::Now);
                 if let Some(&lane) = able {
                     moves.push((task, lane));
                     left -= 1;
@@ -153,6 +160,10 @@ impl Dispatch {
                 true => {
                     moves.push((task, lane));
                     left -= 1;
+                    // Who has to stop something first asks again once it has.
+                    if head.stops {
+                        kept.push((task, self.lanes.worker(lane)));
+                    }
                 }
                 false => kept.push((task, self.lanes.worker(lane))),
             }
@@ -171,7 +182,7 @@ impl Dispatch {
                 match rest
                     .by_ref()
                     .take(LOOK)
-                    .find(|&t| fit(t, worker) == Fit::Now)
+                    .find(|&t| fit(t, worker, None) == Fit::Now)
                 {
                     Some(task) => moves.push((task, lane)),
                     None => break,
@@ -182,7 +193,7 @@ impl Dispatch {
             // Whoever waits for somebody that is not at work waits for ever.
             let worker = |&lane: &u32| self.lanes.worker(lane);
             let first = self.outlook.eligible().take(LOOK).find_map(|task| {
-                let able = idle.iter().find(|l| fit(task, worker(l)) == Fit::Now);
+                let able = idle.iter().find(|l| fit(task, worker(l), None) == Fit::Now);
                 able.map(|&lane| (task, lane))
             });
             moves.extend(first);
@@ -195,6 +206,12 @@ impl Dispatch {
             instead_of: self.lanes.busy(lane).map(|busy| busy.task),
         };
         moves.into_iter().map(finished).collect()
+    }
+
+    /// What a lane that is open has to stop first: a copy that others will end sooner.
+    fn stopped(&self, head: Slot) -> Option<u32> {
+        let busy = self.lanes.busy(head.free.lane).filter(|_| head.stops);
+        busy.map(|busy| busy.task)
     }
 
     fn classes(&self, now: f64, idle: &[u32], redundant: &[u32]) -> Vec<Class<'_>> {
@@ -218,6 +235,7 @@ impl Dispatch {
                         Reverse(Slot {
                             free,
                             is_open: false,
+                            stops: false,
                         })
                     })
                     .collect();
@@ -227,6 +245,7 @@ impl Dispatch {
         for &lane in idle.iter().chain(redundant) {
             let worker = self.lanes.worker(lane);
             let number = self.lanes.class(worker);
+            let stops = self.lanes.busy(lane).is_some();
             let slot = Slot {
                 free: Free {
                     at: now,
@@ -234,6 +253,7 @@ impl Dispatch {
                     speed: self.lanes.speed(worker),
                 },
                 is_open: true,
+                stops,
             };
             let at = match classes.binary_search_by(|c| number.cmp(&c.number)) {
                 Ok(at) => at,

@@ -4,11 +4,11 @@ use super::lanes::Busy;
 use super::{Dispatch, Move};
 
 /// A copy must be expected in less than this share of what the running one still takes.
-const SOONER: f64 = 0.8;
+const SOONER: f64 = 0.9;
 /// Only what ends in the last part of all that is foreseen is copied for want of better things to do.
 const LAST: f64 = 0.6;
 /// How much of the doubt about two speeds speaks for trying.
-const HOPE: f64 = 0.5;
+const HOPE: f64 = 1.0;
 /// The most copies of a task at a time.
 const COPIES: usize = 3;
 /// How many running tasks are looked at, of those that end last.
@@ -29,8 +29,13 @@ struct Late {
 }
 
 impl Dispatch {
-    /// Running tasks to begin again, since they would hold up the end.
-    pub fn restart(&mut self, now: f64, asking: &[(u32, usize)]) -> Vec<Move> {
+    /// Running tasks to begin again, since they would hold up the end. `may` says whether a worker may have a copy of a task.
+    pub fn restart(
+        &mut self,
+        now: f64,
+        asking: &[(u32, usize)],
+        may: &mut dyn FnMut(u32, u32) -> bool,
+    ) -> Vec<Move> {
         if !self.may_copy || !self.outlook.has_eligible() || self.ends.is_empty() {
             return Vec::new();
         }
@@ -51,23 +56,30 @@ impl Dispatch {
         let horizon = self.horizon(now);
         let mut late = self.latest(now);
         let mut moves = Vec::new();
+        let mut misses = 0;
         for lane in idle {
             let worker = self.lanes.worker(lane);
             let own = self.lanes.speed(worker);
-            let gain = |l: &Late| {
+            let mut gain = |l: &Late| {
                 let work = self.outlook.work(l.task);
                 let time = work / own;
                 let gain = l.left + l.tail - horizon.max(time + l.tail);
                 let pays = time < SOONER * l.left && gain > work / speed;
-                (pays && l.copies < COPIES && !self.has(worker, l.task, &moves)).then_some(gain)
+                let can = pays && l.copies < COPIES && !self.has(worker, l.task, &moves);
+                (can && may(l.task, worker)).then_some(gain)
             };
             let gains = late
                 .iter()
                 .enumerate()
                 .filter_map(|(i, l)| Some((i, gain(l)?)));
             let Some((best, _)) = gains.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
-                break;
+                misses += 1;
+                if misses == MISSES {
+                    break;
+                }
+                continue;
             };
+            misses = 0;
             let l = &mut late[best];
             (l.copies, l.left) = (l.copies + 1, l.left.min(self.outlook.work(l.task) / own));
             moves.push(Move {
@@ -79,8 +91,13 @@ impl Dispatch {
         moves
     }
 
-    /// Copies for those who are idle still: of what ends last, where they may well be faster.
-    pub fn copy(&mut self, now: f64, asking: &[(u32, usize)]) -> Vec<Move> {
+    /// Copies for those who are idle still: of what ends last, where they may well be faster. `may` is as above.
+    pub fn copy(
+        &mut self,
+        now: f64,
+        asking: &[(u32, usize)],
+        may: &mut dyn FnMut(u32, u32) -> bool,
+    ) -> Vec<Move> {
         if !self.may_copy || self.ends.is_empty() {
             return Vec::new();
         }
@@ -100,13 +117,14 @@ impl Dispatch {
                 self.lanes.speed(worker),
                 self.book.doubt(self.lanes.client(worker)),
             );
-            let score = |l: &Late| {
+            let mut score = |l: &Late| {
                 let hope = libm::exp(-HOPE * (l.doubt + doubt).sqrt());
                 let time = hope * self.outlook.work(l.task) / own;
                 let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
                 let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
                 let score = l.left * (1.0 - 1e-3 * again) + l.tail;
-                (pays && l.copies < COPIES && !self.has(worker, l.task, &moves)).then_some(score)
+                let can = pays && l.copies < COPIES && !self.has(worker, l.task, &moves);
+                (can && may(l.task, worker)).then_some(score)
             };
             let scores = late
                 .iter()

@@ -103,7 +103,13 @@ fn has(d: &Dispatch, worker: u32, task: u32, moves: &[Move]) -> bool {
         || moves.iter().any(|m| m.worker == worker && m.task == task)
 }
 
-fn restart(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> Vec<Move> {
+fn restart(
+    d: &Dispatch,
+    now: f64,
+    asking: &Asking,
+    present: &[(u32, u32)],
+    may: &dyn Fn(u32, u32) -> bool,
+) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     if !d.may_copy || !d.outlook.has_eligible() || d.lanes.busy_count() == 0 {
         return moves;
@@ -118,16 +124,17 @@ fn restart(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> V
             let work = d.outlook.work(l.task);
             let time = work / speed(d, lane);
             let gain = l.left + l.tail - horizon.max(time + l.tail);
-            let pays = time < 0.8 * l.left && gain > work / sum;
+            let pays = time < 0.9 * l.left && gain > work / sum;
             if pays
                 && l.copies < 3
                 && !has(d, worker, l.task, &moves)
+                && may(l.task, worker)
                 && best.is_none_or(|b| gain > b.0)
             {
                 best = Some((gain, i));
             }
         }
-        let Some((_, i)) = best else { break };
+        let Some((_, i)) = best else { continue };
         late[i].copies += 1;
         late[i].left = late[i]
             .left
@@ -142,7 +149,13 @@ fn restart(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> V
     moves
 }
 
-fn copy(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> Vec<Move> {
+fn copy(
+    d: &Dispatch,
+    now: f64,
+    asking: &Asking,
+    present: &[(u32, u32)],
+    may: &dyn Fn(u32, u32) -> bool,
+) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     if !d.may_copy || d.lanes.busy_count() == 0 {
         return moves;
@@ -156,14 +169,15 @@ fn copy(d: &Dispatch, now: f64, asking: &Asking, present: &[(u32, u32)]) -> Vec<
         let doubt = d.book.doubt(d.lanes.client(worker));
         let mut best: Option<(f64, usize)> = None;
         for (i, l) in late.iter().enumerate() {
-            let time = d.outlook.work(l.task) / speed(d, lane)
-                * libm::exp(-0.5 * (l.doubt + doubt).sqrt());
+            let time =
+                d.outlook.work(l.task) / speed(d, lane) * libm::exp(-(l.doubt + doubt).sqrt());
             let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
             let score = l.left * (1.0 - 1e-3 * again) + l.tail;
-            let pays = time < 0.8 * l.left && l.left + l.tail >= 0.6 * horizon;
+            let pays = time < 0.9 * l.left && l.left + l.tail >= 0.6 * horizon;
             if pays
                 && l.copies < 3
                 && !has(d, worker, l.task, &moves)
+                && may(l.task, worker)
                 && best.is_none_or(|b| score > b.0)
             {
                 best = Some((score, i));
@@ -233,7 +247,9 @@ fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit)
         let head = |n: i32| {
             let own = (0..lanes.len()).filter(|&i| class(lanes[i].0.speed) == n);
             own.min_by(|&a, &b| {
+                let stops = |i: usize| lanes[i].1 && redundant.contains(&lanes[i].0.lane);
                 (lanes[a].0.at.total_cmp(&lanes[b].0.at))
+                    .then(stops(a).cmp(&stops(b)))
                     .then(lanes[a].0.lane.cmp(&lanes[b].0.lane))
             })
         };
@@ -444,16 +460,17 @@ impl Random {
             _ => Fit::Now,
         };
         let d = &self.d;
-        let slow = restart(d, self.now, &asking, &present);
-        let moves = self.d.restart(self.now, &asking);
+        let mut may = |task: u32, worker: u32| fit(task, worker) == Fit::Now;
+        let slow = restart(d, self.now, &asking, &present, &may);
+        let moves = self.d.restart(self.now, &asking, &mut may);
         assert_eq!(moves, slow, "restart");
         self.carry_out(&moves);
         let slow = place(&self.d, self.now, &asking, &fit);
-        let placed = self.d.place(self.now, &asking, &mut fit.clone());
+        let placed = (self.d).place(self.now, &asking, &mut |t, w, _| fit(t, w));
         assert_eq!(placed, slow, "place");
         self.carry_out(&placed);
-        let slow = copy(&self.d, self.now, &asking, &present);
-        let copied = self.d.copy(self.now, &asking);
+        let slow = copy(&self.d, self.now, &asking, &present, &may);
+        let copied = self.d.copy(self.now, &asking, &mut may);
         assert_eq!(copied, slow, "copy");
         self.carry_out(&copied);
         moves.len() + copied.len()

@@ -215,7 +215,7 @@ impl<P: Position> Engine<P> {
                 }
                 let end = match why {
                     Release::Lost | Release::Overdue => End::Late,
-                    Release::GivenBack | Release::Unheard => End::Aborted,
+                    Release::GivenBack | Release::Unheard | Release::Redundant => End::Aborted,
                 };
                 let kind = self.rules.kind(*task);
                 self.trust.ended(*task, *token, end, kind, at);

@@ -2,16 +2,26 @@
 //! Knows no speeds itself.
 
 use super::Engine;
+use crate::queue::ClassId;
 use crate::{
-    Dispatch, Ending, Fit, Granted, Memory, Moment, Order, Outbox, Placing, Position, Refusal,
-    Task, WorkerId,
+    Copies, Dispatch, Ending, Fit, Granted, Memory, Moment, Order, Outbox, Placing, Position,
+    Refusal, Task, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 
 /// A moment in seconds.
-fn seconds(at: Moment) -> f64 {
+pub(super) fn seconds(at: Moment) -> f64 {
     at.0 as f64 / 1e6
+}
+
+/// Requests that came together, as far as they are answered.
+pub(super) struct Round<'a> {
+    pub(super) now: Moment,
+    asked: &'a [(WorkerId, usize)],
+    answers: Vec<Result<Vec<Granted>, Refusal>>,
+    /// By worker that is here and wants something: its request.
+    of: HashMap<WorkerId, usize>,
 }
 
 impl<P: Position> Engine<P> {
@@ -29,6 +39,7 @@ impl<P: Position> Engine<P> {
         };
         let mut dispatch = make(memory);
         dispatch.only_learn(placing == Placing::ByOrder);
+        dispatch.allow_copies(self.rules.copies != Copies::Never);
         for (number, worker) in self.workers.iter().enumerate() {
             let told = worker.offer.told_speed();
             dispatch.joined(&worker.book_name(), worker.offer.cpus, told);
@@ -37,10 +48,10 @@ impl<P: Position> Engine<P> {
             }
         }
         let mut held: Vec<_> = (self.leases.iter())
-            .map(|(task, lease)| (lease.since, task, lease.worker))
+            .map(|(task, lease)| (lease.since, task, lease.token, lease.worker))
             .collect();
         held.sort_unstable();
-        for (since, task, worker) in held {
+        for (since, task, _, worker) in held {
             if let Some(task) = task.frozen() {
                 dispatch.started(seconds(since), task.0, worker.0);
             }
@@ -66,9 +77,11 @@ impl<P: Position> Engine<P> {
         self.dispatch.as_deref()
     }
 
-    /// Whether somebody who asked is idle because a task is kept for another: to be asked again even if nothing happens.
+    /// Whether somebody who asked is idle because a task is kept for another, or may get a copy of one that is late by and by:
+    /// to be asked again even if nothing happens.
     pub fn is_holding(&self) -> bool {
-        self.is_aware() && self.dispatch().is_some_and(|d| d.kept().is_some())
+        let waits = |d: &Dispatch| d.kept().is_some() || (self.may_speculate() && d.is_busy());
+        self.is_aware() && self.dispatch().is_some_and(waits)
     }
 
     /// Whether tasks go by what is learnt of workers. Not while volunteers are here: they have rules of their own.
@@ -134,8 +147,8 @@ impl<P: Position> Engine<P> {
         self.dispatch = Some(dispatch);
     }
 
-    /// Whether the worker can do the task now, later or never.
-    fn fit(&mut self, now: Moment, task: Task, worker: WorkerId) -> Fit {
+    /// Whether the worker can do the task now, later or never, once it has stopped another where one is named.
+    fn fit(&mut self, now: Moment, task: Task, worker: WorkerId, stopped: Option<Task>) -> Fit {
         let class = self.class(task);
         let Some(asking) = self.workers.get(worker.index()).filter(|w| w.is_here) else {
             return Fit::Never;
@@ -147,8 +160,10 @@ impl<P: Position> Engine<P> {
         if !self.could_hold(worker, task) {
             return Fit::Never;
         }
-        let has_room =
-            asking.has_room(needs) && self.has_pools(needs) && self.has_space(worker, task);
+        let has_room = match stopped {
+            None => asking.has_room(needs) && self.has_pools(needs) && self.has_space(worker, task),
+            Some(stopped) => self.has_room_instead(worker, (task, needs), stopped),
+        };
         if !has_room || self.is_kept_from(worker, task, &needs.clone()) {
             return Fit::Later;
         }
@@ -172,43 +187,95 @@ impl<P: Position> Engine<P> {
         self.sync_dispatch();
         self.drop_idle_reservation();
         self.requeue_withheld();
-        let mut dispatch = self.dispatch.take()?;
-        let mut answers: Vec<Result<Vec<Granted>, Refusal>> = (asked.iter())
+        let answers: Vec<Result<Vec<Granted>, Refusal>> = (asked.iter())
             .map(|&(worker, _)| self.hear(now, worker).map(|()| Vec::new()))
             .collect();
-        let mut asking = Vec::with_capacity(asked.len());
-        let mut request = HashMap::with_capacity(asked.len());
-        for (i, &(worker, want)) in asked.iter().enumerate() {
-            if answers[i].is_ok() && want > 0 {
-                let room = self.workers[worker.index()].free_cpus();
-                asking.push((worker.0, want.min(room)));
-                request.insert(worker.0, i);
-            }
-        }
-        let mut fit = |task: u32, worker: u32| self.fit(now, Task(task.into()), WorkerId(worker));
+        let numbered = asked.iter().enumerate();
+        let wants = numbered.filter(|&(i, &(_, want))| answers[i].is_ok() && want > 0);
+        let of = wants.map(|(i, &(worker, _))| (worker, i)).collect();
+        let mut round = Round {
+            now,
+            asked,
+            answers,
+            of,
+        };
+        self.begin_late_again(&mut round, out);
+        let kept = self.place(&mut round, out)?;
+        self.refuse_rest(&mut round, kept, out);
+        self.copy_late(&mut round, out);
+        Some(round.answers)
+    }
+
+    /// Eligible tasks to those who will end them first. Returns the first that is kept for somebody else, and for whom.
+    fn place(&mut self, round: &mut Round<'_>, out: &mut Outbox) -> Option<Option<(u32, u32)>> {
+        let now = round.now;
+        let asking = self.still_asking(round);
+        let mut dispatch = self.dispatch.take()?;
+        let mut fit = |task: u32, worker: u32, stopped: Option<u32>| {
+            let stopped = stopped.map(|task| Task(task.into()));
+            self.fit(now, Task(task.into()), WorkerId(worker), stopped)
+        };
         let moves = dispatch.place(seconds(now), &asking, &mut fit);
         let kept = dispatch.kept();
         self.dispatch = Some(dispatch);
         for m in moves {
             let (task, worker) = (Task(m.task.into()), WorkerId(m.worker));
-            // Who came before may have taken what both need.
-            if self.fit(now, task, worker) == Fit::Now
-                && let Ok(granted) = &mut answers[request[&m.worker]]
-            {
-                let class = self.class(task);
-                granted.push(self.grant(now, worker, class, task, out));
+            match m.instead_of {
+                // It hears of it, and asks for what it can do then.
+                Some(stopped) => self.stop_redundant(now, Task(stopped.into()), worker, out),
+                // Who came before may have taken what both need.
+                None if self.fit(now, task, worker, None) == Fit::Now => {
+                    let class = self.class(task);
+                    self.give(round, worker, class, task, out);
+                }
+                None => (),
             }
         }
+        Some(kept)
+    }
+
+    /// Those of a round who have room for more than they got, and for how many.
+    pub(super) fn still_asking(&self, round: &Round<'_>) -> Vec<(u32, usize)> {
+        let mut asking = Vec::with_capacity(round.of.len());
+        for (i, &(worker, want)) in round.asked.iter().enumerate() {
+            if round.of.get(&worker) == Some(&i) {
+                let got = round.answers[i].as_ref().map_or(0, Vec::len);
+                let room = self.workers[worker.index()].free_cpus();
+                asking.push((worker.0, want.saturating_sub(got).min(room)));
+            }
+        }
+        asking
+    }
+
+    /// A worker that asked is given a task.
+    pub(super) fn give(
+        &mut self,
+        round: &mut Round<'_>,
+        worker: WorkerId,
+        class: ClassId,
+        task: Task,
+        out: &mut Outbox,
+    ) {
+        let Some(&request) = round.of.get(&worker) else {
+            return;
+        };
+        let granted = self.grant(round.now, worker, class, task, out);
+        match &mut round.answers[request] {
+            Ok(all) => all.push(granted),
+            refused => *refused = Ok(vec![granted]),
+        }
+    }
+
+    /// Who got nothing by the rule is told why, or gets by the order what nothing is kept of.
+    fn refuse_rest(&mut self, round: &mut Round<'_>, kept: Option<(u32, u32)>, out: &mut Outbox) {
+        let now = round.now;
         let mut over = None;
-        for (i, &(worker, want)) in asked.iter().enumerate() {
-            if want == 0
-                || answers[i]
-                    .as_ref()
-                    .map_or(true, |granted| !granted.is_empty())
-            {
+        for (i, &(worker, want)) in round.asked.iter().enumerate() {
+            let answer = &mut round.answers[i];
+            if want == 0 || answer.as_ref().map_or(true, |granted| !granted.is_empty()) {
                 continue;
             }
-            answers[i] = match (over, kept) {
+            *answer = match (over, kept) {
                 (Some(refusal), _) => Err(refusal),
                 (None, Some((task, faster))) => Err(self.held_or_full(worker, task, faster)),
                 // The rule found nothing for it and keeps nothing either: what fits goes by the order.
@@ -221,7 +288,6 @@ impl<P: Position> Engine<P> {
                 },
             };
         }
-        Some(answers)
     }
 
     fn held_or_full(&self, worker: WorkerId, task: u32, faster: u32) -> Refusal {

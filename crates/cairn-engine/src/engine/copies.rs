@@ -135,6 +135,17 @@ impl<P: Position> Engine<P> {
         if self.is_spent(now, worker) {
             return Err(Refusal::Quota);
         }
+        let class = self.class_of_copy(now, worker, task)?;
+        Ok(self.grant(now, worker, class, task, out))
+    }
+
+    /// What a copy of a task that others have would need, if the worker can have one.
+    pub(super) fn class_of_copy(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        task: Task,
+    ) -> Result<ClassId, Refusal> {
         let is_begun = self.position.standing(task) == Ok(Standing::Leased);
         if !is_begun || !self.may_copy(worker, self.client(worker), task) {
             return Err(Refusal::Others);
@@ -148,7 +159,7 @@ impl<P: Position> Engine<P> {
         if !asking.has_room(needs) || !self.has_pools(needs) || !self.has_space(worker, task) {
             return Err(Refusal::Full);
         }
-        Ok(self.grant(now, worker, class, task, out))
+        Ok(class)
     }
 
     /// Whether nothing stands against the worker having an attempt at a task that others have or had.

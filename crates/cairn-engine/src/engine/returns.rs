@@ -413,7 +413,7 @@ impl<P: Position> Engine<P> {
     ) {
         let end = match why {
             Release::Lost | Release::Overdue => End::Late,
-            Release::GivenBack | Release::Unheard => End::Aborted,
+            Release::GivenBack | Release::Unheard | Release::Redundant => End::Aborted,
         };
         // Whose time is up may still be at it: `due` sees to that.
         let for_good = why != Release::Overdue && self.is_hopeless(task, token, end);

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use crate::queue::ClassId;
-use crate::{Position, Task, WorkerId};
+use crate::{Needs, PoolId, Position, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 /// So many tasks of a class that are too large for a worker are passed over to find one that is not.
@@ -41,6 +41,31 @@ impl<P: Position> Engine<P> {
             let all = held.fold(self.weight(task), u64::saturating_add);
             all <= disk
         })
+    }
+
+    /// Whether the worker would have room for the task, of these needs, if it had not the other one that it has.
+    pub(super) fn has_room_instead(
+        &self,
+        worker: WorkerId,
+        (task, needs): (Task, &Needs),
+        stopped: Task,
+    ) -> bool {
+        let Some(lease) = self.leases.of(stopped).find(|l| l.worker == worker) else {
+            return false;
+        };
+        let (freed, known) = (self.queue.needs(lease.class), &self.workers[worker.index()]);
+        let free = |&(pool, amount): &(PoolId, u32)| {
+            let given = freed.pools.iter().filter(|&&(other, _)| other == pool);
+            let given: u32 = given.map(|&(_, amount)| amount).sum();
+            let place = pool.0 as usize;
+            (self.pools_busy[place] - given).saturating_add(amount) <= self.rules.pools[place]
+        };
+        let held = known.holds.iter().filter(|&&(held, _)| held != stopped);
+        let held = held.map(|&(held, _)| self.weight(held));
+        known.has_room_instead(needs, freed)
+            && needs.pools.iter().all(free)
+            && (known.offer.disk)
+                .is_none_or(|disk| held.fold(self.weight(task), u64::saturating_add) <= disk)
     }
 
     /// Takes tasks out of the queue that this worker could never hold, as far as they stand before others: to be put back.

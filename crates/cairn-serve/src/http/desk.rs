@@ -187,6 +187,7 @@ impl<'f, P: Position> Desk<'f, P> {
             self.mind_the_lost();
             self.pass_on_kills();
             self.serve_requests(now);
+            self.pass_on_kills();
             self.commit()?;
             self.tend_disk();
             if self.saved.elapsed() > SAVED {
@@ -569,7 +570,8 @@ impl<'f, P: Position> Desk<'f, P> {
         })
     }
 
-    /// Attempts to be ended are told to whoever waits, and to the others when they are heard of.
+    /// Attempts to be ended are told to whoever waits, and to the others when they are heard of. Answers of this group that are
+    /// worded already do not have them.
     fn pass_on_kills(&mut self) {
         for (worker, task, token) in std::mem::take(&mut self.out.kills) {
             let kills = self.kills.entry(worker).or_default();
@@ -627,8 +629,10 @@ impl<'f, P: Position> Desk<'f, P> {
         let given = self.engine.ask_together(now, &asked, &mut self.out);
         self.after_serving(&asked, &given);
         if let Some(stamps) = &mut self.stamps {
-            let granted = given.iter().flatten().flatten();
-            granted.for_each(|granted| stamps.started(granted.task));
+            // Of copies the one that began first counts: if what it read changes meanwhile, a later start sees that.
+            let begun = given.iter().flatten().flatten().map(|granted| granted.task);
+            let is_first = |task: &Task| self.engine.attempts(*task).nth(1).is_none();
+            begun.filter(is_first).for_each(|task| stamps.started(task));
         }
         let mut given = given.into_iter();
         for (number, given) in waiting.into_iter().zip(given.by_ref()) {

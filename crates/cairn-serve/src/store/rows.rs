@@ -136,11 +136,12 @@ fn columns(event: &Event) -> Columns {
 
 const GONE: [(Gone, &str); 2] = [(Gone::Left, "left"), (Gone::Lost, "lost")];
 
-const RELEASE: [(Release, &str); 4] = [
+const RELEASE: [(Release, &str); 5] = [
     (Release::GivenBack, "given-back"),
     (Release::Lost, "lost"),
     (Release::Unheard, "unheard"),
     (Release::Overdue, "overdue"),
+    (Release::Redundant, "redundant"),
 ];
 
 const CAUSES: [Cause; 6] = [

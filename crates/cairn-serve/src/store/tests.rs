@@ -46,6 +46,7 @@ fn event() -> impl Strategy<Value = Event> {
         Release::Lost,
         Release::Unheard,
         Release::Overdue,
+        Release::Redundant,
     ]);
     prop_oneof![
         any::<u32>().prop_map(|epoch| Event::Opened { epoch }),

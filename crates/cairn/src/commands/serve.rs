@@ -24,7 +24,7 @@ use crate::limits;
 use crate::output::Output;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
+use cairn_engine::{Copies, Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Template, size};
 use cairn_serve::Found;
 use cairn_serve::http::{
@@ -208,6 +208,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let mut rules = rules_for(&flow, &wishes, &jobs, whole.format)?;
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
+    rules.copies = copies(&flow);
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let policy = Policy::of(&settings.asked(), &store)?;
     if let Some(policy) = &policy {
@@ -368,6 +369,13 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
         memory: memory.ok_or_else(unreadable)?,
         placing,
     })
+}
+
+/// Which tasks may run twice at once, each in a folder of its own: those that declare what they make, since that is carried to
+/// its place as a whole. What others do, they do elsewhere, and two of them may be in each other's way.
+fn copies(flow: &Flow) -> Copies {
+    let makes = |task| flow.outputs(task).next().is_some();
+    Copies::Of(flow.dag().tasks().map(makes).collect())
 }
 
 /// By task the number of its kind: trust is earned by kind.
