@@ -208,7 +208,7 @@ impl Book {
         let number = same.unwrap_or(self.clients.len());
         if same.is_none() {
             self.number.insert(name.to_owned(), number);
-            self.clients.push(Client {
+            let new = Client {
                 name: name.to_owned(),
                 precision: 0.0,
                 sum: 0.0,
@@ -217,6 +217,7 @@ impl Book {
                 returned: 0,
                 failed: 0,
                 lost: 0,
+                workers: 0,
                 seconds: 0.0,
             });
         }
@@ -233,6 +234,7 @@ impl Book {
     }
 
     /// What earlier runs taught of a worker that has just come, if anything.
+        client.workers += 1;
     pub fn remember(&mut self, client: usize, memory: &Memory) {
         let known = &mut self.clients[client];
         if let Some(before) = memory.worker(&known.name)

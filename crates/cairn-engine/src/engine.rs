@@ -210,6 +210,10 @@ impl<P: Position> Engine<P> {
             name,
             offer,
         };
+        let known = offer.client.and_then(|client| {
+            let record = self.trust.remembered(client)?;
+            Some(Event::Remembered { client, record })
+        });
         self.commit(now, event, out);
         self.workers[worker.index()].last_seen = now;
         self.timer(now + self.rules.silence, Timer::Silence(worker));
@@ -217,6 +221,9 @@ impl<P: Position> Engine<P> {
     }
 
     /// Who has to go when such a worker comes.
+        if let Some(known) = known {
+            self.commit(now, known, out);
+        }
     fn displaced(&self, name: &str, client: Option<ClientId>, most: usize) -> Option<WorkerId> {
         let own = |w: &WorkerId| self.workers[w.index()].client() == client;
         let own = || self.present().filter(own);

@@ -1,6 +1,6 @@
 //! What happened: events that alone rebuild the state. Knows no store.
 
-use crate::{Digest, Moment, Offer, Task, Token, WorkerId};
+use crate::{ClientId, Digest, Moment, Offer, Record, Task, Token, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// Why an attempt failed.
@@ -223,4 +223,5 @@ pub struct Entry {
     pub at: Moment,
     /// What.
     pub event: Event,
+            | Event::Remembered { .. }
 }

@@ -30,6 +30,8 @@ pub struct Rules {
     pub kind_of: Vec<u32>,
     /// What results of workers count for that nobody vouches for.
     pub distrust: Distrust,
+    /// By kind: its name, by which it is known in other runs.
+    pub kinds: Vec<String>,
 }
 
 impl Default for Rules {
@@ -50,6 +52,7 @@ impl Default for Rules {
             distrust: Distrust::default(),
         }
     }
+            kinds: Vec::new(),
 }
 
 fn column(column: &[u32], task: Task) -> Option<u32> {

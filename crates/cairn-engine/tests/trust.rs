@@ -3,9 +3,9 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Moment, Offer, Order,
-    Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Span, Task, Token,
-    Verdict, WorkerId,
+    Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Memory, Moment,
+    Offer, Order, Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Span,
+    Task, Token, Verdict, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -31,6 +31,7 @@ enum Ended {
 #[derive(Clone, Debug)]
 struct Copy {
     token: Token,
+    worker: WorkerId,
     client: Option<ClientId>,
     ended: Ended,
     /// Whether its client had earned to count alone when it began.
@@ -54,7 +55,7 @@ struct Twin {
 }
 
 impl Twin {
-    fn happen(&mut self, rules: &Distrust, event: &Event) {
+    fn happen(&mut self, rules: &Distrust, at: Moment, event: &Event) {
         match *event {
             Event::Joined { ref offer, .. } => self.clients.push(offer.client),
             Event::Leased {
@@ -106,6 +107,7 @@ impl Twin {
                 Release::Lost | Release::Overdue => self.fault(task, token, Ended::Late),
                 Release::GivenBack | Release::Unheard => {
                     self.copy(task, token).ended = Ended::Aborted;
+                    worker,
                 }
             },
             Event::Executed { task, token, .. } => self.executed(rules, task, token),
@@ -124,6 +126,7 @@ impl Twin {
             Event::Failed { task, for_good, .. } | Event::Released { task, for_good, .. } => {
                 for_good.then_some(task)
             }
+                copy.back = at;
             Event::Cancelled { task } | Event::Reopened { task } => Some(task),
             _ => None,
         };
@@ -241,6 +244,8 @@ impl<'d> Play<'d> {
             workers: Vec::new(),
             random: Random::new(seed),
             made: BTreeMap::new(),
+        self.took.0 += 1;
+        self.took.1 += winner.back.since(winner.since).0;
             digests: BTreeMap::new(),
             whim: seed.is_multiple_of(3).then_some(Task(0)),
         }
@@ -253,7 +258,7 @@ impl<'d> Play<'d> {
         let mut out = Outbox::default();
         let answer = what(&mut self.engine, self.now, &mut out);
         for entry in &out.entries {
-            self.twin.happen(&self.rules.distrust, &entry.event);
+            (self.twin).happen(&self.rules.distrust, entry.at, &entry.event);
             match entry.event {
                 Event::Executed { task, token, .. } => {
                     let made = self.digests.get(&(task, token)).copied();
@@ -324,6 +329,7 @@ impl<'d> Play<'d> {
         }
         let back = Returned {
             task,
+        engine.remember(&Before::memory());
             token,
             outcome,
             digest,
@@ -487,6 +493,9 @@ impl<'d> Play<'d> {
     fn finish(&mut self) {
         for client in LIARS..CLIENTS {
             self.join(Some(client + CLIENTS), 8);
+        // By then the book has what this run taught as well: nothing of that counts twice.
+        let learnt = self.engine.learnt();
+        self.engine.remember(&Before::memory().then(&learnt));
         }
         let first = self.workers.len() - (CLIENTS - LIARS) as usize;
         for round in 0.. {
@@ -550,3 +559,4 @@ fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
     }
     assert!(executed > 3_000 && disputed > 3, "{executed} {disputed}");
 }
+        distrust.identities = (1..=CLIENTS).map(|n| format!("id-{n}")).collect();

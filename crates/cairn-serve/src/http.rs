@@ -41,6 +41,7 @@ use self::lanes::Lanes;
 use self::logs::Logs;
 use self::routes::{carry, look, steer, watched, workers};
 use crate::clock::Clock;
+use crate::book_file::BookFile;
 use crate::found::Found;
 use crate::near::Sign;
 use crate::store::{Store, StoreError};
@@ -91,7 +92,7 @@ pub struct Settings {
     /// What the page shows beside the run itself; without it, counts and workers alone.
     pub sight: Option<Arc<dyn Sight>>,
     /// Where what is learnt of workers and tasks is written for later runs.
-    pub book: Option<PathBuf>,
+    pub book: Option<BookFile>,
 }
 
 impl Settings {

@@ -3,6 +3,7 @@
 
 mod assets;
 mod beneath;
+mod book_file;
 pub mod client;
 mod clock;
 mod digest;
@@ -23,6 +24,7 @@ pub mod tls;
 pub mod tokens;
 pub mod work;
 
+pub use book_file::{BookError, BookFile};
 pub use digest::flow_digest;
 pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
 pub use found::{About, Found};

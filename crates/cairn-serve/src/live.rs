@@ -308,6 +308,7 @@ impl<'f> Live<'f> {
                 self.lease(*task, id)?;
                 self.began.get_or_insert(at);
                 let open = Open {
+                ..
                     worker: *worker,
                     token: *token,
                     begin: at,

@@ -75,7 +75,8 @@ impl<P: Position> Engine<P> {
                 }
                 let known = Worker::new(name.clone(), offer.clone());
                 if let Some(dispatch) = &mut self.dispatch {
-                    dispatch.joined(&known.book_name(), offer.cpus, offer.told_speed());
+                    let name = known.book_name(self.trust.distrust());
+                    dispatch.joined(&name, offer.cpus, offer.told_speed());
                 }
                 self.trust.joined(offer.client);
                 self.here.insert(*worker);
@@ -162,7 +163,9 @@ impl<P: Position> Engine<P> {
                 }
                 let kind = self.rules.kind(*task);
                 self.trust.executed(*task, *token, kind);
-                self.workers[worker.index()].executed += 1;
+                if let Some(known) = self.workers.get_mut(worker.index()) {
+                    known.executed += 1;
+                }
             }
             Event::Failed {
                 task,

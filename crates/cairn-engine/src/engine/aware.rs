@@ -31,7 +31,8 @@ impl<P: Position> Engine<P> {
         dispatch.only_learn(placing == Placing::ByOrder);
         for (number, worker) in self.workers.iter().enumerate() {
             let told = worker.offer.told_speed();
-            dispatch.joined(&worker.book_name(), worker.offer.cpus, told);
+            let name = worker.book_name(self.trust.distrust());
+            dispatch.joined(&name, worker.offer.cpus, told);
             if !worker.is_here {
                 dispatch.departed(number as u32);
             }

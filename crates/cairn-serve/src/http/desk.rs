@@ -20,6 +20,7 @@ use super::stamps::Stamps;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
 use crate::disk::SIZES;
+use crate::book_file::BookFile;
 use crate::found::About;
 use crate::store::{Group, Stamp, Store, StoreError};
 use crate::tokens::Who;
@@ -29,7 +30,6 @@ use cairn_engine::{
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -212,17 +212,11 @@ impl<'f, P: Position> Desk<'f, P> {
         self.engine.is_holding() && self.waiters.len() > 0
     }
 
-    /// Writes what was learnt for later runs. It can be learnt again, so what goes wrong here ends nothing.
+    /// Writes what was learnt for later runs.
     fn save_book(&mut self) {
         self.saved = Instant::now();
-        let memory = self.engine.dispatch().map(cairn_engine::Dispatch::memory);
-        if let (Some(path), Some(memory)) = (&self.manner.book, memory)
-            && memory.counts() != (0, 0)
-            && let Ok(text) = serde_json::to_string_pretty(&memory)
-        {
-            let beside = path.with_extension("new");
-            let written = std::fs::write(&beside, text + "\n");
-            let _ = written.and_then(|()| std::fs::rename(&beside, path));
+        if let Some(book) = &self.manner.book {
+            book.add(self.engine.learnt());
         }
     }
 

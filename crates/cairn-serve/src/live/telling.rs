@@ -2,7 +2,7 @@
 
 use super::account::{Account, Totals};
 use super::told::{
-    AttemptTold, FailureTold, Idle, Running, SlowTold, Span, StepTold, Update, WorkerTold,
+    AttemptTold, FailureTold, Running, SlowTold, Span, StepTold, Update, WorkerTold,
 };
 use super::{Ended, How, Live, SLOWEST, seconds};
 use cairn_dag::TaskId;

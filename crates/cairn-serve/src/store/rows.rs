@@ -1,7 +1,8 @@
 //! Events as rows of a table, and back. Knows no transaction.
 
 use cairn_engine::{
-    Cause, Digest, Entry, Event, Gone, Moment, Offer, Release, Task, Token, WorkerId,
+    Cause, ClientId, Digest, Entry, Event, Gone, Moment, Offer, Record, Release, Task, Token,
+    WorkerId,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
@@ -34,6 +35,13 @@ struct Columns {
 struct Who {
     name: String,
     offer: Offer,
+}
+
+/// What earlier runs know of a volunteer.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    client: ClientId,
+    record: Record,
 }
 
 fn columns(event: &Event) -> Columns {
@@ -238,6 +246,14 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
             digest: digest(
                 seq,
                 row.get_ref(10)?.as_str().map_err(|e| strange(seq, &e))?,
+        "remembered" => {
+            let known: String = row.get(10)?;
+            let known: Known = serde_json::from_str(&known).map_err(|e| strange(seq, &e))?;
+            Event::Remembered {
+                client: known.client,
+                record: known.record,
+            }
+        }
             )?,
         },
         "disputed" => Event::Disputed { task: task()? },

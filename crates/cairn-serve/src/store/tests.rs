@@ -1,6 +1,6 @@
 use super::schema::APPLICATION;
 use super::*;
-use cairn_engine::{Cause, ClientId, Digest, Event, Gone, Offer, Release, Token, WorkerId};
+use cairn_engine::{Cause, ClientId, Digest, Event, Gone, Offer, Record, Release, Token, WorkerId};
 use proptest::prelude::*;
 
 fn token() -> impl Strategy<Value = Token> {

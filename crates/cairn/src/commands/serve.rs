@@ -23,9 +23,8 @@ use crate::logs;
 use crate::output::Output;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
+use cairn_engine::{Expected, Keeper, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Jobs, Template, size};
-use cairn_serve::Found;
 use cairn_serve::http::{
     self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
@@ -33,10 +32,11 @@ use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::Certificate;
 use cairn_serve::tokens::Tokens;
+use cairn_serve::{BookError, BookFile, Found};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -176,13 +176,19 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
     policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
     let told = Arc::new(Told(wanted.clone()));
     let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));
-    serve(settings, begun, store, told, Some(sight), out, |_| ())
+    let server = Server {
+        tokens,
+        book: None,
+        sight,
+    };
+    serve(settings, begun, store, told, server, out, |_| ())
 }
 
 fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
     let executed = cli::Executed {
         executed: String::new(),
+    let tokens = tokens(settings, &mut store)?;
         no_rescue: flags.no_rescue,
     };
     // The first line is where it listens: warnings come after.
@@ -216,7 +222,8 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let policy = Policy::of(settings, &store)?;
     if let Some(policy) = &policy {
         rules.distrust = policy.distrust(&mut store)?;
-        rules.kind_of = kinds(&flow);
+        rules.distrust.identities = tokens.identities();
+        (rules.kind_of, rules.kinds) = kinds(&flow);
     }
     let learns = !flags.times.no_learnt_times;
     let lookout = Lookout {
@@ -224,6 +231,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         policy: flags.policy,
         workers: settings.workers.clone(),
         earlier: states::of_file(&settings.input.file)
+    let tokens = tokens(settings, &mut store)?;
             .ok()
             .filter(|_| learns),
     };
@@ -271,7 +279,12 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
     let sight: Arc<dyn http::Sight> = Arc::new(sight);
     let tasks = served.clone();
-    let ended = serve(settings, begun, store, tasks, Some(sight), out, |handle| {
+    let server = Server {
+        tokens,
+        book: Some(book(flags)),
+        sight,
+    };
+    let ended = serve(settings, begun, store, tasks, server, out, |handle| {
         out.warnings(&whole.report);
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
@@ -319,7 +332,7 @@ fn weights(flow: &Flow) -> Vec<u64> {
     weights.collect()
 }
 
-fn book(flags: &cli::Serve) -> PathBuf {
+fn book(flags: &cli::Serve) -> BookFile {
     let usual = || flags.state.join("book.json");
     flags.book.clone().unwrap_or_else(usual)
 }
@@ -327,26 +340,13 @@ fn book(flags: &cli::Serve) -> PathBuf {
 /// What is known of times and speeds before the first task, and whether tasks go by it.
 fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
     let dag = flow.dag();
-    let path = book(flags);
-    let memory = match std::fs::read_to_string(&path) {
-        Ok(text) => (serde_json::from_str(&text).ok()).filter(Memory::is_readable),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some(Memory::default()),
-        Err(e) => {
-            return Err(Failure::usage(
-                format!("cannot read {}: {e}", plain(&path.display().to_string())),
-                "give another file with --book",
-            ));
-        }
-    };
-    let unreadable = || {
-        Failure::usage(
-            format!(
-                "{} is no book of times and speeds, or of a later cairn",
-                plain(&path.display().to_string())
-            ),
-            "delete it, or give another with --book",
-        )
-    };
+    let memory = book(flags).read().map_err(|e| {
+        let cure = match e {
+            BookError::Unread { .. } => "give another file with --book",
+            BookError::Strange(_) => "delete it, or give another with --book",
+        };
+        Failure::usage(plain(&e.to_string()).into_owned(), cure)
+    })?;
     let seconds: Vec<Option<f64>> = dag.tasks().map(|t| flow.seconds(t)).collect();
     let known = seconds.iter().flatten().count();
     let placing = match flags.dispatch {
@@ -355,28 +355,29 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
         None if 2 * known > dag.len() => Placing::WhereUneven,
         None => Placing::ByOrder,
     };
-    let kind = kinds(flow);
-    let mut names = Vec::new();
-    for task in dag.tasks() {
-        if kind[task.index()] as usize == names.len() {
-            names.push(flow.kind(task).to_owned());
-        }
-    }
+    let (kind, kinds) = kinds(flow);
     let expected = Expected {
         seconds,
         kind,
-        kinds: names,
+        kinds,
     };
     Ok(Watch {
         expected,
-        memory: memory.ok_or_else(unreadable)?,
+        memory,
         placing,
     })
 }
 
-/// By task the number of its kind: trust is earned by kind.
-fn kinds(flow: &Flow) -> Vec<u32> {
-    numbered(flow.dag().tasks().map(|t| flow.kind(t)))
+/// By task the number of its kind, and by kind its name: trust is earned by kind.
+fn kinds(flow: &Flow) -> (Vec<u32>, Vec<String>) {
+    let kind = numbered(flow.dag().tasks().map(|t| flow.kind(t)));
+    let mut names = Vec::new();
+    for task in flow.dag().tasks() {
+        if kind[task.index()] as usize == names.len() {
+            names.push(flow.kind(task).to_owned());
+        }
+    }
+    (kind, names)
 }
 
 /// What is executed again, by name and with the reason, where there are not too many.
@@ -397,18 +398,18 @@ fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
 fn serve<P: Position + Send>(
     settings: &Settings,
     begun: Begun<'_, P>,
-    mut store: Store,
+    store: Store,
     tasks: Arc<dyn Tasks>,
-    sight: Option<Arc<dyn http::Sight>>,
+    with: Server,
     out: &Output,
     listening: impl FnOnce(&Handle),
 ) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let tokens = tokens(settings, &mut store)?;
     let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
-    let mut server = http::Settings::new(flags.listen, tokens, flags.state.clone(), folder);
+    let volunteers = with.tokens.volunteers();
+    let mut server = http::Settings::new(flags.listen, with.tokens, flags.state.clone(), folder);
     server.certificate = certificate(settings)?;
-    server.sight = sight;
+    server.sight = Some(with.sight);
     server.stays = flags.stay;
     server.largest_file = settings.largest_file;
     server.book = Some(book(flags));
@@ -473,11 +474,22 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let replace = settings.flags.rotate_tokens;
     let life = settings.token_lifetime;
     let count = settings.flags.volunteers;
-    let tokens = Tokens::open(&folder, kept.clone(), replace, life, now).and_then(|mut tokens| {
-        tokens.see_to_volunteers(&folder, count, life, now)?;
-        Ok(tokens)
-    });
-    let tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+    let tokens = Tokens::open(&folder, kept.clone(), replace, life, now);
+    let mut tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+    // Whoever shared them once does so at every start, or all volunteers would be others.
+    let before = kept.as_ref().and_then(|kept| kept.shared());
+    let shared = settings.flags.volunteer_tokens.as_deref().or(before);
+    let place = shared.unwrap_or(&folder);
+    let seen = shared.map_or(Ok(()), |shared| tokens.share(shared));
+    let adopts = shared.is_some() && !replace;
+    seen.and_then(|()| tokens.see_to_volunteers(place, adopts, count, life, now))
+        .map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidData => Failure::usage(
+                plain(&format!("in {}: {e}", place.display())).into_owned(),
+                "delete that file: a new token is made",
+            ),
+            _ => Failure::writing(&place.display().to_string(), &e),
+        })?;
     if kept.as_ref() != Some(&tokens) {
         let text = serde_json::to_string(&tokens).expect("hashes are JSON");
         store.set_meta(TOKENS, &text).map_err(|e| trouble(&e))?;

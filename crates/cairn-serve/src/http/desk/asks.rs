@@ -7,6 +7,7 @@ use crate::http::types::{Reason, Worth};
 use crate::http::why::Told;
 use crate::tokens::Who;
 use cairn_engine::{ClientId, Digest, Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
+use std::sync::mpsc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 

@@ -128,7 +128,8 @@ impl<P: Position> Desk<'_, P> {
     pub(super) fn why_worker(&mut self, now: Moment, name: &str) -> Option<Told> {
         let workers = self.engine.workers();
         // The newest of that name.
-        let place = workers.iter().rposition(|w| w.name == name)?;
+        let same = workers.filter(|(_, w)| w.name == name);
+        let place = same.map(|(place, _)| place).next_back()?;
         let id = WorkerId(place as u32);
         let refusal = self.engine.why_idle(now, id);
         let is_passed_over = matches!(
