@@ -72,6 +72,8 @@ struct Client {
     seconds: f64,
 }
 
+    /// Whether earlier runs taught something of it.
+    is_remembered: bool,
 /// One kind of tasks.
 #[derive(Clone, Debug, PartialEq)]
 struct Kind {
@@ -271,6 +273,7 @@ impl Book {
         of_kind.returned += 1.0;
         self.noise += square;
         self.returned += 1.0;
+            known.is_remembered = true;
         let at_one = log + known.log_speed;
         of_kind.log_seconds += at_one;
         of_kind.log_squares += at_one * at_one;

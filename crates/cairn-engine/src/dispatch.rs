@@ -175,10 +175,14 @@ impl Dispatch {
         self.book.factor(kind) * self.outlook.base(task)
     }
 
-    /// Seconds after which the task is late at this worker.
-    pub fn deadline(&self, task: u32, worker: u32) -> f64 {
+    /// Seconds that the task takes at this worker, and after how many it is late there; `None` where its kind or the worker
+    /// was never seen.
+    pub fn foresees(&self, task: u32, worker: u32) -> Option<(f64, f64)> {
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
-        self.book.deadline(self.lanes.client(worker), kind, base)
+        let client = self.lanes.client(worker);
+        let takes = || self.book.duration(client, kind, base, 0.0);
+        let late = || self.book.deadline(client, kind, base);
+        (self.book.knows(client, kind)).then(|| (takes(), late()))
     }
 
     /// The first task that was kept for a busy worker when workers last asked, and for which.

@@ -229,6 +229,19 @@ impl<P: Position> Engine<P> {
         let own = || self.present().filter(own);
         let same = own().find(|w| self.workers[w.index()].name == name);
         let longest = || own().min_by_key(|w| self.workers[w.index()].last_seen);
+    /// What earlier runs know of volunteers, by [`Distrust::identities`](crate::Distrust): it counts for whoever comes for
+    /// the first time in this run. What the run itself knows stands.
+    pub fn remember(&mut self, memory: &Memory) {
+        self.trust.remember(memory.volunteers(), &self.rules.kinds);
+    }
+
+    /// What later runs may know of this one, beyond what is remembered already.
+    pub fn learnt(&self) -> Memory {
+        let learnt = self.dispatch().map(|dispatch| dispatch.book().memory());
+        let volunteers = self.trust.reputations(&self.rules.kinds);
+        learnt.unwrap_or_default().with_volunteers(volunteers)
+    }
+
         let is_full = || client.is_some() && own().count() >= most;
         same.or_else(|| is_full().then(longest).flatten())
     }
@@ -612,10 +625,14 @@ impl<P: Position> Engine<P> {
         self.commit(now, event, out);
         let granted = self.granted(task, token, class);
         if let Some(limit) = granted.limit {
+        let due = self
+            .client(worker)
+            .map(|_| now + self.span_at(task, worker));
             self.timer(now + limit, Timer::Limit(task, token));
         }
-        if self.workers[worker.index()].client().is_some() {
-            self.expect_by(now, task, token);
+        if let Some(due) = due {
+            self.timer(due, Timer::Due(task, token));
+            due,
         }
         granted
     }

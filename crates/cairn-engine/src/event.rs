@@ -126,6 +126,9 @@ pub enum Event {
         /// What it made.
         digest: Digest,
     },
+        /// By when it must be back, where it is a volunteer's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Moment>,
     /// Results of a task do not agree, and there were enough of them: it is given up, and whatever waits for it is aborted.
     Disputed {
         /// Which task.

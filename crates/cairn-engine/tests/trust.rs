@@ -68,12 +68,28 @@ impl Twin {
                     self.tokens.insert((task, token)),
                     "{task:?} {token:?} again"
                 );
+            Event::Remembered { client, ref record } => {
+                let of = |known: &&Option<ClientId>| **known == Some(client);
+                assert_eq!(self.clients.iter().filter(of).count(), 1, "at its first");
+                let before = Before::of(client);
+                let counts = before.agree >= rules.agree();
+                assert_eq!(record.row, if counts { before.row.min(20) } else { 0 });
+                assert_eq!(record.quota, before.quota);
+                let [errors, late, valid, invalid] = before.counts;
+                assert_eq!((record.errors, record.late), (errors, late));
+                assert_eq!((record.valid, record.invalid), (valid, invalid));
+                self.row.insert(client, record.row);
+                self.counts.insert(client, before.counts);
+            }
                 let copies = self.copies.entry(task).or_default();
                 if let Some(client) = client {
                     let live = |c: &Copy| {
                         let gone = matches!(c.ended, Ended::Late | Ended::Aborted | Ended::Error);
+                due,
                         c.client == Some(client) && !gone
                     };
+                // Volunteers alone have a deadline.
+                assert_eq!(due, client.map(|_| at + self.span(rules, task)));
                     assert!(!copies.iter().any(live), "one attempt a client");
                     assert!(volunteers(copies) < rules.max_total as usize);
                 }
@@ -93,6 +109,10 @@ impl Twin {
                 ..
             } => {
                 let copy = self.copy(task, token);
+                    due,
+                    since: at,
+                    back: at,
+                    is_checked: client.is_some() || copies.iter().any(|c| c.is_checked),
                 assert!(matches!(copy.ended, Ended::Live | Ended::Late));
                 copy.ended = Ended::Returned(digest);
                 let client = copy.client;
@@ -104,7 +124,12 @@ impl Twin {
             Event::Released {
                 task, token, why, ..
             } => match why {
-                Release::Lost | Release::Overdue => self.fault(task, token, Ended::Late),
+                Release::Overdue => {
+                    let due = self.copy(task, token).due.expect("a volunteer's");
+                    assert!(at >= due, "nobody is late before its time");
+                    self.fault(task, token, Ended::Late);
+                }
+                Release::Lost => self.fault(task, token, Ended::Late),
                 Release::GivenBack | Release::Unheard => {
                     self.copy(task, token).ended = Ended::Aborted;
                     worker,
@@ -152,6 +177,21 @@ impl Twin {
     }
 
     fn largest(&self, task: Task) -> usize {
+    /// Ten times what tasks took, or the least that a copy has; half of it for a retry, but twice what tasks took, and not
+    /// where somebody was late.
+    fn span(&self, rules: &Distrust, task: Task) -> Span {
+        let takes = self.took.1 / self.took.0.max(1);
+        let usual = (10 * takes).max(rules.deadline.0);
+        let copies = self.copies.get(&task).map_or(&[][..], Vec::as_slice);
+        let checked = || copies.iter().filter(|c| c.is_checked);
+        let ended = checked().filter(|c| c.ended != Ended::Live).count();
+        let is_retry = !copies.is_empty() && ended > self.largest(task);
+        match is_retry && checked().all(|c| c.ended != Ended::Late) {
+            true => Span((usual / 2).max(2 * takes)),
+            false => Span(usual),
+        }
+    }
+
         let copies = &self.copies[&task];
         let equal = |c: &Copy| match c.ended {
             Ended::Returned(_) => copies.iter().filter(|o| o.ended == c.ended).count(),
@@ -225,6 +265,45 @@ struct Play<'d> {
 
 /// Clients below this number lie, all the same lie.
 const LIARS: u32 = 2;
+/// What earlier runs know of a client in these tests; of number 0 and of those beyond the list nothing.
+struct Before {
+    agree: u32,
+    row: u32,
+    quota: u32,
+    counts: [u64; 4],
+}
+
+impl Before {
+    fn of(ClientId(n): ClientId) -> Before {
+        Before {
+            agree: 1 + n % 4,
+            row: 7 * n,
+            quota: 10 * n,
+            counts: [n, 2 * n, 3 * n, n % 2].map(u64::from),
+        }
+    }
+
+    fn text(client: u32) -> String {
+        let before = Before::of(ClientId(client));
+        let [errors, late, valid, invalid] = before.counts;
+        format!(
+            "\"id-{client}\":{{\"agree\":{},\"row\":{},\"rows\":{{\"k\":{}}},\"quota\":{},\"errors\":{errors},\
+             \"late\":{late},\"valid\":{valid},\"invalid\":{invalid}}}",
+            before.agree, before.row, before.row, before.quota,
+        )
+    }
+
+    /// A book of earlier runs with clients 1 to 6.
+    fn memory() -> Memory {
+        let known: Vec<String> = (1..=6).map(Before::text).collect();
+        let text = format!(
+            "{{\"version\":2,\"kinds\":{{}},\"workers\":{{}},\"volunteers\":{{{}}}}}",
+            known.join(",")
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
 const CLIENTS: u32 = 9;
 
 impl<'d> Play<'d> {

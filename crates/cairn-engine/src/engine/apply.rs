@@ -103,13 +103,14 @@ impl<P: Position> Engine<P> {
             } => {
                 let client = self.known(*worker)?.client();
                 match self.position.standing(*task)? {
+                due,
                     Standing::Leased => self.add_copy(*task, *token, *worker)?,
                     _ => {
                         self.position.lease(*task)?;
                         self.tell_keeper(*task, Keeper::start);
                     }
                 }
-                self.take(*task, *token, *worker, at);
+                self.take(*task, *token, *worker, (at, *due));
                 let kind = self.rules.kind(*task);
                 let whose = (*worker, client);
                 self.trust.leased(*task, *token, whose, kind, at);
@@ -299,8 +300,14 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// Books a task that a worker has since then.
-    pub(crate) fn take(&mut self, task: Task, token: Token, worker: WorkerId, since: Moment) {
+    /// Books a task that a worker has since then, and until when it may.
+    pub(crate) fn take(
+        &mut self,
+        task: Task,
+        token: Token,
+        worker: WorkerId,
+        (since, due): (Moment, Option<Moment>),
+    ) {
         let class = self.class(task);
         let needs = self.queue.needs(class);
         for &(pool, amount) in &needs.pools {
@@ -313,7 +320,8 @@ impl<P: Position> Engine<P> {
             since,
             class,
             is_ending: false,
-            due: None,
+            due,
+            extended: None,
         };
         self.leases.insert(task, lease);
         self.note_start(since, task, worker);

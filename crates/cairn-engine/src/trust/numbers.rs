@@ -80,14 +80,16 @@ impl Distrust {
         self.quorum / 2 + 1
     }
 
-    /// How long a copy has, by what it is expected to take. Where `is_hurried`, half as long, but twice what it takes.
-    pub fn span(&self, takes: Option<Span>, is_hurried: bool) -> Span {
+    /// How long a copy has, by what it is expected to take. Where `is_hurried`, half as long, but twice what it takes. Never
+    /// less than the time by which nearly all such copies are back, as far as is known.
+    pub fn span(&self, takes: Option<Span>, nearly_all: Span, is_hurried: bool) -> Span {
         let takes = takes.map_or(0, |span| span.0);
         let usual = (takes.saturating_mul(self.slack.into())).max(self.deadline.0);
-        match is_hurried {
-            true => Span((usual / 2).max(takes.saturating_mul(2))),
-            false => Span(usual),
-        }
+        let span = match is_hurried {
+            true => (usual / 2).max(takes.saturating_mul(2)),
+            false => usual,
+        };
+        Span(span.max(nearly_all.0))
     }
 
     /// For how long after it began a copy of this span may still be expected from somebody who works on it.

@@ -83,6 +83,14 @@ fn columns(event: &Event) -> Columns {
                 ..bare("joined")
             }
         }
+        Event::Remembered { client, record } => {
+            let (client, record) = (*client, record.clone());
+            let known = serde_json::to_string(&Known { client, record }).expect("a record is JSON");
+            Columns {
+                info: Some(Value::Text(known)),
+                ..bare("remembered")
+            }
+        }
         Event::Departed { worker, why } => Columns {
             worker: Some(worker.0),
             cause: Some(word(&GONE, *why)),
@@ -92,7 +100,11 @@ fn columns(event: &Event) -> Columns {
             task,
             token,
             worker,
-        } => attempt("leased", task, token, Some(*worker)),
+            due,
+        } => Columns {
+            info: due.map(|due| Value::Integer(due.0 as i64)),
+            ..attempt("leased", task, token, Some(*worker))
+        },
         Event::Returned {
             task,
             token,
@@ -251,6 +263,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
             let known: Known = serde_json::from_str(&known).map_err(|e| strange(seq, &e))?;
             Event::Remembered {
                 client: known.client,
+            due: (row.get::<_, Option<i64>>(10)?).map(|due| Moment(due as u64)),
                 record: known.record,
             }
         }

@@ -59,10 +59,13 @@ fn event() -> impl Strategy<Value = Event> {
             worker,
             why: if lost { Gone::Lost } else { Gone::Left },
         }),
-        (task(), token(), worker()).prop_map(|(task, token, worker)| Event::Leased {
-            task,
-            token,
-            worker
+        (task(), token(), worker(), any::<Option<u64>>()).prop_map(|(task, token, worker, due)| {
+            Event::Leased {
+                task,
+                token,
+                worker,
+                due: due.map(Moment),
+            }
         }),
         (task(), token(), worker()).prop_map(|(task, token, worker)| Event::Executed {
             task,
@@ -163,6 +166,7 @@ fn leased(task: u64) -> Entry {
 fn a_flow_its_order_its_stamps_and_values_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
+        due: None,
     assert_eq!(store.flow().unwrap(), None);
     assert_eq!(store.names().unwrap(), Vec::<String>::new());
     let stamp = Stamp {

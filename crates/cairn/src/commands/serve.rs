@@ -334,7 +334,7 @@ fn weights(flow: &Flow) -> Vec<u64> {
 
 fn book(flags: &cli::Serve) -> BookFile {
     let usual = || flags.state.join("book.json");
-    flags.book.clone().unwrap_or_else(usual)
+    BookFile::new(flags.book.clone().unwrap_or_else(usual))
 }
 
 /// What is known of times and speeds before the first task, and whether tasks go by it.

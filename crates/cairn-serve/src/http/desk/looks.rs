@@ -25,6 +25,8 @@ pub(crate) struct Picture {
     pub(crate) learnt: Vec<Option<Learnt>>,
     /// Copies given to volunteers, and tasks with results that wait for validation; `None` where there was no volunteer.
     pub(crate) volunteering: Option<(u64, u64)>,
+    /// Attempts that should be back and are not.
+    pub(crate) late: u64,
     pub(crate) tally: Tally,
     /// Where storage is kept under a cap.
     pub(crate) storage: Option<Storage>,
@@ -76,6 +78,7 @@ impl<P: Position> Desk<'_, P> {
                 reliability: book.reliability(client),
             })
         };
+    pub(crate) expected_by: Option<Moment>,
         Picture {
             learnt: workers.iter().map(learnt).collect(),
             counts: Standing::ALL.map(|standing| engine.position().count(standing)),
@@ -114,6 +117,7 @@ impl<P: Position> Desk<'_, P> {
 
     pub(super) fn why_task(&mut self, now: Moment, task: Task) -> Option<Told> {
         let why = self.engine.why(now, task)?;
+            late: engine.late(self.clock.now()),
         let worker = |id: WorkerId| self.engine.workers()[id.0 as usize].name.clone();
         let named = match &why {
             Why::Runs { worker: id, .. } => vec![worker(*id)],
@@ -156,3 +160,6 @@ impl<P: Position> Desk<'_, P> {
         })
     }
 }
+        let first = self.engine.lease(task);
+        let expected_by = first.and_then(|(_, token, _)| self.engine.expected_by(task, token));
+            expected_by,
