@@ -209,6 +209,18 @@ impl Dispatch {
         self.lanes.depart(worker, &self.book);
     }
 
+    /// The next number is that of a worker that nobody remembers.
+    pub fn skip(&mut self) {
+        self.lanes.skip();
+    }
+
+    /// A worker that went is not asked for again, so many seconds after 1970. Its speed is remembered by name.
+    pub fn forget(&mut self, at: u64, worker: u32) {
+        if let Some(known) = self.book.forget(self.lanes.client(worker)) {
+            self.memory.note(known, at);
+        }
+    }
+
     /// A worker is gone with all that it had.
     pub fn gone(&mut self, now: f64, worker: u32) {
         for task in self.lanes.tasks_of(worker) {

@@ -4,6 +4,7 @@ mod apply;
 mod aware;
 mod choose;
 mod copies;
+mod forget;
 mod late;
 mod returns;
 mod room;
@@ -21,13 +22,13 @@ use crate::snapshot::Tries;
 use crate::trust::Trust;
 use crate::{
     ClientId, Dispatch, Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Memory, Moment,
-    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Rules,
-    Task, Token, Worker, WorkerId,
+    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Roll,
+    Rules, Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use timers::Timer;
 use wanted::Wanted;
 
@@ -54,7 +55,10 @@ pub struct Engine<P> {
     pub(crate) position: P,
     rules: Rules,
     queue: Queue,
-    pub(crate) workers: Vec<Worker>,
+    pub(crate) workers: Roll<Worker>,
+    /// Those that are gone and remembered, the longest first; when there are so many, some are forgotten.
+    gone: VecDeque<WorkerId>,
+    full_at: usize,
     /// Those who are here, and how many of them are volunteers.
     here: BTreeSet<WorkerId>,
     volunteers: usize,
@@ -103,7 +107,9 @@ impl<P: Position> Engine<P> {
             position,
             rules,
             queue,
-            workers: Vec::new(),
+            workers: Roll::default(),
+            gone: VecDeque::new(),
+            full_at: 0,
             here: BTreeSet::new(),
             volunteers: 0,
             leases: Leases::default(),
@@ -258,8 +264,9 @@ impl<P: Position> Engine<P> {
 
     /// Counts who is here.
     pub(crate) fn count_present(&mut self) {
-        let here = (0..self.workers.len()).filter(|&w| self.workers[w].is_here);
-        self.here = here.map(|w| WorkerId(w as u32)).collect();
+        let all = || (self.workers.numbered()).map(|(number, w)| (WorkerId(number as u32), w));
+        self.here = all().filter(|(_, w)| w.is_here).map(|(id, _)| id).collect();
+        self.gone = (all().filter(|(_, w)| !w.is_here).map(|(id, _)| id)).collect();
         let volunteers = self.present().filter(|&w| self.client(w).is_some());
         self.volunteers = volunteers.count();
     }
@@ -300,6 +307,7 @@ impl<P: Position> Engine<P> {
         if could_settle && !self.trust.has_trusted() {
             self.give_up_all_hopeless(now, out);
         }
+        self.forget_gone(now, out);
     }
 
     /// A worker asks for tasks: as many as it wants and has room for, best first.
@@ -523,8 +531,8 @@ impl<P: Position> Engine<P> {
         self.epoch
     }
 
-    /// All workers that ever were, by number.
-    pub fn workers(&self) -> &[Worker] {
+    /// All workers that ever were, by number, but for those that are long gone.
+    pub fn workers(&self) -> &Roll<Worker> {
         &self.workers
     }
 

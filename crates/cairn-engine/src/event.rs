@@ -99,12 +99,24 @@ pub enum Event {
         /// What it has.
         offer: Offer,
     },
+    /// A volunteer came for the first time, and earlier runs know it: it goes on from there.
+    Remembered {
+        /// Which one.
+        client: ClientId,
+        /// What they know.
+        record: Record,
+    },
     /// A worker is gone. What it had was released before.
     Departed {
         /// Which one.
         worker: WorkerId,
         /// Why.
         why: Gone,
+    },
+    /// A worker that is gone, and that nothing depends on, is not remembered any more: its number stays its own.
+    Forgotten {
+        /// Which one.
+        worker: WorkerId,
     },
     /// A task was given to a worker; where others have it already, as a copy.
     Leased {
@@ -213,6 +225,7 @@ impl Event {
             | Event::Joined { .. }
             | Event::Departed { .. }
             | Event::Paused
+            | Event::Forgotten { .. }
             | Event::Unpaused
             | Event::Halted { .. } => None,
         }

@@ -48,6 +48,7 @@ pub use keeper::{BadOrder, Keeper, Leftovers};
 pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
+pub use roll::Roll;
 pub use rules::Rules;
 pub use sizes::{Learnt, SAFETY, Sizes, numbered};
 pub use snapshot::Snapshot;

@@ -33,6 +33,12 @@ struct Copy {
     token: Token,
     worker: WorkerId,
     client: Option<ClientId>,
+    due: Option<Moment>,
+    since: Moment,
+    /// When it came back, if it did.
+    back: Moment,
+    /// Whether a volunteer had the task when it began.
+    is_checked: bool,
     ended: Ended,
     /// Whether its client had earned to count alone when it began.
     may_be_alone: bool,
@@ -52,6 +58,10 @@ struct Twin {
     /// By client: confirmed in a row, errors, late, valid, invalid.
     row: BTreeMap<ClientId, u32>,
     counts: BTreeMap<ClientId, [u64; 4]>,
+    /// What tasks took whose results counted: how many, and microseconds in all.
+    took: (u64, u64),
+    /// Who is gone and not forgotten.
+    gone: BTreeSet<WorkerId>,
 }
 
 impl Twin {
@@ -145,6 +155,13 @@ impl Twin {
                 assert!(self.largest(task) < rules.agree() as usize);
             }
             _ => (),
+            Event::Forgotten { worker } => {
+                assert!(self.gone.remove(&worker), "it is gone, and was known");
+                let of = |c: &&Copy| c.worker == worker;
+                let had = self.copies.values().flatten().filter(|c| c.is_checked);
+                assert_eq!(had.filter(of).count(), 0, "something depends on it");
+            }
+            Event::Departed { worker, .. } => drop(self.gone.insert(worker)),
         }
         let settled = match *event {
             Event::Executed { task, .. } | Event::Disputed { task } => Some(task),
@@ -382,9 +399,24 @@ impl<'d> Play<'d> {
         let (mut from, task, token) = self.granted[self.random.below(self.granted.len())];
         let owner = self.workers[from.0 as usize];
         if self.random.below(20) == 0 {
+        if self.engine.workers().is_gone(from.0 as usize) {
+            // Nobody knows any more who that was: not to be taken for somebody who is trusted.
+            let (outcome, digest) = (Outcome::Executed, Some(truth(task)));
+            let back = Returned {
+                task,
+                token,
+                outcome,
+                digest,
+            };
+            let was = self.log.len();
+            let receipt = self.tell(|engine, now, out| engine.take_back(now, from, &back, out));
+            assert_eq!((receipt, self.log.len()), (Receipt::Unknown, was));
+            assert!(!self.engine.would_take(from, task, token, outcome));
+            return;
+        }
             // A volunteer returns what was given to somebody else. Whoever is trusted is believed in this, too.
             let other = self.random.below(self.workers.len());
-            if self.workers[other].is_some() {
+            if self.workers[other].is_some() && !self.engine.workers().is_gone(other) {
                 from = WorkerId(other as u32);
             }
         }
@@ -506,6 +538,10 @@ impl<'d> Play<'d> {
     }
 
     fn check(&self) {
+        let gone = self.twin.gone.len();
+        let depended_on = self.twin.copies.values().flatten().count();
+        let most = 2 * self.rules.gone + depended_on + self.dag.len() + 1;
+        assert!(gone <= most, "{gone} are gone");
         let order: Vec<TaskId> = self.dag.tasks().collect();
         let order = Order::of(&order);
         let (position, rules) = (Frozen::new(self.dag), self.rules.clone());
@@ -613,7 +649,7 @@ impl<'d> Play<'d> {
 
 #[test]
 fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
-    let (mut executed, mut disputed) = (0, 0);
+    let (mut executed, mut disputed, mut forgotten) = (0, 0, 0);
     for seed in 0..1_500 {
         let mut random = Random::new(seed);
         let dag = random_dag(2 + random.below(10), random.below(4), seed);
@@ -623,6 +659,8 @@ fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
         distrust.deadline = Span::seconds(20);
         let rules = Rules {
             retries: 1,
+            kinds: vec!["k".into()],
+            gone: 1 + random.below(4),
             losses: 2,
             distrust,
             ..Rules::default()
@@ -636,6 +674,9 @@ fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
         let of = |entry: &&Entry| matches!(entry.event, Event::Disputed { .. });
         disputed += play.log.iter().filter(of).count();
     }
+        let of = |entry: &&Entry| matches!(entry.event, Event::Forgotten { .. });
+        forgotten += play.log.iter().filter(of).count();
     assert!(executed > 3_000 && disputed > 3, "{executed} {disputed}");
+    assert!(forgotten > 500, "{forgotten}");
 }
         distrust.identities = (1..=CLIENTS).map(|n| format!("id-{n}")).collect();

@@ -83,12 +83,15 @@ impl<P: Position> Engine<P> {
                 self.volunteers += usize::from(offer.client.is_some());
                 self.workers.push(known);
             }
+            Event::Remembered { client, record } => self.trust.begin_with(*client, record),
+            Event::Forgotten { worker } => self.forget(at, *worker)?,
             Event::Departed { worker, why } => {
                 let known = self.known(*worker)?;
                 known.is_here = false;
                 known.was_lost = *why == Gone::Lost;
                 let client = known.client();
                 if self.here.remove(worker) {
+                    self.gone.push_back(*worker);
                     self.volunteers -= usize::from(client.is_some());
                     self.trust.departed(client);
                 }
@@ -121,7 +124,7 @@ impl<P: Position> Engine<P> {
                 worker,
                 digest,
             } => {
-                self.known(*worker)?;
+                self.once_known(*worker)?;
                 if self.position.standing(*task)? == Standing::Eligible {
                     // It came late, and nobody had begun anew: now it waits for validation.
                     self.position.lease(*task)?;
@@ -146,7 +149,7 @@ impl<P: Position> Engine<P> {
                 token,
                 worker,
             } => {
-                self.known(*worker)?;
+                self.once_known(*worker)?;
                 self.position.execute(*task, &mut self.opened)?;
                 if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
                     self.note_return(at, since, *task, worker);
@@ -260,6 +263,14 @@ impl<P: Position> Engine<P> {
     pub(super) fn known(&mut self, worker: WorkerId) -> Result<&mut Worker, Illegal> {
         let missing = || Illegal(format!("there is no worker {}", worker.0));
         self.workers.get_mut(worker.index()).ok_or_else(missing)
+    }
+
+    /// The same of one that may be forgotten by now.
+    fn once_known(&mut self, worker: WorkerId) -> Result<(), Illegal> {
+        match self.workers.is_gone(worker.index()) {
+            true => Ok(()),
+            false => self.known(worker).map(drop),
+        }
     }
 
     /// What the end of an attempt without a result does to its task. Whether others go on with it.

@@ -29,7 +29,11 @@ impl<P: Position> Engine<P> {
         };
         let mut dispatch = make(memory);
         dispatch.only_learn(placing == Placing::ByOrder);
-        for (number, worker) in self.workers.iter().enumerate() {
+        for number in 0..self.workers.len() {
+            let Some(worker) = self.workers.get(number) else {
+                dispatch.skip();
+                continue;
+            };
             let told = worker.offer.told_speed();
             let name = worker.book_name(self.trust.distrust());
             dispatch.joined(&name, worker.offer.cpus, told);

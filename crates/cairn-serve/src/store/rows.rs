@@ -96,6 +96,10 @@ fn columns(event: &Event) -> Columns {
             cause: Some(word(&GONE, *why)),
             ..bare("departed")
         },
+        Event::Forgotten { worker } => Columns {
+            worker: Some(worker.0),
+            ..bare("forgotten")
+        },
         Event::Leased {
             task,
             token,
@@ -254,6 +258,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
         "returned" => Event::Returned {
             task: task()?,
             token: token()?,
+        "forgotten" => Event::Forgotten { worker: worker()? },
             worker: worker()?,
             digest: digest(
                 seq,

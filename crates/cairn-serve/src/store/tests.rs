@@ -97,6 +97,15 @@ fn event() -> impl Strategy<Value = Event> {
                 digest: Digest(digest),
             }
         ),
+        (any::<u32>(), any::<u64>()).prop_map(|(client, valid)| {
+            let mut record = Record::default();
+            record.valid += valid;
+            Event::Remembered {
+                client: ClientId(client),
+                record,
+            }
+        }),
+        worker().prop_map(|worker| Event::Forgotten { worker }),
         task().prop_map(|task| Event::Disputed { task }),
         task().prop_map(|task| Event::Cancelled { task }),
         task().prop_map(|task| Event::Revived { task }),

@@ -58,7 +58,7 @@ pub(crate) struct TaskPicture {
 impl<P: Position> Desk<'_, P> {
     pub(super) fn picture(&self) -> Picture {
         let engine = &self.engine;
-        let all = || (engine.workers().iter().enumerate()).map(|(id, w)| (WorkerId(id as u32), w));
+        let all = || (engine.workers().numbered()).map(|(id, w)| (WorkerId(id as u32), w));
         let here = all().filter(|(_, w)| w.is_here);
         let gone: Vec<_> = all().filter(|(_, w)| !w.is_here).collect();
         let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
@@ -130,7 +130,7 @@ impl<P: Position> Desk<'_, P> {
     }
 
     pub(super) fn why_worker(&mut self, now: Moment, name: &str) -> Option<Told> {
-        let workers = self.engine.workers();
+        let workers = self.engine.workers().numbered();
         // The newest of that name.
         let same = workers.filter(|(_, w)| w.name == name);
         let place = same.map(|(place, _)| place).next_back()?;
