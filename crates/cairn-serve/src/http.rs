@@ -86,6 +86,8 @@ pub struct Settings {
     /// An uploaded file may have so many bytes.
     pub largest_file: u64,
     /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
+    /// So many bytes volunteers may have here that are not validated.
+    pub allowed: Allowed,
     pub patience: Duration,
     /// Whoever takes nothing of an answer for so long is sent away.
     pub stall: Duration,
@@ -108,6 +110,7 @@ impl Settings {
             connections: 8192,
             largest_file: 64 << 30,
             patience: Duration::from_secs(10),
+            allowed: Allowed::default(),
             stall: Duration::from_secs(30),
             sight: None,
             book: None,
@@ -217,7 +220,7 @@ pub fn serve<P: Position + Send>(
     let bound = listener.local_addr().map_err(listen)?;
     let state = settings.state.clone();
     let unusable = |folder: PathBuf| |error| ServeError::Folder { folder, error };
-    let files = Files::open(&state.join("files"), &settings.flow)
+    let files = Files::open(&state.join("files"), &settings.flow, settings.allowed)
         .map_err(unusable(settings.flow.clone()))?;
     let files = Arc::new(files);
     let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
@@ -281,6 +284,7 @@ pub fn serve<P: Position + Send>(
     let limit = Arc::new(Semaphore::new(connections));
     let door = Door {
         router: router(shared),
+        logs: shared.logs.clone(),
         acceptor,
         patience: settings.patience,
         stall: settings.stall,

@@ -17,6 +17,7 @@ use self::waiters::{Waiter, Waiters};
 use super::begin::Begun;
 use super::files::{Files, Staged};
 use super::stamps::Stamps;
+use super::logs::Logs;
 use super::types::{Reason, Worth};
 use crate::clock::Clock;
 use crate::disk::SIZES;
@@ -76,7 +77,9 @@ pub(crate) struct Manner {
     /// How long workers have to hear that all is done.
     pub(crate) grace: Duration,
     /// Where what was learnt of workers and tasks is written for later runs.
-    pub(crate) book: Option<PathBuf>,
+    pub(crate) book: Option<BookFile>,
+    /// What tasks printed.
+    pub(crate) logs: Logs,
 }
 
 /// Engine and store, and who waits for what.
@@ -695,7 +698,14 @@ impl<'f, P: Position> Desk<'f, P> {
                 _ => false,
             };
             if let Some(task) = entry.event.task().filter(|_| is_settled) {
-                self.files.forget_held(task);
+                let counts = match entry.event {
+                    Event::Executed { token, .. } => Some(token),
+                    _ => None,
+                };
+                // What strangers print must not fill the disk, however often they are wrong.
+                let others = self.files.forget_held(task).into_iter();
+                let others = others.filter(|&token| Some(token) != counts);
+                others.for_each(|token| self.manner.logs.shorten(task, token));
             }
         }
     }

@@ -26,7 +26,7 @@ use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Expected, Keeper, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Jobs, Template, size};
 use cairn_serve::http::{
-    self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
+    self, Allowed, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
 use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
@@ -58,6 +58,8 @@ pub(crate) struct Settings {
     disk: Option<caps::Disk>,
     workers: Workers,
     largest_file: u64,
+    /// Bytes that a volunteer may have here, and all of them.
+    uploads: (u64, Option<u64>),
     silence: Duration,
     /// How long volunteers have at least.
     deadline: Option<Duration>,
@@ -106,6 +108,14 @@ impl Settings {
                 format: flags.format.clone(),
             },
             largest_file: bytes("--largest-file", &flags.largest_file)?,
+            uploads: (
+                bytes("--volunteer-uploads", &flags.volunteer_uploads)?,
+                (flags
+                    .all_uploads
+                    .as_deref()
+                    .map(|text| bytes("--all-uploads", text)))
+                .transpose()?,
+            ),
             silence: time("--silence", flags.silence)?,
             deadline: (flags.deadline.map(|s| time("--deadline", s))).transpose()?,
             token_lifetime: lifetime.transpose()?,
@@ -404,6 +414,23 @@ fn serve<P: Position + Send>(
     out: &Output,
     listening: impl FnOnce(&Handle),
 ) -> Result<(), Failure> {
+/// What volunteers may have here that is not validated. Together, where nobody says, half of what is free.
+fn allowed(settings: &Settings, volunteers: u32) -> Allowed {
+    let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(u64::MAX, |free| free / 2);
+    Allowed {
+        each: settings.uploads.0,
+        all: settings.uploads.1.unwrap_or_else(free),
+        among: volunteers,
+    }
+}
+
+/// What a server has beside the run.
+struct Server {
+    tokens: Tokens,
+    book: Option<BookFile>,
+    sight: Arc<dyn http::Sight>,
+}
+
     let flags = &settings.flags;
     let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let volunteers = with.tokens.volunteers();
@@ -412,7 +439,8 @@ fn serve<P: Position + Send>(
     server.sight = Some(with.sight);
     server.stays = flags.stay;
     server.largest_file = settings.largest_file;
-    server.book = Some(book(flags));
+    server.allowed = allowed(settings, volunteers);
+    server.book = with.book;
     let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);
     let ended = http::serve(begun, store, tasks, server, |handle| {
         let place = flags.state.join("tokens");
