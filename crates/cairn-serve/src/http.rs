@@ -26,7 +26,8 @@ mod watch;
 mod why;
 
 pub use begin::{BeginError, Begun, Setup, Watch, begin, begin_family};
-pub use desk::{DiskNews, DiskSetup, End};
+pub use desk::{DiskNews, DiskSetup, End, Left, Observed};
+pub use files::Allowed;
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
 pub use volunteers::trust_seed;
@@ -190,6 +191,20 @@ impl Handle {
     pub fn stop(&self) {
         // A server that has ended need not be ended.
         let _ = self.desk.send(Ask::Stop);
+    }
+
+    /// Who is seen to work; `None` where nobody learns, or the server has ended.
+    pub fn observe(&self) -> Option<Observed> {
+        let (send, receive) = mpsc::channel();
+        self.desk.send(Ask::Observe(send)).ok()?;
+        receive.recv().ok()?
+    }
+
+    /// What is left of a dag, likewise.
+    pub fn left(&self) -> Option<Left> {
+        let (send, receive) = mpsc::channel();
+        self.desk.send(Ask::Left(send)).ok()?;
+        receive.recv().ok()?
     }
 
     /// Tasks go by this order from now on.

@@ -9,6 +9,7 @@ mod waiters;
 
 pub(crate) use asks::{Answer, Ask, Handed, Held};
 pub(crate) use looks::Picture;
+pub use looks::{Left, Observed};
 pub use storage::{DiskNews, DiskSetup};
 pub(crate) use storage::{Kept, Tight};
 pub(crate) use tally::Tally;
@@ -343,6 +344,9 @@ impl<'f, P: Position> Desk<'f, P> {
                 let picture = self.picture();
                 self.reply(reply, picture);
             }
+            // Who no longer listens has no use for it.
+            Ask::Observe(reply) => drop(reply.send(self.observed())),
+            Ask::Left(reply) => drop(reply.send(self.left())),
             Ask::Task(task, reply) => {
                 let picture = self.task_picture(task);
                 self.reply(reply, picture);

@@ -285,6 +285,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let better = begun.better.take();
     let again = told_again(&flow, &begun.again);
     let is_planned = begun.is_planned;
+    let has_cap = settings.disk.is_some();
     let name = cairn_dag::plain(whole.source.name()).into_owned();
     let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
     let sight: Arc<dyn http::Sight> = Arc::new(sight);
@@ -298,10 +299,19 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         out.warnings(&whole.report);
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
-        if let Some(found) = better {
-            bring(found, handle.clone(), *out);
-        } else if !is_planned {
-            bring(lookout.begin(&is_over), handle.clone(), *out);
+        let handle = handle.clone();
+        match better {
+            Some(found) => bring(Some(found), handle, *out, |_, _| ()),
+            None => {
+                let found = (!is_planned).then(|| lookout.begin(&is_over));
+                let is_over = Arc::clone(&is_over);
+                bring(found, handle, *out, move |handle, tell| {
+                    // Under a cap an order must be safe as well: the first stays.
+                    if !has_cap {
+                        lookout.keep_looking(handle, &is_over, tell);
+                    }
+                });
+            }
         }
     });
     is_over.store(true, Ordering::Relaxed);
@@ -551,15 +561,23 @@ fn watch_interrupts(handle: Handle) {
     });
 }
 
-/// Brings better orders to the server, which hands out tasks by the quick one until the first is found.
-fn bring(found: Receiver<Found>, handle: Handle, out: Output) {
+/// Brings better orders to the server, which hands out tasks by the quick one until the first is found; then those that `later`
+/// finds.
+fn bring(
+    found: Option<Receiver<Found>>,
+    handle: Handle,
+    out: Output,
+    later: impl FnOnce(&Handle, &mut dyn FnMut(Found)) + Send + 'static,
+) {
     std::thread::spawn(move || {
-        for found in found {
+        let mut tell = |found: Found| {
             if found.about.settled {
                 out.remark(&format!("order: {}", plain(&found.about.words())));
             }
             handle.reorder(found);
-        }
+        };
+        found.into_iter().flatten().for_each(&mut tell);
+        later(&handle, &mut tell);
     });
 }
 

@@ -40,6 +40,32 @@ pub(crate) struct Learnt {
     pub(crate) reliability: f64,
 }
 
+/// Who is seen to work in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// By processor of those who are here: work a second, as far as it was learnt.
+    pub speeds: Vec<f64>,
+    /// How many workers ever came, and how many of them are gone.
+    pub came: u64,
+    /// Those that are gone.
+    pub went: u64,
+    /// How many tasks are executed.
+    pub executed: u64,
+    /// Whether tasks go by the order, and not by who is fast.
+    pub is_by_order: bool,
+}
+
+/// What is left of a dag.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    /// By task: whether it is executed or given up.
+    pub is_over: Vec<bool>,
+    /// By task: seconds that it is expected to take at speed 1, by what was learnt.
+    pub seconds: Vec<f64>,
+    /// By task: its place in the order in force.
+    pub rank: Vec<u64>,
+}
+
 /// How many gone workers a picture shows.
 const GONE_SHOWN: usize = 100;
 
@@ -100,6 +126,43 @@ impl<P: Position> Desk<'_, P> {
     }
 
     pub(super) fn task_picture(&self, task: Task) -> Option<TaskPicture> {
+    /// Who is seen to work; `None` where nobody learns.
+    pub(super) fn observed(&self) -> Option<Observed> {
+        let engine = &self.engine;
+        let dispatch = engine.dispatch()?;
+        let here = engine.workers().numbered().filter(|(_, w)| w.is_here);
+        let here: Vec<(usize, &Worker)> = here.collect();
+        let speeds = here.iter().flat_map(|(number, worker)| {
+            let client = dispatch.client(*number as u32);
+            let speed = dispatch.book().speed(client);
+            std::iter::repeat_n(speed, worker.offer.cpus.min(1024) as usize)
+        });
+        let came = engine.workers().len() as u64;
+        Some(Observed {
+            speeds: speeds.collect(),
+            came,
+            went: came - here.len() as u64,
+            executed: engine.position().count(Standing::Executed).unwrap_or(0),
+            is_by_order: !engine.is_aware(),
+        })
+    }
+
+    /// What is left; `None` where nobody learns.
+    pub(super) fn left(&self) -> Option<Left> {
+        let engine = &self.engine;
+        let dispatch = engine.dispatch()?;
+        let tasks = || (0..dispatch.tasks()).map(|t| Task(t.into()));
+        let is_over = |task: Task| {
+            let standing = engine.position().standing(task);
+            standing.is_ok_and(|s| s == Standing::Executed || s.is_given_up())
+        };
+        Some(Left {
+            is_over: tasks().map(is_over).collect(),
+            seconds: (0..dispatch.tasks()).map(|t| dispatch.expects(t)).collect(),
+            rank: tasks().map(|task| engine.order().rank(task)).collect(),
+        })
+    }
+
         let standing = self.engine.position().standing(task).ok()?;
         let lease = self.engine.lease(task).map(|(worker, token, since)| {
             let name = &self.engine.workers()[worker.0 as usize].name;
