@@ -72,10 +72,10 @@ struct Client {
     lost: u64,
     /// Seconds from lease to return, of all its returns.
     seconds: f64,
-}
-
     /// Whether earlier runs taught something of it.
     is_remembered: bool,
+}
+
 /// One kind of tasks.
 #[derive(Clone, Debug, PartialEq)]
 struct Kind {
@@ -217,6 +217,7 @@ impl Book {
             self.number.insert(name.to_owned(), number);
             let new = Client {
                 name: name.to_owned(),
+                workers: 0,
                 precision: 0.0,
                 sum: 0.0,
                 log_speed: self.mean,
@@ -224,7 +225,6 @@ impl Book {
                 returned: 0,
                 failed: 0,
                 lost: 0,
-                workers: 0,
                 seconds: 0.0,
                 is_remembered: false,
             };
@@ -234,6 +234,7 @@ impl Book {
             }
         }
         let client = &mut self.clients[number];
+        client.workers += 1;
         if let Some(speed) = handshake.filter(|s| s.is_finite() && *s > 0.0)
             && client.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
         {
@@ -245,7 +246,6 @@ impl Book {
         number
     }
 
-    /// What earlier runs taught of a worker that has just come, if anything.
     /// One worker of that number is not asked for again; with the last of its name goes what is known of it, which comes back.
     pub(crate) fn forget(&mut self, client: usize) -> Option<(String, Remembered)> {
         let known = &mut self.clients[client];
@@ -262,7 +262,7 @@ impl Book {
         learnt.map(|learnt| (name, learnt))
     }
 
-        client.workers += 1;
+    /// What earlier runs taught of a worker that has just come, if anything.
     pub fn remember(&mut self, client: usize, memory: &Memory) {
         let known = &mut self.clients[client];
         if let Some(before) = memory.worker(&known.name)
@@ -273,6 +273,7 @@ impl Book {
             known.precision += precision;
             known.sum += precision * before.log;
             (known.failed, known.lost) = (before.failed, before.lost);
+            known.is_remembered = true;
             self.refresh_pool();
         }
     }
@@ -299,7 +300,6 @@ impl Book {
         of_kind.returned += 1.0;
         self.noise += square;
         self.returned += 1.0;
-            known.is_remembered = true;
         let at_one = log + known.log_speed;
         of_kind.log_seconds += at_one;
         of_kind.log_squares += at_one * at_one;

@@ -210,31 +210,25 @@ impl<P: Position> Engine<P> {
             self.depart(now, old, Gone::Lost, out);
         }
         let worker = WorkerId(self.workers.len() as u32);
+        let known = offer.client.and_then(|client| {
+            let record = self.trust.remembered(client)?;
+            Some(Event::Remembered { client, record })
+        });
         let name = name.to_string();
         let event = Event::Joined {
             worker,
             name,
             offer,
         };
-        let known = offer.client.and_then(|client| {
-            let record = self.trust.remembered(client)?;
-            Some(Event::Remembered { client, record })
-        });
         self.commit(now, event, out);
+        if let Some(known) = known {
+            self.commit(now, known, out);
+        }
         self.workers[worker.index()].last_seen = now;
         self.timer(now + self.rules.silence, Timer::Silence(worker));
         worker
     }
 
-    /// Who has to go when such a worker comes.
-        if let Some(known) = known {
-            self.commit(now, known, out);
-        }
-    fn displaced(&self, name: &str, client: Option<ClientId>, most: usize) -> Option<WorkerId> {
-        let own = |w: &WorkerId| self.workers[w.index()].client() == client;
-        let own = || self.present().filter(own);
-        let same = own().find(|w| self.workers[w.index()].name == name);
-        let longest = || own().min_by_key(|w| self.workers[w.index()].last_seen);
     /// What earlier runs know of volunteers, by [`Distrust::identities`](crate::Distrust): it counts for whoever comes for
     /// the first time in this run. What the run itself knows stands.
     pub fn remember(&mut self, memory: &Memory) {
@@ -248,6 +242,12 @@ impl<P: Position> Engine<P> {
         learnt.unwrap_or_default().with_volunteers(volunteers)
     }
 
+    /// Who has to go when such a worker comes.
+    fn displaced(&self, name: &str, client: Option<ClientId>, most: usize) -> Option<WorkerId> {
+        let own = |w: &WorkerId| self.workers[w.index()].client() == client;
+        let own = || self.present().filter(own);
+        let same = own().find(|w| self.workers[w.index()].name == name);
+        let longest = || own().min_by_key(|w| self.workers[w.index()].last_seen);
         let is_full = || client.is_some() && own().count() >= most;
         same.or_else(|| is_full().then(longest).flatten())
     }
@@ -625,22 +625,22 @@ impl<P: Position> Engine<P> {
             epoch: self.epoch,
             attempt: attempts + 1,
         };
+        let due = self
+            .client(worker)
+            .map(|_| now + self.span_at(task, worker));
         let event = Event::Leased {
             task,
             token,
             worker,
+            due,
         };
         self.commit(now, event, out);
         let granted = self.granted(task, token, class);
         if let Some(limit) = granted.limit {
-        let due = self
-            .client(worker)
-            .map(|_| now + self.span_at(task, worker));
             self.timer(now + limit, Timer::Limit(task, token));
         }
         if let Some(due) = due {
             self.timer(due, Timer::Due(task, token));
-            due,
         }
         granted
     }

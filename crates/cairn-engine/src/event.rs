@@ -126,6 +126,9 @@ pub enum Event {
         token: Token,
         /// To whom.
         worker: WorkerId,
+        /// By when it must be back, where it is a volunteer's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Moment>,
     },
     /// An attempt came back whose result waits for validation, or validates others.
     Returned {
@@ -138,9 +141,6 @@ pub enum Event {
         /// What it made.
         digest: Digest,
     },
-        /// By when it must be back, where it is a volunteer's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        due: Option<Moment>,
     /// Results of a task do not agree, and there were enough of them: it is given up, and whatever waits for it is aborted.
     Disputed {
         /// Which task.
@@ -223,9 +223,10 @@ impl Event {
             Event::Opened { .. }
             | Event::Ordered { .. }
             | Event::Joined { .. }
+            | Event::Remembered { .. }
             | Event::Departed { .. }
-            | Event::Paused
             | Event::Forgotten { .. }
+            | Event::Paused
             | Event::Unpaused
             | Event::Halted { .. } => None,
         }
@@ -239,5 +240,4 @@ pub struct Entry {
     pub at: Moment,
     /// What.
     pub event: Event,
-            | Event::Remembered { .. }
 }

@@ -30,10 +30,10 @@ pub struct Rules {
     pub failures: u64,
     /// By task of a frozen dag: its kind. Tasks beyond are of kind 0.
     pub kind_of: Vec<u32>,
-    /// What results of workers count for that nobody vouches for.
-    pub distrust: Distrust,
     /// By kind: its name, by which it is known in other runs.
     pub kinds: Vec<String>,
+    /// What results of workers count for that nobody vouches for.
+    pub distrust: Distrust,
 }
 
 impl Default for Rules {
@@ -52,10 +52,10 @@ impl Default for Rules {
             gone: 1_000,
             failures: 0,
             kind_of: Vec::new(),
+            kinds: Vec::new(),
             distrust: Distrust::default(),
         }
     }
-            kinds: Vec::new(),
 }
 
 fn column(column: &[u32], task: Task) -> Option<u32> {

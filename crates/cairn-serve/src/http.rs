@@ -41,8 +41,8 @@ use self::files::Files;
 use self::lanes::Lanes;
 use self::logs::Logs;
 use self::routes::{carry, look, steer, watched, workers};
-use crate::clock::Clock;
 use crate::book_file::BookFile;
+use crate::clock::Clock;
 use crate::found::Found;
 use crate::near::Sign;
 use crate::store::{Store, StoreError};
@@ -86,9 +86,9 @@ pub struct Settings {
     pub connections: usize,
     /// An uploaded file may have so many bytes.
     pub largest_file: u64,
-    /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
     /// So many bytes volunteers may have here that are not validated.
     pub allowed: Allowed,
+    /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
     pub patience: Duration,
     /// Whoever takes nothing of an answer for so long is sent away.
     pub stall: Duration,
@@ -110,8 +110,8 @@ impl Settings {
             stays: false,
             connections: 8192,
             largest_file: 64 << 30,
-            patience: Duration::from_secs(10),
             allowed: Allowed::default(),
+            patience: Duration::from_secs(10),
             stall: Duration::from_secs(30),
             sight: None,
             book: None,
@@ -284,6 +284,7 @@ pub fn serve<P: Position + Send>(
         stays: settings.stays,
         grace,
         book: settings.book.clone(),
+        logs: shared.logs.clone(),
     };
     let mut desk = Desk::new(begun, store, manner, files);
     desk.watch_uploads(shared.files.transit());
@@ -299,7 +300,6 @@ pub fn serve<P: Position + Send>(
     let limit = Arc::new(Semaphore::new(connections));
     let door = Door {
         router: router(shared),
-        logs: shared.logs.clone(),
         acceptor,
         patience: settings.patience,
         stall: settings.stall,

@@ -308,12 +308,12 @@ impl<'f> Live<'f> {
                 task,
                 token,
                 worker,
+                ..
             } => {
                 let id = self.known(*task)?;
                 self.lease(*task, id)?;
                 self.began.get_or_insert(at);
                 let open = Open {
-                ..
                     worker: *worker,
                     token: *token,
                     begin: at,

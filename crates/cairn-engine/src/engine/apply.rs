@@ -103,10 +103,10 @@ impl<P: Position> Engine<P> {
                 task,
                 token,
                 worker,
+                due,
             } => {
                 let client = self.known(*worker)?.client();
                 match self.position.standing(*task)? {
-                due,
                     Standing::Leased => self.add_copy(*task, *token, *worker)?,
                     _ => {
                         self.position.lease(*task)?;

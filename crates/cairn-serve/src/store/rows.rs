@@ -246,32 +246,32 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
                 offer: who.offer,
             }
         }
-        "departed" => Event::Departed {
-            worker: worker()?,
-            why: meaning(seq, &GONE, cause()?)?,
-        },
-        "leased" => Event::Leased {
-            task: task()?,
-            token: token()?,
-            worker: worker()?,
-        },
-        "returned" => Event::Returned {
-            task: task()?,
-            token: token()?,
-        "forgotten" => Event::Forgotten { worker: worker()? },
-            worker: worker()?,
-            digest: digest(
-                seq,
-                row.get_ref(10)?.as_str().map_err(|e| strange(seq, &e))?,
         "remembered" => {
             let known: String = row.get(10)?;
             let known: Known = serde_json::from_str(&known).map_err(|e| strange(seq, &e))?;
             Event::Remembered {
                 client: known.client,
-            due: (row.get::<_, Option<i64>>(10)?).map(|due| Moment(due as u64)),
                 record: known.record,
             }
         }
+        "departed" => Event::Departed {
+            worker: worker()?,
+            why: meaning(seq, &GONE, cause()?)?,
+        },
+        "forgotten" => Event::Forgotten { worker: worker()? },
+        "leased" => Event::Leased {
+            task: task()?,
+            token: token()?,
+            worker: worker()?,
+            due: (row.get::<_, Option<i64>>(10)?).map(|due| Moment(due as u64)),
+        },
+        "returned" => Event::Returned {
+            task: task()?,
+            token: token()?,
+            worker: worker()?,
+            digest: digest(
+                seq,
+                row.get_ref(10)?.as_str().map_err(|e| strange(seq, &e))?,
             )?,
         },
         "disputed" => Event::Disputed { task: task()? },

@@ -166,6 +166,7 @@ fn leased(task: u64) -> Entry {
         task: Task(task),
         token: Token::default(),
         worker: WorkerId(0),
+        due: None,
     };
     let at = Moment(7);
     Entry { at, event }
@@ -175,7 +176,6 @@ fn leased(task: u64) -> Entry {
 fn a_flow_its_order_its_stamps_and_values_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
-        due: None,
     assert_eq!(store.flow().unwrap(), None);
     assert_eq!(store.names().unwrap(), Vec::<String>::new());
     let stamp = Stamp {

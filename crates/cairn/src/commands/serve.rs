@@ -183,6 +183,7 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
         rules,
     );
     let begun = begun.map_err(|e| refused(&e))?;
+    let tokens = tokens(settings, &mut store)?;
     policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
     let told = Arc::new(Told(wanted.clone()));
     let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));
@@ -198,7 +199,6 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
     let executed = cli::Executed {
         executed: String::new(),
-    let tokens = tokens(settings, &mut store)?;
         no_rescue: flags.no_rescue,
     };
     // The first line is where it listens: warnings come after.
@@ -230,6 +230,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     rules.losses = flags.losses;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let policy = Policy::of(settings, &store)?;
+    let tokens = tokens(settings, &mut store)?;
     if let Some(policy) = &policy {
         rules.distrust = policy.distrust(&mut store)?;
         rules.distrust.identities = tokens.identities();
@@ -241,7 +242,6 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         policy: flags.policy,
         workers: settings.workers.clone(),
         earlier: states::of_file(&settings.input.file)
-    let tokens = tokens(settings, &mut store)?;
             .ok()
             .filter(|_| learns),
     };
@@ -414,16 +414,6 @@ fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
     lines
 }
 
-/// Serves what has begun until its end. `listening` is called when everybody was told where.
-fn serve<P: Position + Send>(
-    settings: &Settings,
-    begun: Begun<'_, P>,
-    store: Store,
-    tasks: Arc<dyn Tasks>,
-    with: Server,
-    out: &Output,
-    listening: impl FnOnce(&Handle),
-) -> Result<(), Failure> {
 /// What volunteers may have here that is not validated. Together, where nobody says, half of what is free.
 fn allowed(settings: &Settings, volunteers: u32) -> Allowed {
     let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(u64::MAX, |free| free / 2);
@@ -441,6 +431,16 @@ struct Server {
     sight: Arc<dyn http::Sight>,
 }
 
+/// Serves what has begun until its end. `listening` is called when everybody was told where.
+fn serve<P: Position + Send>(
+    settings: &Settings,
+    begun: Begun<'_, P>,
+    store: Store,
+    tasks: Arc<dyn Tasks>,
+    with: Server,
+    out: &Output,
+    listening: impl FnOnce(&Handle),
+) -> Result<(), Failure> {
     let flags = &settings.flags;
     let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
     let volunteers = with.tokens.volunteers();

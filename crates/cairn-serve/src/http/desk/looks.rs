@@ -78,6 +78,7 @@ pub(crate) struct TaskPicture {
     pub(crate) standing: Standing,
     pub(crate) lease: Option<(String, Token, Moment)>,
     pub(crate) copies: u64,
+    pub(crate) expected_by: Option<Moment>,
     pub(crate) validation: Option<(u32, u32)>,
 }
 
@@ -104,7 +105,6 @@ impl<P: Position> Desk<'_, P> {
                 reliability: book.reliability(client),
             })
         };
-    pub(crate) expected_by: Option<Moment>,
         Picture {
             learnt: workers.iter().map(learnt).collect(),
             counts: Standing::ALL.map(|standing| engine.position().count(standing)),
@@ -117,6 +117,7 @@ impl<P: Position> Desk<'_, P> {
             uptime: self.clock.elapsed(),
             workers,
             volunteering: engine.trust().counts(),
+            late: engine.late(self.clock.now()),
             tally: Tally {
                 polls: self.waiters.len() as u64,
                 ..self.tally.clone()
@@ -125,7 +126,6 @@ impl<P: Position> Desk<'_, P> {
         }
     }
 
-    pub(super) fn task_picture(&self, task: Task) -> Option<TaskPicture> {
     /// Who is seen to work; `None` where nobody learns.
     pub(super) fn observed(&self) -> Option<Observed> {
         let engine = &self.engine;
@@ -163,24 +163,27 @@ impl<P: Position> Desk<'_, P> {
         })
     }
 
+    pub(super) fn task_picture(&self, task: Task) -> Option<TaskPicture> {
         let standing = self.engine.position().standing(task).ok()?;
         let lease = self.engine.lease(task).map(|(worker, token, since)| {
             let name = &self.engine.workers()[worker.0 as usize].name;
             (name.clone(), token, since)
         });
+        let first = self.engine.lease(task);
+        let expected_by = first.and_then(|(_, token, _)| self.engine.expected_by(task, token));
         let copies = self.engine.attempts(task).count() as u64;
         let validation = self.engine.trust().progress(task);
         Some(TaskPicture {
             standing,
             lease,
             copies,
+            expected_by,
             validation,
         })
     }
 
     pub(super) fn why_task(&mut self, now: Moment, task: Task) -> Option<Told> {
         let why = self.engine.why(now, task)?;
-            late: engine.late(self.clock.now()),
         let worker = |id: WorkerId| self.engine.workers()[id.0 as usize].name.clone();
         let named = match &why {
             Why::Runs { worker: id, .. } => vec![worker(*id)],
@@ -223,6 +226,3 @@ impl<P: Position> Desk<'_, P> {
         })
     }
 }
-        let first = self.engine.lease(task);
-        let expected_by = first.and_then(|(_, token, _)| self.engine.expected_by(task, token));
-            expected_by,
