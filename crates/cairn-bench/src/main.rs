@@ -75,6 +75,11 @@ const TOPICS: &[(&str, &str, fn())] = &[
         serve::run,
     ),
     (
+        "serve-beside",
+        "the server with learning, dispatch, volunteers and watchers on: cycles a second, processor time a cycle",
+        serve::beside::run,
+    ),
+    (
         "serve-family",
         "ten million tasks of a mesh through the server: memory, store",
         serve::family,

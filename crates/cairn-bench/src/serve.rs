@@ -4,12 +4,15 @@
 //! The server is a process of its own (this program again, told so by its environment); clients are threads here, on the
 //! same processors. Everything is durable, and tokens are checked.
 
+pub mod beside;
+
+use self::beside::{Beside, Seen, VOLUNTEERS, tokens_of_volunteers};
 use crate::measure::timed;
 use cairn_dag::{Dag, Flow};
 use cairn_engine::{Position, Rules, Task};
 use cairn_serve::About;
 use cairn_serve::http::types::Command as Line;
-use cairn_serve::http::{Begun, Job, Settings, Setup, Tasks, Watch, begin, begin_family, serve};
+use cairn_serve::http::{Begun, Job, Settings, Setup, Sight, Tasks, begin, begin_family, serve};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::{Certificate, Trust};
 use cairn_serve::tokens::Tokens;
@@ -28,6 +31,9 @@ const SERVER: &str = "CAIRN_BENCH_SERVER";
 const TLS: &str = "CAIRN_BENCH_TLS";
 /// How many tasks there are; 0: a mesh that is never written down.
 const COUNT: &str = "CAIRN_BENCH_TASKS";
+
+/// What it does beside handing out tasks: words of [`Beside`].
+const BESIDE: &str = "CAIRN_BENCH_BESIDE";
 
 /// More than any server does within the time of a measurement.
 const TASKS: u32 = 2_000_000;
@@ -122,9 +128,10 @@ fn be_server(state: &Path) {
             let begun = begin_family(&mut store, "mesh", "cell", Box::new(mesh), Rules::default());
             (store, begun.expect("a run"))
         });
-        return listen(state, store, begun, Arc::new(Cells), seconds);
+        return listen(state, store, begun, (Arc::new(Cells), None), seconds);
     }
     let flow = Arc::new(Flow::numbered(&dag(tasks)));
+    let beside = Beside::of(&std::env::var(BESIDE).unwrap_or_default());
     let quick = || flow.dag().tasks().collect();
     let ((store, begun), seconds) = timed(|| {
         let mut store = Store::create_or_open(state, Sync::Full).expect("a store");
@@ -135,31 +142,38 @@ fn be_server(state: &Path) {
             done: &[],
             fingerprints: Vec::new(),
             files: None,
-            rules: Rules::default(),
+            rules: beside.rules(),
             about: About::default(),
-            batches: true,
-            watch: Watch::default(),
+            // The two answer a group of requests each in its way.
+            batches: beside == Beside::Nothing,
+            watch: beside.watch(tasks as usize),
         };
         let begun = begin(&mut store, setup, quick).expect("a run");
         (store, begun)
     });
-    listen(state, store, begun, Arc::new(Band(flow.clone())), seconds);
+    let seen = Arc::new(Seen(flow.clone()));
+    let sight = (beside != Beside::Nothing).then_some(seen as Arc<dyn Sight>);
+    let band = Arc::new(Band(flow.clone()));
+    listen(state, store, begun, (band, sight), seconds);
 }
 
 fn listen<P: Position + Send>(
     state: &Path,
     mut store: Store,
     begun: Begun<'_, P>,
-    tasks: Arc<dyn Tasks>,
+    (tasks, sight): (Arc<dyn Tasks>, Option<Arc<dyn Sight>>),
     seconds: f64,
 ) {
     let kept = store.meta("tokens").expect("readable");
     let kept = kept.and_then(|text| serde_json::from_str(&text).ok());
-    let tokens = Tokens::open(&state.join("tokens"), kept, false, None, 0).expect("tokens");
+    let place = state.join("tokens");
+    let mut tokens = Tokens::open(&place, kept, false, None, 0).expect("tokens");
+    (tokens.see_to_volunteers(&place, false, VOLUNTEERS, None, 0)).expect("tokens");
     (store.set_meta("tokens", &serde_json::to_string(&tokens).expect("JSON"))).expect("writable");
     let address = "127.0.0.1:0".parse().expect("an address");
     let mut settings = Settings::new(address, tokens, state.to_owned(), state.to_owned());
     settings.stays = true;
+    settings.sight = sight;
     if std::env::var_os(TLS).is_some() {
         let names = ["localhost".to_owned()];
         settings.certificate = Certificate::self_signed(&state.join("tls"), &names).ok();
@@ -184,6 +198,8 @@ struct Server {
     begin: f64,
     trust: Option<Trust>,
     token: String,
+    /// Whose tokens workers show, one after the other; the admin's where there are none.
+    volunteers: Vec<String>,
 }
 
 impl Drop for Server {
@@ -196,11 +212,16 @@ impl Drop for Server {
 
 impl Server {
     fn start(state: &Path, tasks: u32, tls: bool) -> Server {
+        Server::start_with(state, tasks, tls, Beside::Nothing)
+    }
+
+    fn start_with(state: &Path, tasks: u32, tls: bool, beside: Beside) -> Server {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command
             .arg("serve")
             .env(SERVER, state)
             .env(COUNT, tasks.to_string())
+            .env(BESIDE, beside.name())
             .stdout(Stdio::piped());
         if tls {
             command.env(TLS, "1");
@@ -223,6 +244,10 @@ impl Server {
             begin: words[1].parse().expect("seconds"),
             trust: words[2].parse().ok().map(Trust::Pinned),
             token: token.trim().to_owned(),
+            volunteers: match beside {
+                Beside::Volunteers => tokens_of_volunteers(state),
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -240,14 +265,30 @@ impl Server {
             / 1e3
     }
 
+    /// Seconds of processors that it took so far.
+    fn cpu(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        let stat = stat.unwrap_or_default();
+        let fields = stat.rsplit(") ").next().unwrap_or("").split(' ');
+        let ticks: u64 = (fields.skip(11).take(2))
+            .filter_map(|t| t.parse::<u64>().ok())
+            .sum();
+        // A hundredth of a second each, on every Linux.
+        ticks as f64 / 100.0
+    }
+
     fn connect(&self) -> Connection {
+        self.connect_as(&self.token)
+    }
+
+    fn connect_as(&self, token: &str) -> Connection {
         let stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_nodelay(true).expect("a socket");
         let stream: Box<dyn Stream> = match &self.trust {
             None => Box::new(stream),
             Some(trust) => Box::new(trust.connect(stream, "localhost").expect("TLS")),
         };
-        let head = format!("host: x\r\nauthorization: Bearer {}\r\n", self.token);
+        let head = format!("host: x\r\nauthorization: Bearer {token}\r\n");
         Connection { stream, head }
     }
 }
@@ -350,7 +391,8 @@ fn cycles(
         for n in 0..connections {
             let (stop, totals, go, all, end) = (&stop, &totals, &go, &all, &last);
             let one = move || {
-                let mut connection = server.connect();
+                let own = server.volunteers.get(n % server.volunteers.len().max(1));
+                let mut connection = server.connect_as(own.unwrap_or(&server.token));
                 let worker = connection.join(n, batch);
                 let path = format!("/api/v1/workers/{worker}/exchange");
                 let (mut done, mut times, mut last) = (0, Vec::new(), String::new());

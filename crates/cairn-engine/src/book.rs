@@ -59,6 +59,8 @@ pub struct Expected {
 #[derive(Clone, Debug, PartialEq)]
 struct Client {
     name: String,
+    /// How many workers of that name are not forgotten.
+    workers: u32,
     /// What its returns say of `b`: precision, and the sum of observations times theirs.
     precision: f64,
     sum: f64,
@@ -70,6 +72,8 @@ struct Client {
     lost: u64,
     /// Seconds from lease to return, of all its returns.
     seconds: f64,
+    /// Whether earlier runs taught something of it.
+    is_remembered: bool,
 }
 
 /// One kind of tasks.
@@ -114,6 +118,8 @@ pub struct Book {
     clients: Vec<Client>,
     /// By name.
     number: HashMap<String, usize>,
+    /// Numbers that nobody has.
+    free: Vec<usize>,
     kinds: Vec<Kind>,
     /// Squares of noise of all kinds, and how many returns.
     noise: f64,
@@ -191,6 +197,7 @@ impl Book {
         let book = Book {
             clients: Vec::new(),
             number: HashMap::new(),
+            free: Vec::new(),
             kinds,
             noise: first * NOISE_WEIGHT + noise.0,
             returned: NOISE_WEIGHT + noise.1,
@@ -205,11 +212,12 @@ impl Book {
     /// benchmark, 1 for the machine that expectations are of.
     pub fn join(&mut self, name: &str, handshake: Option<f64>) -> usize {
         let same = self.number.get(name).copied();
-        let number = same.unwrap_or(self.clients.len());
+        let number = (same.or_else(|| self.free.pop())).unwrap_or(self.clients.len());
         if same.is_none() {
             self.number.insert(name.to_owned(), number);
-            self.clients.push(Client {
+            let new = Client {
                 name: name.to_owned(),
+                workers: 0,
                 precision: 0.0,
                 sum: 0.0,
                 log_speed: self.mean,
@@ -218,9 +226,15 @@ impl Book {
                 failed: 0,
                 lost: 0,
                 seconds: 0.0,
-            });
+                is_remembered: false,
+            };
+            match self.clients.get_mut(number) {
+                Some(free) => *free = new,
+                None => self.clients.push(new),
+            }
         }
         let client = &mut self.clients[number];
+        client.workers += 1;
         if let Some(speed) = handshake.filter(|s| s.is_finite() && *s > 0.0)
             && client.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
         {
@@ -230,6 +244,22 @@ impl Book {
         }
         self.refresh_pool();
         number
+    }
+
+    /// One worker of that number is not asked for again; with the last of its name goes what is known of it, which comes back.
+    pub(crate) fn forget(&mut self, client: usize) -> Option<(String, Remembered)> {
+        let known = &mut self.clients[client];
+        known.workers = known.workers.saturating_sub(1);
+        if known.workers > 0 {
+            return None;
+        }
+        let learnt = (known.precision > 0.0).then(|| Remembered::of_client(known));
+        let name = std::mem::take(&mut known.name);
+        (known.precision, known.sum) = (0.0, 0.0);
+        (known.returned, known.failed, known.lost) = (0, 0, 0);
+        self.number.remove(&name);
+        self.free.push(client);
+        learnt.map(|learnt| (name, learnt))
     }
 
     /// What earlier runs taught of a worker that has just come, if anything.
@@ -243,6 +273,7 @@ impl Book {
             known.precision += precision;
             known.sum += precision * before.log;
             (known.failed, known.lost) = (before.failed, before.lost);
+            known.is_remembered = true;
             self.refresh_pool();
         }
     }
@@ -335,9 +366,16 @@ impl Book {
         noise.max(LEAST_NOISE)
     }
 
-    /// How many workers, told apart by name, ever came.
+    /// Whether worker and kind were seen, in this run or in others, or the kind's times are recorded: what a worker says of
+    /// itself, and a guess, are no knowledge.
+    pub fn knows(&self, client: usize, kind: KindId) -> bool {
+        let (known, kind) = (&self.clients[client], &self.kinds[kind as usize]);
+        (known.returned > 0 || known.is_remembered) && kind.precision > 1.0 / DRIFT_GUESSED
+    }
+
+    /// How many workers, told apart by name, are known.
     pub fn clients(&self) -> usize {
-        self.clients.len()
+        self.clients.len() - self.free.len()
     }
 
     /// How fast a worker is believed to be: work a second.

@@ -180,10 +180,14 @@ impl Dispatch {
         self.book.factor(kind) * self.outlook.base(task)
     }
 
-    /// Seconds after which the task is late at this worker.
-    pub fn deadline(&self, task: u32, worker: u32) -> f64 {
+    /// Seconds that the task takes at this worker, and after how many it is late there; `None` where its kind or the worker
+    /// was never seen.
+    pub fn foresees(&self, task: u32, worker: u32) -> Option<(f64, f64)> {
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
-        self.book.deadline(self.lanes.client(worker), kind, base)
+        let client = self.lanes.client(worker);
+        let takes = || self.book.duration(client, kind, base, 0.0);
+        let late = || self.book.deadline(client, kind, base);
+        (self.book.knows(client, kind)).then(|| (takes(), late()))
     }
 
     /// The first task that was kept for a busy worker when workers last asked, and for which.
@@ -208,6 +212,18 @@ impl Dispatch {
     /// A worker goes. What it had has ended before.
     pub fn departed(&mut self, worker: u32) {
         self.lanes.depart(worker, &self.book);
+    }
+
+    /// The next number is that of a worker that nobody remembers.
+    pub fn skip(&mut self) {
+        self.lanes.skip();
+    }
+
+    /// A worker that went is not asked for again, so many seconds after 1970. Its speed is remembered by name.
+    pub fn forget(&mut self, at: u64, worker: u32) {
+        if let Some(known) = self.book.forget(self.lanes.client(worker)) {
+            self.memory.note(known, at);
+        }
     }
 
     /// A worker is gone with all that it had.

@@ -4,6 +4,7 @@ mod apply;
 mod aware;
 mod choose;
 mod copies;
+mod forget;
 mod late;
 mod returns;
 mod room;
@@ -22,13 +23,13 @@ use crate::snapshot::Tries;
 use crate::trust::Trust;
 use crate::{
     ClientId, Dispatch, Entry, Event, Exchanged, Gone, Granted, Illegal, Keeper, Memory, Moment,
-    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Rules,
-    Task, Token, Worker, WorkerId,
+    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Refusal, Release, Returned, Roll,
+    Rules, Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use timers::Timer;
 use wanted::Wanted;
 
@@ -55,7 +56,10 @@ pub struct Engine<P> {
     pub(crate) position: P,
     rules: Rules,
     queue: Queue,
-    pub(crate) workers: Vec<Worker>,
+    pub(crate) workers: Roll<Worker>,
+    /// Those that are gone and remembered, the longest first; when there are so many, some are forgotten.
+    gone: VecDeque<WorkerId>,
+    full_at: usize,
     /// Those who are here, and how many of them are volunteers.
     here: BTreeSet<WorkerId>,
     volunteers: usize,
@@ -104,7 +108,9 @@ impl<P: Position> Engine<P> {
             position,
             rules,
             queue,
-            workers: Vec::new(),
+            workers: Roll::default(),
+            gone: VecDeque::new(),
+            full_at: 0,
             here: BTreeSet::new(),
             volunteers: 0,
             leases: Leases::default(),
@@ -205,6 +211,10 @@ impl<P: Position> Engine<P> {
             self.depart(now, old, Gone::Lost, out);
         }
         let worker = WorkerId(self.workers.len() as u32);
+        let known = offer.client.and_then(|client| {
+            let record = self.trust.remembered(client)?;
+            Some(Event::Remembered { client, record })
+        });
         let name = name.to_string();
         let event = Event::Joined {
             worker,
@@ -212,9 +222,25 @@ impl<P: Position> Engine<P> {
             offer,
         };
         self.commit(now, event, out);
+        if let Some(known) = known {
+            self.commit(now, known, out);
+        }
         self.workers[worker.index()].last_seen = now;
         self.timer(now + self.rules.silence, Timer::Silence(worker));
         worker
+    }
+
+    /// What earlier runs know of volunteers, by [`Distrust::identities`](crate::Distrust): it counts for whoever comes for
+    /// the first time in this run. What the run itself knows stands.
+    pub fn remember(&mut self, memory: &Memory) {
+        self.trust.remember(memory.volunteers(), &self.rules.kinds);
+    }
+
+    /// What later runs may know of this one, beyond what is remembered already.
+    pub fn learnt(&self) -> Memory {
+        let learnt = self.dispatch().map(|dispatch| dispatch.book().memory());
+        let volunteers = self.trust.reputations(&self.rules.kinds);
+        learnt.unwrap_or_default().with_volunteers(volunteers)
     }
 
     /// Who has to go when such a worker comes.
@@ -239,8 +265,9 @@ impl<P: Position> Engine<P> {
 
     /// Counts who is here.
     pub(crate) fn count_present(&mut self) {
-        let here = (0..self.workers.len()).filter(|&w| self.workers[w].is_here);
-        self.here = here.map(|w| WorkerId(w as u32)).collect();
+        let all = || (self.workers.numbered()).map(|(number, w)| (WorkerId(number as u32), w));
+        self.here = all().filter(|(_, w)| w.is_here).map(|(id, _)| id).collect();
+        self.gone = (all().filter(|(_, w)| !w.is_here).map(|(id, _)| id)).collect();
         let volunteers = self.present().filter(|&w| self.client(w).is_some());
         self.volunteers = volunteers.count();
     }
@@ -291,6 +318,7 @@ impl<P: Position> Engine<P> {
         if could_settle && !self.trust.has_trusted() {
             self.give_up_all_hopeless(now, out);
         }
+        self.forget_gone(now, out);
     }
 
     /// A worker asks for tasks: as many as it wants and has room for, best first.
@@ -523,8 +551,8 @@ impl<P: Position> Engine<P> {
         self.epoch
     }
 
-    /// All workers that ever were, by number.
-    pub fn workers(&self) -> &[Worker] {
+    /// All workers that ever were, by number, but for those that are long gone.
+    pub fn workers(&self) -> &Roll<Worker> {
         &self.workers
     }
 
@@ -617,18 +645,22 @@ impl<P: Position> Engine<P> {
             epoch: self.epoch,
             attempt: attempts + 1,
         };
+        let due = self
+            .client(worker)
+            .map(|_| now + self.span_at(task, worker));
         let event = Event::Leased {
             task,
             token,
             worker,
+            due,
         };
         self.commit(now, event, out);
         let granted = self.granted(task, token, class);
         if let Some(limit) = granted.limit {
             self.timer(now + limit, Timer::Limit(task, token));
         }
-        if self.workers[worker.index()].client().is_some() {
-            self.expect_by(now, task, token);
+        if let Some(due) = due {
+            self.timer(due, Timer::Due(task, token));
         }
         granted
     }

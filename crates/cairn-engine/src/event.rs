@@ -1,6 +1,6 @@
 //! What happened: events that alone rebuild the state. Knows no store.
 
-use crate::{Digest, Moment, Offer, Task, Token, WorkerId};
+use crate::{ClientId, Digest, Moment, Offer, Record, Task, Token, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// Why an attempt failed.
@@ -101,12 +101,24 @@ pub enum Event {
         /// What it has.
         offer: Offer,
     },
+    /// A volunteer came for the first time, and earlier runs know it: it goes on from there.
+    Remembered {
+        /// Which one.
+        client: ClientId,
+        /// What they know.
+        record: Record,
+    },
     /// A worker is gone. What it had was released before.
     Departed {
         /// Which one.
         worker: WorkerId,
         /// Why.
         why: Gone,
+    },
+    /// A worker that is gone, and that nothing depends on, is not remembered any more: its number stays its own.
+    Forgotten {
+        /// Which one.
+        worker: WorkerId,
     },
     /// A task was given to a worker; where others have it already, as a copy.
     Leased {
@@ -116,6 +128,9 @@ pub enum Event {
         token: Token,
         /// To whom.
         worker: WorkerId,
+        /// By when it must be back, where it is a volunteer's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Moment>,
     },
     /// An attempt came back whose result waits for validation, or validates others.
     Returned {
@@ -210,7 +225,9 @@ impl Event {
             Event::Opened { .. }
             | Event::Ordered { .. }
             | Event::Joined { .. }
+            | Event::Remembered { .. }
             | Event::Departed { .. }
+            | Event::Forgotten { .. }
             | Event::Paused
             | Event::Unpaused
             | Event::Halted { .. } => None,

@@ -21,8 +21,10 @@ pub(crate) struct Lease {
     pub(crate) class: ClassId,
     /// Whether the worker was told to end it.
     pub(crate) is_ending: bool,
-    /// By when it must be back: volunteers alone have such a time. No part of the durable state.
+    /// By when it must be back: volunteers alone have such a time.
     pub(crate) due: Option<Moment>,
+    /// By when instead, since it was told again. No part of the durable state.
+    pub(crate) extended: Option<Moment>,
 }
 
 /// Live attempts by task. Copies have a book of their own, so that a run without any takes no room for them.
@@ -152,6 +154,7 @@ mod tests {
                         class: 0,
                         is_ending: false,
                         due: None,
+                        extended: None,
                     };
                     leases.insert(task, lease);
                     list.push((task, token));

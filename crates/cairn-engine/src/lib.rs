@@ -27,6 +27,7 @@ mod leases;
 mod needs;
 mod position;
 mod queue;
+mod roll;
 mod rules;
 mod sizes;
 mod snapshot;
@@ -47,8 +48,9 @@ pub use keeper::{AreaByCap, BadOrder, Keeper, Leftovers, area_by_cap, caps_betwe
 pub use needs::{Needs, Offer, PoolId};
 pub use position::{Frozen, Illegal, Position};
 pub use queue::Order;
+pub use roll::Roll;
 pub use rules::{Copies, Rules};
 pub use sizes::{Learnt, SAFETY, Sizes, numbered};
 pub use snapshot::Snapshot;
-pub use trust::{ClientId, Digest, Distrust, Record, Trust, Verdict};
+pub use trust::{ClientId, Digest, Distrust, Record, Reputation, Trust, Verdict};
 pub use workers::Worker;

@@ -49,10 +49,14 @@ pub struct Rules {
     pub losses: u32,
     /// A worker that says nothing for so long is lost.
     pub silence: Span,
+    /// So many workers that are gone are remembered at the least, and about twice as many at the most.
+    pub gone: usize,
     /// After so many tasks are given up, nothing more is leased; 0: go on to the end.
     pub failures: u64,
     /// By task of a frozen dag: its kind. Tasks beyond are of kind 0.
     pub kind_of: Vec<u32>,
+    /// By kind: its name, by which it is known in other runs.
+    pub kinds: Vec<String>,
     /// What results of workers count for that nobody vouches for.
     pub distrust: Distrust,
     /// Which tasks trusted workers may do twice at once, where tasks go by speeds: only such whose attempts are not in each
@@ -73,8 +77,10 @@ impl Default for Rules {
             halt_on: HashMap::new(),
             losses: 5,
             silence: Span::seconds(15),
+            gone: 1_000,
             failures: 0,
             kind_of: Vec::new(),
+            kinds: Vec::new(),
             distrust: Distrust::default(),
             copies: Copies::Never,
         }

@@ -5,6 +5,7 @@ use crate::{
     Cause, Engine, Illegal, Memory, Moment, Needs, Order, Position, Rules, Span, Task, Token,
     Worker, WorkerId,
 };
+use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
 /// What became of earlier attempts at a task.
@@ -65,8 +66,16 @@ pub struct Snapshot {
     #[serde(default)]
     reopened: u32,
     workers: Vec<Worker>,
+    /// Their numbers, where some before them are forgotten, and how many ever came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    numbers: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    came: Option<u32>,
     /// Task, attempt, worker, since when; by task.
     leases: Vec<(Task, Token, WorkerId, Moment)>,
+    /// By when leases of volunteers must be back; by task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    due: Vec<(Task, Token, Moment)>,
     /// By task.
     tries: Vec<(Task, Tries)>,
     #[serde(default, skip_serializing_if = "Books::is_empty")]
@@ -98,9 +107,17 @@ impl Snapshot {
         self.halted
     }
 
-    /// Everybody who ever was there, by number.
-    pub fn workers(&self) -> &[Worker] {
-        &self.workers
+    /// Everybody who ever was there, by number; `None` for those that are forgotten.
+    pub fn workers(&self) -> impl Iterator<Item = Option<&Worker>> + '_ {
+        let mut known = self.workers.iter().enumerate().peekable();
+        let came = self.came.map_or(self.workers.len(), |came| came as usize);
+        (0..came).map(move |number| {
+            let is_it = |&(at, _): &(usize, _)| {
+                let own = self.numbers.get(at).map_or(at, |&own| own as usize);
+                own == number
+            };
+            known.next_if(is_it).map(|(_, worker)| worker)
+        })
     }
 
     /// Tasks with a result that waited for validation.
@@ -127,6 +144,10 @@ impl<P: Position> Engine<P> {
             .map(|(task, l)| (task, l.token, l.worker, l.since))
             .collect();
         leases.sort_unstable();
+        let due = self.leases.iter();
+        let due = due.filter_map(|(task, l)| Some((task, l.token, l.due?)));
+        let mut due: Vec<_> = due.collect();
+        due.sort_unstable();
         let mut tries: Vec<_> = self.tries.iter().map(|(&task, &t)| (task, t)).collect();
         tries.sort_unstable_by_key(|&(task, _)| task);
         let bare = |w: &Worker| Worker {
@@ -138,7 +159,12 @@ impl<P: Position> Engine<P> {
             busy_memory: 0,
             ..w.clone()
         };
+        let is_whole = self.workers.kept() == self.workers.len();
+        let numbers = (self.workers.numbered()).map(|(number, _)| number as u32);
+        let numbers = numbers.filter(|_| !is_whole);
         Snapshot {
+            numbers: numbers.collect(),
+            came: (!is_whole).then_some(self.workers.len() as u32),
             epoch: self.epoch,
             plan: self.plan,
             is_paused: self.is_paused,
@@ -147,6 +173,7 @@ impl<P: Position> Engine<P> {
             reopened: self.reopened,
             workers: self.workers.iter().map(bare).collect(),
             leases,
+            due,
             tries,
             trust: self.trust.books(),
             position: self.position.packed(),
@@ -172,7 +199,12 @@ impl<P: Position> Engine<P> {
         engine.halted = snapshot.halted;
         engine.failures = snapshot.failures;
         engine.reopened = snapshot.reopened;
-        engine.workers = snapshot.workers;
+        for worker in snapshot.workers() {
+            match worker {
+                Some(worker) => engine.workers.push(worker.clone()),
+                None => engine.workers.skip(),
+            }
+        }
         engine.remembered = snapshot.memory;
         engine.tries = snapshot.tries.into_iter().collect();
         engine.count_present();
@@ -181,11 +213,15 @@ impl<P: Position> Engine<P> {
             .filter(|&w| engine.workers[w.index()].client().is_none());
         let trusted = trusted.count() as u32;
         engine.trust = Trust::restored(engine.rules().distrust.clone(), snapshot.trust, trusted);
+        let due: HashMap<(Task, Token), Moment> = (snapshot.due.into_iter())
+            .map(|(task, token, due)| ((task, token), due))
+            .collect();
         for (task, token, worker, since) in snapshot.leases {
-            if worker.index() >= engine.workers.len() {
+            if engine.workers.get(worker.index()).is_none() {
                 return Err(Illegal(format!("there is no worker {}", worker.0)));
             }
-            engine.take(task, token, worker, since);
+            let due = due.get(&(task, token)).copied();
+            engine.take(task, token, worker, (since, due));
         }
         Ok(engine)
     }

@@ -20,10 +20,12 @@
 mod check;
 mod numbers;
 mod record;
+mod reputation;
 
 pub(crate) use check::{Copy, End};
 pub use numbers::Distrust;
 pub use record::Record;
+pub use reputation::Reputation;
 
 use self::check::Check;
 use self::record::Takes;
@@ -76,6 +78,8 @@ pub struct Trust {
     out: BTreeSet<(Moment, Task)>,
     /// How many workers are here that are trusted: each of them can settle a task alone.
     trusted: u32,
+    /// What earlier runs know of clients that have not come yet. No part of the durable state: it counts by an event.
+    before: BTreeMap<ClientId, Record>,
 }
 
 /// The same as one value.
@@ -145,6 +149,12 @@ impl Trust {
     /// Tasks with a copy that is, or was, a volunteer's, and that are not settled.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
         self.checks.keys().copied()
+    }
+
+    /// Who has or had copies of tasks that are not settled.
+    pub(crate) fn who(&self) -> impl Iterator<Item = WorkerId> + '_ {
+        let copies = self.checks.values().flat_map(|check| &check.copies);
+        copies.filter_map(|copy| copy.worker)
     }
 
     pub(crate) fn has(&self, task: Task) -> bool {
@@ -426,6 +436,44 @@ impl Trust {
         }
     }
 
+    /// What earlier runs know, by who a client is there; `kinds` are the names of this run's kinds of tasks.
+    pub(crate) fn remember(&mut self, known: &BTreeMap<String, Reputation>, kinds: &[String]) {
+        let of = |(number, who): (usize, &String)| {
+            let record = known.get(who)?.record(&self.distrust, kinds);
+            Some((ClientId(u32::try_from(number + 1).ok()?), record))
+        };
+        let identities = self.distrust.identities.iter().enumerate();
+        self.before = identities.filter_map(of).collect();
+    }
+
+    /// What a client that comes for the first time begins with, where earlier runs know it.
+    pub(crate) fn remembered(&self, client: ClientId) -> Option<Record> {
+        match self.records.contains_key(&client) {
+            true => None,
+            false => self.before.get(&client).cloned(),
+        }
+    }
+
+    /// A client goes on from what earlier runs know.
+    pub(crate) fn begin_with(&mut self, client: ClientId, record: &Record) {
+        let live = self.records.get(&client).map_or(0, |known| known.live);
+        let record = Record {
+            live,
+            ..record.clone()
+        };
+        self.records.insert(client, record);
+    }
+
+    /// What later runs may know of the clients of this one, by who they are.
+    pub(crate) fn reputations(&self, kinds: &[String]) -> BTreeMap<String, Reputation> {
+        let of = |(client, record): (&ClientId, &Record)| {
+            let who = self.distrust.identity(*client)?;
+            let reputation = Reputation::of(record, &self.distrust, kinds);
+            Some((who.to_owned(), reputation))
+        };
+        self.records.iter().filter_map(of).collect()
+    }
+
     /// A worker went.
     pub(crate) fn departed(&mut self, client: Option<ClientId>) {
         if client.is_none() {
@@ -503,7 +551,17 @@ impl Trust {
 
     /// A copy came back, perhaps late.
     pub(crate) fn returned(&mut self, task: Task, token: Token, digest: Digest, at: Moment) {
-        if let Some(copy) = self.end(task, token, End::Returned(digest), at)
+        let ended = self.end(task, token, End::Returned(digest), at);
+        if let Some(copy) = ended.filter(|copy| copy.alone)
+            && !(self.checks.get(&task)).is_some_and(|check| self.counts_alone(check, &copy))
+        {
+            // Trust that its client earns again later is not for this one: no event would say that it counts.
+            self.change(task, |check| {
+                let own = check.copies.iter_mut().filter(|c| c.token == token);
+                own.for_each(|copy| copy.alone = false);
+            });
+        }
+        if let Some(copy) = ended
             && let Some(record) = copy.client.and_then(|c| self.records.get_mut(&c))
         {
             let before = record.turnaround;
@@ -631,6 +689,7 @@ impl Trust {
             pace,
             out: BTreeSet::new(),
             trusted,
+            before: BTreeMap::new(),
         };
         for (task, copies) in books.checks {
             for client in copies.iter().filter(|c| c.end.is_none()) {

@@ -1,6 +1,6 @@
 //! The workers of a run: what each offers, has and has done. Knows no task.
 
-use crate::{ClientId, Moment, Needs, Offer, Task, Token};
+use crate::{ClientId, Distrust, Moment, Needs, Offer, Task, Token};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -65,12 +65,15 @@ impl Worker {
         self.offer.client
     }
 
-    /// What speeds are known by: a volunteer's name means nothing to others.
-    pub(crate) fn book_name(&self) -> Cow<'_, str> {
-        match self.client() {
-            Some(client) => Cow::Owned(format!("volunteer-{}/{}", client.0, self.name)),
-            None => Cow::Borrowed(&self.name),
-        }
+    /// What speeds are known by: a volunteer's name means nothing to others, nor does its number in other runs.
+    pub(crate) fn book_name(&self, distrust: &Distrust) -> Cow<'_, str> {
+        let Some(client) = self.client() else {
+            return Cow::Borrowed(&self.name);
+        };
+        Cow::Owned(match distrust.identity(client) {
+            Some(who) => format!("volunteer {who}/{}", self.name),
+            None => format!("volunteer-{}/{}", client.0, self.name),
+        })
     }
 
     /// Whether it could do a task with these needs when it had nothing else, and will live long enough.

@@ -2,9 +2,9 @@
 
 use cairn_dag::Dag;
 use cairn_engine::{
-    Copies, Dispatch, Engine, Entry, Event, Expected, Frozen, Keeper, Memory, Moment, Needs, Offer,
-    Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Release, Rules, Span, Task, Token,
-    WorkerId,
+    Copies, Dispatch, Engine, Entry, Event, Expected, Frozen, Granted, Keeper, Memory, Moment,
+    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Release, Rules,
+    Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -131,7 +131,7 @@ fn runs_end_and_events_rebuild_what_was_learnt() {
                     running.retain(|&(_, _, t, other)| (t, other) != (task, token));
                 }
             }
-            let here: Vec<(WorkerId, usize)> = (engine.workers().iter().enumerate())
+            let here: Vec<(WorkerId, usize)> = (engine.workers().numbered())
                 .filter(|(_, w)| w.is_here)
                 .map(|(i, _)| (WorkerId(i as u32), 1 + random.below(3)))
                 .collect();
@@ -358,6 +358,84 @@ fn a_cap_on_the_disk_means_no_copies() {
         let quick = engine.join(Moment(0), "quick", Offer::cpus(1), &mut out);
         let copy = engine.ask(Moment(60_000_000), quick, 1, &mut out);
         assert_eq!(copy.is_ok(), !is_capped);
+    }
+}
+
+/// A run in which many come and go stays small, and knows again who comes back.
+#[test]
+fn who_is_long_gone_is_forgotten_and_its_speed_is_not() {
+    let dag = Dag::from_arcs(6_000, Vec::new()).unwrap();
+    let rules = Rules {
+        gone: 20,
+        ..Rules::default()
+    };
+    let mut engine = aware(&dag, &rules, Placing::BySpeed);
+    let mut out = Outbox::default();
+    engine.open(Moment(0), &mut out);
+    let stays = engine.join(Moment(0), "stays", Offer::cpus(1), &mut out);
+    let kept = engine.ask(Moment(0), stays, 1, &mut out).unwrap()[0];
+    let visit = |engine: &mut Engine<Frozen<'_>>, n: u64, seconds: u64, out: &mut Outbox| {
+        let now = Moment(n * 100_000_000);
+        let worker = engine.join(now, &format!("guest-{n}"), Offer::cpus(1), out);
+        for task in 0..3 {
+            let now = now + Span::seconds(20 * task);
+            // Where something is kept for a faster one, this one gets nothing for now.
+            let Ok(granted) = engine.ask(now, worker, 1, out) else {
+                continue;
+            };
+            let back = now + Span::seconds(seconds);
+            let Granted { task, token, .. } = granted[0];
+            engine.give_back(back, task, token, Outcome::Executed, out);
+            // It says that it lives, and so does the other.
+            for w in [worker, stays] {
+                let holds = engine.workers()[w.index()].holds.clone();
+                drop(engine.heartbeat(back, w, &holds, out));
+            }
+        }
+        engine.leave(now + Span::seconds(70), worker, out).unwrap();
+        worker
+    };
+    let fast = visit(&mut engine, 1, 1, &mut out);
+    for n in 2..1_500 {
+        visit(&mut engine, n, 12, &mut out);
+        assert!(engine.workers().kept() <= 2 * rules.gone + 2);
+        let known = engine.dispatch().unwrap().book().clients();
+        assert!(known <= 2 * rules.gone + 2, "{known}");
+    }
+    assert!(engine.workers().is_gone(fast.index()));
+    assert_eq!(engine.workers().len(), 1_500);
+    assert_eq!(
+        engine.lease(kept.task).unwrap().0,
+        stays,
+        "who is here is not"
+    );
+    // What is replayed, or restored, has forgotten as many, and gives the next number.
+    let mut again = aware(&dag, &rules, Placing::BySpeed);
+    out.entries
+        .iter()
+        .for_each(|entry| again.replay(entry).unwrap());
+    let snapshot = engine.snapshot();
+    assert_eq!(again.snapshot(), snapshot);
+    let text = serde_json::to_string(&snapshot).unwrap();
+    assert!(text.matches("is_here").count() <= 2 * rules.gone + 2);
+    let snapshot = serde_json::from_str(&text).unwrap();
+    let order = Order::AsNumbered;
+    let mut restored = Engine::restore(Frozen::new(&dag), rules.clone(), order, snapshot).unwrap();
+    watch(&mut restored, &dag, Placing::BySpeed);
+    for engine in [&mut engine, &mut again, &mut restored] {
+        let now = Moment(1_500 * 100_000_000);
+        engine.open(now, &mut out);
+        let back = engine.join(now, "guest-1", Offer::cpus(1), &mut out);
+        assert_eq!(back, WorkerId(1_500));
+        let other = engine.join(now, "guest-1499", Offer::cpus(1), &mut out);
+        let dispatch = engine.dispatch().unwrap();
+        let speed = |w: WorkerId| dispatch.book().speed(dispatch.client(w.0));
+        assert!(
+            speed(back) > 3.0 * speed(other),
+            "{} {}",
+            speed(back),
+            speed(other)
+        );
     }
 }
 

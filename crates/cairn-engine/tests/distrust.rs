@@ -423,6 +423,147 @@ fn what_volunteers_return_is_learnt_from() {
     }
 }
 
+/// A run of so many tasks of a kind that is recorded as ten seconds, with deadlines of one second at least.
+fn watched<'d>(dag: &'d Dag, memory: Memory) -> Run<'d> {
+    let mut rules = rules(2);
+    rules.distrust.deadline = Span::seconds(1);
+    let mut engine = Engine::new(Frozen::new(dag), rules, order(dag));
+    watch(&mut engine, dag, memory);
+    let mut out = Outbox::default();
+    engine.open(second(0), &mut out);
+    Run { engine, out }
+}
+
+fn watch(engine: &mut Engine<Frozen<'_>>, dag: &Dag, memory: Memory) {
+    let expected = Expected {
+        seconds: vec![Some(10.0); dag.len()],
+        kind: vec![0; dag.len()],
+        kinds: vec!["step".into()],
+    };
+    engine.watch(memory, Placing::ByOrder, |memory| {
+        Dispatch::new(dag, &expected, memory, std::iter::empty())
+    });
+}
+
+/// Seconds that the worker has for its next task, and which that is.
+fn given(run: &mut Run<'_>, at: u64, worker: WorkerId) -> (f64, Task, Token) {
+    let Granted { task, token, .. } = run.ask(at, worker).unwrap();
+    let due = run.engine.expected_by(task, token).unwrap();
+    (due.since(second(at)).0 as f64 / 1e6, task, token)
+}
+
+#[test]
+fn deadlines_go_by_what_is_seen_of_a_volunteer_and_not_by_what_it_says() {
+    let dag = dag(60);
+    let mut run = watched(&dag, Memory::default());
+    let claims = Offer {
+        benchmark: Some(10),
+        ..of(3)
+    };
+    let (slow, fast) = (run.volunteer(1), run.volunteer(2));
+    let boaster = run.join_as("boaster", claims);
+    // Nobody is known: ten times what is recorded, also for one that says it is a hundred times as slow.
+    let (span, ..) = given(&mut run, 0, boaster);
+    assert!((90.0..130.0).contains(&span), "{span}");
+    let mut at = 0;
+    for _ in 0..20 {
+        for (worker, takes) in [(slow, 20), (fast, 5)] {
+            let (_, task, token) = given(&mut run, at, worker);
+            let back = Returned {
+                task,
+                token,
+                outcome: Outcome::Executed,
+                digest: Some(RIGHT),
+            };
+            run.engine
+                .take_back(second(at + takes), worker, &back, &mut run.out);
+        }
+        at += 20;
+    }
+    let (of_slow, task, token) = given(&mut run, at, slow);
+    let (of_fast, ..) = given(&mut run, at, fast);
+    let (of_new, ..) = given(&mut run, at, boaster);
+    assert!(of_slow > 2.5 * of_fast, "{of_slow} {of_fast}");
+    assert!((150.0..260.0).contains(&of_slow), "{of_slow}");
+    assert!((35.0..75.0).contains(&of_fast), "{of_fast}");
+    assert!(of_new < of_slow && of_new > of_fast, "{of_new}");
+
+    // A restart gives everybody the time that it had, whatever a book says by then.
+    let due = run.engine.expected_by(task, token);
+    let entries = run.out.entries.clone();
+    let snapshot = run.engine.snapshot();
+    let text = "{\"version\":1,\"workers\":{},\"kinds\":{\"step\":{\"log\":9,\"variance\":0.1,\"returned\":99}}}";
+    let other: Memory = serde_json::from_str(text).unwrap();
+    let position = || (Frozen::new(&dag), run.engine.rules().clone(), order(&dag));
+    let (frozen, rules, by) = position();
+    let mut again = Engine::new(frozen, rules, by);
+    watch(&mut again, &dag, other.clone());
+    entries
+        .iter()
+        .for_each(|entry| again.replay(entry).unwrap());
+    let (frozen, rules, by) = position();
+    let mut restored = Engine::restore(frozen, rules, by, snapshot.clone()).unwrap();
+    watch(&mut restored, &dag, other);
+    for mut engine in [again, restored] {
+        engine.open(second(at), &mut Outbox::default());
+        assert_eq!(engine.expected_by(task, token), due);
+    }
+}
+
+#[test]
+fn one_that_dawdles_has_no_more_than_four_times_as_long_as_others() {
+    let dag = dag(200);
+    let mut run = watched(&dag, Memory::default());
+    let (dawdler, other) = (run.volunteer(1), run.volunteer(2));
+    let (mut at, mut longest) = (0, 0.0_f64);
+    for round in 0..12 {
+        let takes = 40 << round.min(6);
+        let (span, task, token) = given(&mut run, at, dawdler);
+        longest = longest.max(span);
+        let (_, second_task, second_token) = given(&mut run, at, other);
+        for (worker, task, token, takes) in [
+            (other, second_task, second_token, 10),
+            (dawdler, task, token, takes),
+        ] {
+            let back = Returned {
+                task,
+                token,
+                outcome: Outcome::Executed,
+                digest: Some(RIGHT),
+            };
+            run.engine
+                .take_back(second(at + takes), worker, &back, &mut run.out);
+        }
+        at += takes;
+    }
+    let usual = {
+        let stranger = run.volunteer(3);
+        given(&mut run, at, stranger).0
+    };
+    assert!(longest <= 4.05 * usual, "{longest} {usual}");
+}
+
+#[test]
+fn of_trusted_workers_it_is_told_who_is_late() {
+    let dag = dag(40);
+    let mut run = watched(&dag, Memory::default());
+    let worker = run.join_as("w", Offer::cpus(1));
+    let Granted { task, token, .. } = run.ask(0, worker).unwrap();
+    assert_eq!(run.engine.expected_by(task, token), None, "never seen");
+    assert_eq!(run.engine.late(second(1_000_000)), 0);
+    run.engine
+        .give_back(second(10), task, token, Outcome::Executed, &mut run.out);
+    let Granted { task, token, .. } = run.ask(10, worker).unwrap();
+    let by = run.engine.expected_by(task, token).unwrap();
+    let seconds = by.since(second(10)).0 as f64 / 1e6;
+    assert!((12.0..60.0).contains(&seconds), "{seconds}");
+    assert_eq!(run.engine.late(by), 0);
+    assert_eq!(run.engine.late(by + Span(1)), 1);
+    // It is told, and nothing else: it may well come back.
+    run.wake(500);
+    assert_eq!(run.engine.lease(task).map(|l| l.0), Some(worker));
+}
+
 #[test]
 fn a_client_has_no_more_processors_and_workers_than_tasks() {
     let dag = dag(1);
@@ -507,4 +648,109 @@ fn one_volunteer_alone_takes_no_longer_the_more_it_has_had() {
     assert_eq!(run.out.entries.iter().filter(executed).count(), 0);
     // One by one they were half a minute.
     assert!(took.as_secs() < 8, "{took:?}");
+}
+
+/// Two runs one after the other, of which the second begins with what the first knows of clients with these tokens.
+fn next_run<'d>(first: &Run<'_>, dag: &'d Dag, identities: &[&str], quorum: u32) -> Run<'d> {
+    let mut rules = rules(quorum);
+    rules.distrust.earned = Some(10);
+    rules.distrust.identities = identities.iter().map(ToString::to_string).collect();
+    rules.kinds = vec!["step".into()];
+    let mut engine = Engine::new(Frozen::new(dag), rules, order(dag));
+    let text = serde_json::to_string(&first.engine.learnt()).unwrap();
+    let memory: Memory = serde_json::from_str(&text).unwrap();
+    assert!(memory.is_readable());
+    engine.remember(&memory);
+    let mut out = Outbox::default();
+    engine.open(second(0), &mut out);
+    Run { engine, out }
+}
+
+/// Two volunteers agree on so many tasks.
+fn trusted_run(dag: &Dag) -> Run<'_> {
+    let mut rules = rules(2);
+    rules.distrust.identities = vec!["anna".into(), "berta".into()];
+    rules.kinds = vec!["step".into()];
+    let mut run = Run::new(dag, rules);
+    let both = [run.volunteer(1), run.volunteer(2)];
+    for at in 0..dag.len() as u64 {
+        for worker in both {
+            let Granted { task, token, .. } = run.ask(at, worker).unwrap();
+            let back = Returned {
+                task,
+                token,
+                outcome: Outcome::Executed,
+                digest: Some(RIGHT),
+            };
+            (run.engine).take_back(second(at), worker, &back, &mut run.out);
+        }
+    }
+    assert!(run.engine.is_over());
+    run
+}
+
+#[test]
+fn trust_goes_with_the_token_into_the_next_run_and_not_with_number_or_name() {
+    let (twelve, hundred) = (dag(12), dag(100));
+    let first = trusted_run(&twelve);
+    let alone = |run: &mut Run<'_>, client: u32| {
+        let worker = run.join_as("v1", of(client));
+        let (mut alone, mut at) = (0, 0);
+        while let Ok(Granted { task, token, .. }) = run.ask(at, worker) {
+            at += 1;
+            let back = Returned {
+                task,
+                token,
+                outcome: Outcome::Executed,
+                digest: Some(RIGHT),
+            };
+            (run.engine).take_back(second(at), worker, &back, &mut run.out);
+            let standing = run.engine.position().standing(task);
+            alone += usize::from(standing == Ok(Standing::Executed));
+        }
+        alone
+    };
+    // Anna is number 2 here, and calls herself as before.
+    let mut run = next_run(&first, &hundred, &["clara", "anna"], 2);
+    let counted = alone(&mut run, 2);
+    assert!(
+        (70..100).contains(&counted),
+        "most of it, not all: {counted}"
+    );
+    let remembered = |run: &Run<'_>| {
+        let of = |e: &&cairn_engine::Entry| matches!(e.event, Event::Remembered { .. });
+        run.out.entries.iter().filter(of).count()
+    };
+    assert_eq!(remembered(&run), 1);
+    // A stranger who has Anna's number and name of before gets nothing of hers.
+    let mut run = next_run(&first, &hundred, &["clara", "anna"], 2);
+    assert_eq!(alone(&mut run, 1), 0);
+    assert_eq!(remembered(&run), 0);
+    // Nobody counts alone where more must agree than those who confirmed it, or where all is replicated.
+    let mut run = next_run(&first, &hundred, &["clara", "anna"], 4);
+    assert_eq!(alone(&mut run, 2), 0);
+    let record = run.engine.trust().record(ClientId(2)).unwrap();
+    assert_eq!((record.valid, record.row), (12, 0));
+}
+
+#[test]
+fn a_liar_begins_the_next_run_as_one() {
+    let dag = dag(1);
+    let mut rules = rules(2);
+    rules.distrust.identities = ["anna", "berta", "clara"].map(String::from).to_vec();
+    let mut run = Run::new(&dag, rules);
+    let all = [1, 2, 3].map(|client| run.volunteer(client));
+    for (worker, digest) in [(all[0], Digest([6, 6])), (all[1], RIGHT), (all[2], RIGHT)] {
+        let token = run.give(1, worker);
+        run.back(2, worker, token, digest);
+    }
+    assert_eq!(run.standing(), Standing::Executed);
+    let mut next = next_run(&run, &dag, &["berta", "anna"], 2);
+    for client in 1..=2 {
+        next.volunteer(client);
+    }
+    let record = |client| next.engine.trust().record(ClientId(client)).unwrap();
+    let anna = record(2);
+    assert_eq!((anna.invalid, anna.row, anna.quota), (1, 0, 1));
+    assert_eq!((record(1).invalid, record(1).row), (0, 1));
 }

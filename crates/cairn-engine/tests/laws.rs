@@ -110,7 +110,7 @@ impl<'d> Play<'d> {
 
     /// A copy of something that others have, for the first that can have it.
     fn copy(&mut self) {
-        let here = self.engine.workers().iter().enumerate();
+        let here = self.engine.workers().numbered();
         let here = here.filter(|(_, w)| w.is_here);
         let mut here: Vec<u32> = here.map(|(n, _)| n as u32).collect();
         self.random.shuffle(&mut here);
@@ -367,6 +367,7 @@ fn random_play_keeps_the_laws() {
         let mut rules = Rules {
             retries: random.below(3) as u32,
             losses: random.below(3) as u32,
+            gone: seed as usize % 4,
             ..Rules::default()
         };
         if random.below(2) == 0 {

@@ -3,9 +3,9 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Moment, Offer, Order,
-    Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Span, Task, Token,
-    Verdict, WorkerId,
+    Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Memory, Moment,
+    Offer, Order, Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Span,
+    Task, Token, Verdict, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -31,7 +31,14 @@ enum Ended {
 #[derive(Clone, Debug)]
 struct Copy {
     token: Token,
+    worker: WorkerId,
     client: Option<ClientId>,
+    due: Option<Moment>,
+    since: Moment,
+    /// When it came back, if it did.
+    back: Moment,
+    /// Whether a volunteer had the task when it began.
+    is_checked: bool,
     ended: Ended,
     /// Whether its client had earned to count alone when it began.
     may_be_alone: bool,
@@ -51,18 +58,38 @@ struct Twin {
     /// By client: confirmed in a row, errors, late, valid, invalid.
     row: BTreeMap<ClientId, u32>,
     counts: BTreeMap<ClientId, [u64; 4]>,
+    /// What tasks took whose results counted: how many, and microseconds in all.
+    took: (u64, u64),
+    /// Who is gone and not forgotten.
+    gone: BTreeSet<WorkerId>,
 }
 
 impl Twin {
-    fn happen(&mut self, rules: &Distrust, event: &Event) {
+    fn happen(&mut self, rules: &Distrust, at: Moment, event: &Event) {
         match *event {
             Event::Joined { ref offer, .. } => self.clients.push(offer.client),
+            Event::Remembered { client, ref record } => {
+                let of = |known: &&Option<ClientId>| **known == Some(client);
+                assert_eq!(self.clients.iter().filter(of).count(), 1, "at its first");
+                let before = Before::of(client);
+                let counts = before.agree >= rules.agree();
+                assert_eq!(record.row, if counts { before.row.min(20) } else { 0 });
+                assert_eq!(record.quota, before.quota);
+                let [errors, late, valid, invalid] = before.counts;
+                assert_eq!((record.errors, record.late), (errors, late));
+                assert_eq!((record.valid, record.invalid), (valid, invalid));
+                self.row.insert(client, record.row);
+                self.counts.insert(client, before.counts);
+            }
             Event::Leased {
                 task,
                 token,
                 worker,
+                due,
             } => {
                 let client = self.clients[worker.0 as usize];
+                // Volunteers alone have a deadline.
+                assert_eq!(due, client.map(|_| at + self.span(rules, task)));
                 assert!(
                     self.tokens.insert((task, token)),
                     "{task:?} {token:?} again"
@@ -80,7 +107,12 @@ impl Twin {
                 let may_be_alone = rules.earned.is_some_and(|earned| row >= earned);
                 copies.push(Copy {
                     token,
+                    worker,
                     client,
+                    due,
+                    since: at,
+                    back: at,
+                    is_checked: client.is_some() || copies.iter().any(|c| c.is_checked),
                     ended: Ended::Live,
                     may_be_alone,
                 });
@@ -94,6 +126,7 @@ impl Twin {
                 let copy = self.copy(task, token);
                 assert!(matches!(copy.ended, Ended::Live | Ended::Late));
                 copy.ended = Ended::Returned(digest);
+                copy.back = at;
                 let client = copy.client;
                 let mut of: Vec<_> = self.copies[&task].iter().collect();
                 of.retain(|c| c.client == client && matches!(c.ended, Ended::Returned(_)));
@@ -103,7 +136,12 @@ impl Twin {
             Event::Released {
                 task, token, why, ..
             } => match why {
-                Release::Lost | Release::Overdue => self.fault(task, token, Ended::Late),
+                Release::Overdue => {
+                    let due = self.copy(task, token).due.expect("a volunteer's");
+                    assert!(at >= due, "nobody is late before its time");
+                    self.fault(task, token, Ended::Late);
+                }
+                Release::Lost => self.fault(task, token, Ended::Late),
                 Release::GivenBack | Release::Unheard | Release::Redundant => {
                     self.copy(task, token).ended = Ended::Aborted;
                 }
@@ -117,6 +155,13 @@ impl Twin {
                 assert!(worn || results.count() > rules.max_successes as usize);
                 assert!(self.largest(task) < rules.agree() as usize);
             }
+            Event::Forgotten { worker } => {
+                assert!(self.gone.remove(&worker), "it is gone, and was known");
+                let of = |c: &&Copy| c.worker == worker;
+                let had = self.copies.values().flatten().filter(|c| c.is_checked);
+                assert_eq!(had.filter(of).count(), 0, "something depends on it");
+            }
+            Event::Departed { worker, .. } => drop(self.gone.insert(worker)),
             _ => (),
         }
         let settled = match *event {
@@ -129,6 +174,21 @@ impl Twin {
         };
         if let Some(task) = settled {
             self.copies.remove(&task);
+        }
+    }
+
+    /// Ten times what tasks took, or the least that a copy has; half of it for a retry, but twice what tasks took, and not
+    /// where somebody was late.
+    fn span(&self, rules: &Distrust, task: Task) -> Span {
+        let takes = self.took.1 / self.took.0.max(1);
+        let usual = (10 * takes).max(rules.deadline.0);
+        let copies = self.copies.get(&task).map_or(&[][..], Vec::as_slice);
+        let checked = || copies.iter().filter(|c| c.is_checked);
+        let ended = checked().filter(|c| c.ended != Ended::Live).count();
+        let is_retry = !copies.is_empty() && ended > self.largest(task);
+        match is_retry && checked().all(|c| c.ended != Ended::Late) {
+            true => Span((usual / 2).max(2 * takes)),
+            false => Span(usual),
         }
     }
 
@@ -184,6 +244,8 @@ impl Twin {
         if !matches!(winner.ended, Ended::Returned(_)) {
             return;
         }
+        self.took.0 += 1;
+        self.took.1 += winner.back.since(winner.since).0;
         for copy in &results {
             let Some(client) = copy.client else { continue };
             let counts = self.counts.entry(client).or_default();
@@ -200,6 +262,45 @@ impl Twin {
                 }
             }
         }
+    }
+}
+
+/// What earlier runs know of a client in these tests; of number 0 and of those beyond the list nothing.
+struct Before {
+    agree: u32,
+    row: u32,
+    quota: u32,
+    counts: [u64; 4],
+}
+
+impl Before {
+    fn of(ClientId(n): ClientId) -> Before {
+        Before {
+            agree: 1 + n % 4,
+            row: 7 * n,
+            quota: 10 * n,
+            counts: [n, 2 * n, 3 * n, n % 2].map(u64::from),
+        }
+    }
+
+    fn text(client: u32) -> String {
+        let before = Before::of(ClientId(client));
+        let [errors, late, valid, invalid] = before.counts;
+        format!(
+            "\"id-{client}\":{{\"agree\":{},\"row\":{},\"rows\":{{\"k\":{}}},\"quota\":{},\"errors\":{errors},\
+             \"late\":{late},\"valid\":{valid},\"invalid\":{invalid}}}",
+            before.agree, before.row, before.row, before.quota,
+        )
+    }
+
+    /// A book of earlier runs with clients 1 to 6.
+    fn memory() -> Memory {
+        let known: Vec<String> = (1..=6).map(Before::text).collect();
+        let text = format!(
+            "{{\"version\":2,\"kinds\":{{}},\"workers\":{{}},\"volunteers\":{{{}}}}}",
+            known.join(",")
+        );
+        serde_json::from_str(&text).unwrap()
     }
 }
 
@@ -228,6 +329,7 @@ impl<'d> Play<'d> {
     fn new(dag: &'d Dag, rules: Rules, seed: u64) -> Play<'d> {
         let order: Vec<TaskId> = dag.tasks().collect();
         let mut engine = Engine::new(Frozen::new(dag), rules.clone(), Order::of(&order));
+        engine.remember(&Before::memory());
         let mut out = Outbox::default();
         engine.open(Moment(0), &mut out);
         Play {
@@ -253,7 +355,7 @@ impl<'d> Play<'d> {
         let mut out = Outbox::default();
         let answer = what(&mut self.engine, self.now, &mut out);
         for entry in &out.entries {
-            self.twin.happen(&self.rules.distrust, &entry.event);
+            (self.twin).happen(&self.rules.distrust, entry.at, &entry.event);
             match entry.event {
                 Event::Executed { task, token, .. } => {
                     let made = self.digests.get(&(task, token)).copied();
@@ -297,10 +399,25 @@ impl<'d> Play<'d> {
         }
         let (mut from, task, token) = self.granted[self.random.below(self.granted.len())];
         let owner = self.workers[from.0 as usize];
+        if self.engine.workers().is_gone(from.0 as usize) {
+            // Nobody knows any more who that was: not to be taken for somebody who is trusted.
+            let (outcome, digest) = (Outcome::Executed, Some(truth(task)));
+            let back = Returned {
+                task,
+                token,
+                outcome,
+                digest,
+            };
+            let was = self.log.len();
+            let receipt = self.tell(|engine, now, out| engine.take_back(now, from, &back, out));
+            assert_eq!((receipt, self.log.len()), (Receipt::Unknown, was));
+            assert!(!self.engine.would_take(from, task, token, outcome));
+            return;
+        }
         if self.random.below(20) == 0 {
             // A volunteer returns what was given to somebody else. Whoever is trusted is believed in this, too.
             let other = self.random.below(self.workers.len());
-            if self.workers[other].is_some() {
+            if self.workers[other].is_some() && !self.engine.workers().is_gone(other) {
                 from = WorkerId(other as u32);
             }
         }
@@ -376,6 +493,9 @@ impl<'d> Play<'d> {
                 engine
             }
         };
+        // By then the book has what this run taught as well: nothing of that counts twice.
+        let learnt = self.engine.learnt();
+        self.engine.remember(&Before::memory().then(&learnt));
         self.tell(|engine, now, out| engine.open(now, out));
     }
 
@@ -418,6 +538,10 @@ impl<'d> Play<'d> {
             _ => self.restart(),
         }
         self.check();
+        let gone = self.twin.gone.len();
+        let depended_on = self.twin.copies.values().flatten().count();
+        let most = 2 * self.rules.gone + depended_on + self.dag.len() + 1;
+        assert!(gone <= most, "{gone} are gone");
     }
 
     fn check(&self) {
@@ -525,7 +649,7 @@ impl<'d> Play<'d> {
 
 #[test]
 fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
-    let (mut executed, mut disputed) = (0, 0);
+    let (mut executed, mut disputed, mut forgotten) = (0, 0, 0);
     for seed in 0..1_500 {
         let mut random = Random::new(seed);
         let dag = random_dag(2 + random.below(10), random.below(4), seed);
@@ -533,7 +657,10 @@ fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
         distrust.earned = [None, Some(1), Some(3)][random.below(3)];
         distrust.seed = seed;
         distrust.deadline = Span::seconds(20);
+        distrust.identities = (1..=CLIENTS).map(|n| format!("id-{n}")).collect();
         let rules = Rules {
+            kinds: vec!["k".into()],
+            gone: 1 + random.below(4),
             retries: 1,
             losses: 2,
             distrust,
@@ -547,6 +674,9 @@ fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
         executed += play.made.len();
         let of = |entry: &&Entry| matches!(entry.event, Event::Disputed { .. });
         disputed += play.log.iter().filter(of).count();
+        let of = |entry: &&Entry| matches!(entry.event, Event::Forgotten { .. });
+        forgotten += play.log.iter().filter(of).count();
     }
+    assert!(forgotten > 500, "{forgotten}");
     assert!(executed > 3_000 && disputed > 3, "{executed} {disputed}");
 }

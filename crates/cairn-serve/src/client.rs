@@ -61,7 +61,7 @@ impl CallError {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             CallError::Away(_) => true,
-            CallError::Refused { status, .. } => *status == 408 || *status == 409 || *status >= 500,
+            CallError::Refused { status, .. } => matches!(status, 408 | 409 | 429 | 500..),
             _ => false,
         }
     }

@@ -26,7 +26,8 @@ mod watch;
 mod why;
 
 pub use begin::{BeginError, Begun, Setup, Watch, begin, begin_family};
-pub use desk::{DiskNews, DiskSetup, End};
+pub use desk::{DiskNews, DiskSetup, End, Left, Observed};
+pub use files::Allowed;
 pub(crate) use files::digest_of;
 pub use tasks::{Job, Tasks};
 pub use volunteers::trust_seed;
@@ -40,6 +41,7 @@ use self::files::Files;
 use self::lanes::Lanes;
 use self::logs::Logs;
 use self::routes::{carry, look, steer, watched, workers};
+use crate::book_file::BookFile;
 use crate::clock::Clock;
 use crate::found::Found;
 use crate::near::Sign;
@@ -85,6 +87,8 @@ pub struct Settings {
     pub connections: usize,
     /// An uploaded file may have so many bytes.
     pub largest_file: u64,
+    /// So many bytes volunteers may have here that are not validated.
+    pub allowed: Allowed,
     /// Whoever has not sent a whole head, or made TLS, within this time is sent away.
     pub patience: Duration,
     /// Whoever takes nothing of an answer for so long is sent away.
@@ -92,7 +96,7 @@ pub struct Settings {
     /// What the page shows beside the run itself; without it, counts and workers alone.
     pub sight: Option<Arc<dyn Sight>>,
     /// Where what is learnt of workers and tasks is written for later runs.
-    pub book: Option<PathBuf>,
+    pub book: Option<BookFile>,
 }
 
 impl Settings {
@@ -107,6 +111,7 @@ impl Settings {
             stays: false,
             connections: 8192,
             largest_file: 64 << 30,
+            allowed: Allowed::default(),
             patience: Duration::from_secs(10),
             stall: Duration::from_secs(30),
             sight: None,
@@ -189,6 +194,20 @@ impl Handle {
         let _ = self.desk.send(Ask::Stop);
     }
 
+    /// Who is seen to work; `None` where nobody learns, or the server has ended.
+    pub fn observe(&self) -> Option<Observed> {
+        let (send, receive) = mpsc::channel();
+        self.desk.send(Ask::Observe(send)).ok()?;
+        receive.recv().ok()?
+    }
+
+    /// What is left of a dag, likewise.
+    pub fn left(&self) -> Option<Left> {
+        let (send, receive) = mpsc::channel();
+        self.desk.send(Ask::Left(send)).ok()?;
+        receive.recv().ok()?
+    }
+
     /// Tasks go by this order from now on.
     pub fn reorder(&self, found: Found) {
         // For a server that has ended no order is needed.
@@ -217,7 +236,7 @@ pub fn serve<P: Position + Send>(
     let bound = listener.local_addr().map_err(listen)?;
     let state = settings.state.clone();
     let unusable = |folder: PathBuf| |error| ServeError::Folder { folder, error };
-    let files = Files::open(&state.join("files"), &settings.flow)
+    let files = Files::open(&state.join("files"), &settings.flow, settings.allowed)
         .map_err(unusable(settings.flow.clone()))?;
     let files = Arc::new(files);
     let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
@@ -266,6 +285,7 @@ pub fn serve<P: Position + Send>(
         stays: settings.stays,
         grace,
         book: settings.book.clone(),
+        logs: shared.logs.clone(),
     };
     let mut desk = Desk::new(begun, store, manner, files);
     desk.watch_uploads(shared.files.transit());

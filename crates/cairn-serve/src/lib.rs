@@ -4,6 +4,7 @@
 
 mod assets;
 mod beneath;
+mod book_file;
 pub mod client;
 mod clock;
 mod digest;
@@ -24,6 +25,7 @@ pub mod tls;
 pub mod tokens;
 pub mod work;
 
+pub use book_file::{BookError, BookFile};
 pub use disk::{Cap, Layout, Most, Planner, Priorities, Unkept, Usage, bytes_at};
 pub use found::{About, Found};
 pub use free::free_bytes;

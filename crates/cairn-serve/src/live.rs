@@ -16,8 +16,8 @@ pub use told::{
 use self::account::{Account, Totals};
 use self::course::Course;
 use cairn_engine::{
-    Cause, Entry, Event, Gone, Illegal, Moment, Needs, Position, Release, Rules, Snapshot, Task,
-    Token, WorkerId,
+    Cause, Entry, Event, Gone, Illegal, Moment, Needs, Position, Release, Roll, Rules, Snapshot,
+    Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{BTreeMap, HashSet};
@@ -108,7 +108,9 @@ pub struct Live<'f> {
     pools: Vec<u32>,
     course: Course,
     totals: Totals,
-    workers: Vec<Account>,
+    workers: Roll<Account>,
+    /// Where the time of those went that are forgotten.
+    forgotten: Idle,
     /// Attempts under way, by task; those at one task are copies of each other.
     open: BTreeMap<(u64, Token), Open>,
     /// Tasks with a result that waits for validation.
@@ -157,7 +159,8 @@ impl<'f> Live<'f> {
             pools: vec![0; rules.pools.len()],
             course: Course::default(),
             totals: Totals::default(),
-            workers: Vec::new(),
+            workers: Roll::default(),
+            forgotten: Idle::default(),
             open: BTreeMap::new(),
             in_hand: HashSet::new(),
             ended: Vec::new(),
@@ -293,6 +296,8 @@ impl<'f> Live<'f> {
                 self.workers.push(account);
                 self.look(self.workers.len() - 1);
             }
+            Event::Remembered { .. } => (),
+            Event::Forgotten { worker } => self.forget_worker(worker.0 as usize),
             Event::Departed { worker, why } => self.with(*worker, |account| {
                 account.state = match why {
                     Gone::Left => "left",
@@ -303,6 +308,7 @@ impl<'f> Live<'f> {
                 task,
                 token,
                 worker,
+                ..
             } => {
                 let id = self.known(*task)?;
                 self.lease(*task, id)?;
@@ -395,6 +401,12 @@ impl<'f> Live<'f> {
             account.settle(self.totals);
             change(account);
             self.look(index);
+        }
+    }
+
+    fn forget_worker(&mut self, worker: usize) {
+        if let Some(account) = self.workers.let_go(worker) {
+            self.forgotten += account.idle(self.totals);
         }
     }
 
@@ -602,14 +614,20 @@ impl<'f> Live<'f> {
         (self.plan, self.is_paused, self.halted) =
             (snapshot.plan(), snapshot.is_paused(), snapshot.halted());
         let totals = self.totals;
-        let known = self.workers.len();
-        for (account, worker) in self.workers.iter_mut().zip(snapshot.workers()) {
-            account.settle(totals);
-            account.be(worker);
+        for (number, worker) in snapshot.workers().enumerate() {
+            let is_new = number >= self.workers.len();
+            match worker {
+                Some(worker) if is_new => self.workers.push(Account::of(worker, totals)),
+                None if is_new => self.workers.skip(),
+                None => self.forget_worker(number),
+                Some(worker) => {
+                    if let Some(account) = self.workers.get_mut(number) {
+                        account.settle(totals);
+                        account.be(worker);
+                    }
+                }
+            }
         }
-        let others = snapshot.workers().iter().skip(known);
-        let others = others.map(|worker| Account::of(worker, totals));
-        self.workers.extend(others);
         self.open.clear();
         self.in_hand = snapshot.in_hand().map(|task| task.0).collect();
         self.pools.fill(0);

@@ -142,6 +142,7 @@ impl<'a> OneFlow<'a> {
                 task,
                 token,
                 worker,
+                ..
             } => {
                 let stay = self.stays.get(worker.0 as usize).copied();
                 if let Some(stay) = stay.filter(|&stay| stay != usize::MAX) {
@@ -209,6 +210,7 @@ mod tests {
                 task,
                 token,
                 worker,
+                due: None,
             },
             Event::Returned {
                 task,

@@ -4,7 +4,7 @@
 use crate::private;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use subtle::{Choice, ConstantTimeEq};
 
@@ -99,6 +99,9 @@ pub struct Tokens {
     /// One a volunteer, from number 1 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     volunteers: Vec<Kept>,
+    /// Where they are, if other runs have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shared: Option<PathBuf>,
 }
 
 /// Why a token is not good enough.
@@ -136,19 +139,47 @@ impl Tokens {
         number.map_or(Who::Trusted, |n| Who::Volunteer(n as u32 + 1))
     }
 
+    /// By volunteer, from number 1 on: who it is in every run that knows its token. Nobody can tell the token from it.
+    pub fn identities(&self) -> Vec<String> {
+        let of = |kept: &Kept| {
+            let known = blake3::derive_key("cairn 2026 volunteer in every run", &kept.hash);
+            known[..16].iter().map(|b| format!("{b:02x}")).collect()
+        };
+        self.volunteers.iter().map(of).collect()
+    }
+
+    /// The folder that tokens of volunteers are in, where that is not the state's own.
+    pub fn shared(&self) -> Option<&Path> {
+        self.shared.as_deref()
+    }
+
+    /// Tokens of volunteers are there, and not in the state's own folder. One that is there stays as it is.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn share(&mut self, folder: &Path) -> std::io::Result<()> {
+        if !folder.is_dir() {
+            private::folder(folder)?;
+        }
+        self.shared = Some(folder.canonicalize()?);
+        Ok(())
+    }
+
     /// How many volunteers have a token.
     pub fn volunteers(&self) -> u32 {
         self.volunteers.len() as u32
     }
 
     /// Sees to it that so many volunteers have a token each, in the files volunteer-1, volunteer-2 and so on. Those that there
-    /// are stay; one whose file is gone or whose time is up is replaced, and is the same volunteer.
+    /// are stay; one whose file is gone or whose time is up is replaced, and is the same volunteer. With `adopts`, whoever
+    /// has a token there from another run has it here as well.
     ///
     /// # Errors
-    /// If the files cannot be written.
+    /// If the files cannot be written, or are no tokens of different volunteers.
     pub fn see_to_volunteers(
         &mut self,
         folder: &Path,
+        adopts: bool,
         count: u32,
         lifetime: Option<Duration>,
         now: u64,
@@ -164,8 +195,22 @@ impl Tokens {
             if self.volunteers.get(number).is_some_and(is_good) {
                 continue;
             }
-            let secret = Secret::random()?;
-            private::write(folder, &name, &format!("{}\n", secret.reveal()))?;
+            let is_over = |hash: &[u8; 32]| {
+                let known = self.volunteers.get(number);
+                known.is_some_and(|kept| kept.hash == *hash && !is_good(kept))
+            };
+            let there = match adopts {
+                true => self.found(folder, &name, number)?,
+                false => None,
+            };
+            let secret = match there.filter(|secret| !is_over(&secret.hash())) {
+                Some(secret) => secret,
+                None => {
+                    let secret = Secret::random()?;
+                    private::write(folder, &name, &format!("{}\n", secret.reveal()))?;
+                    secret
+                }
+            };
             let kept = Kept {
                 scope: Scope::Volunteer,
                 hash: secret.hash(),
@@ -177,6 +222,29 @@ impl Tokens {
             }
         }
         Ok(())
+    }
+
+    /// The token that another run made for the volunteer of this place.
+    fn found(&self, folder: &Path, name: &str, number: usize) -> std::io::Result<Option<Secret>> {
+        let secret = match private::read(folder, name) {
+            Ok(text) => Secret::new(&text),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let strange = |why: &str| {
+            let text = format!("{name} {why}");
+            Err(std::io::Error::new(std::io::ErrorKind::InvalidData, text))
+        };
+        let is_hex = secret.0.bytes().all(|b| b.is_ascii_hexdigit());
+        if secret.0.len() != 64 || !is_hex {
+            return strange("is no token");
+        }
+        let hash = secret.hash();
+        let mut others = (self.volunteers.iter().enumerate()).filter(|&(n, _)| n != number);
+        if others.any(|(_, kept)| kept.hash == hash) {
+            return strange("is the token of another volunteer, who has one voice");
+        }
+        Ok(Some(secret))
     }
 
     /// The tokens of a state folder: those kept, or new ones where there are none, where they are to be replaced, or where
@@ -253,7 +321,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path();
         let mut tokens = Tokens::open(place, None, false, None, 0).unwrap();
-        tokens.see_to_volunteers(place, 3, None, 0).unwrap();
+        tokens.see_to_volunteers(place, false, 3, None, 0).unwrap();
         let of = |n: u32| {
             let path = place.join(format!("volunteer-{n}"));
             Secret::new(&std::fs::read_to_string(path).unwrap())
@@ -270,11 +338,62 @@ mod tests {
         let mut again = Tokens::open(place, Some(kept), false, None, 0).unwrap();
         let (first, second) = (of(1), of(2));
         std::fs::remove_file(place.join("volunteer-2")).unwrap();
-        again.see_to_volunteers(place, 4, None, 0).unwrap();
+        again.see_to_volunteers(place, false, 4, None, 0).unwrap();
         assert_eq!(of(1), first);
         assert_ne!(of(2), second);
         assert_eq!(again.check(&second, Scope::Worker, 1), Err(Denied::Wrong));
         assert_eq!(again.check(&of(4), Scope::Worker, 1), Ok(Who::Volunteer(4)));
+    }
+
+    #[test]
+    fn whoever_has_a_token_of_a_shared_folder_is_the_same_in_every_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = folder.path().join("shared");
+        let run = |name: &str, count| {
+            let place = folder.path().join(name);
+            let mut tokens = Tokens::open(&place, None, false, None, 0).unwrap();
+            tokens.share(&shared).unwrap();
+            let seen =
+                tokens.see_to_volunteers(&shared, true, count, Some(Duration::from_secs(9)), 0);
+            seen.map(|()| tokens)
+        };
+        let first = run("a", 2).unwrap();
+        let second = run("b", 3).unwrap();
+        assert_eq!(first.identities(), second.identities()[..2]);
+        assert_eq!(second.shared(), Some(&*shared));
+        let text = std::fs::read_to_string(shared.join("volunteer-2")).unwrap();
+        for tokens in [&first, &second] {
+            let who = tokens.check(&Secret::new(&text), Scope::Worker, 1);
+            assert_eq!(who, Ok(Who::Volunteer(2)));
+            assert!(!text.contains(&tokens.identities()[1]));
+        }
+        // A token of a run's own is another volunteer, whatever its number.
+        let mut own = Tokens::open(&folder.path().join("c"), None, false, None, 0).unwrap();
+        own.see_to_volunteers(&folder.path().join("c"), false, 2, None, 0)
+            .unwrap();
+        assert!(
+            own.identities()
+                .iter()
+                .all(|who| !first.identities().contains(who))
+        );
+        // One whose time is up is replaced, for all.
+        let mut later = second.clone();
+        later
+            .see_to_volunteers(&shared, true, 3, None, 100)
+            .unwrap();
+        assert!(
+            later
+                .identities()
+                .iter()
+                .all(|who| !second.identities().contains(who))
+        );
+        assert_eq!(run("d", 3).unwrap().identities(), later.identities());
+        // One token is one voice.
+        std::fs::write(shared.join("volunteer-3"), text).unwrap();
+        std::fs::copy(shared.join("volunteer-3"), shared.join("volunteer-1")).unwrap();
+        assert!(run("e", 3).unwrap_err().to_string().contains("one voice"));
+        std::fs::write(shared.join("volunteer-1"), "no token").unwrap();
+        assert!(run("f", 1).unwrap_err().to_string().contains("is no token"));
     }
 
     #[test]

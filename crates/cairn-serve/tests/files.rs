@@ -307,3 +307,74 @@ fn a_range_beyond_the_end_is_refused() {
         assert_eq!(range(other), (200, "hello".to_owned()), "{other}");
     }
 }
+
+/// What a stranger may have on the server's disk is limited, and it is told what to do. Those who are trusted are not.
+#[test]
+fn a_volunteer_cannot_fill_the_disk() {
+    let mut wish = Wish::dag(1, &[]);
+    wish.volunteers = 2;
+    wish.change = |settings| {
+        settings.allowed = cairn_serve::http::Allowed {
+            each: 1_000,
+            all: 10_000,
+            among: 2,
+        };
+    };
+    let server = wish.start();
+    let put = |scope: &str, text: &[u8]| {
+        let digest = blake3::hash(text).to_hex().to_string();
+        let path = format!("/api/v1/files/{digest}?bytes={}", text.len());
+        let (status, answer) = server.raw(Some(&server.token(scope)), "PUT", &path, text);
+        (status, String::from_utf8_lossy(&answer).into_owned())
+    };
+    let (status, said) = put("volunteer-1", &[1; 1_001]);
+    assert_eq!(status, 413, "{said}");
+    assert!(said.contains("allow a volunteer more"), "{said}");
+    assert_eq!(put("volunteer-1", &[1; 800]).0, 200);
+    let (status, said) = put("volunteer-1", &[2; 300]);
+    assert_eq!(status, 429, "{said}");
+    assert!(said.contains("you have 800 bytes"), "{said}");
+    // What it may not write is not there.
+    let shelf = server.folder.join("state/files/volunteer-1");
+    let sizes = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let sizes = entries.map(|e| e.metadata().unwrap());
+        sizes.filter(|m| m.is_file()).map(|m| m.len()).sum::<u64>()
+    };
+    assert_eq!(sizes(shelf.clone()) + sizes(shelf.join("partial")), 800);
+    assert_eq!(put("volunteer-2", &[2; 300]).0, 200);
+    assert_eq!(put("worker", &[3; 50_000]).0, 200);
+
+    // What it prints counts as well, as long as its task is not settled.
+    let (first, second) = (Volunteer::join(&server, 1), Volunteer::join(&server, 2));
+    let (lease, other) = (first.lease(), second.lease());
+    let log = |lease: &Value, scope: &str, offset: u64, text: &str| {
+        let path = format!(
+            "/api/v1/logs/0/{}/{}?offset={offset}",
+            lease["epoch"], lease["attempt"]
+        );
+        let token = server.token(scope);
+        server.raw(Some(&token), "PUT", &path, text.as_bytes()).0
+    };
+    assert_eq!(log(&lease, "volunteer-1", 0, &"x".repeat(200)), 200);
+    assert_eq!(log(&lease, "volunteer-1", 200, "y"), 429);
+    // The same piece again is no more than it was.
+    assert_eq!(log(&lease, "volunteer-1", 0, &"x".repeat(200)), 200);
+    let digest = blake3::hash(&[1; 800]).to_hex().to_string();
+    assert_eq!(first.back(&lease, &digest), "accepted");
+    assert_eq!(
+        put("volunteer-1", &[2; 300]).0,
+        429,
+        "it waits for the other"
+    );
+    let wrong = put("volunteer-2", &[1; 700]);
+    assert_eq!(wrong.0, 200, "{}", wrong.1);
+    let own = blake3::hash(&[1; 700]).to_hex().to_string();
+    assert_eq!(second.back(&other, &own), "accepted");
+    // It is given up: nothing of it waits any more.
+    let body = "{\"tasks\":[\"0\"]}";
+    let (status, answer) = server.ask("admin", "POST", "/api/v1/cancel", body);
+    assert_eq!(status, 200, "{answer}");
+    let (status, said) = put("volunteer-1", &[2; 900]);
+    assert_eq!(status, 200, "{said}");
+}

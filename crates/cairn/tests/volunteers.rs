@@ -315,3 +315,83 @@ fn few_volunteers_who_never_agree_come_to_an_end() {
     });
     assert_eq!(server.end(90), 1, "given up, not waited for");
 }
+
+/// Trust goes with the token from one workflow to the next; another token gets nothing of it.
+#[test]
+fn the_next_workflow_knows_the_volunteers_of_the_last_by_their_tokens() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    flow(folder);
+    let flags = [
+        "--stay",
+        "--volunteer-tokens",
+        "known",
+        "--book",
+        "book.json",
+        "--volunteers",
+    ];
+    let (mut server, url, _) = serve(folder, "flow.toml", &[&flags[..], &["2"]].concat());
+    let token = |n: usize| format!("known/volunteer-{}", n - 6);
+    let first = workers(folder, &url, 7..9, token);
+    until("the end", || {
+        common::served::status(folder, &url)["finished"] == true
+    });
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+    drop(first);
+    let book: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("book.json")).unwrap()).unwrap();
+    assert_eq!(book["version"], 2, "{book}");
+    let known = book["volunteers"].as_object().unwrap();
+    assert_eq!(known.len(), 2, "{book}");
+    for (who, record) in known {
+        assert!(record["rows"]["compute"].as_u64() >= Some(10), "{book}");
+        let mut files = (1..=2).map(|n| folder.join(format!("known/volunteer-{n}")));
+        assert!(files.all(|f| !std::fs::read_to_string(f).unwrap().contains(who)));
+    }
+
+    std::fs::remove_dir_all(folder.join("state")).unwrap();
+    (0..TASKS).for_each(|n| std::fs::remove_file(folder.join(format!("o{n}.txt"))).unwrap());
+    let (_server, url, _) = serve(folder, "flow.toml", &[&flags[..], &["3"]].concat());
+    // The third is new, and calls itself as one of them did.
+    let _both = workers(folder, &url, 7..9, token);
+    let mut stranger = binary(folder);
+    stranger
+        .args(["work", &url, "--token-file", "known/volunteer-3", "-j", "1"])
+        .args(["--name", "honest-2", "--dir", "w-stranger"])
+        .env("PATH", program(folder, "stranger", "sleep 600"));
+    let _stranger = Process(
+        stranger
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let trust = |status: &serde_json::Value, volunteer: u64, field: &str| {
+        let workers = status["workers"].as_array().unwrap();
+        let found = workers
+            .iter()
+            .find(|w| w["trust"]["volunteer"] == volunteer);
+        found.and_then(|w| w["trust"][field].as_u64())
+    };
+    until("all three", || {
+        let status = common::served::status(folder, &url);
+        (1..=3).all(|n| trust(&status, n, "valid").is_some())
+    });
+    let status = common::served::status(folder, &url);
+    for n in 1..=2 {
+        assert!(trust(&status, n, "in_a_row") >= Some(10), "{status}");
+        assert!(trust(&status, n, "valid") >= Some(TASKS as u64), "{status}");
+    }
+    assert_eq!(trust(&status, 3, "valid"), Some(0), "{status}");
+    let journal = common::served::journal(folder, &url);
+    let of = |kind: &str| journal.iter().filter(|e| e["event"] == kind).count();
+    assert_eq!(of("remembered"), 2);
+    until("the end", || {
+        common::served::status(folder, &url)["finished"] == true
+    });
+    // Most of it is taken at the word of one.
+    let status = common::served::status(folder, &url);
+    let copies = status["copies"].as_u64().unwrap();
+    assert!(copies < 2 * TASKS as u64, "{status}");
+}

@@ -1,19 +1,26 @@
 //! What a book keeps for later runs, by name. Knows no run.
 
 use super::{Client, Kind};
+use crate::Reputation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The form of what is written down. Later forms only add.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// What was learnt in earlier runs: times of kinds of tasks, speeds of workers.
+/// What was learnt in earlier runs: times of kinds of tasks, speeds of workers, what is known of volunteers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     version: u32,
     kinds: BTreeMap<String, Remembered>,
     workers: BTreeMap<String, Remembered>,
+    /// By who they are, whatever they call themselves.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    volunteers: BTreeMap<String, Reputation>,
 }
+
+/// More workers or volunteers than so many are not remembered: those that were seen last are.
+const MOST: usize = 10_000;
 
 impl Default for Memory {
     /// Nothing.
@@ -24,7 +31,7 @@ impl Default for Memory {
 
 /// Of a kind, the logarithm of its seconds at speed 1; of a worker, that of its speed. With how sure that is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Remembered {
+pub(crate) struct Remembered {
     pub(super) log: f64,
     /// Of a kind, the variance of one task's logarithm; of a worker, that of the estimate.
     variance: f64,
@@ -33,6 +40,9 @@ pub(super) struct Remembered {
     pub(super) failed: u64,
     #[serde(default, skip_serializing_if = "is_none")]
     pub(super) lost: u64,
+    /// When it was last written down: seconds since 1970.
+    #[serde(default, skip_serializing_if = "is_none")]
+    seen: u64,
 }
 
 fn is_none(count: &u64) -> bool {
@@ -48,7 +58,46 @@ impl Memory {
             version: VERSION,
             kinds,
             workers,
+            volunteers: BTreeMap::new(),
         }
+    }
+
+    pub(crate) fn volunteers(&self) -> &BTreeMap<String, Reputation> {
+        &self.volunteers
+    }
+
+    pub(crate) fn with_volunteers(self, volunteers: BTreeMap<String, Reputation>) -> Memory {
+        Memory { volunteers, ..self }
+    }
+
+    /// The same, written down so many seconds after 1970.
+    #[must_use]
+    pub fn seen(mut self, at: u64) -> Memory {
+        let all = self.kinds.values_mut().chain(self.workers.values_mut());
+        all.for_each(|known| known.seen = at);
+        self.volunteers.values_mut().for_each(|v| v.seen = at);
+        self
+    }
+
+    /// The same without those that nobody has seen for longest, where there are too many.
+    #[must_use]
+    pub fn bounded(mut self) -> Memory {
+        keep_newest(&mut self.workers, |known| known.seen);
+        keep_newest(&mut self.volunteers, |known| known.seen);
+        self
+    }
+
+    /// A worker that was last seen then is not asked for any more.
+    pub(crate) fn note(&mut self, (name, known): (String, Remembered), at: u64) {
+        self.workers.insert(name, Remembered { seen: at, ..known });
+        if self.workers.len() > 2 * MOST {
+            keep_newest(&mut self.workers, |known| known.seen);
+        }
+    }
+
+    /// Whether it knows nothing.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && self.workers.is_empty() && self.volunteers.is_empty()
     }
 
     /// Whether this program can read it: it is not of a later form.
@@ -78,8 +127,34 @@ impl Memory {
             .extend(later.kinds.iter().map(|(n, r)| (n.clone(), *r)));
         self.workers
             .extend(later.workers.iter().map(|(n, r)| (n.clone(), *r)));
+        for (who, later) in &later.volunteers {
+            let before = self.volunteers.remove(who);
+            let both = before.map_or_else(|| later.clone(), |before| before.then(later));
+            self.volunteers.insert(who.clone(), both);
+        }
+        // What an earlier cairn wrote is of this form from now on.
+        self.version = VERSION;
         self
     }
+}
+
+/// Keeps the newest; of those that are as old, the first by name.
+fn keep_newest<T>(all: &mut BTreeMap<String, T>, seen: impl Fn(&T) -> u64) {
+    if all.len() <= MOST {
+        return;
+    }
+    let mut times: Vec<u64> = all.values().map(&seen).collect();
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    let oldest = times[MOST - 1];
+    let mut room = times[..MOST].iter().filter(|&&t| t == oldest).count();
+    all.retain(|_, known| match seen(known) {
+        at if at == oldest => {
+            let fits = room > 0;
+            room = room.saturating_sub(1);
+            fits
+        }
+        at => at > oldest,
+    });
 }
 
 impl Remembered {
@@ -91,6 +166,7 @@ impl Remembered {
             returned: kind.count as u64,
             failed: 0,
             lost: 0,
+            seen: 0,
         }
     }
 
@@ -101,6 +177,7 @@ impl Remembered {
             returned: client.returned,
             failed: client.failed,
             lost: client.lost,
+            seen: 0,
         }
     }
 

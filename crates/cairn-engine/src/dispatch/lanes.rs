@@ -117,6 +117,13 @@ impl Lanes {
         self.believe(book);
     }
 
+    /// A number that nobody has any more.
+    pub(super) fn skip(&mut self) {
+        self.of.push(Vec::new());
+        self.client.push(NONE);
+        self.speed.push(1.0);
+    }
+
     /// A worker went; it has nothing any more.
     pub(super) fn depart(&mut self, worker: u32, book: &Book) {
         let own = std::mem::take(&mut self.of[worker as usize]);

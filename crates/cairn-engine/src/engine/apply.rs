@@ -75,19 +75,23 @@ impl<P: Position> Engine<P> {
                 }
                 let known = Worker::new(name.clone(), offer.clone());
                 if let Some(dispatch) = &mut self.dispatch {
-                    dispatch.joined(&known.book_name(), offer.cpus, offer.told_speed());
+                    let name = known.book_name(self.trust.distrust());
+                    dispatch.joined(&name, offer.cpus, offer.told_speed());
                 }
                 self.trust.joined(offer.client);
                 self.here.insert(*worker);
                 self.volunteers += usize::from(offer.client.is_some());
                 self.workers.push(known);
             }
+            Event::Remembered { client, record } => self.trust.begin_with(*client, record),
+            Event::Forgotten { worker } => self.forget(at, *worker)?,
             Event::Departed { worker, why } => {
                 let known = self.known(*worker)?;
                 known.is_here = false;
                 known.was_lost = *why == Gone::Lost;
                 let client = known.client();
                 if self.here.remove(worker) {
+                    self.gone.push_back(*worker);
                     self.volunteers -= usize::from(client.is_some());
                     self.trust.departed(client);
                 }
@@ -99,6 +103,7 @@ impl<P: Position> Engine<P> {
                 task,
                 token,
                 worker,
+                due,
             } => {
                 let client = self.known(*worker)?.client();
                 match self.position.standing(*task)? {
@@ -108,7 +113,7 @@ impl<P: Position> Engine<P> {
                         self.tell_keeper(*task, Keeper::start);
                     }
                 }
-                self.take(*task, *token, *worker, at);
+                self.take(*task, *token, *worker, (at, *due));
                 let kind = self.rules.kind(*task);
                 let whose = (*worker, client);
                 self.trust.leased(*task, *token, whose, kind, at);
@@ -119,7 +124,7 @@ impl<P: Position> Engine<P> {
                 worker,
                 digest,
             } => {
-                self.known(*worker)?;
+                self.once_known(*worker)?;
                 if self.position.standing(*task)? == Standing::Eligible {
                     // It came late, and nobody had begun anew: now it waits for validation.
                     self.position.lease(*task)?;
@@ -144,7 +149,7 @@ impl<P: Position> Engine<P> {
                 token,
                 worker,
             } => {
-                self.known(*worker)?;
+                self.once_known(*worker)?;
                 self.position.execute(*task, &mut self.opened)?;
                 if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
                     self.note_return(at, since, *task, worker);
@@ -162,7 +167,9 @@ impl<P: Position> Engine<P> {
                 }
                 let kind = self.rules.kind(*task);
                 self.trust.executed(*task, *token, kind);
-                self.workers[worker.index()].executed += 1;
+                if let Some(known) = self.workers.get_mut(worker.index()) {
+                    known.executed += 1;
+                }
             }
             Event::Failed {
                 task,
@@ -258,6 +265,14 @@ impl<P: Position> Engine<P> {
         self.workers.get_mut(worker.index()).ok_or_else(missing)
     }
 
+    /// The same of one that may be forgotten by now.
+    fn once_known(&mut self, worker: WorkerId) -> Result<(), Illegal> {
+        match self.workers.is_gone(worker.index()) {
+            true => Ok(()),
+            false => self.known(worker).map(drop),
+        }
+    }
+
     /// What the end of an attempt without a result does to its task. Whether others go on with it.
     fn end_attempt(&mut self, task: Task, token: Token, for_good: bool) -> Result<bool, Illegal> {
         let goes_on =
@@ -296,8 +311,14 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// Books a task that a worker has since then.
-    pub(crate) fn take(&mut self, task: Task, token: Token, worker: WorkerId, since: Moment) {
+    /// Books a task that a worker has since then, and until when it may.
+    pub(crate) fn take(
+        &mut self,
+        task: Task,
+        token: Token,
+        worker: WorkerId,
+        (since, due): (Moment, Option<Moment>),
+    ) {
         let class = self.class(task);
         let needs = self.queue.needs(class);
         for &(pool, amount) in &needs.pools {
@@ -310,7 +331,8 @@ impl<P: Position> Engine<P> {
             since,
             class,
             is_ending: false,
-            due: None,
+            due,
+            extended: None,
         };
         self.leases.insert(task, lease);
         self.note_start(since, task, worker);

@@ -40,9 +40,14 @@ impl<P: Position> Engine<P> {
         let mut dispatch = make(memory);
         dispatch.only_learn(placing == Placing::ByOrder);
         dispatch.allow_copies(self.rules.copies != Copies::Never);
-        for (number, worker) in self.workers.iter().enumerate() {
+        for number in 0..self.workers.len() {
+            let Some(worker) = self.workers.get(number) else {
+                dispatch.skip();
+                continue;
+            };
             let told = worker.offer.told_speed();
-            dispatch.joined(&worker.book_name(), worker.offer.cpus, told);
+            let name = worker.book_name(self.trust.distrust());
+            dispatch.joined(&name, worker.offer.cpus, told);
             if !worker.is_here {
                 dispatch.departed(number as u32);
             }

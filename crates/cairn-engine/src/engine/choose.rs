@@ -171,7 +171,7 @@ impl<P: Position> Engine<P> {
     pub(super) fn drop_idle_reservation(&mut self) {
         let Some(kept) = self.reservation else { return };
         let waits = self.position.standing(kept.task) == Ok(Standing::Eligible);
-        let here = |w: WorkerId| self.workers[w.index()].is_here;
+        let here = |w: WorkerId| self.workers.get(w.index()).is_some_and(|w| w.is_here);
         if !waits || !kept.worker.is_none_or(here) {
             self.reservation = None;
         }

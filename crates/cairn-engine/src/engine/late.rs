@@ -5,28 +5,73 @@ use super::Engine;
 use super::timers::Timer;
 use crate::{Granted, Moment, Outbox, Position, Release, Span, Task, Token, WorkerId};
 
+/// So many times slower or faster than others a volunteer may be for its deadlines: else one that dawdles could keep tasks
+/// for ever longer.
+const FURTHEST: f64 = 4.0;
+
 impl<P: Position> Engine<P> {
-    /// How long a volunteer has for a copy of the task: by what such tasks took, or by what is expected where that is more. A
+    /// How long a volunteer of whom nothing is known has for a copy of the task: by what such tasks took, or by what is expected where that is more. A
     /// retry has less, but not where somebody was late: perhaps the task takes that long.
     pub(super) fn span(&self, task: Task) -> Span {
+        let distrust = self.trust.distrust();
+        distrust.span(self.usual(task), Span(0), self.is_hurried(task))
+    }
+
+    fn is_hurried(&self, task: Task) -> bool {
+        self.trust.is_retry(task) && !self.trust.was_late(task)
+    }
+
+    /// What the task takes, whoever does it.
+    fn usual(&self, task: Task) -> Option<Span> {
         let took = self.trust.takes(self.rules.kind(task));
         let expected = (self.dispatch().zip(task.frozen()))
             .map(|(dispatch, task)| Span((1e6 * dispatch.expects(task.0)) as u64));
-        let is_hurried = self.trust.is_retry(task) && !self.trust.was_late(task);
+        took.max(expected)
+    }
+
+    /// How long this volunteer has for a copy of the task: by how fast it and by how long such tasks are seen to be, where both
+    /// are known. What it claims of itself counts for nothing, and what it shows no further than [`FURTHEST`].
+    pub(super) fn span_at(&self, task: Task, worker: WorkerId) -> Span {
+        let (Some(usual), Some((takes, late))) = (self.usual(task), self.foreseen(task, worker))
+        else {
+            return self.span(task);
+        };
+        let usual = (usual.0 as f64).max(1.0);
+        let bounded = takes.clamp(usual / FURTHEST, usual * FURTHEST);
+        let late = late * bounded / takes;
+        let (takes, late) = (Span(bounded as u64), Span(late as u64));
         let distrust = self.trust.distrust();
-        distrust.span(took.max(expected), is_hurried)
+        distrust.span(Some(takes), late, self.is_hurried(task))
     }
 
-    /// A volunteer has begun with a task: when it must be back.
-    pub(super) fn expect_by(&mut self, now: Moment, task: Task, token: Token) {
-        let due = now + self.span(task);
-        if let Some(lease) = self.leases.get_mut(task, token) {
-            lease.due = Some(due);
-            self.timer(due, Timer::Due(task, token));
-        }
+    /// Microseconds that the task takes at this worker, and after how many it is late there, where its kind and the worker are
+    /// known.
+    fn foreseen(&self, task: Task, worker: WorkerId) -> Option<(f64, f64)> {
+        let (dispatch, id) = self.dispatch().zip(task.frozen())?;
+        let (takes, late) = dispatch.foresees(id.0, worker.0)?;
+        Some((1e6 * takes, 1e6 * late)).filter(|(takes, late)| *takes > 0.0 && late.is_finite())
     }
 
-    /// After a restart every volunteer has its time again, from when it began.
+    /// By when an attempt should be back: a volunteer's must be by then, of others nearly all are, as far as is known.
+    pub fn expected_by(&self, task: Task, token: Token) -> Option<Moment> {
+        let lease = self.leases.get(task, token)?;
+        let seen = || {
+            let (_, late) = self.foreseen(task, lease.worker)?;
+            Some(lease.since + Span(late as u64))
+        };
+        lease.due.max(lease.extended).or_else(seen)
+    }
+
+    /// How many attempts should be back and are not.
+    pub fn late(&self, now: Moment) -> u64 {
+        let late = self.leases.iter().filter(|(task, lease)| {
+            let by = self.expected_by(*task, lease.token);
+            by.is_some_and(|by| by < now)
+        });
+        late.count() as u64
+    }
+
+    /// After a restart every volunteer has the time that it had; logs of earlier versions do not say which.
     pub(super) fn expect_volunteers(&mut self) {
         if self.trust.is_idle() {
             return;
@@ -36,12 +81,20 @@ impl<P: Position> Engine<P> {
         let mut held: Vec<_> = held.map(|(t, l)| (l.since, t, l.token)).collect();
         held.sort_unstable();
         for (since, task, token) in held {
-            self.expect_by(since, task, token);
+            let usual = since + self.span(task);
+            if let Some(lease) = self.leases.get_mut(task, token) {
+                if lease.due.is_none() {
+                    lease.extended = Some(usual);
+                }
+                let due = lease.due.unwrap_or(usual);
+                self.timer(due, Timer::Due(task, token));
+            }
         }
     }
 
     pub(super) fn due(&mut self, now: Moment, task: Task, token: Token, out: &mut Outbox) {
-        let Some(due) = self.leases.get(task, token).and_then(|lease| lease.due) else {
+        let lease = self.leases.get(task, token);
+        let Some(due) = lease.and_then(|lease| lease.due.max(lease.extended)) else {
             return;
         };
         match due > now {
@@ -68,9 +121,9 @@ impl<P: Position> Engine<P> {
         let again = self.unheard(worker, holding);
         if self.client(worker).is_some() {
             for granted in &again {
-                let half = now + Span(self.span(granted.task).0 / 2);
+                let half = now + Span(self.span_at(granted.task, worker).0 / 2);
                 if let Some(lease) = self.leases.get_mut(granted.task, granted.token) {
-                    lease.due = lease.due.max(Some(half));
+                    lease.extended = lease.extended.max(Some(half));
                 }
             }
         }
@@ -129,7 +182,8 @@ impl<P: Position> Engine<P> {
 
     fn wait_for(&mut self, now: Moment, worker: WorkerId, task: Task, token: Token) {
         let since = self.trust.since(task, token);
-        let patience = self.trust.distrust().patience(self.span(task));
+        let span = self.span_at(task, worker);
+        let patience = self.trust.distrust().patience(span);
         let (Some(since), Some(client)) = (since, self.client(worker)) else {
             return;
         };

@@ -22,6 +22,11 @@ impl<P: Position> Engine<P> {
             && (self.leases.get(task, token)).is_some_and(|l| self.client(l.worker).is_some())
     }
 
+    /// Whether nobody knows any more who that was: not to be taken for somebody who is trusted.
+    fn is_nobody(&self, worker: WorkerId) -> bool {
+        !self.trust.is_idle() && self.workers.is_gone(worker.index())
+    }
+
     /// What a return of this attempt is worth that comes from a client, or, where that is `None`, from somebody who is trusted.
     /// Whoever asks beforehand whether it counts asks the same.
     fn worth(
@@ -103,7 +108,7 @@ impl<P: Position> Engine<P> {
 
     /// Whether such a return of this attempt by this worker would count.
     pub fn would_take(&self, from: WorkerId, task: Task, token: Token, outcome: Outcome) -> bool {
-        self.would_take_from(self.client(from), task, token, outcome)
+        !self.is_nobody(from) && self.would_take_from(self.client(from), task, token, outcome)
     }
 
     /// The same of a client, or of somebody who is trusted.
@@ -141,6 +146,9 @@ impl<P: Position> Engine<P> {
             outcome,
             digest,
         } = back;
+        if self.is_nobody(from) {
+            return Receipt::Unknown;
+        }
         let client = self.client(from);
         if client.is_none() {
             if let (Outcome::Executed, Some(digest)) = (outcome, digest)

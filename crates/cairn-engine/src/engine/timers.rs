@@ -30,7 +30,9 @@ impl<P: Position> Engine<P> {
             self.timers.pop();
             match timer {
                 Timer::Silence(worker) => {
-                    let known = &self.workers[worker.index()];
+                    let Some(known) = self.workers.get(worker.index()) else {
+                        continue;
+                    };
                     let until = known.last_seen + self.rules.silence;
                     match known.is_here {
                         true if until > now => self.timer(until, timer),

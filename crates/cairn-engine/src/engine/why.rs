@@ -72,6 +72,8 @@ pub enum Why {
         token: Token,
         /// Since when.
         since: Moment,
+        /// By when it should be back, where that is known.
+        by: Option<Moment>,
     },
     /// Nobody works on it, and results of it wait for others that say the same.
     Validates {
@@ -127,6 +129,7 @@ impl<P: Position> Engine<P> {
                     worker,
                     token,
                     since,
+                    by: self.expected_by(task, token),
                 },
                 None => self.why_validates(now, task),
             },

@@ -1,5 +1,6 @@
 //! The numbers of the policy for volunteers, and what follows from them alone. Knows no client and no task.
 
+use super::ClientId;
 use crate::Span;
 
 /// The numbers of the policy.
@@ -31,6 +32,8 @@ pub struct Distrust {
     /// How many clients there are at all, here or not, where somebody knows: a task that so many cannot agree on any more is
     /// given up.
     pub clients: Option<u32>,
+    /// By client, from number 1 on: who it is, in this run and in others. Whoever is not in the list is not known elsewhere.
+    pub identities: Vec<String>,
 }
 
 /// A copy that is late and still worked on is waited for until it has had its time so often.
@@ -61,7 +64,14 @@ impl Distrust {
             tail: 20,
             tail_percent: 85,
             clients: None,
+            identities: Vec::new(),
         }
+    }
+
+    /// Who a client is, in this run and in others.
+    pub(crate) fn identity(&self, client: ClientId) -> Option<&str> {
+        let number = (client.0 as usize).checked_sub(1)?;
+        self.identities.get(number).map(String::as_str)
     }
 
     /// So many equal results count: more than half of the quorum. So many copies are sent at first; those beyond them could
@@ -70,14 +80,16 @@ impl Distrust {
         self.quorum / 2 + 1
     }
 
-    /// How long a copy has, by what it is expected to take. Where `is_hurried`, half as long, but twice what it takes.
-    pub fn span(&self, takes: Option<Span>, is_hurried: bool) -> Span {
+    /// How long a copy has, by what it is expected to take. Where `is_hurried`, half as long, but twice what it takes. Never
+    /// less than the time by which nearly all such copies are back, as far as is known.
+    pub fn span(&self, takes: Option<Span>, nearly_all: Span, is_hurried: bool) -> Span {
         let takes = takes.map_or(0, |span| span.0);
         let usual = (takes.saturating_mul(self.slack.into())).max(self.deadline.0);
-        match is_hurried {
-            true => Span((usual / 2).max(takes.saturating_mul(2))),
-            false => Span(usual),
-        }
+        let span = match is_hurried {
+            true => (usual / 2).max(takes.saturating_mul(2)),
+            false => usual,
+        };
+        Span(span.max(nearly_all.0))
     }
 
     /// For how long after it began a copy of this span may still be expected from somebody who works on it.

@@ -96,6 +96,7 @@ const WATCHED: usize = 200_000;
 
 impl Watch {
     fn begin<P: Position>(self, engine: &mut Engine<P>, dag: &Dag) {
+        engine.remember(&self.memory);
         if self.placing == Placing::ByOrder && dag.len() > WATCHED {
             return;
         }

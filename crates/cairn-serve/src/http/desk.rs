@@ -9,6 +9,7 @@ mod waiters;
 
 pub(crate) use asks::{Answer, Ask, Handed, Held};
 pub(crate) use looks::Picture;
+pub use looks::{Left, Observed};
 pub use storage::{DiskNews, DiskSetup};
 pub(crate) use storage::{Kept, Tight};
 pub(crate) use tally::Tally;
@@ -16,8 +17,10 @@ pub(crate) use tally::Tally;
 use self::waiters::{Waiter, Waiters};
 use super::begin::Begun;
 use super::files::{Files, Staged};
+use super::logs::Logs;
 use super::stamps::Stamps;
 use super::types::{Reason, Worth};
+use crate::book_file::BookFile;
 use crate::clock::Clock;
 use crate::disk::SIZES;
 use crate::found::About;
@@ -29,7 +32,6 @@ use cairn_engine::{
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -76,7 +78,9 @@ pub(crate) struct Manner {
     /// How long workers have to hear that all is done.
     pub(crate) grace: Duration,
     /// Where what was learnt of workers and tasks is written for later runs.
-    pub(crate) book: Option<PathBuf>,
+    pub(crate) book: Option<BookFile>,
+    /// What tasks printed.
+    pub(crate) logs: Logs,
 }
 
 /// What a worker is to end.
@@ -222,17 +226,11 @@ impl<'f, P: Position> Desk<'f, P> {
         self.engine.is_holding() && self.waiters.len() > 0
     }
 
-    /// Writes what was learnt for later runs. It can be learnt again, so what goes wrong here ends nothing.
+    /// Writes what was learnt for later runs.
     fn save_book(&mut self) {
         self.saved = Instant::now();
-        let memory = self.engine.dispatch().map(cairn_engine::Dispatch::memory);
-        if let (Some(path), Some(memory)) = (&self.manner.book, memory)
-            && memory.counts() != (0, 0)
-            && let Ok(text) = serde_json::to_string_pretty(&memory)
-        {
-            let beside = path.with_extension("new");
-            let written = std::fs::write(&beside, text + "\n");
-            let _ = written.and_then(|()| std::fs::rename(&beside, path));
+        if let Some(book) = &self.manner.book {
+            book.add(self.engine.learnt());
         }
     }
 
@@ -357,6 +355,9 @@ impl<'f, P: Position> Desk<'f, P> {
                 let picture = self.picture();
                 self.reply(reply, picture);
             }
+            // Who no longer listens has no use for it.
+            Ask::Observe(reply) => drop(reply.send(self.observed())),
+            Ask::Left(reply) => drop(reply.send(self.left())),
             Ask::Task(task, reply) => {
                 let picture = self.task_picture(task);
                 self.reply(reply, picture);
@@ -721,7 +722,14 @@ impl<'f, P: Position> Desk<'f, P> {
                 _ => false,
             };
             if let Some(task) = entry.event.task().filter(|_| is_settled) {
-                self.files.forget_held(task);
+                let counts = match entry.event {
+                    Event::Executed { token, .. } => Some(token),
+                    _ => None,
+                };
+                // What strangers print must not fill the disk, however often they are wrong.
+                let others = self.files.forget_held(task).into_iter();
+                let others = others.filter(|&token| Some(token) != counts);
+                others.for_each(|token| self.manner.logs.shorten(task, token));
             }
         }
     }

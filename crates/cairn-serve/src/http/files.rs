@@ -1,18 +1,24 @@
 //! Files on their way between workers and server, known by the digest of their content: what is declared, and where uploads lie.
 //! Knows no requests.
 
+mod allowance;
 mod held;
 mod staged;
 mod uploads;
 
+pub use allowance::Allowed;
+pub(crate) use allowance::Over;
 pub(crate) use staged::Staged;
 pub(crate) use uploads::Refusal;
 
+use self::allowance::Allowance;
+use self::held::Holding;
 use super::transit::Transit;
 use super::types::Needed;
 use crate::beneath::Beneath;
 use crate::private;
 use crate::tokens::Who;
+use cairn_engine::Task;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
@@ -25,12 +31,17 @@ use std::time::Instant;
 #[derive(Debug)]
 struct Counted {
     transit: Arc<Transit>,
+    /// Whose they are, where it is a volunteer.
+    whose: Option<(Arc<Allowance>, u32)>,
     bytes: u64,
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
         self.transit.give(self.bytes);
+        if let Some((allowance, volunteer)) = &self.whose {
+            allowance.give(*volunteer, self.bytes);
+        }
     }
 }
 
@@ -68,6 +79,10 @@ pub(crate) struct Files {
     swept: Mutex<Instant>,
     /// Uploads without a place.
     transit: Arc<Transit>,
+    /// What volunteers have here.
+    allowance: Arc<Allowance>,
+    /// What of it waits for validation, and what their tasks printed, by task.
+    holding: Mutex<HashMap<Task, Holding>>,
 }
 
 /// Whether these are 64 hexadecimal digits, in small letters.
@@ -88,28 +103,50 @@ fn shelves(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// Which volunteer has the upload at this place.
+fn owner(folder: &Path, path: &Path) -> Option<u32> {
+    let inside = path.strip_prefix(folder).ok()?;
+    let shelf = inside.components().next()?.as_os_str().to_str()?;
+    shelf.strip_prefix(VOLUNTEER)?.parse().ok()
+}
+
 impl Files {
-    /// Uploads go to `folder`; declared files are beneath `flow`.
-    pub(crate) fn open(folder: &Path, flow: &Path) -> Result<Files> {
+    /// Uploads go to `folder`; declared files are beneath `flow`. Volunteers may have so much there.
+    pub(crate) fn open(folder: &Path, flow: &Path, allowed: Allowed) -> Result<Files> {
         private::folder(folder)?;
         private::folder(&folder.join("partial"))?;
         private::folder(&folder.join("held"))?;
         let transit = Arc::new(Transit::default());
+        let allowance = Arc::new(Allowance::new(allowed));
         for inside in shelves(folder) {
             for entry in std::fs::read_dir(inside).into_iter().flatten() {
-                let meta = entry?.metadata()?;
-                transit.found(if meta.is_file() { meta.len() } else { 0 });
+                let entry = entry?;
+                let meta = entry.metadata()?;
+                let bytes = if meta.is_file() { meta.len() } else { 0 };
+                transit.found(bytes);
+                if let Some(volunteer) = owner(folder, &entry.path()) {
+                    allowance.found(volunteer, bytes);
+                }
             }
         }
-        Ok(Files {
+        let files = Files {
             transit,
+            allowance,
+            holding: Mutex::default(),
             folder: folder.to_owned(),
             flow: Beneath::open(flow)?,
             digests: Mutex::default(),
             paths: Mutex::default(),
             busy: Mutex::default(),
             swept: Mutex::new(Instant::now()),
-        })
+        };
+        files.find_held();
+        Ok(files)
+    }
+
+    /// What volunteers may have here.
+    pub(crate) fn allowed(&self) -> Allowed {
+        self.allowance.allowed()
     }
 
     /// Uploads without a place, counted.
@@ -142,7 +179,15 @@ impl Files {
     fn remove(&self, path: &Path) {
         let bytes = std::fs::metadata(path).map_or(0, |m| m.len());
         if std::fs::remove_file(path).is_ok() {
-            self.transit.give(bytes);
+            self.gone(path, bytes);
+        }
+    }
+
+    /// So many bytes of an upload are there no more.
+    fn gone(&self, path: &Path, bytes: u64) {
+        self.transit.give(bytes);
+        if let Some(volunteer) = owner(&self.folder, path) {
+            self.allowance.give(volunteer, bytes);
         }
     }
 

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 /// Of a log that is longer, the rest is not kept.
 pub(crate) const LONGEST: u64 = 64 << 20;
+/// So much is kept of what a volunteer's attempt printed that did not count.
+const SHORT: u64 = 64 << 10;
 
 /// The logs of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Logs {
     folder: PathBuf,
 }
@@ -27,11 +29,33 @@ impl Logs {
         self.folder.join(task.0.to_string())
     }
 
+    fn at(&self, task: Task, token: Token) -> PathBuf {
+        let name = format!("{}-{}.log", token.epoch, token.attempt);
+        self.of(task).join(name)
+    }
+
+    /// By how many bytes such a piece would make a log longer.
+    pub(crate) fn would_add(&self, task: Task, token: Token, offset: u64, bytes: u64) -> u64 {
+        let there = std::fs::metadata(self.at(task, token)).map_or(0, |meta| meta.len());
+        let end = offset.saturating_add(bytes).min(LONGEST);
+        end.saturating_sub(there)
+    }
+
+    /// Of what an attempt printed no more than the first bytes are kept.
+    pub(crate) fn shorten(&self, task: Task, token: Token) {
+        let path = self.at(task, token);
+        if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > SHORT) {
+            // One that stays long takes room and does no other harm.
+            let cut = File::options().write(true).open(path);
+            let _ = cut.and_then(|file| file.set_len(SHORT));
+        }
+    }
+
     /// Takes a piece of what an attempt printed. Returns how much is there. A piece that comes twice changes nothing.
     pub(crate) fn write(&self, task: Task, token: Token, offset: u64, piece: &[u8]) -> Result<u64> {
         let folder = self.of(task);
         private::folder(&folder)?;
-        let path = folder.join(format!("{}-{}.log", token.epoch, token.attempt));
+        let path = self.at(task, token);
         let mut options = File::options();
         let file = options
             .create(true)
@@ -50,8 +74,7 @@ impl Logs {
 
     /// Adds a line to what an attempt printed.
     pub(crate) fn note(&self, task: Task, token: Token, line: &str) -> Result<()> {
-        let path = (self.of(task)).join(format!("{}-{}.log", token.epoch, token.attempt));
-        let there = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let there = std::fs::metadata(self.at(task, token)).map_or(0, |meta| meta.len());
         self.write(task, token, there, format!("cairn: {line}\n").as_bytes())?;
         Ok(())
     }

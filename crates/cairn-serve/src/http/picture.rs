@@ -73,6 +73,7 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
         uptime_seconds: picture.uptime.as_secs_f64(),
         copies: picture.volunteering.map(|(copies, _)| copies),
         validating: picture.volunteering.map(|(_, validating)| validating),
+        late: picture.late,
         workers: workers.collect(),
         storage: picture.storage,
     }
@@ -101,6 +102,12 @@ pub(crate) fn metrics(picture: &Picture) -> String {
         "gauge",
         "Workers that are here.",
         &one(here),
+    );
+    head(
+        "cairn_late",
+        "gauge",
+        "Attempts that should be back and are not.",
+        &one(picture.late as f64),
     );
     let tally = &picture.tally;
     let polls = tally.polls as f64;
@@ -189,6 +196,9 @@ pub(crate) fn line(seq: i64, entry: &Entry, tasks: &dyn Tasks) -> String {
                     }
                     if let Some(Value::Object(token)) = fields.remove("token") {
                         line.extend(token);
+                    }
+                    if let Some(due) = fields.remove("due").and_then(|due| due.as_u64()) {
+                        line.insert("due".into(), json!(due as f64 / 1e6));
                     }
                     line.extend(fields);
                 }

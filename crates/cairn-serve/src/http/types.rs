@@ -515,6 +515,9 @@ pub struct Status {
     /// How many tasks have a result that waits for validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validating: Option<u64>,
+    /// How many attempts should be back and are not, as far as times and speeds are known.
+    #[serde(default)]
+    pub late: u64,
     /// Those who are here, and the latest who are gone.
     pub workers: Vec<WorkerStatus>,
     /// How the disk stands, where there is a cap.
@@ -673,6 +676,10 @@ pub struct TaskStatus {
     /// Since when, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<f64>,
+    /// By when it should be back, in seconds since 1970: of a volunteer its deadline, of others when nearly all such tasks
+    /// of such workers are back, where that was learnt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_by: Option<f64>,
     /// How many work on it, where it is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<u64>,

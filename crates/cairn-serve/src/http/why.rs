@@ -178,14 +178,24 @@ fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'st
 
 fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn Tasks) -> Why {
     let (state, answer, reasons) = match why {
-        Reasons::Runs { token, since, .. } => {
+        Reasons::Runs {
+            token, since, by, ..
+        } => {
             let seconds = now.since(*since).0 as f64 / 1e6;
             let worker = named.first().map_or("a worker", String::as_str);
             let text = format!(
                 "It is running on {worker}, for {seconds:.0} s, as attempt {}.",
                 token.attempt
             );
-            ("leased", text, Vec::new())
+            let seconds = |by: Moment| by.since(*since).0 as f64 / 1e6;
+            let due = by.map(|by| match by < now {
+                true => reason(
+                    "late",
+                    format!("it was expected within {:.0} s", seconds(by)),
+                ),
+                false => reason("due", format!("it is expected within {:.0} s", seconds(by))),
+            });
+            ("leased", text, due.into_iter().collect())
         }
         Reasons::Validates { has, of, workers } => {
             let text = format!("It waits for validation: {has} of {of} equal results are there.");

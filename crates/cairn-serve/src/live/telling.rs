@@ -2,7 +2,7 @@
 
 use super::account::{Account, Totals};
 use super::told::{
-    AttemptTold, FailureTold, Idle, Running, SlowTold, Span, StepTold, Update, WorkerTold,
+    AttemptTold, FailureTold, Running, SlowTold, Span, StepTold, Update, WorkerTold,
 };
 use super::{Ended, How, Live, SLOWEST, seconds};
 use cairn_dag::TaskId;
@@ -60,7 +60,7 @@ impl Live<'_> {
     fn told(&self, now: Moment) -> Update {
         let now = self.last.max(now);
         let totals = self.totals_at(now);
-        let mut idle = Idle::default();
+        let mut idle = self.forgotten;
         (self.workers.iter()).for_each(|worker| idle += worker.idle(totals));
         let count = |standing| self.position.count(standing);
         let left = Standing::ALL[..3]
@@ -129,7 +129,7 @@ impl Live<'_> {
             trust: None,
             idle: account.idle(totals),
         };
-        let all = || self.workers.iter().enumerate();
+        let all = || self.workers.numbered();
         let here = all().filter(|(_, w)| w.state == "here");
         let gone = all().rev().filter(|(_, w)| w.state != "here");
         here.chain(gone).take(SHOWN).map(told).collect()

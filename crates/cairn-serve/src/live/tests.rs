@@ -14,6 +14,7 @@ fn check(seed: u64) {
     let rules = Rules {
         retries: 1,
         losses: 1,
+        gone: random.below(3),
         ..Rules::default()
     };
     let order: Vec<TaskId> = flow.dag().topological_order().to_vec();

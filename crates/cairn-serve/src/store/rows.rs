@@ -1,7 +1,8 @@
 //! Events as rows of a table, and back. Knows no transaction.
 
 use cairn_engine::{
-    Cause, Digest, Entry, Event, Gone, Moment, Offer, Release, Task, Token, WorkerId,
+    Cause, ClientId, Digest, Entry, Event, Gone, Moment, Offer, Record, Release, Task, Token,
+    WorkerId,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
@@ -34,6 +35,13 @@ struct Columns {
 struct Who {
     name: String,
     offer: Offer,
+}
+
+/// What earlier runs know of a volunteer.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    client: ClientId,
+    record: Record,
 }
 
 fn columns(event: &Event) -> Columns {
@@ -75,16 +83,32 @@ fn columns(event: &Event) -> Columns {
                 ..bare("joined")
             }
         }
+        Event::Remembered { client, record } => {
+            let (client, record) = (*client, record.clone());
+            let known = serde_json::to_string(&Known { client, record }).expect("a record is JSON");
+            Columns {
+                info: Some(Value::Text(known)),
+                ..bare("remembered")
+            }
+        }
         Event::Departed { worker, why } => Columns {
             worker: Some(worker.0),
             cause: Some(word(&GONE, *why)),
             ..bare("departed")
         },
+        Event::Forgotten { worker } => Columns {
+            worker: Some(worker.0),
+            ..bare("forgotten")
+        },
         Event::Leased {
             task,
             token,
             worker,
-        } => attempt("leased", task, token, Some(*worker)),
+            due,
+        } => Columns {
+            info: due.map(|due| Value::Integer(due.0 as i64)),
+            ..attempt("leased", task, token, Some(*worker))
+        },
         Event::Returned {
             task,
             token,
@@ -223,14 +247,24 @@ pub(super) fn read(row: &Row<'_>) -> Result<(i64, Entry), Unread> {
                 offer: who.offer,
             }
         }
+        "remembered" => {
+            let known: String = row.get(10)?;
+            let known: Known = serde_json::from_str(&known).map_err(|e| strange(seq, &e))?;
+            Event::Remembered {
+                client: known.client,
+                record: known.record,
+            }
+        }
         "departed" => Event::Departed {
             worker: worker()?,
             why: meaning(seq, &GONE, cause()?)?,
         },
+        "forgotten" => Event::Forgotten { worker: worker()? },
         "leased" => Event::Leased {
             task: task()?,
             token: token()?,
             worker: worker()?,
+            due: (row.get::<_, Option<i64>>(10)?).map(|due| Moment(due as u64)),
         },
         "returned" => Event::Returned {
             task: task()?,

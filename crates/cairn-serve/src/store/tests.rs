@@ -1,6 +1,6 @@
 use super::schema::APPLICATION;
 use super::*;
-use cairn_engine::{Cause, ClientId, Digest, Event, Gone, Offer, Release, Token, WorkerId};
+use cairn_engine::{Cause, ClientId, Digest, Event, Gone, Offer, Record, Release, Token, WorkerId};
 use proptest::prelude::*;
 
 fn token() -> impl Strategy<Value = Token> {
@@ -60,10 +60,13 @@ fn event() -> impl Strategy<Value = Event> {
             worker,
             why: if lost { Gone::Lost } else { Gone::Left },
         }),
-        (task(), token(), worker()).prop_map(|(task, token, worker)| Event::Leased {
-            task,
-            token,
-            worker
+        (task(), token(), worker(), any::<Option<u64>>()).prop_map(|(task, token, worker, due)| {
+            Event::Leased {
+                task,
+                token,
+                worker,
+                due: due.map(Moment),
+            }
         }),
         (task(), token(), worker()).prop_map(|(task, token, worker)| Event::Executed {
             task,
@@ -95,6 +98,15 @@ fn event() -> impl Strategy<Value = Event> {
                 digest: Digest(digest),
             }
         ),
+        (any::<u32>(), any::<u64>()).prop_map(|(client, valid)| {
+            let mut record = Record::default();
+            record.valid += valid;
+            Event::Remembered {
+                client: ClientId(client),
+                record,
+            }
+        }),
+        worker().prop_map(|worker| Event::Forgotten { worker }),
         task().prop_map(|task| Event::Disputed { task }),
         task().prop_map(|task| Event::Cancelled { task }),
         task().prop_map(|task| Event::Revived { task }),
@@ -155,6 +167,7 @@ fn leased(task: u64) -> Entry {
         task: Task(task),
         token: Token::default(),
         worker: WorkerId(0),
+        due: None,
     };
     let at = Moment(7);
     Entry { at, event }

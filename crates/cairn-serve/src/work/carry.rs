@@ -221,7 +221,9 @@ pub(super) fn send_log(
         }
         match caller.log(key, sent, &piece) {
             Ok(stored) if stored.complete => sent += piece.len() as u64,
-            Err(CallError::Refused { status, .. }) if status < 500 => return Ok(ENOUGH),
+            Err(CallError::Refused { status, .. }) if status < 500 && status != 429 => {
+                return Ok(ENOUGH);
+            }
             Err(error) => return Err(error),
             Ok(_) => return Ok(ENOUGH),
         }

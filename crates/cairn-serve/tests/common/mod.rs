@@ -141,7 +141,7 @@ impl Wish {
             )
             .unwrap();
             let place = state.join("tokens");
-            (tokens.see_to_volunteers(&place, self.volunteers, None, now)).unwrap();
+            (tokens.see_to_volunteers(&place, false, self.volunteers, None, now)).unwrap();
             store
                 .set_meta("tokens", &serde_json::to_string(&tokens).unwrap())
                 .unwrap();

@@ -324,6 +324,27 @@ pub(crate) struct Serve {
     /// nobody says; the state keeps it
     #[arg(long, value_name = "TIME", value_parser = span::seconds, requires = "volunteers", help_heading = "Volunteers")]
     pub(crate) deadline: Option<f64>,
+    /// The folder with the tokens of volunteers, instead of the state's own: whoever has one from an earlier run is the same
+    /// volunteer in this one, with the trust that --book remembers; missing ones are made. The state keeps it
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "volunteers",
+        help_heading = "Volunteers"
+    )]
+    pub(crate) volunteer_tokens: Option<PathBuf>,
+    /// Bytes that one volunteer may have on this disk before they are validated: uploads, results that wait, what its tasks
+    /// print
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "16GB",
+        help_heading = "Volunteers"
+    )]
+    pub(crate) volunteer_uploads: String,
+    /// The same for all volunteers together [default: half of what is free when the server starts]
+    #[arg(long, value_name = "SIZE", help_heading = "Volunteers")]
+    pub(crate) all_uploads: Option<String>,
     /// Speak TLS with a certificate made here; workers know it by the fingerprint that is printed
     #[arg(long, help_heading = "Security")]
     pub(crate) tls: bool,

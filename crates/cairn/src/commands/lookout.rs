@@ -1,6 +1,9 @@
 //! Looks for the order of tasks that run, or are about to: a quick one at once, then the plan's, then the one that wins in
 //! simulations of the workers. Runs nothing, and keeps nobody waiting.
 
+mod again;
+
+use self::again::{SEED, Seen, again};
 use super::auto::{self, Arena, Bout};
 use super::contender::name;
 use super::orders::{self, Orders, needs_plan};
@@ -12,6 +15,7 @@ use crate::logs;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId};
 use cairn_plan::Plan;
+use cairn_serve::http::Handle;
 use cairn_serve::{About, Found};
 use cairn_theory::profile::{area, profile};
 use std::cell::Cell;
@@ -28,8 +32,8 @@ const PLANNING: Duration = Duration::from_secs(60);
 /// processors have tasks even a thread that steps back takes something from them (2,000 tasks of a millisecond: 5 %).
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// The runs of a contest are the same every time.
-const SEED: u64 = 1;
+/// So often it is looked who is there while a run goes on.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Who will work.
 #[derive(Clone)]
@@ -141,6 +145,44 @@ impl Lookout {
             });
         }
         receive
+    }
+
+    /// Chooses again while a run is served, whenever other workers are there than before and another order gains with them.
+    /// Until the run is over.
+    pub(crate) fn keep_looking(
+        &self,
+        handle: &Handle,
+        finished: &AtomicBool,
+        tell: &mut dyn FnMut(Found),
+    ) {
+        if self.policy != Wanted::Auto {
+            return;
+        }
+        step_back_once();
+        let begin = Instant::now();
+        let is_over = || finished.load(Ordering::Relaxed) || limits::is_interrupted();
+        let (mut seen, mut looked) = (Seen::default(), None);
+        while !is_over() {
+            std::thread::sleep(LOOK);
+            // A server that has ended, or learns nothing, has nothing to tell.
+            let Some(observed) = handle.observe() else {
+                return;
+            };
+            seen.hear(begin.elapsed().as_secs_f64(), &observed);
+            if !observed.is_by_order || !seen.is_time(looked.as_ref()) {
+                continue;
+            }
+            let Some(left) = handle.left() else {
+                return;
+            };
+            let since = Instant::now();
+            let stop = || is_over() || since.elapsed() > PLANNING;
+            // What cannot be simulated stays as it is: it is looked at again with other workers.
+            if let Ok(Some(found)) = again(&self.flow, &seen, &left, &stop) {
+                tell(found);
+            }
+            looked = Some(seen.clone());
+        }
     }
 
     /// The best order, for those who can wait, with all threads.

@@ -24,20 +24,20 @@ use crate::limits;
 use crate::output::Output;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
-use cairn_engine::{Copies, Expected, Keeper, Memory, Placing, Position, Rules, Span, numbered};
+use cairn_engine::{Copies, Expected, Keeper, Placing, Position, Rules, Span, numbered};
 use cairn_formats::{Template, size};
-use cairn_serve::Found;
 use cairn_serve::http::{
-    self, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
+    self, Allowed, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
 use cairn_serve::run::{Why, Wishes};
 use cairn_serve::store::{Store, Sync};
 use cairn_serve::tls::Certificate;
 use cairn_serve::tokens::Tokens;
+use cairn_serve::{BookError, BookFile, Found};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -56,6 +56,8 @@ pub(crate) struct Settings {
     disk: Option<caps::Disk>,
     workers: Workers,
     largest_file: u64,
+    /// Bytes that a volunteer may have here, and all of them.
+    uploads: (u64, Option<u64>),
     silence: Duration,
     /// How long volunteers have at least.
     deadline: Option<Duration>,
@@ -104,6 +106,14 @@ impl Settings {
                 format: flags.format.clone(),
             },
             largest_file: bytes("--largest-file", &flags.largest_file)?,
+            uploads: (
+                bytes("--volunteer-uploads", &flags.volunteer_uploads)?,
+                (flags
+                    .all_uploads
+                    .as_deref()
+                    .map(|text| bytes("--all-uploads", text)))
+                .transpose()?,
+            ),
             silence: time("--silence", flags.silence)?,
             deadline: (flags.deadline.map(|s| time("--deadline", s))).transpose()?,
             token_lifetime: lifetime.transpose()?,
@@ -178,10 +188,16 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
         rules,
     );
     let begun = begun.map_err(|e| refused(&e))?;
+    let tokens = tokens(settings, &mut store)?;
     policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
     let told = Arc::new(Told(wanted.clone()));
     let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));
-    serve(settings, begun, store, told, Some(sight), out, |_| ())
+    let server = Server {
+        tokens,
+        book: None,
+        sight,
+    };
+    serve(settings, begun, store, told, server, out, |_| ())
 }
 
 fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
@@ -211,9 +227,11 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     rules.copies = copies(&flow);
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let policy = Policy::of(&settings.asked(), &store)?;
+    let tokens = tokens(settings, &mut store)?;
     if let Some(policy) = &policy {
         rules.distrust = policy.distrust(&mut store)?;
-        rules.kind_of = kinds(&flow);
+        rules.distrust.identities = tokens.identities();
+        (rules.kind_of, rules.kinds) = kinds(&flow);
     }
     let learns = !flags.times.no_learnt_times;
     let lookout = Lookout {
@@ -264,18 +282,33 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let better = begun.better.take();
     let again = told_again(&flow, &begun.again);
     let is_planned = begun.is_planned;
+    let has_cap = settings.disk.is_some();
     let name = cairn_dag::plain(whole.source.name()).into_owned();
     let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
     let sight: Arc<dyn http::Sight> = Arc::new(sight);
     let tasks = served.clone();
-    let ended = serve(settings, begun, store, tasks, Some(sight), out, |handle| {
+    let server = Server {
+        tokens,
+        book: Some(book(flags)),
+        sight,
+    };
+    let ended = serve(settings, begun, store, tasks, server, out, |handle| {
         out.warnings(&whole.problems);
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
-        if let Some(found) = better {
-            bring(found, handle.clone(), *out);
-        } else if !is_planned {
-            bring(lookout.begin(&is_over), handle.clone(), *out);
+        let handle = handle.clone();
+        match better {
+            Some(found) => bring(Some(found), handle, *out, |_, _| ()),
+            None => {
+                let found = (!is_planned).then(|| lookout.begin(&is_over));
+                let is_over = Arc::clone(&is_over);
+                bring(found, handle, *out, move |handle, tell| {
+                    // Under a cap an order must be safe as well: the first stays.
+                    if !has_cap {
+                        lookout.keep_looking(handle, &is_over, tell);
+                    }
+                });
+            }
         }
     });
     is_over.store(true, Ordering::Relaxed);
@@ -316,34 +349,21 @@ fn weights(flow: &Flow) -> Vec<u64> {
     weights.collect()
 }
 
-fn book(flags: &cli::Serve) -> PathBuf {
+fn book(flags: &cli::Serve) -> BookFile {
     let usual = || flags.state.join("book.json");
-    flags.book.clone().unwrap_or_else(usual)
+    BookFile::new(flags.book.clone().unwrap_or_else(usual))
 }
 
 /// What is known of times and speeds before the first task, and whether tasks go by it.
 fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
     let dag = flow.dag();
-    let path = book(flags);
-    let memory = match std::fs::read_to_string(&path) {
-        Ok(text) => (serde_json::from_str(&text).ok()).filter(Memory::is_readable),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some(Memory::default()),
-        Err(e) => {
-            return Err(Failure::usage(
-                format!("cannot read {}: {e}", plain(&path.display().to_string())),
-                "give another file with --book",
-            ));
-        }
-    };
-    let unreadable = || {
-        Failure::usage(
-            format!(
-                "{} is no book of times and speeds, or of a later cairn",
-                plain(&path.display().to_string())
-            ),
-            "delete it, or give another with --book",
-        )
-    };
+    let memory = book(flags).read().map_err(|e| {
+        let cure = match e {
+            BookError::Unread { .. } => "give another file with --book",
+            BookError::Strange(_) => "delete it, or give another with --book",
+        };
+        Failure::usage(plain(&e.to_string()).into_owned(), cure)
+    })?;
     let seconds: Vec<Option<f64>> = dag.tasks().map(|t| flow.seconds(t)).collect();
     let known = seconds.iter().flatten().count();
     let placing = match flags.dispatch {
@@ -352,21 +372,15 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
         None if 2 * known > dag.len() => Placing::WhereUneven,
         None => Placing::ByOrder,
     };
-    let kind = kinds(flow);
-    let mut names = Vec::new();
-    for task in dag.tasks() {
-        if kind[task.index()] as usize == names.len() {
-            names.push(flow.kind(task).to_owned());
-        }
-    }
+    let (kind, kinds) = kinds(flow);
     let expected = Expected {
         seconds,
         kind,
-        kinds: names,
+        kinds,
     };
     Ok(Watch {
         expected,
-        memory: memory.ok_or_else(unreadable)?,
+        memory,
         placing,
     })
 }
@@ -378,9 +392,16 @@ fn copies(flow: &Flow) -> Copies {
     Copies::Of(flow.dag().tasks().map(makes).collect())
 }
 
-/// By task the number of its kind: trust is earned by kind.
-fn kinds(flow: &Flow) -> Vec<u32> {
-    numbered(flow.dag().tasks().map(|t| flow.kind(t)))
+/// By task the number of its kind, and by kind its name: trust is earned by kind.
+fn kinds(flow: &Flow) -> (Vec<u32>, Vec<String>) {
+    let kind = numbered(flow.dag().tasks().map(|t| flow.kind(t)));
+    let mut names = Vec::new();
+    for task in flow.dag().tasks() {
+        if kind[task.index()] as usize == names.len() {
+            names.push(flow.kind(task).to_owned());
+        }
+    }
+    (kind, names)
 }
 
 /// What is executed again, by name and with the reason, where there are not too many.
@@ -397,25 +418,43 @@ fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
     lines
 }
 
+/// What volunteers may have here that is not validated. Together, where nobody says, half of what is free.
+fn allowed(settings: &Settings, volunteers: u32) -> Allowed {
+    let free = || cairn_serve::free_bytes(&settings.flags.state).map_or(u64::MAX, |free| free / 2);
+    Allowed {
+        each: settings.uploads.0,
+        all: settings.uploads.1.unwrap_or_else(free),
+        among: volunteers,
+    }
+}
+
+/// What a server has beside the run.
+struct Server {
+    tokens: Tokens,
+    book: Option<BookFile>,
+    sight: Arc<dyn http::Sight>,
+}
+
 /// Serves what has begun until its end. `listening` is called when everybody was told where.
 fn serve<P: Position + Send>(
     settings: &Settings,
     begun: Begun<'_, P>,
-    mut store: Store,
+    store: Store,
     tasks: Arc<dyn Tasks>,
-    sight: Option<Arc<dyn http::Sight>>,
+    with: Server,
     out: &Output,
     listening: impl FnOnce(&Handle),
 ) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let tokens = tokens(settings, &mut store)?;
     let folder = std::env::current_dir().map_err(|e| Failure::writing("this folder", &e))?;
-    let mut server = http::Settings::new(flags.listen, tokens, flags.state.clone(), folder);
+    let volunteers = with.tokens.volunteers();
+    let mut server = http::Settings::new(flags.listen, with.tokens, flags.state.clone(), folder);
     server.certificate = certificate(settings)?;
-    server.sight = sight;
+    server.sight = Some(with.sight);
     server.stays = flags.stay;
     server.largest_file = settings.largest_file;
-    server.book = Some(book(flags));
+    server.allowed = allowed(settings, volunteers);
+    server.book = with.book;
     let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);
     let ended = http::serve(begun, store, tasks, server, |handle| {
         let place = flags.state.join("tokens");
@@ -470,11 +509,22 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let replace = settings.flags.rotate_tokens;
     let life = settings.token_lifetime;
     let count = settings.flags.volunteers;
-    let tokens = Tokens::open(&folder, kept.clone(), replace, life, now).and_then(|mut tokens| {
-        tokens.see_to_volunteers(&folder, count, life, now)?;
-        Ok(tokens)
-    });
-    let tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+    let tokens = Tokens::open(&folder, kept.clone(), replace, life, now);
+    let mut tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
+    // Whoever shared them once does so at every start, or all volunteers would be others.
+    let before = kept.as_ref().and_then(|kept| kept.shared());
+    let shared = settings.flags.volunteer_tokens.as_deref().or(before);
+    let place = shared.unwrap_or(&folder);
+    let seen = shared.map_or(Ok(()), |shared| tokens.share(shared));
+    let adopts = shared.is_some() && !replace;
+    seen.and_then(|()| tokens.see_to_volunteers(place, adopts, count, life, now))
+        .map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidData => Failure::usage(
+                plain(&format!("in {}: {e}", place.display())).into_owned(),
+                "delete that file: a new token is made",
+            ),
+            _ => Failure::writing(&place.display().to_string(), &e),
+        })?;
     if kept.as_ref() != Some(&tokens) {
         kept::keep_tokens(&tokens, store)?;
     }
@@ -507,15 +557,23 @@ fn watch_interrupts(handle: Handle) {
     });
 }
 
-/// Brings better orders to the server, which hands out tasks by the quick one until the first is found.
-fn bring(found: Receiver<Found>, handle: Handle, out: Output) {
+/// Brings better orders to the server, which hands out tasks by the quick one until the first is found; then those that `later`
+/// finds.
+fn bring(
+    found: Option<Receiver<Found>>,
+    handle: Handle,
+    out: Output,
+    later: impl FnOnce(&Handle, &mut dyn FnMut(Found)) + Send + 'static,
+) {
     std::thread::spawn(move || {
-        for found in found {
+        let mut tell = |found: Found| {
             if found.about.settled {
                 out.remark(&format!("order: {}", plain(&found.about.words())));
             }
             handle.reorder(found);
-        }
+        };
+        found.into_iter().flatten().for_each(&mut tell);
+        later(&handle, &mut tell);
     });
 }
 

@@ -1,12 +1,13 @@
 //! What is asked of the desk, and what it answers. Decides nothing.
 
-use super::looks::{Picture, TaskPicture};
+use super::looks::{Left, Observed, Picture, TaskPicture};
 use crate::found::Found;
 use crate::http::files::Staged;
 use crate::http::types::{Reason, Worth};
 use crate::http::why::Told;
 use crate::tokens::Who;
 use cairn_engine::{ClientId, Digest, Granted, Offer, Outcome, Refusal, Task, Token, WorkerId};
+use std::sync::mpsc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -76,6 +77,10 @@ pub(crate) enum Ask {
         reply: oneshot::Sender<Result<(), Refusal>>,
     },
     Status(oneshot::Sender<Picture>),
+    /// Who is seen to work.
+    Observe(mpsc::Sender<Option<Observed>>),
+    /// What is left of a dag.
+    Left(mpsc::Sender<Option<Left>>),
     Task(Task, oneshot::Sender<Option<TaskPicture>>),
     /// Why a task is not running, or the worker of that name idle; `None` where there is none.
     WhyTask(Task, oneshot::Sender<Option<Told>>),

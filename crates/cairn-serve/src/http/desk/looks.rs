@@ -25,6 +25,8 @@ pub(crate) struct Picture {
     pub(crate) learnt: Vec<Option<Learnt>>,
     /// Copies given to volunteers, and tasks with results that wait for validation; `None` where there was no volunteer.
     pub(crate) volunteering: Option<(u64, u64)>,
+    /// Attempts that should be back and are not.
+    pub(crate) late: u64,
     pub(crate) tally: Tally,
     /// Where storage is kept under a cap.
     pub(crate) storage: Option<Storage>,
@@ -36,6 +38,32 @@ pub(crate) struct Learnt {
     pub(crate) speed: f64,
     pub(crate) turnaround: Option<f64>,
     pub(crate) reliability: f64,
+}
+
+/// Who is seen to work in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// By processor of those who are here: work a second, as far as it was learnt.
+    pub speeds: Vec<f64>,
+    /// How many workers ever came, and how many of them are gone.
+    pub came: u64,
+    /// Those that are gone.
+    pub went: u64,
+    /// How many tasks are executed.
+    pub executed: u64,
+    /// Whether tasks go by the order, and not by who is fast.
+    pub is_by_order: bool,
+}
+
+/// What is left of a dag.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    /// By task: whether it is executed or given up.
+    pub is_over: Vec<bool>,
+    /// By task: seconds that it is expected to take at speed 1, by what was learnt.
+    pub seconds: Vec<f64>,
+    /// By task: its place in the order in force.
+    pub rank: Vec<u64>,
 }
 
 /// How many gone workers a picture shows.
@@ -50,13 +78,14 @@ pub(crate) struct TaskPicture {
     pub(crate) standing: Standing,
     pub(crate) lease: Option<(String, Token, Moment)>,
     pub(crate) copies: u64,
+    pub(crate) expected_by: Option<Moment>,
     pub(crate) validation: Option<(u32, u32)>,
 }
 
 impl<P: Position> Desk<'_, P> {
     pub(super) fn picture(&self) -> Picture {
         let engine = &self.engine;
-        let all = || (engine.workers().iter().enumerate()).map(|(id, w)| (WorkerId(id as u32), w));
+        let all = || (engine.workers().numbered()).map(|(id, w)| (WorkerId(id as u32), w));
         let here = all().filter(|(_, w)| w.is_here);
         let gone: Vec<_> = all().filter(|(_, w)| !w.is_here).collect();
         let gone = gone[gone.len().saturating_sub(GONE_SHOWN)..]
@@ -88,6 +117,7 @@ impl<P: Position> Desk<'_, P> {
             uptime: self.clock.elapsed(),
             workers,
             volunteering: engine.trust().counts(),
+            late: engine.late(self.clock.now()),
             tally: Tally {
                 polls: self.waiters.len() as u64,
                 ..self.tally.clone()
@@ -96,18 +126,58 @@ impl<P: Position> Desk<'_, P> {
         }
     }
 
+    /// Who is seen to work; `None` where nobody learns.
+    pub(super) fn observed(&self) -> Option<Observed> {
+        let engine = &self.engine;
+        let dispatch = engine.dispatch()?;
+        let here = engine.workers().numbered().filter(|(_, w)| w.is_here);
+        let here: Vec<(usize, &Worker)> = here.collect();
+        let speeds = here.iter().flat_map(|(number, worker)| {
+            let client = dispatch.client(*number as u32);
+            let speed = dispatch.book().speed(client);
+            std::iter::repeat_n(speed, worker.offer.cpus.min(1024) as usize)
+        });
+        let came = engine.workers().len() as u64;
+        Some(Observed {
+            speeds: speeds.collect(),
+            came,
+            went: came - here.len() as u64,
+            executed: engine.position().count(Standing::Executed).unwrap_or(0),
+            is_by_order: !engine.is_aware(),
+        })
+    }
+
+    /// What is left; `None` where nobody learns.
+    pub(super) fn left(&self) -> Option<Left> {
+        let engine = &self.engine;
+        let dispatch = engine.dispatch()?;
+        let tasks = || (0..dispatch.tasks()).map(|t| Task(t.into()));
+        let is_over = |task: Task| {
+            let standing = engine.position().standing(task);
+            standing.is_ok_and(|s| s == Standing::Executed || s.is_given_up())
+        };
+        Some(Left {
+            is_over: tasks().map(is_over).collect(),
+            seconds: (0..dispatch.tasks()).map(|t| dispatch.expects(t)).collect(),
+            rank: tasks().map(|task| engine.order().rank(task)).collect(),
+        })
+    }
+
     pub(super) fn task_picture(&self, task: Task) -> Option<TaskPicture> {
         let standing = self.engine.position().standing(task).ok()?;
         let lease = self.engine.lease(task).map(|(worker, token, since)| {
             let name = &self.engine.workers()[worker.0 as usize].name;
             (name.clone(), token, since)
         });
+        let first = self.engine.lease(task);
+        let expected_by = first.and_then(|(_, token, _)| self.engine.expected_by(task, token));
         let copies = self.engine.attempts(task).count() as u64;
         let validation = self.engine.trust().progress(task);
         Some(TaskPicture {
             standing,
             lease,
             copies,
+            expected_by,
             validation,
         })
     }
@@ -126,9 +196,10 @@ impl<P: Position> Desk<'_, P> {
     }
 
     pub(super) fn why_worker(&mut self, now: Moment, name: &str) -> Option<Told> {
-        let workers = self.engine.workers();
+        let workers = self.engine.workers().numbered();
         // The newest of that name.
-        let place = workers.iter().rposition(|w| w.name == name)?;
+        let same = workers.filter(|(_, w)| w.name == name);
+        let place = same.map(|(place, _)| place).next_back()?;
         let id = WorkerId(place as u32);
         let refusal = self.engine.why_idle(now, id);
         let is_passed_over = matches!(

@@ -1,11 +1,12 @@
 //! What volunteers made, kept until their results are validated: beside the uploads, and out of sight of the workflow. Knows no
 //! quorum.
 
-use super::{Files, Staged};
+use super::{Files, Over, Staged, lock};
 use crate::http::types::Made;
 use crate::private;
 use crate::tokens::Who;
 use cairn_engine::{Task, Token};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,74 @@ use std::path::{Path, PathBuf};
 /// The list of what an attempt made; its files are beside it, by their place in the list.
 const LIST: &str = "made.json";
 
+/// The number of the volunteer whose it is.
+const WHOSE: &str = "whose";
+
+/// What volunteers have here of a task that is not settled.
+#[derive(Debug, Default)]
+pub(super) struct Holding {
+    /// By attempt: whose files wait for validation, and how many bytes.
+    held: HashMap<Token, (u32, u64)>,
+    /// By attempt: which volunteer's task printed how many bytes.
+    printed: HashMap<Token, (u32, u64)>,
+}
+
 impl Files {
+    /// What was held before this server began.
+    pub(super) fn find_held(&self) {
+        let entries = |inside: &Path| std::fs::read_dir(inside).into_iter().flatten().flatten();
+        for of_task in entries(&self.folder.join("held")) {
+            let name = of_task.file_name();
+            let Some(task) = name.to_str().and_then(|n| n.parse().ok()) else {
+                continue;
+            };
+            for attempt in entries(&of_task.path()) {
+                let name = attempt.file_name();
+                let parts = name.to_str().and_then(|n| n.split_once('-'));
+                let token = parts.and_then(|(epoch, attempt)| {
+                    Some(Token {
+                        epoch: epoch.parse().ok()?,
+                        attempt: attempt.parse().ok()?,
+                    })
+                });
+                let whose = private::read(&attempt.path(), WHOSE).ok();
+                let whose = whose.and_then(|text| text.trim().parse().ok());
+                if let (Some(token), Some(number)) = (token, whose) {
+                    let sizes = entries(&attempt.path()).filter_map(|e| e.metadata().ok());
+                    let bytes = sizes.map(|meta| meta.len()).sum();
+                    self.count_held(Task(task), token, number, bytes);
+                }
+            }
+        }
+    }
+
+    /// So many bytes of a volunteer wait, instead of what did before.
+    fn count_held(&self, task: Task, token: Token, volunteer: u32, bytes: u64) {
+        let mut holding = lock(&self.holding);
+        let held = &mut holding.entry(task).or_default().held;
+        if let Some((who, before)) = held.insert(token, (volunteer, bytes)) {
+            self.allowance.give(who, before);
+        }
+        self.allowance.found(volunteer, bytes);
+    }
+
+    /// Lets a volunteer's task print so many more bytes.
+    pub(crate) fn may_print(
+        &self,
+        who: Who,
+        (task, token): (Task, Token),
+        bytes: u64,
+    ) -> std::result::Result<(), Over> {
+        let Who::Volunteer(number) = who else {
+            return Ok(());
+        };
+        self.allowance.take(number, bytes)?;
+        let mut holding = lock(&self.holding);
+        let printed = &mut holding.entry(task).or_default().printed;
+        printed.entry(token).or_insert((number, 0)).1 += bytes;
+        Ok(())
+    }
+
     fn held(&self, task: Task) -> PathBuf {
         self.folder.join("held").join(task.0.to_string())
     }
@@ -46,6 +114,9 @@ impl Files {
                 File::open(&place)?.sync_all()?;
             }
             private::write(&new, LIST, &list)?;
+            if let Who::Volunteer(number) = who {
+                private::write(&new, WHOSE, &number.to_string())?;
+            }
             sync(&new)?;
             std::fs::rename(&new, &folder)
         };
@@ -53,6 +124,12 @@ impl Files {
             // What stays behind goes with the task.
             let _ = std::fs::remove_dir_all(&new);
         })?;
+        if let Who::Volunteer(number) = who {
+            let size =
+                |made: &Made| std::fs::metadata(self.whole(who, &made.digest)).map(|m| m.len());
+            let bytes = made.iter().map(|made| size(made).unwrap_or(0)).sum();
+            self.count_held(task, token, number, bytes);
+        }
         sync(&self.held(task))
     }
 
@@ -77,15 +154,28 @@ impl Files {
         made.iter().enumerate().map(stage).collect()
     }
 
-    /// Nothing of the task waits any more.
-    pub(crate) fn forget_held(&self, task: Task) {
+    /// Nothing of the task waits any more. Attempts of volunteers that printed something.
+    pub(crate) fn forget_held(&self, task: Task) -> Vec<Token> {
         // What stays behind takes room and does no other harm.
         let _ = std::fs::remove_dir_all(self.held(task));
+        let Some(Holding { held, printed }) = lock(&self.holding).remove(&task) else {
+            return Vec::new();
+        };
+        let tokens = printed.keys().copied().collect();
+        let all = held.into_values().chain(printed.into_values());
+        all.for_each(|(who, bytes)| self.allowance.give(who, bytes));
+        tokens
     }
 
     /// The attempt does not count.
     pub(crate) fn forget_held_of(&self, task: Task, token: Token) {
         let _ = std::fs::remove_dir_all(self.held_of(task, token));
+        let mut holding = lock(&self.holding);
+        let held = holding.get_mut(&task).and_then(|of| of.held.remove(&token));
+        drop(holding);
+        if let Some((who, bytes)) = held {
+            self.allowance.give(who, bytes);
+        }
         // The folder of the task goes with the last of its attempts.
         let _ = std::fs::remove_dir(self.held(task));
     }

@@ -109,7 +109,10 @@ impl Files {
     }
 
     fn counted(&self, bytes: u64) -> Counted {
-        let transit = self.transit.clone();
-        Counted { transit, bytes }
+        Counted {
+            transit: self.transit.clone(),
+            whose: None,
+            bytes,
+        }
     }
 }

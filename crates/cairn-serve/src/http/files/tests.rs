@@ -10,7 +10,7 @@ pub(super) fn opened() -> (tempfile::TempDir, Arc<Files>) {
     let top = tempfile::tempdir().unwrap();
     let flow = top.path().join("flow");
     std::fs::create_dir(&flow).unwrap();
-    let files = Files::open(&top.path().join("files"), &flow).unwrap();
+    let files = Files::open(&top.path().join("files"), &flow, Allowed::default()).unwrap();
     (top, Arc::new(files))
 }
 
@@ -109,7 +109,12 @@ fn uploads_of_one_client_are_not_anothers() {
     // A server that begins again counts them all.
     let counted = files.transit().bytes();
     assert_eq!(counted, 1010);
-    let again = Files::open(&top.path().join("files"), &top.path().join("flow")).unwrap();
+    let again = Files::open(
+        &top.path().join("files"),
+        &top.path().join("flow"),
+        Allowed::default(),
+    )
+    .unwrap();
     assert_eq!(again.transit().bytes(), counted);
 }
 
@@ -122,13 +127,13 @@ fn abandoned_uploads_go_with_time() {
         let other = "0".repeat(64);
         let mut half = files.upload(who, &other, 0, 100).unwrap();
         half.write(b"half").unwrap();
-        files.drop_older(Duration::ZERO);
+        files.drop_older(Duration::ZERO, shelves(&files.folder));
         assert!(!files.stored(who, &digest).complete);
         assert_eq!(files.stored(who, &other).bytes, 4, "somebody writes it");
         drop(half);
-        files.drop_older(Duration::from_secs(60));
+        files.drop_older(Duration::from_secs(60), shelves(&files.folder));
         assert_eq!(files.stored(who, &other).bytes, 4, "it is young");
-        files.drop_older(Duration::ZERO);
+        files.drop_older(Duration::ZERO, shelves(&files.folder));
         assert_eq!(files.stored(who, &other).bytes, 0);
     }
     assert_eq!(files.transit().bytes(), 0);
@@ -184,7 +189,9 @@ fn what_is_staged_on_another_disk_stays_uploaded() {
     if device(other.path()) == device(flow.path()) {
         return;
     }
-    let files = Arc::new(Files::open(&other.path().join("files"), flow.path()).unwrap());
+    let files = Arc::new(
+        Files::open(&other.path().join("files"), flow.path(), Allowed::default()).unwrap(),
+    );
     let digest = put(&files, TRUSTED, b"large");
     let all = [made("a", &digest), made("b", &digest)];
     drop(files.stage(TRUSTED, &all).unwrap());
@@ -201,4 +208,73 @@ fn what_is_staged_on_another_disk_stays_uploaded() {
     std::fs::write(files.whole(TRUSTED, &digest), "wrong").unwrap();
     assert!(files.stage(TRUSTED, &[made("a", &digest)]).is_err());
     assert!(!files.stored(TRUSTED, &digest).complete);
+}
+
+/// A stranger must not fill the disk: neither with uploads nor with what waits, nor by being many.
+#[test]
+fn volunteers_have_no_more_here_than_they_may() {
+    let top = tempfile::tempdir().unwrap();
+    let flow = top.path().join("flow");
+    std::fs::create_dir(&flow).unwrap();
+    let allowed = Allowed {
+        each: 100,
+        all: 300,
+        among: 10,
+    };
+    let open = || Arc::new(Files::open(&top.path().join("files"), &flow, allowed).unwrap());
+    let files = open();
+    let (anna, berta) = (Who::Volunteer(1), Who::Volunteer(2));
+    let text = |letter: u8, long: usize| vec![letter; long];
+    let begin = |files: &Arc<Files>, who, letter, long: usize| {
+        let digest = digest_of(&mut &text(letter, long)[..]).unwrap();
+        files.upload(who, &digest, 0, long as u64).map(drop)
+    };
+    let over = |refused: std::result::Result<(), Refusal>| match refused {
+        Err(Refusal::Over(over)) => over,
+        other => panic!("{other:?}"),
+    };
+    let kept = put(&files, anna, &text(b'a', 70));
+    assert_eq!(over(begin(&files, anna, b'b', 31)), Over::Each(70));
+    assert_eq!(over(begin(&files, anna, b'b', 101)), Over::Ever);
+    begin(&files, anna, b'b', 30).unwrap();
+    // What was let in and did not come counts no more.
+    assert_eq!(files.allowance.used(), (vec![(1, 70)], 70));
+    assert_eq!(over(begin(&files, berta, b'c', 81)), Over::All);
+    begin(&files, berta, b'c', 80).unwrap();
+    put(&files, berta, &text(b'c', 60));
+    // Those who are trusted are not counted.
+    put(&files, TRUSTED, &text(b'd', 500));
+    // What waits for validation counts on when the upload is gone, and after a restart.
+    let task = Task(7);
+    let token = cairn_engine::Token {
+        epoch: 1,
+        attempt: 1,
+    };
+    files
+        .hold(anna, task, token, &[made("out", &kept)])
+        .unwrap();
+    files.forget(anna, &kept);
+    assert_eq!(files.allowance.used(), (vec![(1, 70), (2, 60)], 130));
+    assert_eq!(over(begin(&files, anna, b'b', 31)), Over::Each(70));
+    drop(files);
+    let files = open();
+    let (by, all) = files.allowance.used();
+    assert!(by[0].1 >= 70 && by[0].1 < 100 + 200, "{by:?}");
+    assert_eq!(all, by[0].1 + by[1].1);
+    // Printed bytes count until the task is settled.
+    assert_eq!(
+        files.may_print(berta, (task, token), 41),
+        Err(Over::Each(60))
+    );
+    let settled = files.forget_held(task);
+    assert!(settled.is_empty());
+    files.may_print(berta, (task, token), 40).unwrap();
+    assert_eq!(files.allowance.used(), (vec![(2, 100)], 100));
+    assert_eq!(files.forget_held(task), [token]);
+    assert_eq!(files.allowance.used(), (vec![(2, 60)], 60));
+    begin(&files, anna, b'b', 90).unwrap();
+    // However much others have, everybody has its share: a tenth of a half.
+    files.allowance.found(3, 1_000);
+    assert_eq!(over(begin(&files, anna, b'b', 16)), Over::All);
+    begin(&files, anna, b'b', 15).unwrap();
 }

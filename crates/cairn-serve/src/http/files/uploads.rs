@@ -1,7 +1,7 @@
 //! Uploads: what comes in piece by piece goes on where it was cut, must have its digest, and goes when nobody wants it. Knows no
 //! requests and no tasks.
 
-use super::{Counted, Files, digest_of, lock, shelves};
+use super::{Counted, Files, Over, digest_of, lock, shelves};
 use crate::http::transit::NoRoom;
 use crate::http::types::Stored;
 use crate::private;
@@ -31,6 +31,8 @@ pub(crate) enum Refusal {
     Long,
     /// There is no room for it under the cap.
     Room(NoRoom),
+    /// A volunteer would have too much here.
+    Over(Over),
     Disk(Error),
 }
 
@@ -109,9 +111,9 @@ impl Files {
         if there != offset {
             file.set_len(0)?;
             file.rewind()?;
-            self.transit.give(there);
+            self.gone(&alone.partial, there);
         }
-        let left = self.let_in(bytes.saturating_sub(offset))?;
+        let left = self.let_in(who, bytes.saturating_sub(offset))?;
         Ok(Upload {
             alone,
             whole: self.whole(who, digest),
@@ -124,14 +126,40 @@ impl Files {
     }
 
     /// Lets so many bytes come in, all or none: then two uploads never stand half done in each other's way.
-    fn let_in(&self, bytes: u64) -> Result<Counted, Refusal> {
+    fn let_in(&self, who: Who, bytes: u64) -> Result<Counted, Refusal> {
+        let whose = match who {
+            Who::Trusted => None,
+            Who::Volunteer(number) => {
+                let taken = self.allowance.take(number, bytes).or_else(|over| {
+                    if over == Over::Ever {
+                        return Err(over);
+                    }
+                    // Its own alone: no volunteer makes others upload anything again.
+                    let shelf = self.shelf(who);
+                    self.drop_older(FORGOTTEN, vec![shelf.join("partial"), shelf]);
+                    self.allowance.take(number, bytes)
+                });
+                taken.map_err(Refusal::Over)?;
+                Some((self.allowance.clone(), number))
+            }
+        };
+        let mut counted = Counted {
+            transit: self.transit.clone(),
+            whose,
+            bytes: 0,
+        };
         let taken = self.transit.take(bytes).or_else(|_| {
-            self.drop_older(FORGOTTEN);
+            self.drop_older(FORGOTTEN, shelves(&self.folder));
             self.transit.take(bytes)
         });
-        taken.map_err(Refusal::Room)?;
-        let transit = self.transit.clone();
-        Ok(Counted { transit, bytes })
+        if let Err(no_room) = taken {
+            if let Some((allowance, number)) = &counted.whose {
+                allowance.give(*number, bytes);
+            }
+            return Err(Refusal::Room(no_room));
+        }
+        counted.bytes = bytes;
+        Ok(counted)
     }
 
     /// Now and then, what was abandoned goes.
@@ -140,14 +168,14 @@ impl Files {
         if swept.elapsed() > SWEPT {
             *swept = Instant::now();
             drop(swept);
-            self.drop_older(ABANDONED);
+            self.drop_older(ABANDONED, shelves(&self.folder));
         }
     }
 
-    /// Uploads that nobody touched for so long go.
-    pub(super) fn drop_older(&self, limit: Duration) {
+    /// Uploads on these shelves that nobody touched for so long go.
+    pub(super) fn drop_older(&self, limit: Duration, shelves: Vec<PathBuf>) {
         let entries = |inside: PathBuf| std::fs::read_dir(inside).into_iter().flatten().flatten();
-        for entry in shelves(&self.folder).into_iter().flat_map(entries) {
+        for entry in shelves.into_iter().flat_map(entries) {
             let Ok(meta) = entry.metadata() else { continue };
             let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
             let is_busy = lock(&self.busy).contains(&entry.path());

@@ -3,7 +3,7 @@
 use super::{At, Query, Server, beside, for_long};
 use crate::http::desk::{Ask, client_of};
 use crate::http::fault::{Fault, Reply};
-use crate::http::files::{self, is_digest};
+use crate::http::files::{self, Allowed, Over, is_digest};
 use crate::http::logs;
 use crate::http::pieces::{Pieces, Rest, far_end_is_slow, part, whole};
 use crate::http::transit::NoRoom;
@@ -95,8 +95,35 @@ pub(crate) async fn stored(
     stored.await.map(Json)
 }
 
+/// Why so many bytes of a volunteer are not taken, in words.
+fn too_much(over: Over, bytes: u64, allowed: Allowed) -> Fault {
+    let Allowed { each, all, .. } = allowed;
+    match over {
+        Over::Ever => Fault::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "{bytes} bytes are more than a volunteer may have here: {}",
+                each.min(all / 2)
+            ),
+            "whoever runs the server can allow a volunteer more",
+        ),
+        Over::Each(has) => Fault::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            format!(
+                "you have {has} bytes here that wait for validation, and may have {each}: {bytes} more are too many"
+            ),
+            "ask again when others have confirmed them, or have whoever runs the server allow a volunteer more",
+        ),
+        Over::All => Fault::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            format!("volunteers have as many bytes here as they may: {all}"),
+            "ask again when results are validated, or have whoever runs the server allow them more",
+        ),
+    }
+}
+
 /// Why an upload of so many bytes is not taken, in words.
-fn refused(refusal: files::Refusal, bytes: u64) -> Fault {
+fn refused(refusal: files::Refusal, bytes: u64, allowed: Allowed) -> Fault {
     match refusal {
         files::Refusal::Offset(there) => Fault::new(
             StatusCode::CONFLICT,
@@ -129,6 +156,7 @@ fn refused(refusal: files::Refusal, bytes: u64) -> Fault {
             ),
             "serve it with a larger cap on the disk",
         ),
+        files::Refusal::Over(over) => too_much(over, bytes, allowed),
         files::Refusal::Disk(error) => Fault::disk(&error),
     }
 }
@@ -138,7 +166,7 @@ fn refused(refusal: files::Refusal, bytes: u64) -> Fault {
     params(("digest" = String, Path, description = "BLAKE3, 64 hexadecimal digits"), UploadQuery),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 200, body = Stored), (status = 400, body = Problem), (status = 409, body = Problem),
-        (status = 413, body = Problem), (status = 422, body = Problem)))]
+        (status = 413, body = Problem), (status = 422, body = Problem), (status = 429, body = Problem)))]
 pub(crate) async fn upload(
     State(server): Server,
     Extension(who): Extension<Who>,
@@ -157,8 +185,9 @@ pub(crate) async fn upload(
             ),
         ));
     }
-    let refused = |refusal| refused(refusal, bytes - offset);
     let files = server.files.clone();
+    let allowed = files.allowed();
+    let refused = |refusal| refused(refusal, bytes - offset, allowed);
     let begun = beside(move || files.upload(who, &digest, offset, bytes)).await?;
     let mut upload = begun.map_err(refused)?;
     loop {
@@ -281,7 +310,7 @@ pub(crate) struct LogQuery {
         ("attempt" = u32, Path, description = "of the lease"), LogQuery),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 200, body = Stored), (status = 404, body = Problem), (status = 409, body = Problem),
-        (status = 413, body = Problem)))]
+        (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub(crate) async fn write_log(
     State(server): Server,
     Extension(who): Extension<Who>,
@@ -302,7 +331,16 @@ pub(crate) async fn write_log(
             "stop it: what it makes does not count",
         ));
     }
-    let written = beside(move || server.logs.write(task, token, offset, &piece)).await?;
+    let allowed = server.files.allowed();
+    let long = piece.len() as u64;
+    let written = beside(move || {
+        let more = server.logs.would_add(task, token, offset, long);
+        let may = server.files.may_print(who, (task, token), more);
+        may.map(|()| server.logs.write(task, token, offset, &piece))
+    });
+    let written = written
+        .await?
+        .map_err(|over| too_much(over, long, allowed))?;
     let bytes = written.map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidInput => {
             Fault::new(StatusCode::CONFLICT, e, "send what comes before it first")

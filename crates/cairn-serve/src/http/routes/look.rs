@@ -46,6 +46,7 @@ pub(crate) async fn task(State(server): Server, At(name): At<String>) -> Reply<J
         attempt: lease.as_ref().map(|&(_, token, _)| attempt((task, token))),
         since: lease.as_ref().map(|(_, _, since)| since.0 as f64 / 1e6),
         worker: lease.map(|(name, ..)| name),
+        expected_by: picture.expected_by.map(|by| by.0 as f64 / 1e6),
         copies: (picture.copies > 1).then_some(picture.copies),
         validation: picture.validation,
     }))
