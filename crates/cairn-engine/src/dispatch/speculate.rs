@@ -65,6 +65,8 @@ impl Dispatch {
                 let time = work / own;
                 let gain = l.left + l.tail - horizon.max(time + l.tail);
                 let pays = time < SOONER * l.left && gain > work / speed;
+                // Else it would be the one that makes room as soon as it has begun.
+                let pays = pays && self.fresh(worker, l.task) <= l.left;
                 let can = pays && l.copies < COPIES && !self.has(worker, l.task, &moves);
                 (can && may(l.task, worker)).then_some(gain)
             };
@@ -151,6 +153,12 @@ impl Dispatch {
             });
         }
         moves
+    }
+
+    /// Mean seconds that a worker takes for a task from its beginning.
+    fn fresh(&self, worker: u32, task: u32) -> f64 {
+        let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
+        (self.book).duration(self.lanes.client(worker), kind, base, 0.0)
     }
 
     /// Whether a worker is at a task, or will be.

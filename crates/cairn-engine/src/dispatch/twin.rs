@@ -124,7 +124,9 @@ fn restart(
             let work = d.outlook.work(l.task);
             let time = work / speed(d, lane);
             let gain = l.left + l.tail - horizon.max(time + l.tail);
-            let pays = time < 0.9 * l.left && gain > work / sum;
+            let (kind, base) = (d.outlook.kind(l.task), d.outlook.base(l.task));
+            let mean = d.book.duration(d.lanes.client(worker), kind, base, 0.0);
+            let pays = time < 0.9 * l.left && gain > work / sum && mean <= l.left;
             if pays
                 && l.copies < 3
                 && !has(d, worker, l.task, &moves)
