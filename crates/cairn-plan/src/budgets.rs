@@ -221,6 +221,15 @@ pub(crate) mod storage {
     /// How many begun tasks a valley is sought from.
     pub(crate) const VALLEY: usize = 32;
 
+    /// A goal of a valley with more missing ancestors than this is not near.
+    pub(crate) const NEAR: usize = 200;
+
+    /// Joins that are looked at two and two: at most 276 pairs, two cuts each for first and for last.
+    pub(crate) const JOINS: usize = 24;
+
+    /// Tasks whose neighbourhoods give antichains: each costs two passes over the piece, and gives some at every depth.
+    pub(crate) const NEIGHBOURS: usize = 60;
+
     /// Starts that are polished; more did not help.
     pub(crate) const STARTS: u64 = 40;
 

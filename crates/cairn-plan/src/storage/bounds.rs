@@ -7,6 +7,7 @@
 
 use super::cut::{Cut, Cuts};
 use super::piece::Piece;
+use crate::budgets::storage as budget;
 use cairn_dag::{TaskId, narrow};
 use cairn_kernel::{Stopped, Work};
 use cairn_theory::storage::FileId;
@@ -264,8 +265,6 @@ fn live_files(piece: &Piece, executed: &[bool]) -> Vec<FileId> {
 /// Pairs of independent tasks in which most bytes meet that nobody else reads, those with most first: before one of two
 /// such joins is done, what is made for both lies there.
 fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
-    // At most 276 pairs, two cuts each for first and for last.
-    const JOINS: usize = 24;
     let storage = &piece.storage;
     let meets = |t: TaskId| -> u64 {
         // A file that many read is shared out: it would lie there for other reasons, too.
@@ -277,7 +276,7 @@ fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped
         .map(|t| (meets(t), t))
         .collect();
     tasks.sort_unstable_by_key(|&(bytes, t)| (Reverse(bytes), t));
-    tasks.truncate(JOINS);
+    tasks.truncate(budget::JOINS);
     let mut before: Vec<Vec<bool>> = Vec::new();
     for &(_, task) in &tasks {
         work.pay(piece.steps())?;
@@ -306,8 +305,6 @@ fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped
 
 /// Tasks of one depth never come before each other. Small antichains first.
 fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
-    // Each costs two passes over the piece, and gives antichains at every depth.
-    const NEIGHBOURS: usize = 60;
     const LARGE: usize = 4;
     let mut depth = vec![0u32; piece.len()];
     let mut waiting: Vec<u32> = piece
@@ -338,7 +335,7 @@ fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, St
     let is_large = |t: &TaskId| degree(*t).0 >= LARGE || degree(*t).1 >= LARGE;
     let mut large: Vec<TaskId> = piece.tasks().filter(is_large).collect();
     large.sort_by_key(|&t| Reverse(degree(t).0 + degree(t).1));
-    large.truncate(NEIGHBOURS);
+    large.truncate(budget::NEIGHBOURS);
     for task in large {
         for up in [false, true] {
             work.pay(piece.steps())?;

@@ -2,6 +2,7 @@
 
 use super::piece::Piece;
 use super::walk::Walk;
+use crate::budgets::storage::NEAR;
 use cairn_dag::{TaskId, narrow};
 use cairn_kernel::{Rows, Stopped, Work};
 use std::cmp::Reverse;
@@ -285,8 +286,8 @@ pub(crate) fn valley(
     work: &mut Work<'_>,
 ) -> Result<Vec<TaskId>, Stopped> {
     let longest = match goals {
-        // A goal with more missing ancestors than this is not near; sinks are meant however far they are.
-        Goals::Begun => 200,
+        Goals::Begun => NEAR,
+        // These are meant however far they are.
         Goals::Sinks => usize::MAX,
     };
     work.pay(6 * piece.steps())?;
