@@ -2,6 +2,7 @@
 //! no engine.
 
 use cairn_engine::Memory;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -56,6 +57,9 @@ impl BookFile {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let learnt = learnt.seen(now.map_or(0, |since| since.as_secs()));
+        // Other runs may have the same book: one reads and writes at a time.
+        let lock = File::create(self.0.with_extension("lock"));
+        let _held = lock.and_then(|file| file.lock().map(|()| file));
         // A book of a later version, put there meanwhile, is not written over.
         let Ok(before) = self.read() else {
             return;
@@ -68,7 +72,7 @@ impl BookFile {
 
 /// Whole or not at all.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let beside = path.with_extension("new");
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&beside, text)?;
     std::fs::rename(&beside, path)
 }

@@ -267,12 +267,18 @@ impl Tokens {
             };
             tokens.kept.len() == SCOPES.len() && tokens.kept.iter().all(|k| lives(k) && has_file(k))
         };
-        if let Some(kept) = kept.filter(|kept| !replace && is_good(kept)) {
-            return Ok(kept);
-        }
+        let kept = match kept.filter(|_| !replace) {
+            Some(kept) if is_good(&kept) => return Ok(kept),
+            kept => kept,
+        };
         private::folder(folder)?;
         let expires = lifetime.map(|life| now.saturating_add(life.as_secs().max(1)));
-        let mut tokens = Tokens::default();
+        // Volunteers have times of their own: a token of theirs that is over must be known as such.
+        let volunteers = kept.map_or_else(Vec::new, |kept| kept.volunteers);
+        let mut tokens = Tokens {
+            volunteers,
+            ..Tokens::default()
+        };
         for scope in SCOPES {
             let secret = Secret::random()?;
             private::write(folder, scope.name(), &format!("{}\n", secret.reveal()))?;

@@ -372,8 +372,8 @@ fn a_volunteer_cannot_fill_the_disk() {
     let own = blake3::hash(&[1; 700]).to_hex().to_string();
     assert_eq!(second.back(&other, &own), "accepted");
     // It is given up: nothing of it waits any more.
-    let body = "{\"tasks\":[\"0\"]}";
-    let (status, answer) = server.ask("admin", "POST", "/api/v1/cancel", body);
+    let body = format!("{{\"tasks\":[{}]}}", lease["task"]);
+    let (status, answer) = server.ask("admin", "POST", "/api/v1/cancel", &body);
     assert_eq!(status, 200, "{answer}");
     let (status, said) = put("volunteer-1", &[2; 900]);
     assert_eq!(status, 200, "{said}");

@@ -124,7 +124,7 @@ impl<'d> Aware<'d> {
             memory: crew
                 .memory
                 .is_finite()
-                .then(|| (PARTS * crew.memory) as u64),
+                .then_some((PARTS * crew.memory) as u64),
             benchmark: told.map(|told| told.round().max(1.0) as u32),
             ..Offer::cpus(crew.cores)
         };

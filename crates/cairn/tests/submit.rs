@@ -110,7 +110,9 @@ fn a_crew_is_told_what_it_is_given() {
     let run = cairn_at(
         folder.path(),
         400,
-        &["submit", "-", "--engine", "slurm", "--crew", "2"],
+        &[
+            "submit", "-", "--engine", "slurm", "--crew", "2", "--state", "s",
+        ],
         FLOW.as_bytes(),
     );
     assert_eq!(run.code, 2, "{run:?}");

@@ -45,7 +45,9 @@ impl<P: Position> Engine<P> {
         };
         let mut may = |task: u32, worker: u32| {
             let (task, worker) = (Task(task.into()), WorkerId(worker));
-            self.rules.copies.may(task) && self.class_of_copy(now, worker, task).is_ok()
+            !self.is_worn(task)
+                && self.rules.copies.may(task)
+                && self.class_of_copy(now, worker, task).is_ok()
         };
         let moves = rule(&mut dispatch, seconds(now), &asking, &mut may);
         self.dispatch = Some(dispatch);
@@ -58,6 +60,13 @@ impl<P: Position> Engine<P> {
                 self.give(round, worker, class, task, out);
             }
         }
+    }
+
+    /// Whether its tries are used up. It lives on as long as some attempt does; with new ones it would do so for ever.
+    fn is_worn(&self, task: Task) -> bool {
+        (self.tries.get(&task)).is_some_and(|tries| {
+            tries.failures > self.rules.retries(task) || tries.losses > self.rules.losses
+        })
     }
 
     /// A copy that others will end sooner makes room for something real. The oldest attempt at a task never does.

@@ -631,9 +631,12 @@ impl<'f, P: Position> Desk<'f, P> {
         self.after_serving(&asked, &given);
         if let Some(stamps) = &mut self.stamps {
             // Of copies the one that began first counts: if what it read changes meanwhile, a later start sees that.
-            let begun = given.iter().flatten().flatten().map(|granted| granted.task);
-            let is_first = |task: &Task| self.engine.attempts(*task).nth(1).is_none();
-            begun.filter(is_first).for_each(|task| stamps.started(task));
+            let is_first = |granted: &&Granted| {
+                let oldest = self.engine.lease(granted.task);
+                oldest.is_some_and(|(_, token, _)| token == granted.token)
+            };
+            let begun = given.iter().flatten().flatten().filter(is_first);
+            begun.for_each(|granted| stamps.started(granted.task));
         }
         let mut given = given.into_iter();
         for (number, given) in waiting.into_iter().zip(given.by_ref()) {

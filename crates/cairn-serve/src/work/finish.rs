@@ -46,6 +46,11 @@ impl Worker<'_> {
                     continue; // it is returned, with the reason
                 }
             }
+            if self.results.remove(attempt).is_some() {
+                // On its way to the server: that ends for want of its files.
+                self.talk.unwatch_log(*attempt);
+                self.talk.place.forget(*attempt);
+            }
             stale.push(held(*attempt));
         }
         self.talk.client().stop(&stale);

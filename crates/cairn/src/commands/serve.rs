@@ -513,7 +513,16 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let mut tokens = tokens.map_err(|e| Failure::writing(&folder.display().to_string(), &e))?;
     // Whoever shared them once does so at every start, or all volunteers would be others.
     let before = kept.as_ref().and_then(|kept| kept.shared());
-    let shared = settings.flags.volunteer_tokens.as_deref().or(before);
+    let asked = settings.flags.volunteer_tokens.as_deref();
+    let is_other = |asked: &Path| asked.canonicalize().ok().as_deref() != before;
+    if asked.is_some_and(is_other) && kept.as_ref().is_some_and(|kept| kept.volunteers() > 0) {
+        // By number the engine knows them: whoever has the same number there would inherit what is known of them.
+        return Err(Failure::usage(
+            "the volunteers of this state have their tokens elsewhere",
+            "leave --volunteer-tokens out, or begin with another --state",
+        ));
+    }
+    let shared = asked.or(before);
     let place = shared.unwrap_or(&folder);
     let seen = shared.map_or(Ok(()), |shared| tokens.share(shared));
     let adopts = shared.is_some() && !replace;
