@@ -558,6 +558,5 @@ fn whatever_is_lost_on_the_way_every_run_ends_well() {
         };
         (copied, displaced) = (copied + ran.0, displaced + ran.1);
     }
-    println!("{copied} copies by the rule for unequal workers, {displaced} displaced");
     assert!(copied > 100 && displaced > 10, "{copied} {displaced}");
 }
