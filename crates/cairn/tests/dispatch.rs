@@ -134,13 +134,13 @@ fn a_task_that_hangs_is_begun_again_on_another_worker() {
         let ended = journal(folder, &url);
         let is_end = |e: &&Value| e["event"] == "executed" && e["task"] == "late";
         assert_eq!(ended.iter().filter(is_end).count(), 1);
-        server.signal("-TERM");
-        assert_eq!(server.end(30), 130);
-        // Who has it would wait for it, had nobody told it to stop.
+        // Who has it would wait for it for half a minute, did the server not tell it to stop.
         for worker in &mut both {
             worker.signal("-TERM");
             worker.end(20);
         }
+        server.signal("-TERM");
+        assert_eq!(server.end(30), 130);
         let made = std::fs::read_to_string(folder.join("late.txt")).unwrap();
         assert_eq!(made.trim(), "1.2", "a success is never overwritten");
     }
