@@ -134,7 +134,7 @@ fn a_task_that_hangs_is_begun_again_on_another_worker() {
         let ended = journal(folder, &url);
         let is_end = |e: &&Value| e["event"] == "executed" && e["task"] == "late";
         assert_eq!(ended.iter().filter(is_end).count(), 1);
-        // Who has it would wait for it, had nobody told it to stop.
+        // Who has it would wait for it for half a minute, did the server not tell it to stop.
         for worker in &mut both {
             worker.end(20);
         }
