@@ -169,7 +169,7 @@ pub fn read_log(path: &Path, limits: &ReadLimits, report: &mut Report) -> Option
 }
 
 /// Reads a log that is in memory.
-pub(crate) fn read_source(source: &Source, report: &mut Report) -> Option<Log> {
+pub fn read_source(source: &Source, report: &mut Report) -> Option<Log> {
     let Some(format) = detect(source.text()) else {
         let errors = report.errors();
         // Problems of a workflow are told as such only if it is one.
