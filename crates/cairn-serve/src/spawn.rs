@@ -7,22 +7,22 @@
 mod memory;
 mod orphans;
 mod output;
+mod program;
+mod start;
 
 pub(crate) use memory::group_memory;
 pub use memory::step_back;
 pub use orphans::end_survivors;
 pub use output::{Log, tail};
+pub use program::{Line, Program};
 
 use output::Capture;
 use rustix::event::{Timespec, epoll};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use start::{Started, Starter};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
-use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// How long a group that was asked to end has until it is killed.
@@ -37,152 +37,6 @@ const ONCE: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::O
 
 /// Marks what is watched but is no process.
 const ELSEWHERE: u64 = u64::MAX;
-
-/// A program and its arguments, or a line for the shell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Started as it is. Never empty.
-    Words(Vec<String>),
-    /// Started by `/bin/sh -c`.
-    Shell(String),
-}
-
-/// What to start, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// The command.
-    pub line: Line,
-    /// Variables beside those of this process; `None` removes one.
-    pub environment: Vec<(String, Option<String>)>,
-    /// Whether variables of this process are left out.
-    pub is_bare: bool,
-    /// Where it is started; here if nobody says.
-    pub directory: Option<PathBuf>,
-    /// Where its input comes from; it has none if nobody says.
-    pub stdin: Option<PathBuf>,
-    /// Where its output goes; if nobody says, into the log.
-    pub stdout: Option<PathBuf>,
-    /// Where its errors go; if nobody says, into the log.
-    pub stderr: Option<PathBuf>,
-    /// The file that keeps its output, made if there is some.
-    pub log: PathBuf,
-}
-
-impl Program {
-    /// A command, with its output in the log.
-    pub fn new(line: Line, log: PathBuf) -> Program {
-        Program {
-            line,
-            environment: Vec::new(),
-            is_bare: false,
-            directory: None,
-            stdin: None,
-            stdout: None,
-            stderr: None,
-            log,
-        }
-    }
-
-    /// What is to be started, and where its output comes from; `nothing` is what it reads if nobody says.
-    fn command(&self, nothing: &File) -> io::Result<(Command, Option<io::PipeReader>)> {
-        let mut command = match &self.line {
-            Line::Shell(line) => {
-                let mut command = Command::new("/bin/sh");
-                command.arg("-c").arg(line);
-                command
-            }
-            Line::Words(words) => {
-                let (program, arguments) =
-                    words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-                let mut command = Command::new(self.found(program));
-                command.arg0(program).args(arguments);
-                command
-            }
-        };
-        if self.is_bare {
-            command.env_clear();
-        }
-        for (name, value) in &self.environment {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        if let Some(directory) = &self.directory {
-            command.current_dir(directory);
-        }
-        let of = |path: &PathBuf| {
-            self.directory
-                .as_ref()
-                .map_or(path.clone(), |d| d.join(path))
-        };
-        match &self.stdin {
-            Some(path) => command.stdin(File::open(of(path))?),
-            None => command.stdin(nothing.try_clone()?),
-        };
-        let mut reader = None;
-        if self.stdout.is_none() || self.stderr.is_none() {
-            let (from, into) = io::pipe()?;
-            reader = Some(from);
-            match (&self.stdout, &self.stderr) {
-                (None, None) => command.stdout(into.try_clone()?).stderr(into),
-                (None, _) => command.stdout(into),
-                _ => command.stderr(into),
-            };
-        }
-        match (&self.stdout, &self.stderr) {
-            (Some(out), Some(err)) if out == err => {
-                let file = File::create(of(out))?;
-                command.stdout(file.try_clone()?).stderr(file);
-            }
-            (out, err) => {
-                if let Some(out) = out {
-                    command.stdout(File::create(of(out))?);
-                }
-                if let Some(err) = err {
-                    command.stderr(File::create(of(err))?);
-                }
-            }
-        }
-        command.process_group(0);
-        Ok((command, reader))
-    }
-
-    /// The same for the shell to read, where the file turns out to be no program: as shells do.
-    fn as_script(&self) -> Option<Program> {
-        let Line::Words(words) = &self.line else {
-            return None;
-        };
-        let (program, arguments) = words.split_first()?;
-        let mut file = self.found(program);
-        if !program.contains('/') && file == *program {
-            let path = std::env::var_os("PATH")?;
-            let mut places = std::env::split_paths(&path).map(|place| place.join(program));
-            file = places.find(|file| file.is_file())?;
-        }
-        let file = file.into_os_string().into_string().ok()?;
-        let words = ["/bin/sh".to_owned(), file].into_iter();
-        Some(Program {
-            line: Line::Words(words.chain(arguments.iter().cloned()).collect()),
-            ..self.clone()
-        })
-    }
-
-    /// The file of a program that is looked for along a path of its own: the system's search would need a fork.
-    fn found(&self, program: &str) -> PathBuf {
-        let path = self
-            .environment
-            .iter()
-            .rev()
-            .find(|(name, _)| name == "PATH");
-        let Some((_, Some(path))) = path.filter(|_| !program.contains('/')) else {
-            return program.into();
-        };
-        let places = std::env::split_paths(path).map(|place| place.join(program));
-        let mut there = places.filter(|file| file.is_file());
-        there.next().unwrap_or_else(|| program.into())
-    }
-}
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +68,8 @@ struct Running {
     /// What events tell of it by. A process between start and program holds our descriptors for a moment, and with them
     /// events of one that is gone, whose place may be another's by now.
     sign: Sign,
-    child: Child,
+    /// Its number, and that of its group.
+    pid: Pid,
     /// Its readiness tells of the end.
     pidfd: OwnedFd,
     capture: Capture,
@@ -248,8 +103,7 @@ impl Sign {
 /// All processes started here.
 pub struct Processes {
     epoll: OwnedFd,
-    /// What a process reads if nobody says.
-    nothing: File,
+    starter: Starter,
     /// How many were started; never so many that a sign is [`ELSEWHERE`].
     started: u32,
     /// For what was printed.
@@ -272,7 +126,7 @@ impl Processes {
     pub fn new() -> io::Result<Processes> {
         Ok(Processes {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            nothing: File::open("/dev/null")?,
+            starter: Starter::new()?,
             started: 0,
             buffer: vec![0; 1 << 16],
             running: Vec::new(),
@@ -312,22 +166,13 @@ impl Processes {
     /// # Errors
     /// If it cannot be started: no such program, no such folder, no right, no room.
     pub fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
-        let (mut command, mut reader) = program.command(&self.nothing)?;
-        let mut spawned = command.spawn();
-        if let (Err(e), Some(script)) = (&spawned, program.as_script())
-            && e.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
-        {
-            (command, reader) = script.command(&self.nothing)?;
-            spawned = command.spawn();
-        }
-        let mut child = spawned?;
-        drop(command); // and with it our ends of the pipe
-        let watched = self.watch(key, &child, reader, program);
+        let Started { pid, reader } = self.starter.start(program)?;
+        let watched = self.watch(key, pid, reader, program);
         watched
             .inspect_err(|_| {
                 // Without eyes on it, it must not run.
-                strike(&child, Signal::KILL);
-                let _ = child.wait();
+                strike(pid, Signal::KILL);
+                let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
             })
             .map(|(sign, pidfd, capture)| {
                 let place = sign.place as usize;
@@ -336,7 +181,7 @@ impl Processes {
                 self.running[place] = Some(Running {
                     key,
                     sign,
-                    child,
+                    pid,
                     pidfd,
                     capture,
                     started: Instant::now(),
@@ -349,7 +194,7 @@ impl Processes {
     fn watch(
         &mut self,
         key: u64,
-        child: &Child,
+        pid: Pid,
         reader: Option<io::PipeReader>,
         program: &Program,
     ) -> io::Result<(Sign, OwnedFd, Capture)> {
@@ -368,7 +213,7 @@ impl Processes {
             count: self.started,
         };
         let watch = || -> io::Result<OwnedFd> {
-            let pidfd = rustix::process::pidfd_open(pid(child), PidfdFlags::empty())?;
+            let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
             epoll::add(&self.epoll, &pidfd, sign.data(false), ONCE)?;
             Ok(pidfd)
         };
@@ -446,15 +291,16 @@ impl Processes {
     }
 
     fn reap(&mut self, place: usize, ended: &mut Vec<Ended>) -> io::Result<()> {
-        let Some(mut running) = self.running[place].take() else {
+        let Some(running) = self.running[place].take() else {
             return Ok(());
         };
         let was_asked = running.kill_at.is_some();
         if was_asked {
             // Not yet waited for: the number of the group is still its own.
-            strike(&running.child, Signal::KILL);
+            strike(running.pid, Signal::KILL);
         }
-        let Some(status) = running.child.try_wait()? else {
+        let Some((_, status)) = rustix::process::waitpid(Some(running.pid), WaitOptions::NOHANG)?
+        else {
             epoll::modify(&self.epoll, &running.pidfd, running.sign.data(false), ONCE)?;
             self.running[place] = Some(running);
             return Ok(());
@@ -463,9 +309,9 @@ impl Processes {
         self.free.push(place);
         ended.push(Ended {
             key: running.key,
-            exit: match status.code() {
+            exit: match status.exit_status() {
                 Some(code) => Exit::Code(code),
-                None => Exit::Signal(status.signal().unwrap_or(0)),
+                None => Exit::Signal(status.terminating_signal().unwrap_or(0)),
             },
             was_asked,
             lasted: running.started.elapsed(),
@@ -478,7 +324,7 @@ impl Processes {
         let now = Instant::now();
         for running in self.running.iter_mut().flatten() {
             if running.kill_at.is_some_and(|at| at <= now) {
-                strike(&running.child, Signal::KILL);
+                strike(running.pid, Signal::KILL);
                 running.kill_at = Some(now + GRACE);
             }
         }
@@ -497,9 +343,9 @@ impl Processes {
     fn signal(&mut self, key: u64, signal: Signal, grace: Duration) {
         let place = self.places.get(&key).copied();
         if let Some(running) = place.and_then(|place| self.running[place].as_mut()) {
-            strike(&running.child, signal);
+            strike(running.pid, signal);
             // What was stopped cannot end.
-            strike(&running.child, Signal::CONT);
+            strike(running.pid, Signal::CONT);
             running.kill_at.get_or_insert(Instant::now() + grace);
         }
     }
@@ -513,7 +359,7 @@ impl Processes {
     /// The process group of a running one.
     pub fn group(&self, key: u64) -> Option<u32> {
         let running = self.running[*self.places.get(&key)?].as_ref()?;
-        Some(running.child.id())
+        Some(running.pid.as_raw_pid() as u32)
     }
 
     /// Kills all.
@@ -527,22 +373,18 @@ impl Drop for Processes {
     /// Nothing that was started here runs on unseen.
     fn drop(&mut self) {
         for running in self.running.iter_mut().flatten() {
-            strike(&running.child, Signal::KILL);
-            let _ = running.child.wait();
+            strike(running.pid, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(running.pid), WaitOptions::empty());
         }
     }
 }
 
 /// Signals a process and all it started. One that is about to leave its session has no group for a moment. Whoever has ended
 /// already need not be told.
-fn strike(child: &Child, signal: Signal) {
-    if rustix::process::kill_process_group(pid(child), signal).is_err() {
-        let _ = rustix::process::kill_process(pid(child), signal);
+fn strike(pid: Pid, signal: Signal) {
+    if rustix::process::kill_process_group(pid, signal).is_err() {
+        let _ = rustix::process::kill_process(pid, signal);
     }
-}
-
-fn pid(child: &Child) -> Pid {
-    Pid::from_child(child)
 }
 
 #[cfg(test)]

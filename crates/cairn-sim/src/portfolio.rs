@@ -55,7 +55,8 @@ impl Plays {
 pub struct Chosen {
     /// Its place in the list.
     pub policy: usize,
-    /// By policy played: the mean over all worlds of the logarithm of its mean time.
+    /// By policy played: the mean over all worlds of the logarithm of its mean time. Empty where nobody could have gained
+    /// enough on the first.
     pub scores: Vec<f64>,
     /// Runs made of each in each world; zero where there was no time for any.
     pub runs: usize,
@@ -63,6 +64,8 @@ pub struct Chosen {
 
 /// Plays all policies in all worlds and chooses the fastest, by the mean of the logarithms of mean times. The first policy
 /// is taken unless another gains more than 0.3 % on it, and beyond doubt: the whole 95 % interval of [`joint_ratio`] says so.
+///
+/// Where workers are always there and the first keeps them busy, nobody can gain that much, and the others are not played.
 ///
 /// So the first should be one that rarely loses. Where [`Options::stop`] ends the work before a single run of some world
 /// is done, the first is chosen. Numbers depend on nothing but the arguments, unless it is stopped.
@@ -83,6 +86,61 @@ pub struct Chosen {
 /// # Errors
 /// As [`simulate`], but for a lack of time.
 pub fn choose(
+    dag: &Dag,
+    work: &Work,
+    worlds: &[World],
+    policies: &[Policy],
+    options: &Options<'_>,
+) -> Result<Chosen, SimulateError> {
+    if let Some(runs) = settled(dag, work, worlds, policies, options) {
+        return Ok(Chosen {
+            policy: 0,
+            scores: Vec::new(),
+            runs,
+        });
+    }
+    contest(dag, work, worlds, policies, options)
+}
+
+/// Whether the first policy stays whatever the others do: then, after how many runs that is known. Workers that are always
+/// there cannot end before the work divided among them is done; where the first takes hardly longer, in the very runs in
+/// which the others would be played, nobody can gain the margin on it. So many tasks on few processors need no contest.
+fn settled(
+    dag: &Dag,
+    work: &Work,
+    worlds: &[World],
+    policies: &[Policy],
+    options: &Options<'_>,
+) -> Option<usize> {
+    let are_reliable = worlds.iter().all(|w| matches!(w, World::Throttled(_)));
+    let first = policies
+        .get(..1)
+        .filter(|_| are_reliable && !worlds.is_empty())?;
+    // A few runs tell mostly that it is not so.
+    for runs in [FEWEST.min(options.runs), options.runs] {
+        let options = Options { runs, ..*options };
+        let mut most_gained = 0.0;
+        for world in worlds {
+            let study = simulate(dag, work, world, first, &options).ok()?;
+            if study.runs() < runs {
+                return None; // it was stopped
+            }
+            let of = &study.outcomes[0].runs;
+            let taken: f64 = of.iter().map(|r| r.makespan).sum();
+            let least: f64 = of.iter().map(|r| r.makespan * r.utilisation).sum();
+            if taken > 0.0 {
+                most_gained -= libm::log(least / taken) / worlds.len() as f64;
+            }
+        }
+        if most_gained > MARGIN {
+            return None;
+        }
+    }
+    Some(options.runs)
+}
+
+/// Plays all of them.
+fn contest(
     dag: &Dag,
     work: &Work,
     worlds: &[World],
@@ -226,6 +284,38 @@ mod tests {
             assert_eq!(one, pick(2));
             assert_eq!(one, pick(5));
         }
+    }
+
+    /// Where nothing is played since nobody could gain, a contest would have chosen the same.
+    #[test]
+    fn what_is_settled_beforehand_would_have_been_chosen() {
+        let mut settled_by_slots = [0, 0];
+        for seed in 0..80 {
+            let dag = random_dag(120, 2 + seed as usize % 3, seed);
+            let slots = [1, 2, 4, 30][seed as usize % 4];
+            let worlds = [World::throttled(slots, slots).unwrap()];
+            let options = Options {
+                runs: 30,
+                seed,
+                ..Options::default()
+            };
+            let (work, all) = (World::study_work(), policies(&dag));
+            let chosen = choose(&dag, &work, &worlds, &all, &options).unwrap();
+            let played = contest(&dag, &work, &worlds, &all, &options).unwrap();
+            assert_eq!(chosen.policy, played.policy, "seed {seed}");
+            assert_eq!(chosen.runs, 30);
+            if chosen.scores.is_empty() {
+                settled_by_slots[usize::from(slots > 2)] += 1;
+                let best = played.scores.iter().copied().fold(f64::INFINITY, f64::min);
+                assert!(played.scores[0] <= best + MARGIN + 1e-12, "seed {seed}");
+            }
+        }
+        let [few, many] = settled_by_slots;
+        // One slot is busy in any order; where there are more slots than ready tasks, little is settled.
+        assert!(
+            few >= 20 && many < 40,
+            "{few} with few slots, {many} with many"
+        );
     }
 
     /// The rule again, from the runs themselves.

@@ -1,5 +1,5 @@
 use super::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn shell(folder: &Path, line: &str) -> Program {
     Program::new(Line::Shell(line.to_owned()), folder.join("logs/x.log"))
@@ -223,4 +223,91 @@ fn many_at_once() {
         let said = std::fs::read_to_string(ended.log.path.as_ref().unwrap()).unwrap();
         assert_eq!(said, format!("{key}\n"));
     }
+}
+
+/// Processes in the folder of this one are started otherwise than those elsewhere: they must not see a difference.
+#[test]
+fn here_and_elsewhere_are_started_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    for (name, text) in [
+        ("say", "#!/bin/sh\necho \"$0 $*\"; env"),
+        ("plain", "echo \"$0 $*\"; env"),
+    ] {
+        std::fs::write(own.join(name), text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(own.join(name), mode).unwrap();
+    }
+    let here = std::env::current_dir().unwrap();
+    let path = |p: &Path| p.to_str().unwrap().to_owned();
+    let lines = [
+        Line::Shell("echo a  'b c'; env; exit 3".to_owned()),
+        Line::Words(["env".to_owned()].into()),
+        Line::Words(["say".to_owned(), "x y".to_owned(), String::new()].into()),
+        Line::Words(["plain".to_owned(), "x y".to_owned()].into()),
+        Line::Words([path(&own.join("plain")), "z".to_owned()].into()),
+        Line::Words(["nowhere-to-be-found".to_owned()].into()),
+        Line::Words(["no\0such".to_owned()].into()),
+        Line::Words(Vec::new()),
+    ];
+    let variable = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+    let environments = [
+        vec![],
+        vec![
+            variable("A", Some("1")),
+            variable("A", None),
+            variable("A", Some("2=3")),
+        ],
+        vec![
+            variable("A", Some("1")),
+            variable("HOME", None),
+            variable("A", None),
+        ],
+        vec![variable(
+            "PATH",
+            Some(&format!("/nowhere:{}:/usr/bin:/bin", path(&own))),
+        )],
+        vec![variable("PATH", Some("/nowhere"))],
+        vec![variable("PATH", None), variable("EMPTY", Some(""))],
+        vec![variable("ZERO", Some("a\0b"))],
+    ];
+    let mut ran = 0;
+    for line in lines {
+        for environment in &environments {
+            for is_bare in [false, true] {
+                let all = |directory: Option<PathBuf>| {
+                    let mut program = Program::new(line.clone(), folder.path().join("x.log"));
+                    program.environment = environment.clone();
+                    program.is_bare = is_bare;
+                    program.directory = directory;
+                    let mut all = Processes::new().unwrap();
+                    all.start(1, &program).map_err(|e| e.kind()).map(|()| {
+                        let ended = wait(&mut all);
+                        let said = ended
+                            .log
+                            .path
+                            .map(|log| std::fs::read_to_string(log).unwrap());
+                        let mut said: Vec<String> = said
+                            .unwrap_or_default()
+                            .lines()
+                            .map(str::to_owned)
+                            .collect();
+                        // The shell adds where it is; the order of variables is nobody's promise.
+                        said.retain(|l| {
+                            !["PWD=", "OLDPWD=", "_="]
+                                .iter()
+                                .any(|own| l.starts_with(own))
+                        });
+                        said.sort();
+                        (ended.exit, said)
+                    })
+                };
+                let (near, far) = (all(None), all(Some(here.clone())));
+                assert_eq!(near, far, "{line:?} {environment:?} {is_bare}");
+                ran += usize::from(near.is_ok());
+            }
+        }
+    }
+    assert!((30..100).contains(&ran), "{ran} ran");
 }

@@ -135,7 +135,9 @@ impl Lookout {
                 };
                 // Nobody listens when the run is over.
                 let settle = || {
-                    while begin.elapsed() < SETTLING && !stop() {
+                    // From here on: a large flow may have been planned for longer than that.
+                    let since = Instant::now();
+                    while since.elapsed() < SETTLING && !stop() {
                         std::thread::sleep(Duration::from_millis(20));
                     }
                 };

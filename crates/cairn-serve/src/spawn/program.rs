@@ -1,0 +1,103 @@
+//! What is to be started, and how. Starts nothing.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Where programs are looked for by whoever has no `PATH`, as the C library does.
+const USUAL_PLACES: &str = "/bin:/usr/bin";
+
+/// A program and its arguments, or a line for the shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Started as it is. Never empty.
+    Words(Vec<String>),
+    /// Started by `/bin/sh -c`.
+    Shell(String),
+}
+
+/// What to start, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The command.
+    pub line: Line,
+    /// Variables beside those of this process; `None` removes one. Of several of one name the last counts.
+    pub environment: Vec<(String, Option<String>)>,
+    /// Whether variables of this process are left out.
+    pub is_bare: bool,
+    /// Where it is started; here if nobody says.
+    pub directory: Option<PathBuf>,
+    /// Where its input comes from; it has none if nobody says.
+    pub stdin: Option<PathBuf>,
+    /// Where its output goes; if nobody says, into the log.
+    pub stdout: Option<PathBuf>,
+    /// Where its errors go; if nobody says, into the log.
+    pub stderr: Option<PathBuf>,
+    /// The file that keeps its output, made if there is some.
+    pub log: PathBuf,
+}
+
+impl Program {
+    /// A command, with its output in the log.
+    pub fn new(line: Line, log: PathBuf) -> Program {
+        Program {
+            line,
+            environment: Vec::new(),
+            is_bare: false,
+            directory: None,
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            log,
+        }
+    }
+
+    /// What the command says of a variable: its value, or that there is none; nothing where it is silent.
+    pub(super) fn variable(&self, name: &[u8]) -> Option<Option<&str>> {
+        let mut said = self.environment.iter().rev();
+        let said = said.find(|(said, _)| said.as_bytes() == name);
+        said.map(|(_, value)| value.as_deref())
+    }
+
+    /// The same for the shell to read, where the file turns out to be no program: as shells do.
+    pub(super) fn as_script(&self) -> Option<Program> {
+        let Line::Words(words) = &self.line else {
+            return None;
+        };
+        let (program, arguments) = words.split_first()?;
+        let file = match self.own_path().filter(|_| !program.contains('/')) {
+            Some(path) => found(program, &path)?,
+            None if program.contains('/') => program.into(),
+            None => found(program, &std::env::var_os("PATH")?)?,
+        };
+        let file = file.into_os_string().into_string().ok()?;
+        let words = ["/bin/sh".to_owned(), file].into_iter();
+        Some(Program {
+            line: Line::Words(words.chain(arguments.iter().cloned()).collect()),
+            ..self.clone()
+        })
+    }
+
+    /// The file of a program of these words: itself, where the system is to look for it along the path of this process;
+    /// `None` where it is nowhere along a path of its own.
+    pub(super) fn file(&self, program: &str) -> Option<PathBuf> {
+        match self.own_path().filter(|_| !program.contains('/')) {
+            Some(path) => found(program, &path),
+            None => Some(program.into()),
+        }
+    }
+
+    /// The path along which it looks for programs, where that is not the one of this process.
+    fn own_path(&self) -> Option<OsString> {
+        match self.variable(b"PATH") {
+            Some(Some(path)) => Some(path.into()),
+            Some(None) => Some(USUAL_PLACES.into()),
+            None => self.is_bare.then(|| USUAL_PLACES.into()),
+        }
+    }
+}
+
+/// The first file of that name along a path.
+fn found(program: &str, path: &OsString) -> Option<PathBuf> {
+    let mut places = std::env::split_paths(path).map(|place| place.join(program));
+    places.find(|file| file.is_file())
+}
