@@ -53,6 +53,12 @@ impl Capture {
         self.read(buffer);
     }
 
+    /// Nobody can write any more: takes all that is there.
+    pub(super) fn read_rest(&mut self, buffer: &mut [u8]) {
+        while self.read(buffer) > 0 {}
+        self.reader = None;
+    }
+
     /// How much was there; 0 at the end.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let Some(reader) = &mut self.reader else {

@@ -311,3 +311,61 @@ fn here_and_elsewhere_are_started_alike() {
     }
     assert!((30..100).contains(&ran), "{ran} ran");
 }
+
+/// The end of a pipe is no end of a process: it may go on in silence, be asked to end then, and has its time for it.
+#[test]
+fn whoever_closes_its_output_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let closing = "echo said; exec >&- 2>&-;";
+    for wait_first in ["", "sleep 0.02;"] {
+        let begin = Instant::now();
+        let line = format!("{wait_first} {closing} sleep 0.3; exit 5");
+        let ended = run(&shell(folder.path(), &line));
+        assert_eq!(ended.exit, Exit::Code(5), "{line}");
+        assert!(begin.elapsed() >= Duration::from_millis(300), "{line}");
+        let said = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+        assert_eq!(said, "said\n");
+        let line = format!("trap 'sleep 0.2; exit 6' TERM; {wait_first} {closing} sleep 5 & wait");
+        let mut all = Processes::new().unwrap();
+        all.start(1, &shell(folder.path(), &line)).unwrap();
+        let mut none = Vec::new();
+        let until = Instant::now() + Duration::from_millis(200);
+        while Instant::now() < until {
+            all.wait(Duration::from_millis(10), &mut none).unwrap();
+        }
+        assert!(none.is_empty());
+        all.end(1);
+        let ended = wait(&mut all);
+        assert_eq!(
+            (ended.exit, ended.was_asked),
+            (Exit::Code(6), true),
+            "{line}"
+        );
+    }
+}
+
+/// Without descriptors for it a process is asked again and again: nobody is forgotten.
+#[test]
+fn processes_end_also_where_descriptors_run_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = Processes::new().unwrap();
+    for key in 0..3 {
+        let line = format!("sleep 0.{key}5; echo {key}; exit {key}");
+        let mut program = shell(folder.path(), &line);
+        program.log = folder.path().join(format!("{key}.log"));
+        all.start(key, &program).unwrap();
+        // As if there had been none when it was to be watched.
+        let place = all.places[&key];
+        all.unheard.clear();
+        all.unseen.push((place, key));
+    }
+    let mut ended = Vec::new();
+    let begin = Instant::now();
+    while ended.len() < 3 {
+        assert!(begin.elapsed().as_secs() < 30, "they never ended");
+        all.wait(Duration::from_secs(1), &mut ended).unwrap();
+    }
+    let exits: Vec<_> = ended.iter().map(|e| (e.key, e.exit)).collect();
+    assert_eq!(exits, [0, 1, 2].map(|k| (k, Exit::Code(k as i32))));
+    assert!(ended.iter().all(|e| e.log.bytes == 2) && all.is_empty());
+}
