@@ -392,6 +392,46 @@ fn a_copy_takes_nothing_that_an_eligible_task_waits_for() {
     }
 }
 
+/// Small tasks keep coming, yet the wide one starts: also where tasks go by speeds.
+#[test]
+fn a_wide_task_is_not_starved_where_tasks_go_by_speed() {
+    let dag = Dag::from_arcs(200, Vec::new()).unwrap();
+    let wide = |cpus, amount| Needs {
+        cpus,
+        pools: (amount > 0)
+            .then_some((PoolId(0), amount))
+            .into_iter()
+            .collect(),
+        ..Needs::default()
+    };
+    for (small, wide) in [(wide(1, 0), wide(4, 0)), (wide(1, 1), wide(1, 3))] {
+        let rules = Rules {
+            silence: Span::seconds(10_000),
+            classes: vec![small, wide],
+            class_of: (0..200).map(|t| u32::from(t == 3)).collect(),
+            pools: vec![3],
+            ..Rules::default()
+        };
+        let mut engine = aware(&dag, &rules, Placing::BySpeed);
+        let mut out = Outbox::default();
+        let mut now = Moment(0);
+        engine.open(now, &mut out);
+        let worker = engine.join(now, "w", Offer::cpus(4), &mut out);
+        drop(engine.ask(now, worker, 3, &mut out));
+        // One task ends at a time, so that the wide one never finds enough room by chance.
+        for ended in 0.. {
+            assert!(ended < 40, "the wide task starts");
+            if engine.lease(Task(3)).is_some() {
+                break;
+            }
+            now = now + Span::seconds(5);
+            let (task, token) = engine.workers()[0].holds[0];
+            engine.give_back(now, task, token, Outcome::Executed, &mut out);
+            drop(engine.ask(now, worker, 4, &mut out));
+        }
+    }
+}
+
 /// Nothing is reserved for a second attempt: under a cap on the disk there is none.
 #[test]
 fn a_cap_on_the_disk_means_no_copies() {
