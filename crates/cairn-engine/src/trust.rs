@@ -409,10 +409,11 @@ impl Trust {
         count > 0 && record.turnaround.0 > sum / count
     }
 
-    /// Whether the client can be expected to be back with such a task in so long; one without anything to do may try.
-    pub(crate) fn is_in_time(&self, client: ClientId, span: Span) -> bool {
+    /// Whether the client can be expected to be back in so long with a task that takes so long there, if that is known; one
+    /// without anything to do may try.
+    pub(crate) fn is_in_time(&self, client: ClientId, takes: Option<Span>, span: Span) -> bool {
         let record = self.records.get(&client);
-        record.is_none_or(|r| r.live == 0 || r.turnaround <= span)
+        record.is_none_or(|r| r.live == 0 || takes.unwrap_or(r.turnaround) <= span)
     }
 
     /// What tasks of a kind take until they are back, on average; `None` where no result ever counted.

@@ -57,12 +57,15 @@ impl<P: Position> Engine<P> {
             && (self.client(worker)).is_some_and(|client| !self.trust.has_quota(client, now))
     }
 
-    /// Whether the worker, if a volunteer, can be back in time with a task that nobody has had.
+    /// Whether the worker, if a volunteer, can be back in time with the task: by what such tasks take there, where that is known,
+    /// else by what its tasks took so far.
     pub(super) fn is_in_time(&self, worker: WorkerId, task: Task) -> bool {
         self.trust.is_idle()
-            || self
-                .client(worker)
-                .is_none_or(|client| self.trust.is_in_time(client, self.span(task)))
+            || self.client(worker).is_none_or(|client| {
+                let takes = self.foreseen(task, worker);
+                let takes = takes.map(|(takes, _)| Span(takes as u64));
+                self.trust.is_in_time(client, takes, self.span(task))
+            })
     }
 
     /// The first task by rank of which a copy is needed that the worker may have. O(sets of clients that tasks must go without
