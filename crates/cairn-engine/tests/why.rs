@@ -3,7 +3,7 @@
 use cairn_dag::TaskId;
 use cairn_engine::{
     Cause, ClientId, Digest, Distrust, Engine, Frozen, Moment, Needs, Offer, Order, Outbox,
-    Outcome, PoolId, Position, Returned, Rules, Span, Task, Why, WhyNot, WorkerId,
+    Outcome, PoolId, Position, Refusal, Returned, Rules, Span, Task, Why, WhyNot, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -243,6 +243,10 @@ fn reasons_of_volunteers_are_what_asking_would_show() {
             now = now + Span::seconds(random.below(12) as u64);
             engine.wake(now, &mut out);
             let held: Vec<_> = engine.held().collect();
+            match random.below(12) {
+                0 => engine.pause(now, &mut out),
+                _ => engine.unpause(now, &mut out),
+            }
             if random.below(2) == 0 || held.is_empty() {
                 drop(engine.ask(now, workers[random.below(4)], 1, &mut out));
             } else {
@@ -261,6 +265,14 @@ fn reasons_of_volunteers_are_what_asking_would_show() {
             }
             for task in (0..tasks as u64).map(Task) {
                 let found = match engine.why(now, task).unwrap() {
+                    Why::Validates {
+                        refused: Some(refused),
+                        ..
+                    } => {
+                        assert_eq!(refused, Refusal::Paused);
+                        assert!(engine.is_paused());
+                        continue;
+                    }
                     Why::Eligible { workers, .. } | Why::Validates { workers, .. } => workers,
                     _ => continue,
                 };

@@ -101,6 +101,8 @@ pub enum Why {
         has: u32,
         /// That must be equal.
         of: u32,
+        /// Why nobody gets anything at all, if so.
+        refused: Option<Refusal>,
         /// Each worker that is here, with what keeps it from making one more.
         workers: Vec<(WorkerId, Option<WhyNot>)>,
     },
@@ -174,7 +176,13 @@ impl<P: Position> Engine<P> {
         let needs = self.needs(task);
         let each = |worker| (worker, self.why_not(now, worker, task, &needs));
         let workers = self.present().map(each).collect();
-        Why::Validates { has, of, workers }
+        let refused = self.refuses_all();
+        Why::Validates {
+            has,
+            of,
+            refused,
+            workers,
+        }
     }
 
     fn why_eligible(&mut self, now: Moment, task: Task) -> Why {

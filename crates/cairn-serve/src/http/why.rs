@@ -211,10 +211,24 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
             });
             ("leased", text, due.into_iter().collect())
         }
-        Reasons::Validates { has, of, workers } => {
+        Reasons::Validates {
+            has,
+            of,
+            refused,
+            workers,
+        } => {
             let text = format!("It waits for validation: {has} of {of} equal results are there.");
-            let (_, mut reasons) = of_eligible(0, workers, named, tasks);
-            reasons.retain(|reason| reason.kind != "order");
+            let reasons = match refused {
+                Some(refusal) => {
+                    let (kind, text) = of_refusal(Some(*refusal), "here", &[], tasks);
+                    vec![reason(kind, text)]
+                }
+                None => {
+                    let (_, mut reasons) = of_eligible(0, workers, named, tasks);
+                    reasons.retain(|reason| reason.kind != "order");
+                    reasons
+                }
+            };
             ("leased", text, reasons)
         }
         Reasons::Executed => ("executed", "It is done.".to_owned(), Vec::new()),
@@ -591,6 +605,27 @@ mod tests {
                 .text
                 .contains("has 1.1 GB of memory, 8.6 GB are needed")
         );
+    }
+
+    #[test]
+    fn what_waits_for_validation_says_that_the_run_is_paused() {
+        let told = |refused| Told::Task {
+            now: Moment(0),
+            why: Reasons::Validates {
+                has: 1,
+                of: 2,
+                refused,
+                workers: vec![(WorkerId(0), None)],
+            },
+            named: vec!["anna".to_owned()],
+        };
+        let kinds = |refused| {
+            let why = words("a", &told(refused), &Named);
+            assert!(why.answer.contains("1 of 2"), "{why:?}");
+            why.reasons.into_iter().map(|r| r.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(None), ["fits"]);
+        assert_eq!(kinds(Some(Refusal::Paused)), ["paused"]);
     }
 
     #[test]
