@@ -151,6 +151,15 @@ impl Trust {
         self.checks.keys().copied()
     }
 
+    /// Every copy of a volunteer that counts, or may count, of tasks that are not settled, and whose it is.
+    pub fn unsettled(&self) -> impl Iterator<Item = (Task, Token, ClientId)> + '_ {
+        self.checks.iter().flat_map(|(&task, check)| {
+            let may_count = |copy: &&Copy| !matches!(copy.end, Some(End::Error | End::Aborted));
+            let of = move |copy: &Copy| Some((task, copy.token, copy.client?));
+            check.copies.iter().filter(may_count).filter_map(of)
+        })
+    }
+
     /// Who has or had copies of tasks that are not settled.
     pub(crate) fn who(&self) -> impl Iterator<Item = WorkerId> + '_ {
         let copies = self.checks.values().flat_map(|check| &check.copies);
