@@ -21,6 +21,18 @@ pub(crate) struct Tries {
     pub(crate) limit: Option<Span>,
     /// Who had it last.
     pub(crate) last: WorkerId,
+    #[serde(default)]
+    outgrown: Outgrown,
+}
+
+/// A *generation* are the attempts that were given out before a limit grew: each number is that of the last of them. Copies of one
+/// generation ran into the same limit, and tell together what one tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Outgrown {
+    memory: u32,
+    time: u32,
+    /// Whose try is counted.
+    counted: u32,
 }
 
 impl Default for Tries {
@@ -32,6 +44,7 @@ impl Default for Tries {
             memory: None,
             limit: None,
             last: WorkerId(0),
+            outgrown: Outgrown::default(),
         }
     }
 }
@@ -42,16 +55,45 @@ impl Tries {
         self.last = worker.unwrap_or(self.last);
     }
 
-    /// Twice as much of what it wanted for, but no more memory than any worker has.
-    pub(crate) fn grow(&mut self, cause: Cause, needs: &Needs, most: u64) {
+    /// Whether a failure of this attempt costs the task a try: not if a copy of its generation ran into a limit before it, and it
+    /// into one as well. The task has not had a larger one since.
+    pub(crate) fn costs_a_try(&self, token: Token, cause: Cause, needs: &Needs) -> bool {
+        !runs_into_a_limit(cause, needs) || token.attempt > self.outgrown.counted
+    }
+
+    /// An attempt failed, which is booked as [ended](Tries::ended): it costs a try, and the next one gets twice as much of what it
+    /// wanted for, but no more memory than any worker has. Both once for a generation.
+    pub(crate) fn failed(&mut self, token: Token, cause: Cause, needs: &Needs, most: u64) {
+        let is_new = self.costs_a_try(token, cause, needs);
+        self.failures += u32::from(is_new);
+        if !runs_into_a_limit(cause, needs) {
+            return;
+        }
+        // Copies are booked when they are given out: nobody has an attempt of a higher number.
+        let newest = self.attempts;
+        if is_new {
+            self.outgrown.counted = newest;
+        }
         match cause {
-            Cause::Memory if needs.memory > 0 => {
+            Cause::Memory if token.attempt > self.outgrown.memory => {
                 let more = needs.memory.saturating_mul(2).min(most);
                 self.memory = Some(more.max(needs.memory));
+                self.outgrown.memory = newest;
             }
-            Cause::Time => self.limit = needs.limit.map(|limit| Span(limit.0.saturating_mul(2))),
+            Cause::Time if token.attempt > self.outgrown.time => {
+                self.limit = needs.limit.map(|limit| Span(limit.0.saturating_mul(2)));
+                self.outgrown.time = newest;
+            }
             _ => (),
         }
+    }
+}
+
+fn runs_into_a_limit(cause: Cause, needs: &Needs) -> bool {
+    match cause {
+        Cause::Memory => needs.memory > 0,
+        Cause::Time => needs.limit.is_some(),
+        _ => false,
     }
 }
 

@@ -151,6 +151,15 @@ impl Trust {
         self.checks.keys().copied()
     }
 
+    /// Every copy of a volunteer that counts, or may count, of tasks that are not settled, and whose it is.
+    pub fn unsettled(&self) -> impl Iterator<Item = (Task, Token, ClientId)> + '_ {
+        self.checks.iter().flat_map(|(&task, check)| {
+            let may_count = |copy: &&Copy| !matches!(copy.end, Some(End::Error | End::Aborted));
+            let of = move |copy: &Copy| Some((task, copy.token, copy.client?));
+            check.copies.iter().filter(may_count).filter_map(of)
+        })
+    }
+
     /// Who has or had copies of tasks that are not settled.
     pub(crate) fn who(&self) -> impl Iterator<Item = WorkerId> + '_ {
         let copies = self.checks.values().flat_map(|check| &check.copies);
@@ -409,10 +418,11 @@ impl Trust {
         count > 0 && record.turnaround.0 > sum / count
     }
 
-    /// Whether the client can be expected to be back with such a task in so long; one without anything to do may try.
-    pub(crate) fn is_in_time(&self, client: ClientId, span: Span) -> bool {
+    /// Whether the client can be expected to be back in so long with a task that takes so long there, if that is known; one
+    /// without anything to do may try.
+    pub(crate) fn is_in_time(&self, client: ClientId, takes: Option<Span>, span: Span) -> bool {
         let record = self.records.get(&client);
-        record.is_none_or(|r| r.live == 0 || r.turnaround <= span)
+        record.is_none_or(|r| r.live == 0 || takes.unwrap_or(r.turnaround) <= span)
     }
 
     /// What tasks of a kind take until they are back, on average; `None` where no result ever counted.

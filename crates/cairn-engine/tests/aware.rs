@@ -3,13 +3,13 @@
 use cairn_dag::Dag;
 use cairn_engine::{
     Copies, Dispatch, Engine, Entry, Event, Expected, Frozen, Granted, Keeper, Memory, Moment,
-    Needs, Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Release, Rules,
-    Span, Task, Token, WorkerId,
+    Needs, Offer, Order, Outbox, Outcome, Placing, PoolId, Position, Receipt, Refusal, Release,
+    Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
 use cairn_theory::storage::Storage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn expected(dag: &Dag, seconds: f64) -> Expected {
     Expected {
@@ -332,6 +332,103 @@ fn a_late_task_is_begun_again_elsewhere() {
         assert_eq!(receipt, Receipt::Already, "a success is never overwritten");
         assert!(engine.is_over());
         assert_eq!(engine.position().count(Standing::Executed), Some(2));
+    }
+}
+
+/// A copy never takes a place that a wide task waits for, nor its share of a pool: without it the same worker gets one.
+#[test]
+fn a_copy_takes_nothing_that_an_eligible_task_waits_for() {
+    // Task 0 is stuck elsewhere, task 1 keeps one of two processors busy, task 2 is wide, or needs all of a pool; task 3 has it.
+    let dag = Dag::from_arcs(4, Vec::new()).unwrap();
+    let of_pool = |cpus, amount| Needs {
+        cpus,
+        pools: vec![(PoolId(0), amount)],
+        ..Needs::default()
+    };
+    let plain = Needs::default();
+    let wide = Needs {
+        cpus: 2,
+        ..Needs::default()
+    };
+    let cases = [
+        ("wide", vec![plain.clone(), wide], true),
+        ("pool", vec![of_pool(1, 1), of_pool(1, 3)], true),
+        ("neither", vec![plain.clone(), plain], false),
+    ];
+    for (name, classes, is_wide) in cases {
+        let rules = Rules {
+            silence: Span::seconds(10_000),
+            copies: Copies::All,
+            classes,
+            class_of: vec![0, 0, 1, 1],
+            pools: vec![3],
+            ..Rules::default()
+        };
+        let mut engine = aware(&dag, &rules, Placing::BySpeed);
+        let mut out = Outbox::default();
+        let now = Moment(0);
+        engine.open(now, &mut out);
+        let stuck = engine.join(now, "stuck", Offer::cpus(1), &mut out);
+        let late = engine.ask(now, stuck, 1, &mut out).unwrap()[0].task;
+        let quick = engine.join(now, "quick", Offer::cpus(2), &mut out);
+        let busy = engine.ask(now, quick, 1, &mut out).unwrap()[0].task;
+        assert_eq!(
+            BTreeSet::from([late, busy]),
+            BTreeSet::from([Task(0), Task(1)]),
+            "{name}"
+        );
+        // All but the wide one are out of the way where it is to be the only one that waits.
+        engine.cancel(now, Task(3), &mut out).unwrap();
+        if !is_wide {
+            engine.cancel(now, Task(2), &mut out).unwrap();
+        }
+        let now = Moment(60_000_000);
+        let asked = engine.ask(now, quick, 1, &mut out);
+        if is_wide {
+            assert_eq!(asked, Err(Refusal::Held(Task(2))), "{name}");
+        } else {
+            assert_eq!(asked.unwrap()[0].task, late, "{name}");
+        }
+    }
+}
+
+/// Small tasks keep coming, yet the wide one starts: also where tasks go by speeds.
+#[test]
+fn a_wide_task_is_not_starved_where_tasks_go_by_speed() {
+    let dag = Dag::from_arcs(200, Vec::new()).unwrap();
+    let wide = |cpus, amount| Needs {
+        cpus,
+        pools: (amount > 0)
+            .then_some((PoolId(0), amount))
+            .into_iter()
+            .collect(),
+        ..Needs::default()
+    };
+    for (small, wide) in [(wide(1, 0), wide(4, 0)), (wide(1, 1), wide(1, 3))] {
+        let rules = Rules {
+            silence: Span::seconds(10_000),
+            classes: vec![small, wide],
+            class_of: (0..200).map(|t| u32::from(t == 3)).collect(),
+            pools: vec![3],
+            ..Rules::default()
+        };
+        let mut engine = aware(&dag, &rules, Placing::BySpeed);
+        let mut out = Outbox::default();
+        let mut now = Moment(0);
+        engine.open(now, &mut out);
+        let worker = engine.join(now, "w", Offer::cpus(4), &mut out);
+        drop(engine.ask(now, worker, 3, &mut out));
+        // One task ends at a time, so that the wide one never finds enough room by chance.
+        for ended in 0.. {
+            assert!(ended < 40, "the wide task starts");
+            if engine.lease(Task(3)).is_some() {
+                break;
+            }
+            now = now + Span::seconds(5);
+            let (task, token) = engine.workers()[0].holds[0];
+            engine.give_back(now, task, token, Outcome::Executed, &mut out);
+            drop(engine.ask(now, worker, 4, &mut out));
+        }
     }
 }
 

@@ -510,6 +510,56 @@ fn deadlines_go_by_what_is_seen_of_a_volunteer_and_not_by_what_it_says() {
     }
 }
 
+/// Whoever had long tasks so far is no worse for short ones.
+#[test]
+fn whether_somebody_is_back_in_time_goes_by_the_kind_of_the_task() {
+    let dag = dag(8);
+    let mut rules = rules(2);
+    rules.distrust.deadline = Span::seconds(1);
+    rules.kind_of = vec![0, 0, 0, 0, 1, 1, 1, 1];
+    let mut engine = Engine::new(Frozen::new(&dag), rules, order(&dag));
+    let expected = Expected {
+        seconds: (0..8)
+            .map(|t| Some(if t < 4 { 1000.0 } else { 10.0 }))
+            .collect(),
+        kind: vec![0, 0, 0, 0, 1, 1, 1, 1],
+        kinds: vec!["long".into(), "short".into()],
+    };
+    engine.watch(Memory::default(), Placing::ByOrder, |memory| {
+        Dispatch::new(&dag, &expected, memory, std::iter::empty())
+    });
+    let mut out = Outbox::default();
+    engine.open(second(0), &mut out);
+    let mut run = Run { engine, out };
+    let (anna, berta) = (run.volunteer(1), run.volunteer(2));
+    let back = |run: &mut Run<'_>, at, worker, Granted { task, token, .. }| {
+        let back = Returned {
+            task,
+            token,
+            outcome: Outcome::Executed,
+            digest: Some(RIGHT),
+        };
+        let receipt = (run.engine).take_back(second(at), worker, &back, &mut run.out);
+        assert_eq!(receipt, Receipt::Accepted);
+    };
+    for round in 0..3 {
+        for worker in [anna, berta] {
+            let granted = run.ask(1000 * round, worker).unwrap();
+            assert_eq!(granted.task, Task(round));
+            back(&mut run, 1000 * round + 1000, worker, granted);
+        }
+    }
+    for worker in [anna, berta] {
+        assert_eq!(run.ask(3000, worker).unwrap().task, Task(3));
+    }
+    let clara = run.volunteer(3);
+    let short = run.ask(3000, clara).unwrap();
+    assert_eq!(short.task, Task(4));
+    back(&mut run, 3010, clara, short);
+    // A hundred seconds are a tenth of what her tasks took so far, and ten times what this one takes.
+    assert_eq!(run.ask(3010, anna).map(|given| given.task), Ok(Task(4)));
+}
+
 #[test]
 fn one_that_dawdles_has_no_more_than_four_times_as_long_as_others() {
     let dag = dag(200);

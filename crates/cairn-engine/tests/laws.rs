@@ -505,6 +505,127 @@ fn limits_grow_after_a_failure_for_want_of_memory_or_time() {
     assert_eq!(seen, [(3, 10), (6, 10), (6, 20), (10, 20), (10, 20)]);
 }
 
+/// Copies of a task that all run out of time tell together what one tells: the task has its larger limit before it is given up.
+#[test]
+fn copies_that_run_into_one_limit_cost_one_try() {
+    for cause in [Cause::Time, Cause::Memory] {
+        let dag = Dag::from_arcs(1, vec![]).unwrap();
+        let rules = Rules {
+            classes: vec![needs(1, 3, 0, Some(10))],
+            retries: 1,
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules, Order::AsNumbered);
+        let (mut out, now, task) = (Outbox::default(), Moment(0), Task(0));
+        engine.open(now, &mut out);
+        let workers: Vec<WorkerId> = (0..3)
+            .map(|n| engine.join(now, &format!("w{n}"), Offer::cpus(1), &mut out))
+            .collect();
+        for times in [1, 2] {
+            let mut given = engine.ask(now, workers[0], 1, &mut out).unwrap();
+            given.extend(
+                workers[1..]
+                    .iter()
+                    .map(|&w| engine.copy(now, w, task, &mut out).unwrap()),
+            );
+            let outcome = Outcome::Failed { exit: 1, cause };
+            for granted in &given {
+                let (memory, limit) = match cause {
+                    Cause::Time => (3, 10 * times),
+                    _ => (3 * times, 10),
+                };
+                assert_eq!(
+                    (granted.memory, granted.limit),
+                    (memory, Some(Span::seconds(limit)))
+                );
+                let standing = engine.position().standing(task);
+                assert_eq!(standing, Ok(Standing::Leased));
+                engine.give_back(now, task, granted.token, outcome, &mut out);
+            }
+            let after = engine.position().standing(task);
+            let expected = [Standing::Eligible, Standing::Failed][times as usize - 1];
+            assert_eq!(after, Ok(expected), "{cause:?}, {times}");
+        }
+    }
+}
+
+/// The same against its definition, which remembers of every attempt what it was given and when: each limit grows once for all who
+/// had it, and a failure for want of it costs a try only if its attempt was given out after the last one that cost one.
+#[test]
+fn limits_and_tries_are_those_of_generations() {
+    let mut given_up = 0;
+    for seed in 0..3_000 {
+        let mut random = Random::new(seed);
+        let dag = Dag::from_arcs(1, vec![]).unwrap();
+        let rules = Rules {
+            classes: vec![needs(1, 4, 0, Some(4))],
+            retries: random.below(5) as u32,
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules.clone(), Order::AsNumbered);
+        let (mut out, now, task) = (Outbox::default(), Moment(0), Task(0));
+        engine.open(now, &mut out);
+        for n in 0..4 {
+            engine.join(now, &format!("w{n}"), Offer::cpus(1), &mut out);
+        }
+        let (mut limit, mut memory) = (Span::seconds(4), 4);
+        // Each with the step at which it was given.
+        let mut live: Vec<(Granted, u32)> = Vec::new();
+        let (mut failures, mut counted) = (0, 0);
+        for step in 1.. {
+            let worker = WorkerId(random.below(4) as u32);
+            if random.below(2) == 0 {
+                let granted = match live.is_empty() {
+                    true => engine.ask(now, worker, 1, &mut out).map(|all| all[0]),
+                    false => engine.copy(now, worker, task, &mut out),
+                };
+                if let Ok(granted) = granted {
+                    assert_eq!(
+                        (granted.limit, granted.memory),
+                        (Some(limit), memory),
+                        "seed {seed}"
+                    );
+                    live.push((granted, step));
+                }
+            } else if !live.is_empty() {
+                let (granted, since) = live.remove(random.below(live.len()));
+                let cause = [Cause::Exit, Cause::Time, Cause::Memory][random.below(3)];
+                let costs = match cause {
+                    Cause::Exit => true,
+                    _ => since > counted,
+                };
+                if cause == Cause::Time && granted.limit == Some(limit) {
+                    limit = Span(2 * limit.0);
+                }
+                if cause == Cause::Memory && granted.memory == memory {
+                    memory *= 2;
+                }
+                if costs {
+                    failures += 1;
+                    counted = if cause == Cause::Exit { counted } else { step };
+                }
+                let outcome = Outcome::Failed { exit: 1, cause };
+                engine.give_back(now, task, granted.token, outcome, &mut out);
+                let is_over = live.is_empty() && failures > rules.retries;
+                assert_eq!(engine.is_over(), is_over, "seed {seed}");
+                if is_over {
+                    given_up += 1;
+                    break;
+                }
+            }
+            if random.below(12) == 0 {
+                let snapshot = serde_json::to_string(&engine.snapshot()).unwrap();
+                let snapshot = serde_json::from_str(&snapshot).unwrap();
+                let position = Frozen::new(&dag);
+                engine =
+                    Engine::restore(position, rules.clone(), Order::AsNumbered, snapshot).unwrap();
+                engine.open(now, &mut out);
+            }
+        }
+    }
+    assert_eq!(given_up, 3_000, "tries are used up");
+}
+
 /// Failures and losses have budgets of their own, and a task that keeps killing workers is given up.
 #[test]
 fn a_task_that_kills_workers_is_given_up() {

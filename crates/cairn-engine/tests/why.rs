@@ -2,8 +2,8 @@
 
 use cairn_dag::TaskId;
 use cairn_engine::{
-    Cause, Engine, Frozen, Moment, Needs, Offer, Order, Outbox, Outcome, PoolId, Position, Rules,
-    Span, Task, Why, WhyNot, WorkerId,
+    Cause, ClientId, Digest, Distrust, Engine, Frozen, Moment, Needs, Offer, Order, Outbox,
+    Outcome, PoolId, Position, Refusal, Returned, Rules, Span, Task, Why, WhyNot, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -45,6 +45,7 @@ fn offer(random: &mut Random, now: Moment) -> Offer {
         memory: [None, Some(5), Some(8)][random.below(3)],
         tags: [vec![], vec!["gpu".to_owned()]][random.below(2)].clone(),
         until: [None, Some(now.0 + 30_000_000)][random.below(2)],
+        disk: [None, None, Some(6)][random.below(3)],
         ..Offer::cpus(0)
     }
 }
@@ -73,7 +74,7 @@ fn alone(
     got.is_ok_and(|got| got[0].task == task)
 }
 
-fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
+fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 11]) {
     for index in 0..engine.workers().len() as u32 {
         let worker = WorkerId(index);
         let asked = engine.clone().ask(now, worker, 1, &mut Outbox::default());
@@ -142,9 +143,16 @@ fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
                         Some(WhyNot::MemoryTaken { .. }) => 6,
                         Some(WhyNot::Pool { .. }) => 7,
                         Some(WhyNot::KeptFor(_) | WhyNot::Faster(_) | WhyNot::Storage { .. }) => 8,
-                        Some(WhyNot::Had | WhyNot::Quota | WhyNot::Slow) => {
-                            panic!("nobody here is a volunteer")
-                        }
+                        Some(WhyNot::Disk { .. }) => 9,
+                        Some(WhyNot::DiskTaken { .. }) => 10,
+                        Some(
+                            WhyNot::Had
+                            | WhyNot::Quota
+                            | WhyNot::Slow
+                            | WhyNot::Worn
+                            | WhyNot::Reliable
+                            | WhyNot::Failed,
+                        ) => panic!("nobody here is a volunteer"),
                     }] += 1;
                 }
             }
@@ -154,7 +162,7 @@ fn check(engine: &mut Engine<Frozen<'_>>, now: Moment, seen: &mut [u32; 9]) {
 
 #[test]
 fn every_reason_is_what_asking_would_show() {
-    let mut seen = [0; 9];
+    let mut seen = [0; 11];
     for seed in 0..1500 {
         let mut random = Random::new(seed);
         let tasks = 1 + random.below(12);
@@ -162,6 +170,7 @@ fn every_reason_is_what_asking_would_show() {
         let rules = rules(&mut random, tasks);
         let order: Vec<TaskId> = dag.topological_order().to_vec();
         let mut engine = Engine::new(Frozen::new(&dag), rules, Order::of(&order));
+        engine.set_weights((0..tasks).map(|_| random.below(9) as u64).collect());
         let (mut out, mut now) = (Outbox::default(), Moment(1_000_000));
         engine.open(now, &mut out);
         for _ in 0..30 {
@@ -197,5 +206,109 @@ fn every_reason_is_what_asking_would_show() {
             check(&mut engine, now, &mut seen);
         }
     }
-    assert!(seen[..8].iter().all(|&many| many > 20), "{seen:?}");
+    let often = |many: &u32| *many > 20;
+    assert!(seen[..8].iter().chain(&seen[9..]).all(often), "{seen:?}");
+}
+
+/// The same where all are volunteers: who is told why not does not get it, and who is told nothing gets it if nothing else is
+/// there.
+#[test]
+fn reasons_of_volunteers_are_what_asking_would_show() {
+    let mut seen = [0; 5];
+    for seed in 0..600 {
+        let mut random = Random::new(seed);
+        let tasks = 1 + random.below(5);
+        let dag = random_dag(tasks, random.below(3), seed);
+        let rules = Rules {
+            silence: Span::seconds(100_000),
+            distrust: Distrust {
+                deadline: Span::seconds(40),
+                ..Distrust::of_quorum(2)
+            },
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules, Order::AsNumbered);
+        let (mut out, mut now) = (Outbox::default(), Moment(1_000_000));
+        engine.open(now, &mut out);
+        let workers: Vec<WorkerId> = (1..=4)
+            .map(|client| {
+                let offer = Offer {
+                    client: Some(ClientId(client)),
+                    ..Offer::cpus(2)
+                };
+                engine.join(now, &format!("w{client}"), offer, &mut out)
+            })
+            .collect();
+        for _ in 0..60 {
+            now = now + Span::seconds(random.below(12) as u64);
+            engine.wake(now, &mut out);
+            let held: Vec<_> = engine.held().collect();
+            match random.below(12) {
+                0 => engine.pause(now, &mut out),
+                _ => engine.unpause(now, &mut out),
+            }
+            if random.below(2) == 0 || held.is_empty() {
+                drop(engine.ask(now, workers[random.below(4)], 1, &mut out));
+            } else {
+                let (worker, task, token) = held[random.below(held.len())];
+                let failed = Outcome::Failed {
+                    exit: 1,
+                    cause: Cause::Exit,
+                };
+                let back = Returned {
+                    task,
+                    token,
+                    outcome: [Outcome::Executed, Outcome::Executed, failed][random.below(3)],
+                    digest: Some(Digest([task.0, u64::from(random.below(6) == 0)])),
+                };
+                engine.take_back(now, worker, &back, &mut out);
+            }
+            for task in (0..tasks as u64).map(Task) {
+                let found = match engine.why(now, task).unwrap() {
+                    Why::Validates {
+                        refused: Some(refused),
+                        ..
+                    } => {
+                        assert_eq!(refused, Refusal::Paused);
+                        assert!(engine.is_paused());
+                        continue;
+                    }
+                    Why::Eligible { workers, .. } | Why::Validates { workers, .. } => workers,
+                    _ => continue,
+                };
+                // Nothing else is there: neither to begin with, nor to be checked, nor at work.
+                let (mut copy, mut out) = (engine.clone(), Outbox::default());
+                for other in (0..tasks as u64).map(Task).filter(|&t| t != task) {
+                    let waits = engine.position().standing(other) == Ok(Standing::Waiting);
+                    if !waits {
+                        drop(copy.cancel(now, other, &mut out));
+                    }
+                }
+                for (worker, why) in found {
+                    // What was cancelled makes room, and gives a client without anything to do its chance.
+                    let is_alone = engine.held().next().is_none();
+                    let asked = copy.clone().ask(now, worker, 1, &mut Outbox::default());
+                    let gets = asked.is_ok_and(|got| got[0].task == task);
+                    match &why {
+                        None => assert!(gets, "seed {seed}: {task:?} {worker:?}"),
+                        Some(why) if is_alone => {
+                            assert!(!gets, "seed {seed}: {task:?} {worker:?} {why:?}");
+                        }
+                        Some(_) => (),
+                    }
+                    seen[match why {
+                        None => 0,
+                        Some(WhyNot::Had) => 1,
+                        Some(WhyNot::Failed) => 2,
+                        Some(WhyNot::Quota | WhyNot::Slow) => 3,
+                        Some(WhyNot::Cpus { .. }) => 4,
+                        // Ten in a row are rare here, and so is the last of eight copies.
+                        Some(WhyNot::Reliable | WhyNot::Worn) => 0,
+                        Some(other) => panic!("{other:?}"),
+                    }] += 1;
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|&many| many > 20), "{seen:?}");
 }

@@ -67,6 +67,13 @@ impl CallError {
     }
 }
 
+impl CallError {
+    /// Whether the server has no room for it, now or ever.
+    pub(crate) fn is_for_room(&self) -> bool {
+        matches!(self, CallError::Refused { status, .. } if matches!(status, 413 | 429))
+    }
+}
+
 impl From<TlsError> for CallError {
     fn from(error: TlsError) -> CallError {
         CallError::Unusable(error.to_string())
@@ -310,10 +317,10 @@ impl Caller {
         &self,
         digest: &str,
         rest: &mut dyn Read,
-        offset: u64,
-        bytes: u64,
+        (offset, bytes): (u64, u64),
+        result: u64,
     ) -> Result<Stored, CallError> {
-        let path = format!("/api/v1/files/{digest}?offset={offset}&bytes={bytes}");
+        let path = format!("/api/v1/files/{digest}?offset={offset}&bytes={bytes}&result={result}");
         let mut rest = rest;
         let body = SendBody::from_reader(&mut rest);
         self.read(self.call(

@@ -240,6 +240,9 @@ pub fn serve<P: Position + Send>(
         .map_err(unusable(settings.flow.clone()))?;
     let files = Arc::new(files);
     let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
+    for (task, token, client) in begun.engine.trust().unsettled() {
+        files.found_print(client.0, (task, token), logs.bytes(task, token));
+    }
     let silence = Duration::from_micros(begun.engine.rules().silence.0);
     let grace = Duration::from_secs(5).min(silence);
     let (sender, inbox) = mpsc::channel();

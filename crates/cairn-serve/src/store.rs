@@ -26,7 +26,7 @@ use cairn_engine::{Entry, Moment, Snapshot, Task};
 use group::{insert_group, insert_meta, insert_snapshot, packed};
 use lock::lock;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
-use schema::{create, migrate};
+use schema::{MIGRATIONS, create, migrate};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl Store {
             let mut database = Connection::open_with_flags(&path, flags)?;
             // Readers of ours are short; those of others must not stop a run at once.
             database.busy_timeout(Duration::from_secs(30))?;
-            if let Err(refusal) = migrate(&mut database, &path)? {
+            if let Err(refusal) = migrate(&mut database, &path, &MIGRATIONS)? {
                 return Ok(Err(refusal));
             }
             database.pragma_update(None, "journal_mode", "WAL")?;

@@ -185,6 +185,17 @@ impl Tokens {
         now: u64,
     ) -> std::io::Result<()> {
         let expires = lifetime.map(|life| now.saturating_add(life.as_secs().max(1)));
+        // Two servers that begin together must not each make a token of the same name: whoever comes second finds that of the first.
+        // The folder itself is locked, so that it may be one that is only read. Some disks of networks know no such locks: there it is
+        // left to whoever starts both.
+        let _alone = match count {
+            0 => None,
+            _ => {
+                let folder = std::fs::File::open(folder)?;
+                let _ = folder.lock();
+                Some(folder)
+            }
+        };
         for number in 0..count as usize {
             let name = format!("{}-{}", Scope::Volunteer.name(), number + 1);
             let is_good = |kept: &Kept| {
@@ -400,6 +411,29 @@ mod tests {
         assert!(run("e", 3).unwrap_err().to_string().contains("one voice"));
         std::fs::write(shared.join("volunteer-1"), "no token").unwrap();
         assert!(run("f", 1).unwrap_err().to_string().contains("is no token"));
+    }
+
+    /// Servers that begin at the same moment and share a folder know the same volunteers.
+    #[test]
+    fn servers_that_begin_together_make_each_token_once() {
+        for _ in 0..20 {
+            let folder = tempfile::tempdir().unwrap();
+            let shared = folder.path().join("shared");
+            let begin = std::sync::Barrier::new(4);
+            let run = |_| {
+                let mut tokens = Tokens::default();
+                begin.wait();
+                tokens.share(&shared).unwrap();
+                (tokens.see_to_volunteers(&shared, true, 8, None, 0)).unwrap();
+                tokens.identities()
+            };
+            let all: Vec<Vec<String>> = std::thread::scope(|scope| {
+                let run = &run;
+                let all: Vec<_> = (0..4).map(|n| scope.spawn(move || run(n))).collect();
+                all.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            assert!(all.iter().all(|one| *one == all[0]));
+        }
     }
 
     #[test]

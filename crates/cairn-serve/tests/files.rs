@@ -378,3 +378,50 @@ fn a_volunteer_cannot_fill_the_disk() {
     let (status, said) = put("volunteer-1", &[2; 900]);
     assert_eq!(status, 200, "{said}");
 }
+
+/// A server that begins again knows how much its volunteers' tasks have printed.
+#[test]
+fn what_a_volunteer_printed_counts_after_a_restart() {
+    let top = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut wish = Wish::dag(1, &[]);
+        wish.volunteers = 2;
+        wish.change = |settings| {
+            settings.allowed = cairn_serve::http::Allowed {
+                each: 1_000,
+                all: 10_000,
+                among: 2,
+            };
+        };
+        wish.start_in(top.path())
+    };
+    let server = start();
+    let lease = Volunteer::join(&server, 1).lease();
+    let path = format!("/api/v1/logs/0/{}/{}", lease["epoch"], lease["attempt"]);
+    let token = server.token("volunteer-1");
+    assert_eq!(server.raw(Some(&token), "PUT", &path, &[b'x'; 600]).0, 200);
+    drop(server);
+    let server = start();
+    let digest = blake3::hash(&[1; 500]).to_hex().to_string();
+    let path = format!("/api/v1/files/{digest}?bytes=500");
+    let (status, said) = server.raw(Some(&token), "PUT", &path, &[1; 500]);
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(status, 429, "{said}");
+    assert!(said.contains("you have 600 bytes"), "{said}");
+    // All that belongs to one result is looked at with the first of it.
+    let digest = blake3::hash(&[2; 50]).to_hex().to_string();
+    let path = |all: u64| format!("/api/v1/files/{digest}?bytes=50&result={all}");
+    assert_eq!(
+        server.raw(Some(&token), "PUT", &path(1_001), &[2; 50]).0,
+        413
+    );
+    assert_eq!(
+        server.raw(Some(&token), "PUT", &path(1_000), &[2; 50]).0,
+        200
+    );
+    let trusted = server.token("worker");
+    assert_eq!(
+        server.raw(Some(&trusted), "PUT", &path(9_999), &[2; 50]).0,
+        200
+    );
+}

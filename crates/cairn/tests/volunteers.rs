@@ -400,3 +400,63 @@ fn the_next_workflow_knows_the_volunteers_of_the_last_by_their_tokens() {
             .any(|task| of("leased", task) == 1)
     });
 }
+
+/// What a volunteer may never have on the server's disk is a failure with its reason, and no wait without end; what it may not
+/// have of a log keeps no result back.
+#[test]
+fn what_is_too_large_for_a_volunteer_fails_and_a_long_log_does_not() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path();
+    let loud = "head -c 400000 /dev/zero | tr '\\\\0' x";
+    let text = format!(
+        "[[task]]\nname = \"big\"\nrun = \"head -c 200000 /dev/zero > a; head -c 200001 /dev/zero > b\"\noutputs = [\"a\", \"b\"]\n\
+         [[task]]\nname = \"loud\"\nrun = \"{loud}; echo done > c\"\noutputs = [\"c\"]\n\
+         [[task]]\nname = \"print\"\nrun = \"{loud}\"\n"
+    );
+    std::fs::write(folder.join("flow.toml"), text).unwrap();
+    let flags = [
+        "--volunteers",
+        "2",
+        "--volunteer-uploads",
+        "300KB",
+        "--stay",
+    ];
+    let (mut server, url, _) = serve(folder, "flow.toml", &flags);
+    let _workers = workers(folder, &url, 7..9, |n| {
+        format!("state/tokens/volunteer-{}", n - 6)
+    });
+    until("the end", || {
+        common::served::status(folder, &url)["finished"] == true
+    });
+    let status = common::served::status(folder, &url);
+    assert_eq!(status["executed"], 1, "{status}");
+    assert_eq!(status["failed"], 2, "{status}");
+    assert_eq!(std::fs::read_to_string(folder.join("c")).unwrap(), "done\n");
+    let journal = common::served::journal(folder, &url);
+    let causes: Vec<(&str, &str)> = (journal.iter().filter(|e| e["event"] == "failed"))
+        .map(|e| (e["task"].as_str().unwrap(), e["cause"].as_str().unwrap()))
+        .collect();
+    for name in ["big", "print"] {
+        let own: Vec<_> = causes.iter().filter(|(task, _)| *task == name).collect();
+        assert!(own.len() > 3, "each counts: {causes:?}");
+        assert!(
+            own.iter().all(|(_, cause)| *cause == "output"),
+            "{causes:?}"
+        );
+    }
+    let logs = |task: usize| {
+        let entries = std::fs::read_dir(folder.join(format!("state/logs/{task}"))).unwrap();
+        let read =
+            |e: std::io::Result<std::fs::DirEntry>| std::fs::read(e.unwrap().path()).unwrap();
+        entries
+            .map(|e| String::from_utf8_lossy(&read(e)).into_owned())
+            .collect::<Vec<_>>()
+    };
+    let why = "more than a volunteer may have here";
+    for task in [0, 2] {
+        let ends = |log: &String| log.lines().last().is_some_and(|line| line.contains(why));
+        assert!(logs(task).iter().any(ends), "task {task}");
+    }
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+}

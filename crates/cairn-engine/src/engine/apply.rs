@@ -185,10 +185,9 @@ impl<P: Position> Engine<P> {
                 let tries = self.tries.entry(*task).or_default();
                 tries.ended(*token, lease.map(|lease| lease.worker));
                 if client.is_none() {
-                    tries.failures += 1;
                     let here = self.here.iter().map(|w| &self.workers[w.index()]);
                     let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
-                    tries.grow(*cause, &needs, most.unwrap_or(u64::MAX));
+                    tries.failed(*token, *cause, &needs, most.unwrap_or(u64::MAX));
                 }
                 if let Some(lease) = lease {
                     self.workers[lease.worker.index()].failed += 1;

@@ -1,7 +1,7 @@
 //! Who gets what where workers differ: the engine's side of [`Dispatch`], which is told of everything and asked first.
 //! Knows no speeds itself.
 
-use super::Engine;
+use super::{Engine, Reservation};
 use crate::queue::ClassId;
 use crate::{
     Copies, Dispatch, Ending, Fit, Granted, Memory, Moment, Order, Outbox, Placing, Position,
@@ -204,6 +204,7 @@ impl<P: Position> Engine<P> {
             answers,
             of,
         };
+        self.start_where_kept(&mut round, out);
         self.begin_late_again(&mut round, out);
         let kept = self.place(&mut round, out)?;
         self.refuse_rest(&mut round, kept, out);
@@ -211,14 +212,40 @@ impl<P: Position> Engine<P> {
         Some(round.answers)
     }
 
+    /// A task that was overtaken too often starts where room was kept for it, as soon as that is enough, whoever else would end it
+    /// sooner.
+    fn start_where_kept(&mut self, round: &mut Round<'_>, out: &mut Outbox) {
+        let Some(Reservation {
+            task,
+            worker: Some(worker),
+        }) = self.reservation
+        else {
+            return;
+        };
+        let asks = round.of.contains_key(&worker);
+        if asks && self.fit(round.now, task, worker, None) == Fit::Now {
+            let class = self.class(task);
+            self.give(round, worker, class, task, out);
+            self.drop_idle_reservation();
+        }
+    }
+
     /// Eligible tasks to those who will end them first. Returns the first that is kept for somebody else, and for whom.
     fn place(&mut self, round: &mut Round<'_>, out: &mut Outbox) -> Option<Option<(u32, u32)>> {
         let now = round.now;
         let asking = self.still_asking(round);
         let mut dispatch = self.dispatch.take()?;
+        // By worker: the first task that waits for room there.
+        let mut blocked: Vec<(WorkerId, Task)> = Vec::new();
         let mut fit = |task: u32, worker: u32, stopped: Option<u32>| {
+            let (task, worker) = (Task(task.into()), WorkerId(worker));
             let stopped = stopped.map(|task| Task(task.into()));
-            self.fit(now, Task(task.into()), WorkerId(worker), stopped)
+            let fit = self.fit(now, task, worker, stopped);
+            let is_new = fit == Fit::Later && !blocked.iter().any(|&(other, _)| other == worker);
+            if is_new && self.waits_for_room(worker, task) {
+                blocked.push((worker, task));
+            }
+            fit
         };
         let moves = dispatch.place(seconds(now), &asking, &mut fit);
         let kept = dispatch.kept();
@@ -230,6 +257,13 @@ impl<P: Position> Engine<P> {
                 Some(stopped) => self.stop_redundant(now, Task(stopped.into()), worker, out),
                 // Who came before may have taken what both need.
                 None if self.fit(now, task, worker, None) == Fit::Now => {
+                    let overtaken = blocked.iter().find(|&&(other, _)| other == worker);
+                    let wide = overtaken
+                        .map(|&(_, wide)| wide)
+                        .filter(|&wide| wide != task);
+                    if wide.is_some_and(|wide| self.overtake(worker, wide).is_err()) {
+                        continue; // its room is kept from now on
+                    }
                     let class = self.class(task);
                     self.give(round, worker, class, task, out);
                 }

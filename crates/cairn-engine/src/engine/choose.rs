@@ -151,6 +151,11 @@ impl<P: Position> Engine<P> {
         self.reservation.is_none() && times > self.patience(worker) && self.lacks_room(worker, wide)
     }
 
+    /// Whether a task that the worker could do waits for room there, or for its share of a pool.
+    pub(super) fn waits_for_room(&self, worker: WorkerId, task: Task) -> bool {
+        self.lacks_room(worker, task) || !self.has_pools(&self.needs(task))
+    }
+
     /// Whether a task that the worker could do has no room there now.
     fn lacks_room(&self, worker: WorkerId, task: Task) -> bool {
         let has_room = self.workers[worker.index()].has_room(&self.needs(task));

@@ -3,7 +3,9 @@
 
 use super::Engine;
 use crate::queue::ClassId;
-use crate::{ClientId, Granted, Moment, Outbox, Position, Refusal, Span, Task, WhyNot, WorkerId};
+use crate::{
+    ClientId, Granted, Moment, Needs, Outbox, Position, Refusal, Span, Task, WhyNot, WorkerId,
+};
 use cairn_theory::game::Standing;
 use std::cmp::Reverse;
 
@@ -57,12 +59,15 @@ impl<P: Position> Engine<P> {
             && (self.client(worker)).is_some_and(|client| !self.trust.has_quota(client, now))
     }
 
-    /// Whether the worker, if a volunteer, can be back in time with a task that nobody has had.
+    /// Whether the worker, if a volunteer, can be back in time with the task: by what such tasks take there, where that is known,
+    /// else by what its tasks took so far.
     pub(super) fn is_in_time(&self, worker: WorkerId, task: Task) -> bool {
         self.trust.is_idle()
-            || self
-                .client(worker)
-                .is_none_or(|client| self.trust.is_in_time(client, self.span(task)))
+            || self.client(worker).is_none_or(|client| {
+                let takes = self.foreseen(task, worker);
+                let takes = takes.map(|(takes, _)| Span(takes as u64));
+                self.trust.is_in_time(client, takes, self.span(task))
+            })
     }
 
     /// The first task by rank of which a copy is needed that the worker may have. O(sets of clients that tasks must go without
@@ -108,7 +113,7 @@ impl<P: Position> Engine<P> {
             || !self.is_in_time(worker, task)
             || self.is_kept_from(worker, task, self.queue.needs(class))
             || self.is_kept_for_reliable(asking, task)
-            || self.others_come_first(asking, class, task)
+            || self.others_come_first(asking, self.queue.needs(class), task)
         {
             return false;
         }
@@ -178,19 +183,25 @@ impl<P: Position> Engine<P> {
         now: Moment,
         worker: WorkerId,
         task: Task,
+        needs: &Needs,
     ) -> Option<WhyNot> {
         let client = self.client(worker)?;
+        let mut asking = Asking::new(now, worker, Some(client));
         match () {
             () if !self.trust.may(task, client) => Some(WhyNot::Had),
             () if self.is_spent(now, worker) => Some(WhyNot::Quota),
+            () if self.trust.is_worn(task) => Some(WhyNot::Worn),
             () if !self.is_in_time(worker, task) => Some(WhyNot::Slow),
+            () if !self.trust.has(task) => None,
+            () if self.is_kept_for_reliable(&mut asking, task) => Some(WhyNot::Reliable),
+            () if self.others_come_first(&asking, needs, task) => Some(WhyNot::Failed),
             () => None,
         }
     }
 
     /// Whoever has failed with a task, or was late, gets it again only where nobody else is there for it: for as long as a copy
     /// has, since by then the others could have had it.
-    fn others_come_first(&self, asking: &Asking, class: ClassId, task: Task) -> bool {
+    fn others_come_first(&self, asking: &Asking, needs: &Needs, task: Task) -> bool {
         let &Asking {
             now,
             worker,
@@ -203,7 +214,6 @@ impl<P: Position> Engine<P> {
         if now.since(self.trust.quiet_since(task)) >= self.span(task) {
             return false;
         }
-        let needs = self.queue.needs(class);
         let mut others = self.here.iter().filter(|&&w| w != worker);
         others.any(|&other| {
             let of = self.client(other);

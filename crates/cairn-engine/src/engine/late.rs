@@ -46,7 +46,7 @@ impl<P: Position> Engine<P> {
 
     /// Microseconds that the task takes at this worker, and after how many it is late there, where its kind and the worker are
     /// known.
-    fn foreseen(&self, task: Task, worker: WorkerId) -> Option<(f64, f64)> {
+    pub(super) fn foreseen(&self, task: Task, worker: WorkerId) -> Option<(f64, f64)> {
         let (dispatch, id) = self.dispatch().zip(task.frozen())?;
         let (takes, late) = dispatch.foresees(id.0, worker.0)?;
         Some((1e6 * takes, 1e6 * late)).filter(|(takes, late)| *takes > 0.0 && late.is_finite())

@@ -255,13 +255,15 @@ impl<P: Position> Engine<P> {
             Outcome::Executed => self.execute(now, task, token, worker, out),
             Outcome::GivenBack => self.release(now, task, token, Release::GivenBack, out),
             Outcome::Failed { exit, cause } => {
-                let failed = self.tries.get(&task).map_or(0, |t| t.failures);
+                let needs = self.needs(task);
+                let tries = self.tries.get(&task).copied().unwrap_or_default();
+                let costs = u32::from(tries.costs_a_try(token, cause, &needs));
                 let halts = (self.rules.halt_on.get(&task)).filter(|&&(on, _)| on == exit);
                 let halts = halts.map(|&(_, returned)| returned);
                 let never = self.rules.never_retry_on.get(&task) == Some(&exit);
                 // While others work on it, one that fails costs the task no more than a try.
                 let is_last = !self.leases.has_other(task, token);
-                let is_worn = failed >= self.rules.retries(task) && is_last;
+                let is_worn = tries.failures + costs > self.rules.retries(task) && is_last;
                 let for_good = is_worn || halts.is_some() || never;
                 self.fail(now, (task, token), (exit, cause), for_good, out);
                 self.give_up_hopeless(now, task, out);

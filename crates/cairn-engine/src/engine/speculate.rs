@@ -3,12 +3,14 @@
 //!
 //! Two attempts at one task run at the same time, so they must not be in each other's way: [`Copies`] says of which tasks
 //! that can be said at all, and no worker has one whose tasks run in the folder of the workflow, or of whom another has the
-//! task there. Under a cap on the disk there are no copies, since nothing is reserved for a second one.
+//! task there. Under a cap on the disk there are no copies, since nothing is reserved for a second one. Nor does a copy take what an
+//! eligible task waits for: room on a worker that has too little of it yet, or some of a pool.
 
 use super::Engine;
 use super::aware::{Round, seconds};
+use crate::queue::ClassId;
 use crate::{
-    Copies, Dispatch, Event, Moment, Move, Outbox, Position, Release, Task, Token, WorkerId,
+    Copies, Dispatch, Event, Moment, Move, Needs, Outbox, Position, Release, Task, Token, WorkerId,
 };
 
 /// One of the two rules by which copies are chosen.
@@ -36,10 +38,12 @@ impl<P: Position> Engine<P> {
         }
         let now = round.now;
         let mut asking = self.still_asking(round);
-        asking.retain(|&(w, _)| !self.workers[w as usize].offer.is_shared);
+        asking.retain(|&(w, room)| room > 0 && !self.workers[w as usize].offer.is_shared);
         if asking.is_empty() {
             return;
         }
+        let waiting = self.waiting_classes();
+        asking.retain(|&(w, _)| !self.is_room_awaited(now, WorkerId(w), &waiting));
         let Some(mut dispatch) = self.dispatch.take() else {
             return;
         };
@@ -47,19 +51,56 @@ impl<P: Position> Engine<P> {
             let (task, worker) = (Task(task.into()), WorkerId(worker));
             !self.is_worn(task)
                 && self.rules.copies.may(task)
-                && self.class_of_copy(now, worker, task).is_ok()
+                && self
+                    .copy_in_the_way_of_none(now, worker, task, &waiting)
+                    .is_some()
         };
         let moves = rule(&mut dispatch, seconds(now), &asking, &mut may);
         self.dispatch = Some(dispatch);
         for m in moves {
             let (task, worker) = (Task(m.task.into()), WorkerId(m.worker));
             // Who came before may have taken what both need.
-            if let Ok(class) = self.class_of_copy(now, worker, task)
+            let class = self.copy_in_the_way_of_none(now, worker, task, &waiting);
+            if let Some(class) = class
                 && !self.is_kept_from(worker, task, &self.queue.needs(class).clone())
             {
                 self.give(round, worker, class, task, out);
             }
         }
+    }
+
+    /// What eligible tasks need, each once.
+    fn waiting_classes(&mut self) -> Vec<ClassId> {
+        let classes = self.queue.classes();
+        classes
+            .filter(|&class| self.first_allowed(class).is_some())
+            .collect()
+    }
+
+    /// Whether some eligible task that the worker could do has no room there yet.
+    fn is_room_awaited(&self, now: Moment, worker: WorkerId, waiting: &[ClassId]) -> bool {
+        let known = &self.workers[worker.index()];
+        let mut needs = waiting.iter().map(|&class| self.queue.needs(class));
+        needs.any(|needs| known.could(now, needs) && !known.has_room(needs))
+    }
+
+    /// What a copy of the task would need, if the worker can have one and no eligible task waits for some of that.
+    fn copy_in_the_way_of_none(
+        &mut self,
+        now: Moment,
+        worker: WorkerId,
+        task: Task,
+        waiting: &[ClassId],
+    ) -> Option<ClassId> {
+        let class = self.class_of_copy(now, worker, task).ok()?;
+        let own = &self.queue.needs(class).pools;
+        let lacks_one_of_those = |needs: &Needs| {
+            let shares = |&(pool, _): &_| own.iter().any(|&(other, _)| other == pool);
+            needs.pools.iter().any(shares) && !self.has_pools(needs)
+        };
+        let mut needs = waiting.iter().map(|&class| self.queue.needs(class));
+        let is_awaited = !own.is_empty() && needs.any(lacks_one_of_those);
+        (!is_awaited).then_some(class)
     }
 
     /// Whether its tries are used up. It lives on as long as some attempt does; with new ones it would do so for ever.

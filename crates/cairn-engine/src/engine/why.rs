@@ -17,6 +17,13 @@ pub enum WhyNot {
         /// Bytes that the worker has.
         has: u64,
     },
+    /// The worker's disk could not hold the task, even with nothing else on it.
+    Disk {
+        /// Bytes that the task takes in a folder of its own.
+        needs: u64,
+        /// Bytes that the worker has.
+        has: u64,
+    },
     /// The worker lacks a tag.
     Tag(String),
     /// The worker leaves before the task could be done.
@@ -31,6 +38,13 @@ pub enum WhyNot {
     /// The worker's memory is taken.
     MemoryTaken {
         /// Bytes that the task needs.
+        needs: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// The worker's disk is taken.
+    DiskTaken {
+        /// Bytes that the task takes in a folder of its own.
         needs: u64,
         /// Bytes that are free.
         free: u64,
@@ -59,6 +73,12 @@ pub enum WhyNot {
     Quota,
     /// A volunteer that takes longer than the task's time.
     Slow,
+    /// As many copies of it as there may be went out to volunteers.
+    Worn,
+    /// A volunteer, while it is kept for a more reliable one for a while, since it must be tried again.
+    Reliable,
+    /// A volunteer that has failed with it, or was late, while others could try.
+    Failed,
 }
 
 /// Why a task is not running, or that it is.
@@ -81,6 +101,8 @@ pub enum Why {
         has: u32,
         /// That must be equal.
         of: u32,
+        /// Why nobody gets anything at all, if so.
+        refused: Option<Refusal>,
         /// Each worker that is here, with what keeps it from making one more.
         workers: Vec<(WorkerId, Option<WhyNot>)>,
     },
@@ -154,7 +176,13 @@ impl<P: Position> Engine<P> {
         let needs = self.needs(task);
         let each = |worker| (worker, self.why_not(now, worker, task, &needs));
         let workers = self.present().map(each).collect();
-        Why::Validates { has, of, workers }
+        let refused = self.refuses_all();
+        Why::Validates {
+            has,
+            of,
+            refused,
+            workers,
+        }
     }
 
     fn why_eligible(&mut self, now: Moment, task: Task) -> Why {
@@ -210,6 +238,12 @@ impl<P: Position> Engine<P> {
                 },
             });
         }
+        if !self.could_hold(worker, task) {
+            return Some(WhyNot::Disk {
+                needs: self.weight(task),
+                has: offer.disk.unwrap_or(0),
+            });
+        }
         if !asked.has_room(needs) {
             let wanted = offer.cpus_for(needs);
             let free = offer.cpus.saturating_sub(asked.busy_cpus);
@@ -234,7 +268,15 @@ impl<P: Position> Engine<P> {
             let free = free(pool);
             return Some(WhyNot::Pool { pool, needs, free });
         }
-        if let Some(why) = self.why_distrusted(now, worker, task) {
+        if !self.has_space(worker, task) {
+            let held = asked.holds.iter().map(|&(held, _)| self.weight(held));
+            let held = held.fold(0, u64::saturating_add);
+            return Some(WhyNot::DiskTaken {
+                needs: self.weight(task),
+                free: offer.disk.unwrap_or(0).saturating_sub(held),
+            });
+        }
+        if let Some(why) = self.why_distrusted(now, worker, task, needs) {
             return Some(why);
         }
         let kept = self.reservation.map(|kept| kept.task);

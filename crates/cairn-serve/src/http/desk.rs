@@ -28,7 +28,7 @@ use crate::store::{Group, Stamp, Store, StoreError};
 use crate::tokens::Who;
 use cairn_engine::{
     ClientId, Engine, Entry, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal,
-    Returned, Task, Token, WorkerId,
+    Release, Returned, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
@@ -733,6 +733,19 @@ impl<'f, P: Position> Desk<'f, P> {
                 let others = self.files.forget_held(task).into_iter();
                 let others = others.filter(|&token| Some(token) != counts);
                 others.for_each(|token| self.manner.logs.shorten(task, token));
+            }
+            // Nor does it keep room from the next attempt; what is late may still count.
+            let failed = match entry.event {
+                Event::Failed { task, token, .. } => Some((task, token)),
+                Event::Released {
+                    task, token, why, ..
+                } if !matches!(why, Release::Lost | Release::Overdue) => Some((task, token)),
+                _ => None,
+            };
+            if let Some((task, token)) = failed.filter(|_| !is_settled)
+                && self.files.forget_print(task, token)
+            {
+                self.manner.logs.shorten(task, token);
             }
         }
     }

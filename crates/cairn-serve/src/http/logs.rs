@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const LONGEST: u64 = 64 << 20;
 /// So much is kept of what a volunteer's attempt printed that did not count.
 const SHORT: u64 = 64 << 10;
+/// How a line of ours begins.
+const OURS: &[u8] = b"cairn: ";
 
 /// The logs of a run.
 #[derive(Clone, Debug)]
@@ -34,21 +36,31 @@ impl Logs {
         self.of(task).join(name)
     }
 
+    /// How much of what an attempt printed is here.
+    pub(crate) fn bytes(&self, task: Task, token: Token) -> u64 {
+        std::fs::metadata(self.at(task, token)).map_or(0, |meta| meta.len())
+    }
+
     /// By how many bytes such a piece would make a log longer.
     pub(crate) fn would_add(&self, task: Task, token: Token, offset: u64, bytes: u64) -> u64 {
-        let there = std::fs::metadata(self.at(task, token)).map_or(0, |meta| meta.len());
+        let there = self.bytes(task, token);
         let end = offset.saturating_add(bytes).min(LONGEST);
         end.saturating_sub(there)
     }
 
-    /// Of what an attempt printed no more than the first bytes are kept.
+    /// Of what an attempt printed no more than the first bytes are kept, and a last line of ours.
     pub(crate) fn shorten(&self, task: Task, token: Token) {
-        let path = self.at(task, token);
-        if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > SHORT) {
-            // One that stays long takes room and does no other harm.
-            let cut = File::options().write(true).open(path);
-            let _ = cut.and_then(|file| file.set_len(SHORT));
+        if self.bytes(task, token) <= SHORT {
+            return;
         }
+        let last = self.read(task, Some(token), 1 << 10).unwrap_or_default();
+        let begins = last.windows(OURS.len()).rposition(|w| w == OURS);
+        // One that stays long takes room and does no other harm.
+        let cut = File::options().write(true).open(self.at(task, token));
+        let _ = cut.and_then(|file| {
+            file.set_len(SHORT)?;
+            begins.map_or(Ok(()), |at| file.write_all_at(&last[at..], SHORT))
+        });
     }
 
     /// Takes a piece of what an attempt printed. Returns how much is there. A piece that comes twice changes nothing.
@@ -74,8 +86,12 @@ impl Logs {
 
     /// Adds a line to what an attempt printed.
     pub(crate) fn note(&self, task: Task, token: Token, line: &str) -> Result<()> {
-        let there = std::fs::metadata(self.at(task, token)).map_or(0, |meta| meta.len());
-        self.write(task, token, there, format!("cairn: {line}\n").as_bytes())?;
+        let text = format!("cairn: {line}\n");
+        let last = self.read(task, Some(token), text.len() as u64);
+        if last.is_ok_and(|last| last == text.as_bytes()) {
+            return Ok(()); // It was said just now.
+        }
+        self.write(task, token, self.bytes(task, token), text.as_bytes())?;
         Ok(())
     }
 
@@ -122,11 +138,23 @@ mod tests {
         assert_eq!(logs.read(Task(3), None, 100).unwrap(), b"again");
         assert_eq!(logs.read(Task(3), Some(token(1)), 3).unwrap(), b"two");
         logs.note(Task(3), token(1), "three").unwrap();
+        logs.note(Task(3), token(1), "three").unwrap();
         logs.note(Task(4), token(1), "four").unwrap();
         let all = |task| logs.read(Task(task), Some(token(1)), 100).unwrap();
         assert_eq!(
             (all(3), all(4)),
             (b"one twocairn: three\n".to_vec(), b"cairn: four\n".to_vec())
         );
+        // Why something failed is kept of a long log as well.
+        let long = vec![b'x'; SHORT as usize + 5000];
+        logs.write(Task(5), token(1), 0, &long).unwrap();
+        logs.shorten(Task(5), token(1));
+        assert_eq!(logs.bytes(Task(5), token(1)), SHORT);
+        logs.write(Task(5), token(2), 0, &long).unwrap();
+        logs.note(Task(5), token(2), "too long").unwrap();
+        logs.shorten(Task(5), token(2));
+        let end = logs.read(Task(5), Some(token(2)), 17).unwrap();
+        assert_eq!(end, b"xcairn: too long\n");
+        assert_eq!(logs.bytes(Task(5), token(2)), SHORT + 16);
     }
 }

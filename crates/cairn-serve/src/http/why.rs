@@ -1,7 +1,7 @@
 //! The engine's reasons in words: why a task is not running, why a worker is idle. Finds none itself.
 
 use super::tasks::Tasks;
-use cairn_engine::{Moment, Refusal, Task, Why as Reasons, WhyNot};
+use cairn_engine::{Moment, Refusal, Task, Why as Reasons, WhyNot, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -22,7 +22,15 @@ pub(crate) enum Told {
         refusal: Option<Refusal>,
         /// Eligible tasks that it does not get, and why not.
         passed_over: Vec<(Task, WhyNot)>,
+        /// Other workers that the reasons speak of.
+        others: Vec<(WorkerId, String)>,
     },
+}
+
+/// What a worker is called, by a list of some.
+fn called(worker: WorkerId, known: &[(WorkerId, String)]) -> String {
+    let found = known.iter().find(|(id, _)| *id == worker);
+    found.map_or_else(|| format!("worker {}", worker.0), |(_, name)| name.clone())
 }
 
 /// Why a task is not running, or a worker idle.
@@ -92,13 +100,14 @@ pub(crate) fn words(name: &str, told: &Told, tasks: &dyn Tasks) -> Why {
             cpus,
             refusal,
             passed_over,
+            others,
         } => {
             let state = match (is_here, was_lost) {
                 (true, _) => "here",
                 (false, true) => "lost",
                 (false, false) => "left",
             };
-            let (kind, answer) = of_refusal(*refusal, state, tasks);
+            let (kind, answer) = of_refusal(*refusal, state, others, tasks);
             let has = format!(
                 "it runs {} on {}",
                 counted(*leased, "task"),
@@ -106,7 +115,7 @@ pub(crate) fn words(name: &str, told: &Told, tasks: &dyn Tasks) -> Why {
             );
             let mut reasons = vec![reason(kind, has)];
             for (task, why) in passed_over {
-                let (kind, text) = not_in_words(why, tasks);
+                let (kind, text) = not_in_words(why, others, tasks);
                 let task = task_name(tasks, *task);
                 let mut because = reason(kind, format!("eligible, but not for it ({text})"));
                 because.tasks.push(task);
@@ -127,7 +136,12 @@ fn task_name(tasks: &dyn Tasks, task: Task) -> String {
     tasks.name(task).unwrap_or_else(|| task.0.to_string())
 }
 
-fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'static str, String) {
+fn of_refusal(
+    refusal: Option<Refusal>,
+    state: &str,
+    others: &[(WorkerId, String)],
+    tasks: &dyn Tasks,
+) -> (&'static str, String) {
     let (kind, text) = match refusal {
         None => ("next", "It gets a task the next time it asks.".to_owned()),
         Some(Refusal::Unknown) if state == "lost" => {
@@ -147,9 +161,9 @@ fn of_refusal(refusal: Option<Refusal>, state: &str, tasks: &dyn Tasks) -> (&'st
             let name = task_name(tasks, task);
             ("held", format!("Its room is kept for {name}, which needs more than is free."))
         }
-        Some(Refusal::KeptFor { task, .. }) => {
-            let name = task_name(tasks, task);
-            ("kept-for-faster", format!("{name} is kept for a busy worker that will end it sooner."))
+        Some(Refusal::KeptFor { task, worker }) => {
+            let (name, worker) = (task_name(tasks, task), called(worker, others));
+            ("kept-for-faster", format!("{name} is kept for {worker}, which is busy and will end it sooner all the same."))
         }
         Some(Refusal::Storage { missing: 0 }) => (
             "storage",
@@ -197,10 +211,24 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
             });
             ("leased", text, due.into_iter().collect())
         }
-        Reasons::Validates { has, of, workers } => {
+        Reasons::Validates {
+            has,
+            of,
+            refused,
+            workers,
+        } => {
             let text = format!("It waits for validation: {has} of {of} equal results are there.");
-            let (_, mut reasons) = of_eligible(0, workers, named, tasks);
-            reasons.retain(|reason| reason.kind != "order");
+            let reasons = match refused {
+                Some(refusal) => {
+                    let (kind, text) = of_refusal(Some(*refusal), "here", &[], tasks);
+                    vec![reason(kind, text)]
+                }
+                None => {
+                    let (_, mut reasons) = of_eligible(0, workers, named, tasks);
+                    reasons.retain(|reason| reason.kind != "order");
+                    reasons
+                }
+            };
             ("leased", text, reasons)
         }
         Reasons::Executed => ("executed", "It is done.".to_owned(), Vec::new()),
@@ -289,18 +317,20 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
 
 fn of_eligible(
     before: u64,
-    workers: &[(cairn_engine::WorkerId, Option<WhyNot>)],
+    workers: &[(WorkerId, Option<WhyNot>)],
     named: &[String],
     tasks: &dyn Tasks,
 ) -> (String, Vec<ReasonTold>) {
     let mut by: Vec<((&'static str, String), Vec<&String>)> = Vec::new();
     let mut free = Vec::new();
+    let ids = workers.iter().map(|&(id, _)| id);
+    let known: Vec<(WorkerId, String)> = ids.zip(named.iter().cloned()).collect();
     for ((_, why), name) in workers.iter().zip(named) {
         let Some(why) = why else {
             free.push(name);
             continue;
         };
-        let text = not_in_words(why, tasks);
+        let text = not_in_words(why, &known, tasks);
         match by.iter_mut().find(|(known, _)| *known == text) {
             Some((_, names)) => names.push(name),
             None => by.push((text, vec![name])),
@@ -316,7 +346,8 @@ fn of_eligible(
     };
     reasons.insert(0, reason("order", ahead));
     let is = |kind: &str| by.iter().any(|((other, _), _)| *other == kind);
-    let never = ["memory", "tag", "leaves", "no-cpus"];
+    let trust = ["had", "quota", "slow", "worn", "reliable", "failed"];
+    let never = ["memory", "disk", "tag", "leaves", "no-cpus"];
     let answer = match () {
         () if !free.is_empty() => {
             reasons.push(reason(
@@ -333,18 +364,43 @@ fn of_eligible(
         }
         () if is("pool") => "It is eligible, but too little of a shared resource is free.",
         () if is("kept") => "It is eligible, but the room is kept for a task that needs more.",
+        () if is("faster") => {
+            "It is eligible, and kept for a worker that is busy and will end it sooner."
+        }
+        () if by
+            .iter()
+            .all(|((kind, _), _)| trust.contains(kind) || never.contains(kind)) =>
+        {
+            "It is eligible, but for none of the volunteers that are here."
+        }
         () => "It is eligible, and every worker that could do it is busy.",
     };
     (answer.to_owned(), reasons)
 }
 
 /// One reason why a worker does not get a task: a word for machines, and a clause about the worker for people.
-fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
+fn not_in_words(
+    why: &WhyNot,
+    known: &[(WorkerId, String)],
+    tasks: &dyn Tasks,
+) -> (&'static str, String) {
     match why {
         WhyNot::NoCpus => ("no-cpus", "offers no processor".to_owned()),
         WhyNot::Memory { needs, has } => {
             let text = format!("has {} of memory, {} are needed", size(*has), size(*needs));
             ("memory", text)
+        }
+        WhyNot::Disk { needs, has } => {
+            let text = format!("has {} of disk, {} are needed", size(*has), size(*needs));
+            ("disk", text)
+        }
+        WhyNot::DiskTaken { needs, free } => {
+            let text = format!(
+                "busy: {} of disk needed, {} free",
+                size(*needs),
+                size(*free)
+            );
+            ("busy", text)
         }
         WhyNot::Tag(tag) => ("tag", format!("lacks the label '{tag}'")),
         WhyNot::Leaves => ("leaves", "leaves before it could be done".to_owned()),
@@ -354,6 +410,19 @@ fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
             "has as many tasks as its results deserve".to_owned(),
         ),
         WhyNot::Slow => ("slow", "takes longer than the task's time".to_owned()),
+        WhyNot::Worn => (
+            "worn",
+            "volunteers were given as many copies of it as there may be".to_owned(),
+        ),
+        WhyNot::Reliable => (
+            "reliable",
+            "it must be tried again, and is kept for a more reliable volunteer for a minute"
+                .to_owned(),
+        ),
+        WhyNot::Failed => (
+            "failed",
+            "has failed with it, or was late: others come first".to_owned(),
+        ),
         WhyNot::Cpus { needs, free } => {
             let needed = counted(*needs as usize, "processor");
             ("busy", format!("busy: {needed} needed, {free} free"))
@@ -378,8 +447,8 @@ fn not_in_words(why: &WhyNot, tasks: &dyn Tasks) -> (&'static str, String) {
         WhyNot::Faster(worker) => (
             "faster",
             format!(
-                "it is kept for worker {}, which will end it sooner",
-                worker.0
+                "it is kept for {}, which will end it sooner",
+                called(*worker, known)
             ),
         ),
         WhyNot::Storage { missing: 0 } => (
@@ -413,7 +482,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cairn_engine::{PoolId, WorkerId};
+    use cairn_engine::PoolId;
 
     struct Named;
 
@@ -498,6 +567,15 @@ mod tests {
             "{}",
             now.answer
         );
+        let faster = eligible(vec![
+            Some(WhyNot::Faster(WorkerId(1))),
+            Some(WhyNot::NoCpus),
+        ]);
+        assert!(faster.answer.contains("kept for a worker"), "{faster:?}");
+        let text = &faster.reasons[1].text;
+        assert_eq!(text, "it is kept for w1, which will end it sooner: w0");
+        let trust = eligible(vec![Some(WhyNot::Failed), Some(WhyNot::Reliable)]);
+        assert!(trust.answer.contains("volunteers"), "{trust:?}");
         let storage = eligible(vec![Some(WhyNot::Storage { missing: 2_500_000 })]);
         assert!(storage.reasons[1].text.contains("2.5 MB"), "{storage:?}");
     }
@@ -517,6 +595,7 @@ mod tests {
                     has: 1 << 30,
                 },
             )],
+            others: Vec::new(),
         };
         let why = words("anna", &told, &Named);
         assert_eq!(why.reasons[1].kind, "memory");
@@ -526,5 +605,45 @@ mod tests {
                 .text
                 .contains("has 1.1 GB of memory, 8.6 GB are needed")
         );
+    }
+
+    #[test]
+    fn what_waits_for_validation_says_that_the_run_is_paused() {
+        let told = |refused| Told::Task {
+            now: Moment(0),
+            why: Reasons::Validates {
+                has: 1,
+                of: 2,
+                refused,
+                workers: vec![(WorkerId(0), None)],
+            },
+            named: vec!["anna".to_owned()],
+        };
+        let kinds = |refused| {
+            let why = words("a", &told(refused), &Named);
+            assert!(why.answer.contains("1 of 2"), "{why:?}");
+            why.reasons.into_iter().map(|r| r.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(None), ["fits"]);
+        assert_eq!(kinds(Some(Refusal::Paused)), ["paused"]);
+    }
+
+    #[test]
+    fn whoever_a_task_is_kept_for_is_named() {
+        let (task, worker) = (Task(3), WorkerId(7));
+        let told = |others| Told::Worker {
+            is_here: true,
+            was_lost: false,
+            leased: 0,
+            cpus: 2,
+            refusal: Some(Refusal::KeptFor { task, worker }),
+            passed_over: vec![(task, WhyNot::Faster(worker))],
+            others,
+        };
+        let why = words("anna", &told(vec![(worker, "berta".to_owned())]), &Named);
+        assert!(why.answer.starts_with("t3 is kept for berta"), "{why:?}");
+        assert!(why.reasons[1].text.contains("kept for berta"), "{why:?}");
+        let why = words("anna", &told(Vec::new()), &Named);
+        assert!(why.answer.starts_with("t3 is kept for worker 7"), "{why:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! Reads events beside the one who writes them, a few at a time: never a long transaction. Knows no run.
 
+use super::schema::{MIGRATIONS, version};
 use super::{FILE, StoreError, rows};
 use cairn_engine::{Entry, Moment, Snapshot};
 use rusqlite::{Connection, OpenFlags};
@@ -16,7 +17,7 @@ impl Reader {
     /// Opens the store of a folder for reading alone.
     ///
     /// # Errors
-    /// If there is none, or it cannot be read.
+    /// If there is none, it is of a newer version or not ours, or cannot be read.
     pub fn open(folder: &Path) -> Result<Reader, StoreError> {
         let path = folder.join(FILE);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -24,6 +25,7 @@ impl Reader {
             Connection::open_with_flags(&path, flags).map_err(|e| StoreError::sql(&path, &e))?;
         (database.busy_timeout(std::time::Duration::from_secs(30)))
             .map_err(|e| StoreError::sql(&path, &e))?;
+        version(&database, &path, &MIGRATIONS).map_err(|e| StoreError::sql(&path, &e))??;
         Ok(Reader { database, path })
     }
 

@@ -8,8 +8,10 @@ use std::path::Path;
 /// Marks the file as ours: "Carn".
 pub(super) const APPLICATION: i64 = 0x4361_726e;
 
-/// One step from each version of the schema to the next. Steps are only ever added.
-const MIGRATIONS: [&str; 1] = [include_str!("schema-1.sql")];
+/// One step from each version of the schema to the next. Steps are only ever added: also where tables stay and only the words in
+/// them become more, since earlier programs must know that they do not know them.
+pub(super) const MIGRATIONS: [&str; 2] =
+    [include_str!("schema-1.sql"), include_str!("schema-2.sql")];
 
 /// Makes an empty store. It is made beside and moved into its place whole: nobody sees half of it, and the disk is waited for
 /// twice instead of a dozen times, which a short run would feel.
@@ -33,7 +35,7 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
         let mut database = Connection::open(&beside)?;
         database.pragma_update(None, "synchronous", "OFF")?;
         database.pragma_update(None, "journal_mode", "MEMORY")?;
-        migrate(&mut database, path)?.map_or_else(
+        migrate(&mut database, path, &MIGRATIONS)?.map_or_else(
             |refusal| Ok(Err(refusal)),
             |()| database.pragma_update(None, "journal_mode", "WAL").map(Ok),
         )
@@ -48,14 +50,16 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
         .map_err(failed)
 }
 
-/// Brings the schema to this version, or says why not.
-pub(super) fn migrate(
-    database: &mut Connection,
+fn pragma(database: &Connection, name: &str) -> rusqlite::Result<i64> {
+    database.pragma_query_value(None, name, |row| row.get(0))
+}
+
+/// The version of a store that a program with these steps can read, or why it cannot.
+pub(super) fn version(
+    database: &Connection,
     path: &Path,
-) -> rusqlite::Result<Result<(), StoreError>> {
-    let pragma = |d: &Connection, name: &str| -> rusqlite::Result<i64> {
-        d.pragma_query_value(None, name, |row| row.get(0))
-    };
+    steps: &[&str],
+) -> rusqlite::Result<Result<usize, StoreError>> {
     let tables = "SELECT count(*) FROM sqlite_schema";
     let tables: i64 = database.query_row(tables, [], |row| row.get(0))?;
     let path = path.to_owned();
@@ -63,17 +67,30 @@ pub(super) fn migrate(
         return Ok(Err(StoreError::NotOurs { path }));
     }
     let found = pragma(database, "user_version")?;
-    let known = MIGRATIONS.len() as i64;
-    if found > known {
-        return Ok(Err(StoreError::Newer { path, found, known }));
-    }
-    if found < known {
+    let known = steps.len() as i64;
+    Ok(match found > known {
+        true => Err(StoreError::Newer { path, found, known }),
+        false => Ok(found.max(0) as usize),
+    })
+}
+
+/// Brings the schema to the version that these steps lead to, or says why not.
+pub(super) fn migrate(
+    database: &mut Connection,
+    path: &Path,
+    steps: &[&str],
+) -> rusqlite::Result<Result<(), StoreError>> {
+    let found = match version(database, path, steps)? {
+        Ok(found) => found,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if found < steps.len() {
         let tx = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for step in &MIGRATIONS[found.max(0) as usize..] {
+        for step in &steps[found..] {
             tx.execute_batch(step)?;
         }
         tx.pragma_update(None, "application_id", APPLICATION)?;
-        tx.pragma_update(None, "user_version", known)?;
+        tx.pragma_update(None, "user_version", steps.len() as i64)?;
         tx.commit()?;
     }
     Ok(Ok(()))

@@ -1,4 +1,4 @@
-use super::schema::APPLICATION;
+use super::schema::{APPLICATION, MIGRATIONS};
 use super::*;
 use cairn_engine::{Cause, ClientId, Digest, Event, Gone, Offer, Record, Release, Token, WorkerId};
 use proptest::prelude::*;
@@ -321,21 +321,91 @@ fn what_is_newer_foreign_or_damaged_is_refused_and_left_alone() {
     let newer = with(&format!(
         "CREATE TABLE event (seq); PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 99"
     ));
-    assert!(matches!(
-        open(newer.path()),
-        Err(StoreError::Newer { found: 99, .. })
-    ));
+    let look = |folder: &Path| Reader::open(folder).map(|_| ());
+    for opened in [open(newer.path()), look(newer.path())] {
+        assert!(matches!(opened, Err(StoreError::Newer { found: 99, .. })));
+    }
     let foreign = with("CREATE TABLE bookmark (url)");
-    assert!(matches!(
-        open(foreign.path()),
-        Err(StoreError::NotOurs { .. })
-    ));
+    for opened in [open(foreign.path()), look(foreign.path())] {
+        assert!(matches!(opened, Err(StoreError::NotOurs { .. })));
+    }
     let text = tempfile::tempdir().unwrap();
     let content = "no database at all, but long enough to be one. ".repeat(200);
     std::fs::write(text.path().join(FILE), &content).unwrap();
     assert!(matches!(open(text.path()), Err(StoreError::Damaged { .. })));
     let kept = std::fs::read_to_string(text.path().join(FILE)).unwrap();
     assert_eq!(kept, content);
+}
+
+/// A store as a program of version 1 left it is read, goes on, and is refused by that program from then on, as one of a newer
+/// version and not as damaged.
+#[test]
+fn a_store_of_version_1_goes_on_and_tells_earlier_programs_that_it_is_newer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE);
+    let (earlier, words) = (
+        &MIGRATIONS[..1],
+        [
+            "(1, 10, 'opened', NULL, 1, 0, NULL, NULL, NULL, NULL, NULL)",
+            "(2, 11, 'joined', NULL, NULL, NULL, 0, NULL, NULL, NULL, '{\"name\":\"w\",\"offer\":{\"cpus\":2,\"memory\":null,\"tags\":[],\"until\":null}}')",
+            "(3, 12, 'leased', 7, 1, 1, 0, NULL, NULL, NULL, NULL)",
+            "(4, 13, 'failed', 7, 1, 1, NULL, 2, 'exit', 0, NULL)",
+            "(5, 14, 'leased', 7, 1, 2, 0, NULL, NULL, NULL, NULL)",
+            "(6, 15, 'released', 7, 1, 2, NULL, NULL, 'given-back', 0, NULL)",
+            "(7, 16, 'departed', NULL, NULL, NULL, 0, NULL, 'left', NULL, NULL)",
+        ],
+    );
+    let mut old = Connection::open(&path).unwrap();
+    migrate(&mut old, &path, earlier).unwrap().unwrap();
+    old.execute_batch(&format!("INSERT INTO event VALUES {}", words.join(", ")))
+        .unwrap();
+    drop(old);
+    // Whoever only looks needs no step, and takes none.
+    let seen = Reader::open(folder.path())
+        .unwrap()
+        .entries(0, 100)
+        .unwrap();
+    assert_eq!(seen.len(), words.len());
+    let mut store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
+    let before = all(&store);
+    assert_eq!(before, seen.into_iter().map(|(_, e)| e).collect::<Vec<_>>());
+    assert!(matches!(&before[1].event, Event::Joined { offer, .. } if offer.cpus == 2));
+    let token = Token {
+        epoch: 1,
+        attempt: 3,
+    };
+    let news = [
+        Event::Forgotten {
+            worker: WorkerId(0),
+        },
+        Event::Released {
+            task: Task(7),
+            token,
+            why: Release::Redundant,
+            for_good: false,
+        },
+    ]
+    .map(|event| Entry {
+        at: Moment(17),
+        event,
+    });
+    store.append(&news).unwrap();
+    assert_eq!(all(&store), [&before[..], &news].concat());
+    drop(store);
+    let mut again = Connection::open(&path).unwrap();
+    let refused = migrate(&mut again, &path, earlier).unwrap();
+    let (found, known) = (2, 1);
+    assert_eq!(
+        refused,
+        Err(StoreError::Newer {
+            path: path.clone(),
+            found,
+            known
+        })
+    );
+    drop(again);
+    let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
+    assert_eq!(all(&store).len(), words.len() + news.len(), "left as it is");
 }
 
 #[test]

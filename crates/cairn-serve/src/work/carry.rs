@@ -148,15 +148,22 @@ impl Write for Counting<'_> {
     }
 }
 
-/// Uploads a task's outputs.
+/// Uploads a task's outputs, which printed so much.
 pub(super) fn deliver(
     caller: &Caller,
     folder: &Path,
     outputs: &[String],
+    printed: u64,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Vec<Made>, Trouble> {
     let place = Beneath::open(folder).map_err(here(folder.display()))?;
     let mut made = Vec::new();
+    // The server may say at once that it never takes so much: it would wait for ever with the last of them.
+    let mut result = printed;
+    for path in outputs {
+        let meta = place.read(path).and_then(|file| file.metadata());
+        result = result.saturating_add(meta.map_err(here(path))?.len());
+    }
     for path in outputs {
         let mut file = place.read(path).map_err(here(path))?;
         let digest = digest_of(&mut file).map_err(here(path))?;
@@ -176,7 +183,7 @@ pub(super) fn deliver(
             };
             let rest = file.seek(SeekFrom::Start(offset));
             rest.map_err(|e| CallError::Away(e.to_string()))?;
-            match caller.upload(&digest, &mut file, offset, bytes) {
+            match caller.upload(&digest, &mut file, (offset, bytes), result) {
                 Ok(stored) if stored.complete => Ok(()),
                 Ok(_) => Err(CallError::Away("the upload broke off".to_owned())),
                 // What was there was not the beginning of it: it begins anew.
@@ -199,33 +206,38 @@ pub(super) fn deliver(
 /// A log of which nobody wants more.
 pub(super) const ENOUGH: u64 = u64::MAX;
 
-/// Sends what a log has beyond `sent` bytes; says how much was sent in all, or [`ENOUGH`].
+/// Sends what a log has beyond `sent` bytes, which says how much was sent in all then, or [`ENOUGH`].
+///
+/// # Errors
+/// If the server is away, or has no room for more of it, now (429) or ever (413).
 pub(super) fn send_log(
     caller: &Caller,
     attempt: Attempt,
     path: &Path,
-    mut sent: u64,
-) -> Result<u64, CallError> {
+    sent: &mut u64,
+) -> Result<(), CallError> {
     let Ok(mut file) = File::open(path) else {
-        return Ok(sent);
+        return Ok(());
     };
-    if sent == ENOUGH || file.seek(SeekFrom::Start(sent)).is_err() {
-        return Ok(sent);
+    if *sent == ENOUGH || file.seek(SeekFrom::Start(*sent)).is_err() {
+        return Ok(());
     }
     let key = (attempt.id, attempt.epoch, attempt.attempt);
     loop {
         let mut piece = Vec::with_capacity(PIECE);
         let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece);
         if read.is_err() || piece.is_empty() {
-            return Ok(sent);
+            return Ok(());
         }
-        match caller.log(key, sent, &piece) {
-            Ok(stored) if stored.complete => sent += piece.len() as u64,
-            Err(CallError::Refused { status, .. }) if status < 500 && status != 429 => {
-                return Ok(ENOUGH);
-            }
+        match caller.log(key, *sent, &piece) {
+            Ok(stored) if stored.complete => *sent += piece.len() as u64,
+            Err(error) if error.is_for_room() => return Err(error),
+            Err(CallError::Refused { status, .. }) if status < 500 => *sent = ENOUGH,
             Err(error) => return Err(error),
-            Ok(_) => return Ok(ENOUGH),
+            Ok(_) => *sent = ENOUGH,
+        }
+        if *sent == ENOUGH {
+            return Ok(());
         }
     }
 }

@@ -212,7 +212,7 @@ impl Worker<'_> {
         match delivered {
             Ok(made) => self.talk.finished(attempt, outcome, made),
             // Its log is lost, its result is not.
-            Err(trouble) if spooled.folder.is_none() => {
+            Err(trouble) if spooled.stands_without(&trouble) => {
                 (self.said)(Note::Remark(format!("a log was not sent: {trouble}")));
                 self.talk.finished(attempt, outcome, Vec::new());
             }

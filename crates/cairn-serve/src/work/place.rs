@@ -12,9 +12,11 @@
 //!
 //! Attempts are numbered alike in every run: names of files begin with the run.
 
+use super::carry::Trouble;
 use crate::http::types::{Attempt, Return};
 use crate::near::Secret;
 use crate::private;
+use cairn_engine::Outcome;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -49,6 +51,17 @@ impl Spooled {
             epoch: self.back.epoch,
             attempt: self.back.attempt,
         }
+    }
+
+    /// Whether what it printed is its result, as far as is known here: of a volunteer's task without outputs it is.
+    pub(super) fn is_print(&self) -> bool {
+        self.folder.is_none() && self.back.outcome() == Outcome::Executed
+    }
+
+    /// Whether it counts though something was not uploaded.
+    pub(super) fn stands_without(&self, trouble: &Trouble) -> bool {
+        let is_refused = matches!(trouble, Trouble::Call(error) if error.is_for_room());
+        self.folder.is_none() && !(is_refused && self.is_print())
     }
 
     /// Whether all that is to be uploaded is still here.

@@ -207,20 +207,39 @@ impl Talk {
         lock(&self.logs).remove(&attempt)
     }
 
-    /// Uploads log and outputs of an attempt that ended.
-    pub(super) fn deliver(&self, spooled: &Spooled, sent: u64) -> Result<Vec<Made>, Trouble> {
+    /// Uploads log and outputs of an attempt that ended. A log that the server has no room for holds nothing back, unless it is
+    /// the result.
+    pub(super) fn deliver(&self, spooled: &Spooled, mut sent: u64) -> Result<Vec<Made>, Trouble> {
         let is_over = || self.is_over();
+        let at = spooled.attempt();
         if let Some(log) = &spooled.log {
-            let mut sent = sent;
             carry::patiently(&is_over, || {
-                sent = carry::send_log(&self.caller, spooled.attempt(), log, sent)?;
-                Ok(())
+                match carry::send_log(&self.caller, at, log, &mut sent) {
+                    Err(error) if error.is_for_room() && !spooled.is_print() => {
+                        let text = format!("what task {} printed was cut: {error}", at.id);
+                        self.say(Word::Remark(text));
+                        Ok(())
+                    }
+                    answer => answer,
+                }
             })?;
         }
-        match &spooled.folder {
-            Some(folder) => carry::deliver(&self.caller, folder, &spooled.outputs, &is_over),
-            None => Ok(Vec::new()),
+        let Some(folder) = &spooled.folder else {
+            return Ok(Vec::new());
+        };
+        let printed = if sent == carry::ENOUGH { 0 } else { sent };
+        let outputs = &spooled.outputs;
+        let made = carry::deliver(&self.caller, folder, outputs, printed, &is_over);
+        if let Err(trouble) = &made
+            && sent != carry::ENOUGH
+            && !matches!(trouble, Trouble::Call(error) if error.is_passing())
+        {
+            let line = format!("cairn: outputs were not taken: {trouble}\n");
+            let key = (at.id, at.epoch, at.attempt);
+            // Without the line it has failed all the same.
+            let _ = self.caller.log(key, sent, line.as_bytes());
         }
+        made
     }
 
     pub(super) fn say(&self, word: Word) {
@@ -331,7 +350,7 @@ impl Talk {
                     lock(&self.made).insert(old.attempt(), made);
                 }
                 // Without its log a result is a result; without its outputs it is none.
-                Err(_) if old.folder.is_none() => (),
+                Err(trouble) if old.stands_without(&trouble) => (),
                 Err(_) => {
                     lock(&self.spoilt).insert(old.attempt());
                 }
@@ -449,9 +468,10 @@ impl Talk {
                 .map(|(&at, (path, sent))| (at, path.clone(), *sent))
                 .collect();
             for (at, path, sent) in all {
-                if let Ok(now) = carry::send_log(&self.caller, at, &path, sent)
-                    && let Some(log) = lock(&self.logs).get_mut(&at)
-                {
+                let mut now = sent;
+                // What the server does not take now is sent with the result.
+                let _ = carry::send_log(&self.caller, at, &path, &mut now);
+                if let Some(log) = lock(&self.logs).get_mut(&at) {
                     log.1 = now;
                 }
             }

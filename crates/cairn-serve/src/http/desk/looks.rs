@@ -4,7 +4,7 @@ use super::{Desk, Tally};
 use crate::found::About;
 use crate::http::types::Storage;
 use crate::http::why::Told;
-use cairn_engine::{Moment, Position, Record, Refusal, Task, Token, Why, Worker, WorkerId};
+use cairn_engine::{Moment, Position, Record, Refusal, Task, Token, Why, WhyNot, Worker, WorkerId};
 use cairn_theory::game::Standing;
 use std::time::Duration;
 
@@ -215,6 +215,19 @@ impl<P: Position> Desk<'_, P> {
             true => self.engine.passed_over(now, id, PASSED_OVER),
             false => Vec::new(),
         };
+        let faster = match refusal {
+            Some(Refusal::KeptFor { worker, .. }) => Some(worker),
+            _ => None,
+        };
+        let over = passed_over.iter().filter_map(|(_, why)| match why {
+            WhyNot::Faster(worker) => Some(*worker),
+            _ => None,
+        });
+        let others = faster.into_iter().chain(over).filter_map(|id| {
+            let known = self.engine.workers().get(id.index())?;
+            Some((id, known.name.clone()))
+        });
+        let others = others.collect();
         let worker = &self.engine.workers()[place];
         Some(Told::Worker {
             is_here: worker.is_here,
@@ -223,6 +236,7 @@ impl<P: Position> Desk<'_, P> {
             cpus: worker.offer.cpus,
             refusal,
             passed_over,
+            others,
         })
     }
 }

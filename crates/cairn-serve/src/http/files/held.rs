@@ -65,6 +65,20 @@ impl Files {
         self.allowance.found(volunteer, bytes);
     }
 
+    /// What a volunteer's task printed before this server began.
+    pub(crate) fn found_print(&self, volunteer: u32, (task, token): (Task, Token), bytes: u64) {
+        if bytes > 0 {
+            self.allowance.found(volunteer, bytes);
+            self.count_print(volunteer, (task, token), bytes);
+        }
+    }
+
+    fn count_print(&self, volunteer: u32, (task, token): (Task, Token), bytes: u64) {
+        let mut holding = lock(&self.holding);
+        let printed = &mut holding.entry(task).or_default().printed;
+        printed.entry(token).or_insert((volunteer, 0)).1 += bytes;
+    }
+
     /// Lets a volunteer's task print so many more bytes.
     pub(crate) fn may_print(
         &self,
@@ -75,10 +89,16 @@ impl Files {
         let Who::Volunteer(number) = who else {
             return Ok(());
         };
+        let holding = lock(&self.holding);
+        let printed = (holding.get(&task)).and_then(|of| of.printed.get(&token));
+        let printed = printed.map_or(0, |&(_, bytes)| bytes);
+        drop(holding);
+        // No waiting makes room for what an attempt prints beyond that.
+        if printed.saturating_add(bytes) > self.allowance.allowed().most() {
+            return Err(Over::Ever);
+        }
         self.allowance.take(number, bytes)?;
-        let mut holding = lock(&self.holding);
-        let printed = &mut holding.entry(task).or_default().printed;
-        printed.entry(token).or_insert((number, 0)).1 += bytes;
+        self.count_print(number, (task, token), bytes);
         Ok(())
     }
 
@@ -165,6 +185,18 @@ impl Files {
         let all = held.into_values().chain(printed.into_values());
         all.for_each(|(who, bytes)| self.allowance.give(who, bytes));
         tokens
+    }
+
+    /// What an attempt printed does not count any more. Whether it did, as a volunteer's.
+    pub(crate) fn forget_print(&self, task: Task, token: Token) -> bool {
+        let mut holding = lock(&self.holding);
+        let of_task = holding.get_mut(&task);
+        let printed = of_task.and_then(|of| of.printed.remove(&token));
+        drop(holding);
+        if let Some((who, bytes)) = printed {
+            self.allowance.give(who, bytes);
+        }
+        printed.is_some()
     }
 
     /// The attempt does not count.

@@ -218,7 +218,7 @@ fn volunteers_have_no_more_here_than_they_may() {
     std::fs::create_dir(&flow).unwrap();
     let allowed = Allowed {
         each: 100,
-        all: 300,
+        all: 400,
         among: 10,
     };
     let open = || Arc::new(Files::open(&top.path().join("files"), &flow, allowed).unwrap());
@@ -239,8 +239,9 @@ fn volunteers_have_no_more_here_than_they_may() {
     begin(&files, anna, b'b', 30).unwrap();
     // What was let in and did not come counts no more.
     assert_eq!(files.allowance.used(), (vec![(1, 70)], 70));
-    assert_eq!(over(begin(&files, berta, b'c', 81)), Over::All);
-    begin(&files, berta, b'c', 80).unwrap();
+    // Anna has 50 beyond her share of 20: of the 150 that are left of that half Berta may have 75, and her share.
+    assert_eq!(over(begin(&files, berta, b'c', 96)), Over::All(0));
+    begin(&files, berta, b'c', 95).unwrap();
     put(&files, berta, &text(b'c', 60));
     // Those who are trusted are not counted.
     put(&files, TRUSTED, &text(b'd', 500));
@@ -272,9 +273,21 @@ fn volunteers_have_no_more_here_than_they_may() {
     assert_eq!(files.allowance.used(), (vec![(2, 100)], 100));
     assert_eq!(files.forget_held(task), [token]);
     assert_eq!(files.allowance.used(), (vec![(2, 60)], 60));
+    // What was printed before this server began counts as well.
+    files.found_print(2, (task, token), 25);
+    assert_eq!(files.allowance.used(), (vec![(2, 85)], 85));
+    assert_eq!(files.forget_held(task), [token]);
+    assert_eq!(files.allowance.used(), (vec![(2, 60)], 60));
+    // An attempt that prints more than anybody may have need not wait for room.
+    files.may_print(anna, (task, token), 50).unwrap();
+    let more = files.allowance.allowed().most() - 49;
+    assert_eq!(files.may_print(anna, (task, token), more), Err(Over::Ever));
+    // Nor does one that has failed keep room from the next.
+    assert!(files.forget_print(task, token) && !files.forget_print(task, token));
+    assert_eq!(files.allowance.used(), (vec![(2, 60)], 60));
     begin(&files, anna, b'b', 90).unwrap();
     // However much others have, everybody has its share: a tenth of a half.
     files.allowance.found(3, 1_000);
-    assert_eq!(over(begin(&files, anna, b'b', 16)), Over::All);
-    begin(&files, anna, b'b', 15).unwrap();
+    assert_eq!(over(begin(&files, anna, b'b', 21)), Over::All(0));
+    begin(&files, anna, b'b', 20).unwrap();
 }

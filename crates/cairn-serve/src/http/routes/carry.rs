@@ -69,6 +69,10 @@ pub(crate) struct UploadQuery {
     offset: u64,
     /// How many bytes the whole file has.
     bytes: u64,
+    /// How many bytes all outputs of the task have, with what it printed: what a volunteer may never have here together is
+    /// refused with the first of them.
+    #[serde(default)]
+    result: Option<u64>,
 }
 
 fn digest_in(path: String) -> Reply<String> {
@@ -102,8 +106,8 @@ fn too_much(over: Over, bytes: u64, allowed: Allowed) -> Fault {
         Over::Ever => Fault::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
-                "{bytes} bytes are more than a volunteer may have here: {}",
-                each.min(all / 2)
+                "{bytes} bytes are more than a volunteer may have here for one task: {}",
+                allowed.most()
             ),
             "whoever runs the server can allow a volunteer more",
         ),
@@ -114,9 +118,11 @@ fn too_much(over: Over, bytes: u64, allowed: Allowed) -> Fault {
             ),
             "ask again when others have confirmed them, or have whoever runs the server allow a volunteer more",
         ),
-        Over::All => Fault::new(
+        Over::All(has) => Fault::new(
             StatusCode::TOO_MANY_REQUESTS,
-            format!("volunteers have as many bytes here as they may: {all}"),
+            format!(
+                "volunteers may have {all} bytes here together, and you have {has}: with {bytes} more, less than you have would be left for others"
+            ),
             "ask again when results are validated, or have whoever runs the server allow them more",
         ),
     }
@@ -171,7 +177,11 @@ pub(crate) async fn upload(
     State(server): Server,
     Extension(who): Extension<Who>,
     At(digest): At<String>,
-    Query(UploadQuery { offset, bytes }): Query<UploadQuery>,
+    Query(UploadQuery {
+        offset,
+        bytes,
+        result,
+    }): Query<UploadQuery>,
     mut body: Body,
 ) -> Reply<Json<Stored>> {
     let digest = digest_in(digest)?;
@@ -187,6 +197,11 @@ pub(crate) async fn upload(
     }
     let files = server.files.clone();
     let allowed = files.allowed();
+    if let (Who::Volunteer(_), Some(all)) = (who, result)
+        && all > allowed.most()
+    {
+        return Err(too_much(Over::Ever, all, allowed));
+    }
     let refused = |refusal| refused(refusal, bytes - offset, allowed);
     let begun = beside(move || files.upload(who, &digest, offset, bytes)).await?;
     let mut upload = begun.map_err(refused)?;
@@ -336,11 +351,21 @@ pub(crate) async fn write_log(
     let written = beside(move || {
         let more = server.logs.would_add(task, token, offset, long);
         let may = server.files.may_print(who, (task, token), more);
+        if may == Err(Over::Ever) {
+            let line = format!(
+                "it prints more than a volunteer may have here: {} bytes",
+                allowed.most()
+            );
+            // Without the line it is refused all the same.
+            let _ = server.logs.note(task, token, &line);
+        }
         may.map(|()| server.logs.write(task, token, offset, &piece))
     });
-    let written = written
-        .await?
-        .map_err(|over| too_much(over, long, allowed))?;
+    let all = offset.saturating_add(long);
+    let written = written.await?.map_err(|over| match over {
+        Over::Ever => too_much(over, all, allowed),
+        _ => too_much(over, long, allowed),
+    })?;
     let bytes = written.map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidInput => {
             Fault::new(StatusCode::CONFLICT, e, "send what comes before it first")

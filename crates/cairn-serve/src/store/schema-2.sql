@@ -1,0 +1,8 @@
+-- The tables stay as they are. What stands in them does not: a program that knows version 1 alone would take these for damage,
+-- or read a snapshot and leave out what it does not know.
+--   event.kind   'returned', 'disputed': results of volunteers; 'remembered': what earlier runs know of one;
+--                'forgotten': a worker that is long gone
+--   event.cause  of 'released': 'overdue', 'redundant'
+--   event.info   of 'leased': by when it must be back, in microseconds since 1970; of 'returned': the digest;
+--                of 'remembered': what is known, as JSON
+--   snapshot     volunteers, deadlines, forgotten workers, what was learnt, which attempts ran into a limit
