@@ -199,6 +199,11 @@ impl Flow {
         self.attributes.files_of(&self.attributes.outputs, task)
     }
 
+    /// Files of executed tasks that the task reads without naming them; none but in a [`Flow::rest`].
+    pub fn left_for(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
+        self.attributes.files_of(&self.attributes.left_for, task)
+    }
+
     /// The same tasks and attributes over other arcs, such as the skeleton's.
     ///
     /// # Panics
@@ -243,6 +248,8 @@ pub(crate) struct Attributes {
     pub(crate) file_temp: Vec<bool>,
     pub(crate) inputs: Lists,
     pub(crate) outputs: Lists,
+    /// By task, what executed ones left for it beyond its inputs.
+    pub(crate) left_for: Lists,
 }
 
 /// For each task a list of numbers, kept as runs in one vector.
@@ -338,6 +345,7 @@ impl Attributes {
         self.apart = permuted(&self.apart, to);
         self.inputs.permute(to);
         self.outputs.permute(to);
+        self.left_for.permute(to);
     }
 
     fn files_of<'a>(&'a self, lists: &'a Lists, task: TaskId) -> impl Iterator<Item = File<'a>> {
@@ -367,6 +375,7 @@ impl Attributes {
             + self.file_temp.capacity()
             + self.inputs.heap_bytes()
             + self.outputs.heap_bytes()
+            + self.left_for.heap_bytes()
     }
 }
 

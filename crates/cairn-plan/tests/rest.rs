@@ -75,15 +75,51 @@ fn with_files(dag: &Dag, random: &mut Random) -> Flow {
     build.finish().unwrap()
 }
 
+/// Every task writes a file in a folder of its own, temporary or not. Its children name the file, or the folder, or no inputs at
+/// all, or only others than it.
+fn with_files_unnamed(dag: &Dag, random: &mut Random) -> Flow {
+    let mut build = FlowBuilder::new();
+    let tasks: Vec<_> = (dag.tasks())
+        .map(|t| build.declare(&format!("t{}", t.0), 0).unwrap())
+        .collect();
+    let names_none: Vec<bool> = dag.tasks().map(|_| random.below(4) == 0).collect();
+    for task in dag.tasks() {
+        let [folder, path] = [format!("d{}", task.0), format!("d{}/f", task.0)];
+        let bytes = random.below(9) as u64;
+        build.add_output(tasks[task.index()], &path, Some(bytes));
+        if random.below(3) > 0 {
+            build.set_temp(&path);
+        }
+        if !names_none[task.index()] {
+            build.add_input(tasks[task.index()], "raw", None);
+        }
+        let is_named = random.below(3) > 0;
+        for child in dag.children(task) {
+            let to = tasks[child.index()];
+            build.arc(tasks[task.index()], to).unwrap();
+            if is_named && !names_none[child.index()] {
+                match random.below(2) {
+                    0 => build.add_input(to, &path, None),
+                    _ => build.add_input(to, &folder, None),
+                }
+            }
+        }
+    }
+    build.finish().unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     /// What lies there when the game goes on is counted, until its last reader is done: needs along any order are those of the
     /// whole flow, less what executed tasks wrote that is kept, which stands outside now.
     #[test]
-    fn temporary_files_of_executed_tasks_count_until_they_are_read(dag in any_dag(12), seed in any::<u64>()) {
+    fn temporary_files_of_executed_tasks_count_until_they_are_read(dag in any_dag(12), seed in any::<u64>(), are_named in any::<bool>()) {
         let mut random = Random::new(seed);
-        let flow = with_files(&dag, &mut random);
+        let flow = match are_named {
+            true => with_files(&dag, &mut random),
+            false => with_files_unnamed(&dag, &mut random),
+        };
         let start = random_ideal(&dag, seed);
         let is_executed: Vec<bool> = dag.tasks().map(|t| start >> t.0 & 1 == 1).collect();
         let rest = flow.rest(&is_executed).unwrap();
@@ -113,6 +149,16 @@ proptest! {
         let left = storage_of(&rest, &assumed).unwrap();
         let order: Vec<TaskId> = after.iter().map(|&t| rest.find(flow.name(t)).unwrap()).collect();
         prop_assert_eq!(left.storage.needs(&order), slow);
+        // From half-way on again: nothing is forgotten on the way.
+        let half: Vec<bool> = rest.dag().tasks().map(|t| order[..order.len() / 2].contains(&t)).collect();
+        let last = rest.rest(&half).unwrap();
+        let both: Vec<bool> = flow.dag().tasks().map(|t| last.find(flow.name(t)).is_none()).collect();
+        let at_once = flow.rest(&both).unwrap();
+        let left = |of: &Flow| -> Vec<Vec<String>> {
+            let paths = |t| of.left_for(t).map(|f| f.path.to_owned()).collect();
+            of.dag().tasks().map(paths).collect()
+        };
+        prop_assert_eq!(left(&last), left(&at_once));
     }
 
     #[test]

@@ -144,20 +144,34 @@ fn add_readers<'f>(
                 }
                 None => {
                     by_path.insert(file.path, all.len());
-                    all.push(Counted {
-                        writer: None,
-                        bytes: size(assumed, &file),
-                        is_kept: false,
-                        readers: Vec::new(),
-                    });
+                    all.push(lying(assumed, &file));
                     all.len() - 1
                 }
             };
             all[number].readers.push(task.index());
         }
+        for file in flow.left_for(task) {
+            if assumed.rest && is_temporary(assumed, &file) {
+                let number = *by_path.entry(file.path).or_insert(all.len());
+                if number == all.len() {
+                    all.push(lying(assumed, &file));
+                }
+                all[number].readers.push(task.index());
+            }
+        }
         silent(flow, task, assumed, by_path, all);
     }
     Ok(())
+}
+
+/// A temporary file that an executed task left.
+fn lying(assumed: &Assumed, file: &File<'_>) -> Counted {
+    Counted {
+        writer: None,
+        bytes: size(assumed, file),
+        is_kept: false,
+        readers: Vec::new(),
+    }
 }
 
 impl Files {

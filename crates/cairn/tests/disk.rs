@@ -104,6 +104,38 @@ fn temporary_files_of_executed_tasks_count_until_they_are_read() {
     assert_eq!(run.code, 0, "{run:?}");
 }
 
+/// Who names only the folder, names nothing, or is the child of who wrote what nobody is said to read, reads it as well.
+#[test]
+fn what_executed_tasks_left_counts_without_being_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, proof) = (
+        folder.path().join("x.jsonl"),
+        folder.path().join("proof.json"),
+    );
+    let (file, proof) = (file.to_str().unwrap(), proof.to_str().unwrap());
+    for reads in [
+        r#","inputs":["d"]"#,
+        r#","inputs":["./d/"]"#,
+        "",
+        r#","inputs":["raw"]"#,
+    ] {
+        let flow = format!(
+            r#"{{"name":"a","outputs":[{{"path":"d/x","bytes":100,"temp":true}}]}}
+{{"name":"b","after":["a"]{reads},"outputs":[{{"path":"y","bytes":10}}]}}
+"#
+        );
+        let run = plan(&flow, &["--disk", "109B", "--executed", "a"]);
+        assert_eq!(run.code, 2, "{reads}: {run:?}");
+        assert!(run.stderr.contains("'d/x'"), "{reads}: {run:?}");
+        std::fs::write(file, &flow).unwrap();
+        let capped = ["--disk", "110B", "--executed", "a"];
+        let run = cairn(&[&["plan", file, "--certificate", proof], &capped[..]].concat());
+        assert_eq!(run.code, 0, "{reads}: {run:?}");
+        let run = cairn(&["verify", file, proof, "--executed", "a"]);
+        assert_eq!(run.code, 0, "{reads}: {run:?}");
+    }
+}
+
 #[test]
 fn below_the_lower_bound_the_refusal_has_its_proof_and_the_cure_works() {
     let run = plan(SAMPLES, &["--disk", "119B"]);

@@ -347,6 +347,27 @@ fn what_cannot_be_kept_is_refused_before_anything_starts() {
         assert!(ran.stderr.contains(said), "{said}: {ran:?}");
         assert!(!ran.stderr.contains("listening"), "{ran:?}");
     }
+    std::fs::write(folder.join("given"), "1").unwrap();
+    let output = |bytes: Value| json!({ "name": "a", "run": "true", "outputs": [{ "path": "0.a", "bytes": bytes }] });
+    let writes = |name: &str| json!({ "name": name, "run": "true", "outputs": ["0.a"] });
+    let marked = json!({ "name": "a", "run": "true", "inputs": ["given"], "outputs": ["0.a"] });
+    for (tasks, said) in [
+        (vec![output(json!(-1))], "bytes"),
+        (vec![output(json!(u64::MAX))], "2^60"),
+        (vec![writes("a"), writes("b")], "two tasks write"),
+        (vec![marked], "input of the whole flow"),
+    ] {
+        write(folder, &tasks);
+        let serve = ["serve", "f.jsonl", "--state", "state"];
+        let ran = ask(
+            folder,
+            &[&serve[..], &["--disk", "1MB", "--temp", "given"]].concat(),
+        );
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains(said), "{said}: {ran:?}");
+        assert!(!ran.stderr.contains("listening"), "{ran:?}");
+    }
+    write(folder, &samples(3));
     // A later start with room enough is not spoilt by it.
     let (mut server, url, _) = common::served::serve(folder, "f.jsonl", &["--disk", "1MB"]);
     let _worker = worker(folder, &url, &["--dir", "w", "--shared", "."]);

@@ -116,6 +116,9 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
         for file in flow.inputs(task) {
             files.read(file, task, assumed)?;
         }
+        for file in flow.left_for(task) {
+            files.find(file, task, assumed);
+        }
         let mut silent = dag
             .children(task)
             .iter()
@@ -244,6 +247,18 @@ impl<'f> Gathered<'f> {
         };
         self.files[number].consumers.push(task);
         Ok(())
+    }
+
+    /// What an executed task left for this one, which does not name it.
+    fn find(&mut self, file: File<'f>, task: TaskId, assumed: &Assumed<'_>) {
+        if !assumed.is_rest || !(file.temp || (assumed.is_temporary)(file.path)) {
+            return;
+        }
+        let number = match self.by_path.get(file.path) {
+            Some(&number) => number,
+            None => self.begin(file, None, assumed),
+        };
+        self.files[number].consumers.push(task);
     }
 
     /// Children that name no inputs read all that the task writes.

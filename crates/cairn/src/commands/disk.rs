@@ -69,8 +69,9 @@ impl<'f> Model<'f> {
     /// The files of a flow, with a word on what is not known of them.
     pub(crate) fn new(caps: &Disk, read: &'f Read, out: &Output) -> Result<Model<'f>, Failure> {
         let flow = &read.flow;
-        // Also among inputs: those who wrote them may be executed, and no part of this flow.
-        let marks = |t| flow.outputs(t).chain(flow.inputs(t)).any(|f| f.temp);
+        // Also among what is read: those who wrote it may be executed, and no part of this flow.
+        let reads = |t| flow.inputs(t).chain(flow.left_for(t));
+        let marks = |t| flow.outputs(t).chain(reads(t)).any(|f| f.temp);
         let is_marked = !caps.temp.is_empty() || flow.dag().tasks().any(marks);
         let keeping = match is_marked {
             true => Keeping::Marked,
