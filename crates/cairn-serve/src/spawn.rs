@@ -195,7 +195,7 @@ pub enum Exit {
 
 /// A process that is no more.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// What it was started as.
     pub key: u64,
     /// How.
@@ -246,7 +246,7 @@ impl Sign {
 }
 
 /// All processes started here.
-pub struct Processes {
+pub(crate) struct Processes {
     epoll: OwnedFd,
     /// What a process reads if nobody says.
     nothing: File,
@@ -269,7 +269,7 @@ impl Processes {
     ///
     /// # Errors
     /// If the system gives no descriptor.
-    pub fn new() -> io::Result<Processes> {
+    pub(crate) fn new() -> io::Result<Processes> {
         Ok(Processes {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             nothing: File::open("/dev/null")?,
@@ -284,7 +284,7 @@ impl Processes {
     }
 
     /// How many are running.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
@@ -311,7 +311,7 @@ impl Processes {
     ///
     /// # Errors
     /// If it cannot be started: no such program, no such folder, no right, no room.
-    pub fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
+    pub(crate) fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
         let (mut command, mut reader) = program.command(&self.nothing)?;
         let mut spawned = command.spawn();
         if let (Err(e), Some(script)) = (&spawned, program.as_script())
@@ -385,7 +385,7 @@ impl Processes {
     ///
     /// # Errors
     /// If the system cannot tell.
-    pub fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
         let now = Instant::now();
         let most = self.listen(now)?.map_or(most, |next| most.min(next));
         let kills = self.running.iter().flatten().filter_map(|r| r.kill_at);
@@ -490,7 +490,7 @@ impl Processes {
     }
 
     /// Kills a process and all it started.
-    pub fn kill(&mut self, key: u64) {
+    pub(crate) fn kill(&mut self, key: u64) {
         self.signal(key, Signal::KILL, GRACE);
     }
 
@@ -511,7 +511,7 @@ impl Processes {
     }
 
     /// The process group of a running one.
-    pub fn group(&self, key: u64) -> Option<u32> {
+    pub(crate) fn group(&self, key: u64) -> Option<u32> {
         let running = self.running[*self.places.get(&key)?].as_ref()?;
         Some(running.child.id())
     }
