@@ -3,6 +3,7 @@
 use crate::flow::Attributes;
 use crate::names::Names;
 use crate::{Dag, DagError, Flow, TaskId, narrow, wide};
+use cairn_kernel::NONE;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -87,9 +88,6 @@ pub enum BuildError {
     },
 }
 
-/// The rank of a task that is only mentioned. (No rank is as large: a dag has fewer than 2³² − 1 tasks.)
-const UNDECLARED: u32 = u32::MAX;
-
 /// A cycle as text, with its first task again at the end. Long ones are cut short in the middle.
 fn closed(names: &[String]) -> String {
     // As many as one reads at a glance: the whole cycle is in `names`.
@@ -124,7 +122,7 @@ fn closed(names: &[String]) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct FlowBuilder {
     names: Names,
-    /// By symbol: position in the order of declaration, or `UNDECLARED`.
+    /// By symbol: position in the order of declaration, or `NONE` where it is only mentioned.
     rank: Vec<u32>,
     /// By symbol: where declared, or, before that, where first mentioned.
     mark: Vec<Mark>,
@@ -181,7 +179,7 @@ impl FlowBuilder {
         if self.name(task).is_empty() {
             return Err(BuildError::EmptyName { mark });
         }
-        if rank != UNDECLARED {
+        if rank != NONE {
             return Err(BuildError::Duplicate {
                 name: self.name(task).to_owned(),
                 first: self.mark[i],
@@ -225,7 +223,7 @@ impl FlowBuilder {
             return Symbol(0);
         };
         if wide(index) == self.rank.len() {
-            self.rank.push(UNDECLARED);
+            self.rank.push(NONE);
             self.mark.push(mark);
         }
         Symbol(index)
@@ -248,7 +246,7 @@ impl FlowBuilder {
 
     /// Whether the task has been declared yet.
     pub fn is_declared(&self, task: Symbol) -> bool {
-        (self.rank.get(wide(task.0))).is_some_and(|&r| r != UNDECLARED)
+        (self.rank.get(wide(task.0))).is_some_and(|&r| r != NONE)
     }
 
     /// The task's name.
@@ -445,7 +443,7 @@ impl FlowBuilder {
             return Err(vec![BuildError::TooLarge { what }]);
         }
         let unknown: Vec<BuildError> = (self.rank.iter().enumerate())
-            .filter(|&(_, &rank)| rank == UNDECLARED)
+            .filter(|&(_, &rank)| rank == NONE)
             .map(|(i, _)| BuildError::Unknown {
                 name: self.names.get(i).to_owned(),
                 mark: self.mark[i],

@@ -2,6 +2,7 @@
 
 use crate::dag::touch;
 use crate::{narrow, wide};
+use cairn_kernel::NONE;
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
@@ -20,17 +21,15 @@ pub(crate) struct Names {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     hash: u32,
-    /// Or `EMPTY`.
+    /// Or `NONE`. Not an `Option`: four slots fill a cache line, and reading is mostly looking names up.
     index: u32,
     start: u32,
     length: u32,
 }
 
-/// No name has this index. Not an `Option`: four slots fill a cache line, and reading is mostly looking names up.
-const EMPTY: u32 = u32::MAX;
 const FREE: Slot = Slot {
     hash: 0,
-    index: EMPTY,
+    index: NONE,
     start: 0,
     length: 0,
 };
@@ -63,7 +62,7 @@ impl Names {
         // A slot is always free, so this ends.
         loop {
             let slot = &self.slots[at];
-            if slot.index == EMPTY {
+            if slot.index == NONE {
                 return Err(at);
             }
             // Hash and length first: both are in the slot, the text is another cache miss.
@@ -89,7 +88,7 @@ impl Names {
         };
         let index = u32::try_from(self.len())
             .ok()
-            // u32::MAX is `EMPTY`; one more stays free, as in a dag.
+            // u32::MAX is `NONE`; one more stays free, as in a dag.
             .filter(|&i| i < u32::MAX - 1)?;
         self.text.push(name).then_some(())?;
         if self.len() * 4 > self.slots.len() * 3 {
@@ -145,7 +144,7 @@ impl Names {
         touch(&likely, |slot| self.text.byte(slot.start));
         for ((name, hash), slot) in names.zip(hashes).zip(likely) {
             take(match slot.index {
-                EMPTY => Err(hash),
+                NONE => Err(hash),
                 index if self.text.at(slot.start, slot.length) == name => Ok(index),
                 // Another name of equal hash came first: rare with 32 bits, so it may take the slow way.
                 _ => self.probe(name, hash).map_err(|_| hash),
@@ -163,7 +162,7 @@ impl Names {
         let mut at = wide(hash) & mask;
         loop {
             let slot = self.slots[at];
-            if slot.index == EMPTY || slot.hash == hash {
+            if slot.index == NONE || slot.hash == hash {
                 return slot;
             }
             at = (at + 1) & mask;
@@ -184,7 +183,7 @@ impl Names {
     fn grow(&mut self, slots: usize) {
         let old = std::mem::replace(&mut self.slots, vec![FREE; slots]);
         for slot in old {
-            if slot.index != EMPTY {
+            if slot.index != NONE {
                 let at = self.free_slot(slot.hash);
                 self.slots[at] = slot;
             }
@@ -194,7 +193,7 @@ impl Names {
     fn free_slot(&self, hash: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = wide(hash) & mask;
-        while self.slots[at].index != EMPTY {
+        while self.slots[at].index != NONE {
             at = (at + 1) & mask;
         }
         at
@@ -204,7 +203,7 @@ impl Names {
     pub(crate) fn permute(&mut self, to: &[u32]) {
         self.text.spans = permuted(&self.text.spans, to);
         for slot in &mut self.slots {
-            if slot.index != EMPTY {
+            if slot.index != NONE {
                 slot.index = to[wide(slot.index)];
             }
         }

@@ -325,6 +325,7 @@ impl Position for Implicit {
 
     /// How many lists, then each as its length and its numbers, all of 64 bits.
     fn packed(&self) -> Vec<u8> {
+        // Sorted, so that equal states are equal bytes.
         let sorted = |set: &HashSet<u64>| {
             let mut numbers: Vec<u64> = set.iter().copied().collect();
             numbers.sort_unstable();
@@ -360,6 +361,7 @@ impl Position for Implicit {
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
         let mut lists: Vec<Vec<u64>> = Vec::new();
         while let Some(length) = words.next() {
+            // Before anything is set aside for it: the length may be damaged, too.
             if length > words.len() as u64 {
                 return Err(damaged());
             }

@@ -271,6 +271,7 @@ impl Keeper {
             return true; // Even without what it frees.
         }
         let frees = self.frees(task);
+        // Tried on the numbers themselves and taken back: a copy of them would cost O(tasks).
         let is_safe = !frees.is_empty() && {
             let grows = signed(self.lasting(task));
             self.peaks.add(self.front, place, grows);
@@ -415,6 +416,7 @@ impl Keeper {
         self.phase[task.index()] = Phase::Waiting;
         self.end(task);
         self.used -= self.storage.reserved(task);
+        // No free place is left before the first: all get new ones.
         if self.front == 0 {
             return self.renumber(Some(task));
         }
@@ -426,6 +428,7 @@ impl Keeper {
             let readers = &mut self.readers[self.storage.consumer_slots(file)];
             let at = readers.iter().position(|&t| t == task.0);
             let at = at.expect("a reader of its inputs");
+            // By place it is the first reader now.
             readers[..=at].rotate_right(1);
             let upto = &mut self.upto[file.index()];
             if *upto == 0 && !self.is_pinned[file.index()] {

@@ -1,5 +1,9 @@
 //! Numbers of things, counted from 0, as types of their own. Knows not what is counted.
 
+/// No number: nothing of ours is counted so far. In large tables that are looked up all the time, where an `Option` would take
+/// twice the room.
+pub const NONE: u32 = u32::MAX;
+
 /// A number that names one of many.
 pub trait Id: Copy + Ord + Default {
     /// The one with this index.

@@ -98,7 +98,7 @@ fn corners(dag: &Dag, hull: &Hull) -> Corners {
     // Of sinks nobody asks: any number will do.
     let interval = |t: TaskId| {
         hull.executed_in(t)
-            .map_or(u32::MAX, |piece| interval_of_piece[piece])
+            .map_or(cairn_kernel::NONE, |piece| interval_of_piece[piece])
     };
     Corners {
         interval: dag.tasks().map(interval).collect(),

@@ -1,10 +1,10 @@
 //! The hull: nested ideals that are best for their cost, and the bound they give. Knows not how they are found.
 
-use crate::closure::{ClosureGraph, Gain, NONE, Tuning, chain};
+use crate::closure::{ClosureGraph, Gain, Tuning, chain};
 use crate::counts::{at, narrow, wide};
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{NONE, Work};
 use std::cmp::Ordering;
 
 /// One ideal of the chain: executing its tasks costs `cost` and makes tasks worth `reward` eligible (or executed),

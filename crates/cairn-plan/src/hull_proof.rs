@@ -1,10 +1,10 @@
 //! A proof of the hull that can be checked without this crate. Knows the hull, not how it was found.
 
-use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, NONE, Scratch, Tuning, link_flow};
+use crate::closure::{ClosureGraph, LinkFlow, LinkGraph, Scratch, Tuning, link_flow};
 use crate::counts::{at, narrow};
 use crate::{Hull, HullError, Weights};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Rows, Work};
+use cairn_kernel::{NONE, Rows, Work};
 use rayon::prelude::*;
 
 /// A proof that no ideal lies above the hull.

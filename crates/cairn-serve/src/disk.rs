@@ -84,7 +84,7 @@ pub type Planner<'a> = dyn Fn(&mut Keeper, Duration) -> Result<Vec<TaskId>, Unke
 
 impl Layout {
     /// The paths of the temporary files.
-    pub fn temporary(&self) -> HashSet<&str> {
+    pub(crate) fn temporary(&self) -> HashSet<&str> {
         let files = self.storage.files().filter(|&f| !self.storage.is_kept(f));
         files.filter_map(|f| self.path(f)).collect()
     }
@@ -216,8 +216,43 @@ impl Disk {
             engine.keep(cap.keeper);
             watched = Some((cap.most, cap.folder));
         }
-        let is_capped = watched.is_some();
         let mut swept = Vec::new();
+        let (there, mut waits) = self.take_stock(engine, watched.is_some(), may_delete, &mut swept);
+        if let Some((most, folder)) = watched {
+            let free = free_bytes(&folder);
+            let most = match most {
+                Most::Bytes(bytes) => bytes,
+                Most::OfFree(share) => {
+                    let all = free.as_ref().map_err(copied)?.saturating_add(there);
+                    (all as f64 * share) as u64
+                }
+            };
+            self.cap = Some(Watched {
+                folder,
+                most,
+                free: free.unwrap_or(u64::MAX),
+                looked: None,
+                peak: 0,
+            });
+            if let Some(keeper) = engine.keeper_mut() {
+                keeper.set_cap(most);
+            }
+            waits.dedup();
+            waits.iter().for_each(|&t| self.left_behind(engine, t));
+            self.note(engine);
+        }
+        Ok(swept)
+    }
+
+    /// Looks at every file that counts: what nobody wants any more goes, if anything may. The bytes that stay there, and the tasks
+    /// whose files are there before they are executed.
+    fn take_stock<P: Position>(
+        &self,
+        engine: &mut Engine<P>,
+        is_capped: bool,
+        may_delete: bool,
+        swept: &mut Vec<Swept>,
+    ) -> (u64, Vec<TaskId>) {
         let mut there = 0;
         let mut waits: Vec<TaskId> = Vec::new();
         for file in self.storage.files() {
@@ -255,30 +290,7 @@ impl Disk {
                 keeper.hold(held);
             }
         }
-        if let Some((most, folder)) = watched {
-            let free = free_bytes(&folder);
-            let most = match most {
-                Most::Bytes(bytes) => bytes,
-                Most::OfFree(share) => {
-                    let all = free.as_ref().map_err(copied)?.saturating_add(there);
-                    (all as f64 * share) as u64
-                }
-            };
-            self.cap = Some(Watched {
-                folder,
-                most,
-                free: free.unwrap_or(u64::MAX),
-                looked: None,
-                peak: 0,
-            });
-            if let Some(keeper) = engine.keeper_mut() {
-                keeper.set_cap(most);
-            }
-            waits.dedup();
-            waits.iter().for_each(|&t| self.left_behind(engine, t));
-            self.note(engine);
-        }
-        Ok(swept)
+        (there, waits)
     }
 
     /// Counts readers that are not executed: at the beginning, and when tasks are executed again.

@@ -57,7 +57,7 @@ pub enum Exit {
 
 /// A process that is no more.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// What it was started as.
     pub key: u64,
     /// How.
@@ -107,7 +107,7 @@ impl Sign {
 }
 
 /// All processes started here.
-pub struct Processes {
+pub(crate) struct Processes {
     epoll: OwnedFd,
     starter: Starter,
     /// How many were started; never so many that a sign is [`ELSEWHERE`].
@@ -131,7 +131,7 @@ impl Processes {
     ///
     /// # Errors
     /// If the system gives no descriptor.
-    pub fn new() -> io::Result<Processes> {
+    pub(crate) fn new() -> io::Result<Processes> {
         Ok(Processes {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             starter: Starter::new()?,
@@ -147,7 +147,7 @@ impl Processes {
     }
 
     /// How many are running.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
@@ -174,7 +174,7 @@ impl Processes {
     ///
     /// # Errors
     /// If it cannot be started: no such program, no such folder, no right, no room.
-    pub fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
+    pub(crate) fn start(&mut self, key: u64, program: &Program) -> io::Result<()> {
         let Started { pid, reader } = self.starter.start(program)?;
         let watched = self.watch(key, pid, reader, program);
         watched
@@ -241,7 +241,7 @@ impl Processes {
     ///
     /// # Errors
     /// If the system cannot tell.
-    pub fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, most: Duration, ended: &mut Vec<Ended>) -> io::Result<()> {
         let now = Instant::now();
         let most = self.listen(now)?.map_or(most, |next| most.min(next));
         let most = match self.unseen.is_empty() {
@@ -392,7 +392,7 @@ impl Processes {
     }
 
     /// Kills a process and all it started.
-    pub fn kill(&mut self, key: u64) {
+    pub(crate) fn kill(&mut self, key: u64) {
         self.signal(key, Signal::KILL, GRACE);
     }
 
@@ -413,7 +413,7 @@ impl Processes {
     }
 
     /// The process group of a running one.
-    pub fn group(&self, key: u64) -> Option<u32> {
+    pub(crate) fn group(&self, key: u64) -> Option<u32> {
         let running = self.running[*self.places.get(&key)?].as_ref()?;
         Some(running.pid.as_raw_pid() as u32)
     }

@@ -233,20 +233,8 @@ pub fn work(
         let what = format!("{}: cannot be removed: {error}", path.display());
         said(Note::Remark(what));
     }
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = settings.name.clone();
-    let name = name.unwrap_or_else(|| format!("{}-{}", host.trim(), place.id()));
-    let join = Join {
-        name: name.clone(),
-        cpus: settings.slots,
-        memory: settings.memory,
-        tags: settings.tags.clone(),
-        seconds_left: settings.lifetime.map(|life| life.as_secs_f64()),
-        carries: settings.place == Where::Own,
-        disk: settings.disk,
-        speed: Some(benchmark::speed().clamp(0.001, 1e6)),
-        near: (place.secret().path()).filter(|_| is_loopback(caller.url())),
-    };
+    let join = introduction(&settings, &place, &caller);
+    let name = join.name.clone();
     let (words, inbox) = channel();
     let (mut reader, waker) = std::io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true).map_err(std::io::Error::from)?;
@@ -299,6 +287,23 @@ pub fn work(
     match worker.trouble {
         Some(trouble) => ended.and(Err(trouble)),
         None => ended.map(|()| worker.summary),
+    }
+}
+
+/// Who comes, and what it can do.
+fn introduction(settings: &Settings, place: &Place, caller: &Caller) -> Join {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let usual = || format!("{}-{}", host.trim(), place.id());
+    Join {
+        name: settings.name.clone().unwrap_or_else(usual),
+        cpus: settings.slots,
+        memory: settings.memory,
+        tags: settings.tags.clone(),
+        seconds_left: settings.lifetime.map(|life| life.as_secs_f64()),
+        carries: settings.place == Where::Own,
+        disk: settings.disk,
+        speed: Some(benchmark::speed().clamp(0.001, 1e6)),
+        near: (place.secret().path()).filter(|_| is_loopback(caller.url())),
     }
 }
 

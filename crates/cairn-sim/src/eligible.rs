@@ -3,6 +3,7 @@
 use crate::bit_tree::BitTree;
 use crate::policy::Ranking;
 use cairn_dag::TaskId;
+use cairn_kernel::NONE;
 
 /// Eligible, unassigned tasks. Every operation takes a few instructions: positions are fixed numbers in a [`BitTree`].
 #[derive(Clone, Debug, Default)]
@@ -28,10 +29,6 @@ enum By {
     ReverseArrival,
 }
 
-/// The position of a task that has none.
-// Not an `Option`: this table is looked up for every task of every run.
-const NOWHERE: u32 = u32::MAX;
-
 impl Eligible {
     /// Empties the set; tasks will go by rank.
     pub(crate) fn reset_by_rank(&mut self, ranking: &Ranking) {
@@ -45,9 +42,9 @@ impl Eligible {
     pub(crate) fn reset_by_arrival(&mut self, tasks: usize, newest_first: bool) {
         self.set.reset(tasks);
         self.task_at.clear();
-        self.task_at.resize(tasks, TaskId(NOWHERE));
+        self.task_at.resize(tasks, TaskId(NONE));
         self.position.clear();
-        self.position.resize(tasks, NOWHERE);
+        self.position.resize(tasks, NONE);
         self.by = if newest_first {
             By::ReverseArrival
         } else {
@@ -65,7 +62,7 @@ impl Eligible {
     /// Adds a task: eligible for the first time, or again after it was lost.
     #[inline]
     pub(crate) fn insert(&mut self, task: TaskId) {
-        if self.by != By::Rank && self.position[task.index()] == NOWHERE {
+        if self.by != By::Rank && self.position[task.index()] == NONE {
             let place = match self.by {
                 By::ReverseArrival => self.position.len() as u32 - 1 - self.arrived,
                 _ => self.arrived,
@@ -94,7 +91,7 @@ impl Eligible {
 
     pub(crate) fn contains(&self, task: TaskId) -> bool {
         let place = self.position[task.index()];
-        place != NOWHERE && self.set.contains(place as usize)
+        place != NONE && self.set.contains(place as usize)
     }
 
     /// Takes out a task that is in the set.

@@ -16,6 +16,7 @@ use crate::spread::{Sampler, Spread};
 use crate::work::{BytesByChild, Work};
 use crate::worker::Worker;
 use cairn_dag::TaskId;
+use cairn_kernel::NONE;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -70,9 +71,6 @@ enum Kind {
     Up,
     Join,
 }
-
-/// Who delivered a task that nobody has.
-pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// One run under way.
 pub(crate) struct PoolRun<'a, L> {
@@ -171,7 +169,7 @@ impl PoolBuffers {
         self.alive.clear();
         self.alive.resize(tasks, 0);
         self.made_by.clear();
-        self.made_by.resize(tasks, (NOBODY, 0));
+        self.made_by.resize(tasks, (NONE, 0));
         self.waiting.clear();
         self.asking.clear();
     }
@@ -528,7 +526,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             }
             return;
         }
-        if self.buffers.made_by[lease.task.index()].0 == NOBODY {
+        if self.buffers.made_by[lease.task.index()].0 == NONE {
             if lease.alive {
                 self.log(lease.worker, What::Expired(lease.task));
             }

@@ -2,8 +2,9 @@
 
 use crate::heft::OptimisticCosts;
 use crate::measures::Event;
-use crate::pool_run::{Dispatch, NOBODY, PoolRun};
+use crate::pool_run::{Dispatch, PoolRun};
 use cairn_dag::TaskId;
+use cairn_kernel::NONE;
 use std::collections::VecDeque;
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
@@ -124,7 +125,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     own.iter().any(|&n| run.buffers.leases.get(n).task == task)
                 };
                 let candidate = (run.buffers.leases.outstanding())
-                    .filter(|l| run.buffers.made_by[l.task.index()].0 == NOBODY)
+                    .filter(|l| run.buffers.made_by[l.task.index()].0 == NONE)
                     .filter(|l| copies_of(l.task) < copies)
                     .filter(|l| run.fits(l.task, id) && !has_own(l.task))
                     .min_by(|a, b| {

@@ -2,9 +2,7 @@
 
 use crate::Bipartite;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Rows;
-
-const NONE: u32 = u32::MAX;
+use cairn_kernel::{NONE, Rows};
 
 /// A block of one decomposition: a dense index, `0..blocks`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -108,7 +106,7 @@ impl Decomposition {
 
     /// The blocks, each after all blocks that feed it. Unless the dag is composite, it stops short: these are the
     /// blocks that can be detached one after the other before the rest is stuck.
-    pub fn topological_order(&self) -> &[BlockId] {
+    pub(crate) fn topological_order(&self) -> &[BlockId] {
         &self.topological
     }
 
@@ -146,7 +144,7 @@ impl Decomposition {
 
     /// A cycle of the super-dag, as the tasks that lead from each block to the next and from the last to the first;
     /// `None` if the dag is composite. Linear.
-    pub fn cycle(&self) -> Option<Vec<TaskId>> {
+    pub(crate) fn cycle(&self) -> Option<Vec<TaskId>> {
         let mut sorted = vec![false; self.len()];
         for block in &self.topological {
             sorted[block.index()] = true;

@@ -6,7 +6,7 @@ use crate::split::{BlockId, Decomposition};
 use crate::tree::{self, TreeOrder};
 use crate::{Bipartite, budgets, catalogue, normal};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Rows, Work};
+use cairn_kernel::{NONE, Rows, Work};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
@@ -41,7 +41,7 @@ impl Default for Steps {
 
 /// What is known of the order of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Solution {
+pub(crate) enum Solution {
     /// It admits an IC-optimal order, and its optimal profile is that of this class.
     Optimal(u32),
     /// It admits none, proved; the best at each step alone is the profile of this class.
@@ -54,7 +54,7 @@ pub enum Solution {
 
 impl Solution {
     /// The class whose profile is the block's, if that is known.
-    pub fn class(self) -> Option<u32> {
+    pub(crate) fn class(self) -> Option<u32> {
         match self {
             Solution::Optimal(class) | Solution::NoneExists(class) | Solution::Undecided(class) => {
                 Some(class)
@@ -208,8 +208,6 @@ fn decompose(dag: &Dag) -> (Cow<'_, Dag>, usize, Decomposition) {
     let blocks = Decomposition::new(&skeleton.dag);
     (Cow::Owned(skeleton.dag), skeleton.removed, blocks)
 }
-
-const NONE: u32 = u32::MAX;
 
 /// Solves one block after the other, remembering what can be shared.
 struct Surveyor<'a, 'w> {

@@ -147,6 +147,7 @@ impl Lanes {
 
     /// The speed of one worker anew.
     pub(super) fn believe_one(&mut self, worker: u32, book: &Book) {
+        // By the difference, since every return comes here. What is rounded off goes when somebody comes or goes: `believe`.
         let own = self.of[worker as usize].len() as f64;
         let known = &mut self.speed[worker as usize];
         let (was, is) = (*known, book.speed(self.client[worker as usize] as usize));
@@ -295,6 +296,7 @@ impl Lanes {
     fn look_again(&mut self, lane: u32, now: f64, book: &Book) -> bool {
         let fresh = self.expected(lane, now, book);
         let was = self.lanes[lane as usize].free;
+        // An expectation drifts a little with every look: a thousandth of what is left is no reason to move it.
         let is_same = (fresh.at - was.at).abs() <= 1e-3 * (fresh.at - now).max(1e-9)
             && class_of(fresh.speed) == self.lanes[lane as usize].class;
         if !is_same {

@@ -117,29 +117,8 @@ impl Dispatch {
                 break;
             }
             looked += 1;
-            let work = self.outlook.work(task);
-            let mut barred = 0u128;
-            let chosen = loop {
-                let (mut least, mut best) = (f64::INFINITY, None);
-                for (i, head) in heads.iter().enumerate() {
-                    let end = head.free.at + work / head.free.speed;
-                    if end < least && barred >> i & 1 == 0 {
-                        (least, best) = (end, Some(i));
-                    }
-                }
-                let Some(i) = best else {
-                    break None;
-                };
-                let (end, head) = (least, heads[i]);
-                let stopped = self.stopped(head);
-                match fit(task, self.lanes.worker(head.free.lane), stopped) {
-                    Fit::Never => barred |= 1 << i,
-                    // It lacks something that others have: the next task may not.
-                    Fit::Later if head.is_open => break None,
-                    _ => break Some((end, i, head)),
-                }
-            };
-            let Some((end, i, head)) = chosen else {
+            let mut barred = 0;
+            let Some((end, i, head)) = self.soonest(task, &heads, &mut barred, fit) else {
                 // Those who come first in their classes cannot do it; perhaps somebody else who is idle can.
                 let worker = |&lane: &u32| self.lanes.worker(lane);
                 let is_open = |lane: &u32| !moves.iter().any(|&(_, taken)| taken == *lane);
@@ -171,23 +150,7 @@ impl Dispatch {
             heads[i] = classes[i].head(now);
         }
         if left > 0 && looked == LOOK {
-            // There is more to do than was looked at: nobody stays idle.
-            let taken = moves.clone();
-            let free = idle
-                .iter()
-                .filter(|&&l| !taken.iter().any(|&(_, t)| t == l));
-            let mut rest = self.outlook.eligible().skip(LOOK);
-            for &lane in free {
-                let worker = self.lanes.worker(lane);
-                match rest
-                    .by_ref()
-                    .take(LOOK)
-                    .find(|&t| fit(t, worker, None) == Fit::Now)
-                {
-                    Some(task) => moves.push((task, lane)),
-                    None => break,
-                }
-            }
+            self.fill(&idle, &mut moves, fit);
         }
         if moves.is_empty() && self.lanes.busy_count() == 0 {
             // Whoever waits for somebody that is not at work waits for ever.
@@ -206,6 +169,55 @@ impl Dispatch {
             instead_of: self.lanes.busy(lane).map(|busy| busy.task),
         };
         moves.into_iter().map(finished).collect()
+    }
+
+    /// The class whose next lane ends the task first, of those that can do it: with that end, its number and that lane. `barred`
+    /// gets those that cannot, a bit each.
+    fn soonest(
+        &self,
+        task: u32,
+        heads: &[Slot],
+        barred: &mut u128,
+        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+    ) -> Option<(f64, usize, Slot)> {
+        let work = self.outlook.work(task);
+        loop {
+            let (mut least, mut best) = (f64::INFINITY, None);
+            for (i, head) in heads.iter().enumerate() {
+                let end = head.free.at + work / head.free.speed;
+                if end < least && *barred >> i & 1 == 0 {
+                    (least, best) = (end, Some(i));
+                }
+            }
+            let i = best?;
+            let head = heads[i];
+            let stopped = self.stopped(head);
+            match fit(task, self.lanes.worker(head.free.lane), stopped) {
+                Fit::Never => *barred |= 1 << i,
+                // It lacks something that others have: the next task may not.
+                Fit::Later if head.is_open => return None,
+                _ => return Some((least, i, head)),
+            }
+        }
+    }
+
+    /// There is more to do than was looked at: nobody stays idle.
+    fn fill(
+        &self,
+        idle: &[u32],
+        moves: &mut Vec<(u32, u32)>,
+        fit: &mut dyn FnMut(u32, u32, Option<u32>) -> Fit,
+    ) {
+        let taken: Vec<u32> = moves.iter().map(|&(_, lane)| lane).collect();
+        let mut rest = self.outlook.eligible().skip(LOOK);
+        for &lane in idle.iter().filter(|lane| !taken.contains(lane)) {
+            let worker = self.lanes.worker(lane);
+            let mut some = rest.by_ref().take(LOOK);
+            match some.find(|&t| fit(t, worker, None) == Fit::Now) {
+                Some(task) => moves.push((task, lane)),
+                None => break,
+            }
+        }
     }
 
     /// What a lane that is open has to stop first: a copy that others will end sooner.

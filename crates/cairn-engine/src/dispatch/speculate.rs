@@ -30,7 +30,7 @@ struct Late {
 
 impl Dispatch {
     /// Running tasks to begin again, since they would hold up the end. `may` says whether a worker may have a copy of a task.
-    pub fn restart(
+    pub(crate) fn restart(
         &mut self,
         now: f64,
         asking: &[(u32, usize)],
@@ -54,47 +54,19 @@ impl Dispatch {
             return Vec::new();
         }
         let horizon = self.horizon(now);
-        let mut late = self.latest(now);
-        let mut moves = Vec::new();
-        let mut misses = 0;
-        for lane in idle {
-            let worker = self.lanes.worker(lane);
-            let own = self.lanes.speed(worker);
-            let mut gain = |l: &Late| {
-                let work = self.outlook.work(l.task);
-                let time = work / own;
-                let gain = l.left + l.tail - horizon.max(time + l.tail);
-                let pays = time < SOONER * l.left && gain > work / speed;
-                // Else it would be the one that makes room as soon as it has begun.
-                let pays = pays && self.fresh(worker, l.task) <= l.left;
-                let can = pays && l.copies < COPIES && !self.has(worker, l.task, &moves);
-                (can && may(l.task, worker)).then_some(gain)
-            };
-            let gains = late
-                .iter()
-                .enumerate()
-                .filter_map(|(i, l)| Some((i, gain(l)?)));
-            let Some((best, _)) = gains.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
-                misses += 1;
-                if misses == MISSES {
-                    break;
-                }
-                continue;
-            };
-            misses = 0;
-            let l = &mut late[best];
-            (l.copies, l.left) = (l.copies + 1, l.left.min(self.outlook.work(l.task) / own));
-            moves.push(Move {
-                task: l.task,
-                worker,
-                instead_of: None,
-            });
-        }
-        moves
+        let gain = |l: &Late, worker: u32| {
+            let work = self.outlook.work(l.task);
+            let time = work / self.lanes.speed(worker);
+            let gain = l.left + l.tail - horizon.max(time + l.tail);
+            let pays = time < SOONER * l.left && gain > work / speed;
+            // Else it would be the one that makes room as soon as it has begun.
+            (pays && self.fresh(worker, l.task) <= l.left).then_some(gain)
+        };
+        self.hand_out(&idle, self.latest(now), gain, may)
     }
 
     /// Copies for those who are idle still: of what ends last, where they may well be faster. `may` is as above.
-    pub fn copy(
+    pub(crate) fn copy(
         &mut self,
         now: f64,
         asking: &[(u32, usize)],
@@ -108,31 +80,39 @@ impl Dispatch {
             return Vec::new();
         }
         self.look(now);
-        let mut late = self.latest(now);
+        let late = self.latest(now);
         let ends = late.iter().map(|l| l.left + l.tail);
         let horizon = ends.fold(self.horizon(now), f64::max);
+        let score = |l: &Late, worker: u32| {
+            let hope = libm::exp(-HOPE * (l.doubt + self.doubt(worker)).sqrt());
+            let time = hope * self.outlook.work(l.task) / self.lanes.speed(worker);
+            let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
+            let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
+            pays.then_some(l.left * (1.0 - 1e-3 * again) + l.tail)
+        };
+        self.hand_out(&idle, late, score, may)
+    }
+
+    /// To each idle lane the task that is worth most there, where one is worth anything.
+    fn hand_out(
+        &self,
+        idle: &[u32],
+        mut late: Vec<Late>,
+        worth: impl Fn(&Late, u32) -> Option<f64>,
+        may: &mut dyn FnMut(u32, u32) -> bool,
+    ) -> Vec<Move> {
         let mut moves = Vec::new();
         let mut misses = 0;
-        for lane in idle {
+        for &lane in idle {
             let worker = self.lanes.worker(lane);
-            let (own, doubt) = (
-                self.lanes.speed(worker),
-                self.book.doubt(self.lanes.client(worker)),
-            );
-            let mut score = |l: &Late| {
-                let hope = libm::exp(-HOPE * (l.doubt + doubt).sqrt());
-                let time = hope * self.outlook.work(l.task) / own;
-                let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
-                let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
-                let score = l.left * (1.0 - 1e-3 * again) + l.tail;
-                let can = pays && l.copies < COPIES && !self.has(worker, l.task, &moves);
-                (can && may(l.task, worker)).then_some(score)
+            let mut worth = |l: &Late| {
+                let worth = worth(l, worker)?;
+                let can = l.copies < COPIES && !self.has(worker, l.task, &moves);
+                (can && may(l.task, worker)).then_some(worth)
             };
-            let scores = late
-                .iter()
-                .enumerate()
-                .filter_map(|(i, l)| Some((i, score(l)?)));
-            let Some((best, _)) = scores.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+            let all = late.iter().enumerate();
+            let all = all.filter_map(|(i, l)| Some((i, worth(l)?)));
+            let Some((best, _)) = all.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
                 misses += 1;
                 if misses == MISSES {
                     break;
@@ -142,9 +122,9 @@ impl Dispatch {
             misses = 0;
             let l = &mut late[best];
             l.copies += 1;
-            let expected = self.outlook.work(l.task) / own;
+            let expected = self.outlook.work(l.task) / self.lanes.speed(worker);
             if expected < l.left {
-                (l.left, l.doubt) = (expected, doubt);
+                (l.left, l.doubt) = (expected, self.doubt(worker));
             }
             moves.push(Move {
                 task: l.task,
@@ -153,6 +133,11 @@ impl Dispatch {
             });
         }
         moves
+    }
+
+    /// Variance of what is known of a worker's speed.
+    fn doubt(&self, worker: u32) -> f64 {
+        self.book.doubt(self.lanes.client(worker))
     }
 
     /// Mean seconds that a worker takes for a task from its beginning.
@@ -194,7 +179,7 @@ impl Dispatch {
                 task,
                 left: end - now,
                 tail: self.tail(task),
-                doubt: self.book.doubt(self.lanes.client(worker)),
+                doubt: self.doubt(worker),
                 copies: self.lanes.running(task).count(),
             }
         });

@@ -3,9 +3,11 @@
 use cairn_dag::{narrow, wide};
 
 /// What a place has that is gone: far below all others.
+// What is added to a whole range reaches them, too; it is kept below half of this, so that none comes back or overflows.
 pub(super) const GONE: i64 = -(1 << 62);
 
 /// Places that are looked at one by one; above them is a tree.
+// Eight cache lines, read in a row; and the tree is small enough to stay in the cache.
 const BLOCK: usize = 64;
 
 /// A segment tree over blocks of numbers.
@@ -95,6 +97,7 @@ impl Peaks {
     }
 
     fn add_blocks(&mut self, from: usize, to: usize, amount: i64) {
+        // What is added stays at its node, and is never handed down: a question adds up what is above, and changes nothing.
         let (mut low, mut high) = (from + self.blocks(), to + self.blocks());
         let ends = [low, high - 1];
         while low < high {

@@ -232,14 +232,8 @@ impl Nodes {
             Ok(None) => print.text("noop", ""),
             Err(trouble) => print.text("trouble", &trouble.to_string()),
             Ok(Some(program)) => {
-                print.text("executable", &program.executable);
-                for argument in &program.arguments {
-                    print.text("argument", argument);
-                }
-                for (name, value) in &program.environment {
-                    print.text("variable", name);
-                    print.text("value", value);
-                }
+                let (arguments, environment) = (&program.arguments, &program.environment);
+                print.program(&program.executable, arguments, environment);
                 if program.inherits_environment {
                     print.text("inherits", "");
                 }

@@ -31,36 +31,22 @@ impl Workflow<'_> {
                 self.connect(scope, &parent, &child, site, connected, report)
             }
             Statement::PinIn { node, pin } => {
-                let number = self.number_of(scope, &node, site, report);
-                number
-                    .into_iter()
-                    .for_each(|number| scope.pins_in.entry(pin).or_default().push(number));
+                if let Some(number) = self.number_of(scope, &node, site, report) {
+                    scope.pins_in.entry(pin).or_default().push(number);
+                }
             }
             Statement::PinOut { node, pin } => {
-                let number = self.number_of(scope, &node, site, report);
-                number
-                    .into_iter()
-                    .for_each(|number| scope.pins_out.entry(pin).or_default().push(number));
+                if let Some(number) = self.number_of(scope, &node, site, report) {
+                    scope.pins_out.entry(pin).or_default().push(number);
+                }
             }
             Statement::Priority { node, value, .. } => {
-                self.set(
-                    scope,
-                    &node,
-                    Setting::Priority(value),
-                    position,
-                    site,
-                    report,
-                );
+                let setting = Setting::Priority(value);
+                self.set(scope, &node, setting, position, site, report);
             }
             Statement::Retry { node, times, .. } => {
-                self.set(
-                    scope,
-                    &node,
-                    Setting::Retries(times),
-                    position,
-                    site,
-                    report,
-                );
+                let setting = Setting::Retries(times);
+                self.set(scope, &node, setting, position, site, report);
             }
             Statement::Done { node } => {
                 self.set(scope, &node, Setting::Done, position, site, report)

@@ -14,6 +14,23 @@ impl Fingerprint {
         }
     }
 
+    /// A program with what it is given.
+    pub(crate) fn program(
+        &mut self,
+        executable: &str,
+        arguments: &[String],
+        environment: &[(String, String)],
+    ) {
+        self.text("executable", executable);
+        for argument in arguments {
+            self.text("argument", argument);
+        }
+        for (name, value) in environment {
+            self.text("variable", name);
+            self.text("value", value);
+        }
+    }
+
     pub(super) fn done(&self) -> [u8; 16] {
         let mut short = [0; 16];
         // 128 bits: among 10⁹ tasks the chance that two agree is below 10⁻²⁰.

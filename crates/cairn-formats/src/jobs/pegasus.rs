@@ -168,14 +168,7 @@ impl Programs {
         let Some(program) = &self.by_task[task.index()] else {
             return print.text("nothing", "");
         };
-        print.text("executable", &program.path);
-        for argument in &program.arguments {
-            print.text("argument", argument);
-        }
-        for (name, value) in &program.environment {
-            print.text("variable", name);
-            print.text("value", value);
-        }
+        print.program(&program.path, &program.arguments, &program.environment);
         for (name, file) in ["input", "output", "error"].iter().zip(&program.files) {
             if let Some(file) = file {
                 print.text(name, file);

@@ -21,9 +21,8 @@ pub use look_ahead::{Ahead, look_ahead};
 pub use state::BatchState;
 
 use crate::budgets::batch::{THOROUGH, USUAL};
-use crate::closure::NONE;
 use cairn_dag::TaskId;
-use cairn_kernel::{Puzzle, Work};
+use cairn_kernel::{NONE, Puzzle, Work};
 use cairn_theory::game::Standing;
 use offer::Asked;
 use piece::{Grade, Piece, Sets};

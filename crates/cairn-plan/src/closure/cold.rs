@@ -1,12 +1,12 @@
 //! The cold start: blocking flows from zero, given up soon if they do not finish. Knows one network at a time.
 
 use super::amount::Amount;
-use super::network::{NONE, Network};
+use super::network::Network;
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::Tuning;
 use crate::counts::{at, narrow};
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{NONE, Stopped, Work};
 
 /// Sources after which to ask whether to stop.
 const SOURCES_A_CHECK: usize = 1 << 12;

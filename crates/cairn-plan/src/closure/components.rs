@@ -1,8 +1,9 @@
 //! Strong components by Tarjan's algorithm, without recursion. Knows nothing of flows or prices.
 
 use super::amount::Amount;
-use super::network::{NONE, Network};
+use super::network::Network;
 use crate::counts::{at, narrow};
+use cairn_kernel::NONE;
 
 /// The strong component of each node, numbered so that a component comes after all that it needs.
 #[derive(Debug)]

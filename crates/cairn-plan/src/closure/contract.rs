@@ -3,11 +3,11 @@
 use super::amount::Amount;
 use super::components::components;
 use super::gain::Gain;
-use super::network::{Arc, NONE, Network};
+use super::network::{Arc, Network};
 use super::piece::Piece;
 use super::sides::Side;
 use crate::counts::{at, narrow};
-use cairn_kernel::Rows;
+use cairn_kernel::{NONE, Rows};
 use std::cmp::Ordering;
 
 /// Merging is done if it saves at least one node in so many.

@@ -6,13 +6,12 @@ use super::components::components;
 use super::contract::{Merges, Place, cut_out, merge};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
-use super::network::NONE;
 use super::piece::{Piece, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
 use crate::counts::at;
-use cairn_kernel::{DisjointSets, Stopped, Work};
+use cairn_kernel::{DisjointSets, NONE, Stopped, Work};
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 

@@ -1,9 +1,9 @@
 //! The closure graph of a dag: what must be executed before what counts as eligible. Knows no prices or flows.
 
-use super::network::NONE;
 use crate::counts::at;
 use crate::{HullError, Weights};
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::NONE;
 
 /// The split graph of a dag, as "needs" among numbered nodes.
 ///

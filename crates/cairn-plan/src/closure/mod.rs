@@ -29,7 +29,6 @@ mod twin;
 pub(crate) use edges::chain;
 pub(crate) use gain::Gain;
 pub(crate) use graph::ClosureGraph;
-pub(crate) use network::NONE;
 pub(crate) use proof::{LinkFlow, LinkGraph, link_flow};
 pub(crate) use scratch::Scratch;
 pub(crate) use solve::Tuning;

@@ -4,9 +4,6 @@ use super::amount::Amount;
 use crate::counts::at;
 use std::ops::Range;
 
-/// "No node", "no label".
-pub(crate) const NONE: u32 = u32::MAX;
-
 /// One node: its balance, where its slots lie, and what the flow algorithms note about it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Node<N> {

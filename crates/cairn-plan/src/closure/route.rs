@@ -1,12 +1,12 @@
 //! The exact maximum flow, from any start, in rounds that move surplus or deficits. Knows one network at a time.
 
 use super::amount::Amount;
-use super::network::{NONE, Network};
+use super::network::Network;
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::trees::Trees;
 use crate::counts::at;
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{NONE, Stopped, Work};
 
 /// The label of an active node that no search has reached yet; others have `NONE`.
 const UNREACHED_ACTIVE: u32 = NONE - 1;

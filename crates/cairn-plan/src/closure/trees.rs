@@ -1,11 +1,11 @@
 //! One round of pseudoflow: trees gather surplus and carry it towards deficits. Knows labels, not what comes after.
 
 use super::amount::Amount;
-use super::network::{NONE, Network, Slot};
+use super::network::{Network, Slot};
 use super::route::active_amount;
 use super::scratch::Scratch;
 use crate::counts::{at, narrow};
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{NONE, Stopped, Work};
 
 /// Slots looked at after which to ask whether to stop: some milliseconds.
 // So that Ctrl-C is heard within a round, which may take seconds on a million nodes.

@@ -155,6 +155,7 @@ impl<'a> Splits<'a> {
 
 /// (max,+) convolution up to `end`.
 fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u32>> {
+    // Eight times what `convolve_within` asks for: the sums of all prefixes and suffixes are kept, so that steps bound the room, too.
     if !work.spend(wide(1 + a.len() * b.len().min(end + 1))) {
         return None;
     }

@@ -6,7 +6,7 @@
 
 use super::piece::Piece;
 use cairn_dag::{TaskId, narrow, wide};
-use cairn_kernel::{Rows, Stopped, Work};
+use cairn_kernel::{NONE, Rows, Stopped, Work};
 
 /// More than all bytes together.
 // All bytes are below 2⁶⁰, so no cut of this width is ever least, and adding flow to it does not overflow.
@@ -44,7 +44,7 @@ pub(crate) struct Cuts<'p> {
     room: Vec<i64>,
     /// By node.
     side: Vec<Side>,
-    /// By node: arcs to the nearest node that must be out; `FAR` where there is none.
+    /// By node: arcs to the nearest node that must be out; `NONE` where there is none.
     distance: Vec<u32>,
     cursor: Vec<u32>,
     queue: Vec<u32>,
@@ -52,8 +52,6 @@ pub(crate) struct Cuts<'p> {
     source: u32,
     target: u32,
 }
-
-const FAR: u32 = u32::MAX;
 
 impl<'p> Cuts<'p> {
     pub(crate) fn new(piece: &'p Piece) -> Cuts<'p> {
@@ -117,7 +115,7 @@ impl<'p> Cuts<'p> {
             leaving: Rows::by_row(wide(nodes), ends.zip(0u32..)),
             room: Vec::new(),
             side: Vec::new(),
-            distance: vec![FAR; wide(nodes)],
+            distance: vec![NONE; wide(nodes)],
             cursor: vec![0; wide(nodes)],
             queue: Vec::new(),
             path: Vec::new(),
@@ -156,7 +154,7 @@ impl<'p> Cuts<'p> {
             live += self.augment(work)?;
         }
         let largest = (self.piece.tasks())
-            .map(|t| self.distance[t.index()] == FAR)
+            .map(|t| self.distance[t.index()] == NONE)
             .collect();
         Ok(Cut {
             live,
@@ -183,7 +181,7 @@ impl<'p> Cuts<'p> {
 
     /// Distances to what must be out; whether anything that must be in reaches it.
     fn measure(&mut self, work: &mut Work<'_>) -> Result<bool, Stopped> {
-        self.distance.fill(FAR);
+        self.distance.fill(NONE);
         self.queue.clear();
         for node in 0..self.distance.len() {
             if self.side[node] == Side::Out {
@@ -201,7 +199,7 @@ impl<'p> Cuts<'p> {
             looked += arcs.len() as u64 + 1;
             for &arc in arcs {
                 let from = wide(self.to[wide(arc)]);
-                if self.distance[from] == FAR && self.room[wide(arc ^ 1)] > 0 {
+                if self.distance[from] == NONE && self.room[wide(arc ^ 1)] > 0 {
                     self.distance[from] = self.distance[node] + 1;
                     // Nothing flows through what must be in.
                     match self.side[from] {
@@ -220,7 +218,7 @@ impl<'p> Cuts<'p> {
         self.cursor.fill(0);
         let mut total = 0;
         for start in 0..self.distance.len() {
-            if self.side[start] == Side::In && self.distance[start] != FAR {
+            if self.side[start] == Side::In && self.distance[start] != NONE {
                 total += self.augment_from(start, work)?;
             }
         }
@@ -258,7 +256,7 @@ impl<'p> Cuts<'p> {
             while let Some(&arc) = arcs.get(wide(*cursor)) {
                 let end = wide(self.to[wide(arc)]);
                 // What must be in is no way through: its distance is that of a start.
-                let is_next = self.distance[end] != FAR
+                let is_next = self.distance[end] != NONE
                     && self.distance[end] + 1 == self.distance[node]
                     && self.side[end] != Side::In;
                 if is_next && self.room[wide(arc)] > 0 {

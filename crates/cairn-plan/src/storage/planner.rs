@@ -5,7 +5,7 @@
 //! themselves: since L is submodular and least at X, going through X costs v nothing.
 
 use super::bounds::{Bounds, LowerBound};
-use super::cut::Cuts;
+use super::cut::{Cut, Cuts};
 use super::piece::Piece;
 use super::starts::{self, Goals, Uphill};
 use crate::budgets::storage as budget;
@@ -172,45 +172,28 @@ fn start(
     const UPHILL: [Uphill; 3] = [Uphill::LowestPeak, Uphill::LargestFall, Uphill::LeastGrowth];
     // Far apart for neighbouring rounds, and the same in every run.
     let seed = round.wrapping_mul(7919);
-    let narrow = budget::VALLEY / 2;
+    let valley = |goals, uphill: u64, work: &mut Work<'_>| {
+        let uphill = UPHILL[(uphill % 3) as usize];
+        // After the first round of all: narrower, and by chance.
+        let (width, seed) = match round {
+            0..10 => (budget::VALLEY, None),
+            _ => (budget::VALLEY / 2, Some(seed)),
+        };
+        starts::valley(piece, given, goals, width, uphill, seed, work)
+    };
     match round {
         0 => starts::depth_first(piece, work),
         1 => starts::lean(piece, &crate::order::places(given), work),
-        2..=4 => {
-            let uphill = UPHILL[round as usize - 2];
-            starts::valley(
-                piece,
-                given,
-                Goals::Begun,
-                budget::VALLEY,
-                uphill,
-                None,
-                work,
-            )
-        }
+        2..=4 => valley(Goals::Begun, round - 2, work),
         5 => starts::liu(piece, given, 0.0, 1, work),
         6 => Ok(given.to_vec()),
-        7..=9 => {
-            let uphill = UPHILL[round as usize - 7];
-            starts::valley(
-                piece,
-                given,
-                Goals::Sinks,
-                budget::VALLEY,
-                uphill,
-                None,
-                work,
-            )
-        }
+        7..=9 => valley(Goals::Sinks, round - 7, work),
         _ if round.is_multiple_of(3) => {
             starts::lean(piece, &starts::shuffled(piece.len(), seed), work)
         }
         _ if round % 3 == 1 => starts::liu(piece, given, 0.5, seed, work),
-        _ => {
-            let uphill = UPHILL[(round / 3 % 3) as usize];
-            let goals = [Goals::Begun, Goals::Sinks][(round / 9 % 2) as usize];
-            starts::valley(piece, given, goals, narrow, uphill, Some(seed), work)
-        }
+        _ if (round / 9).is_multiple_of(2) => valley(Goals::Begun, round / 3, work),
+        _ => valley(Goals::Sinks, round / 3, work),
     }
 }
 
@@ -227,25 +210,10 @@ fn improve(
         return Ok(());
     }
     if with_starts {
-        let given = best.order.clone();
-        let is_large = piece.len() > budget::LARGE;
-        let rounds = if is_large { 2 } else { budget::RESTARTS };
-        // By the numbers of `start`; 6 is the order at hand itself.
-        let simple = [0, 1, 5].into_iter();
-        let valleys = (2..5).chain(7..10);
-        let valleys = valleys.filter(|_| piece.len() <= budget::LARGE_VALLEY);
-        // Of every three numbers the third is a valley, which costs most: not for each piece.
-        let noisy = (10..10 + 3 * rounds).filter(|round| round % 3 < 2);
-        for round in simple.chain(valleys).chain(noisy) {
-            let order = start(piece, &given, round, work)?;
-            best.offer(piece, order);
-            if best.peak <= enough {
-                return Ok(());
-            }
-        }
+        try_starts(piece, best, enough, work)?;
     }
     // With two tasks the starts have seen every order.
-    if piece.len() < 3 {
+    if best.peak <= enough || piece.len() < 3 {
         return Ok(());
     }
     let mut cuts = Cuts::new(piece);
@@ -255,37 +223,14 @@ fn improve(
         if cut.live + piece.reserved(task) >= best.peak || best.peak <= enough {
             return Ok(());
         }
-        // Least sets lie between the two; the ends differ most in what they leave to either side.
-        let sides = [&cut.smallest, &cut.largest];
-        let sides = if sides[0] == sides[1] {
-            &sides[..1]
-        } else {
-            &sides[..]
-        };
-        let mut is_better = false;
         let mut divided = Vec::new();
-        for side in sides {
-            let (before, after): (Vec<TaskId>, Vec<TaskId>) =
-                (best.order.iter()).partition(|t| side[t.index()]);
-            let mut plain = before.clone();
-            plain.extend(&after);
-            // The task that was at the peak right behind the cut, where it needs least.
-            let mut at_once = before.clone();
-            at_once.push(task);
-            at_once.extend(after.iter().filter(|&&t| t != task));
-            divided.push((plain.clone(), before.len()));
-            work.pay(2 * piece.steps())?;
-            is_better = best.offer(piece, plain) || best.offer(piece, at_once);
-            if is_better {
-                break;
-            }
-        }
-        if is_better {
+        if rearrange(piece, best, task, &cut, &mut divided, work)? {
             continue;
         }
         if depth == 0 {
             return Ok(());
         }
+        let mut is_better = false;
         for (order, middle) in divided {
             // No order of the whole is below the task's least need, so that neither side need be.
             let enough = enough.max(cut.live + piece.reserved(task));
@@ -312,6 +257,67 @@ fn improve(
         }
     }
     Ok(())
+}
+
+/// Offers simple orders of the piece, until one is good enough.
+fn try_starts(
+    piece: &Piece,
+    best: &mut Candidate,
+    enough: i64,
+    work: &mut Work<'_>,
+) -> Result<(), Stopped> {
+    let given = best.order.clone();
+    let is_large = piece.len() > budget::LARGE;
+    let rounds = if is_large { 2 } else { budget::RESTARTS };
+    // By the numbers of `start`; 6 is the order at hand itself.
+    let simple = [0, 1, 5].into_iter();
+    let valleys = (2..5).chain(7..10);
+    let valleys = valleys.filter(|_| piece.len() <= budget::LARGE_VALLEY);
+    // Of every three numbers the third is a valley, which costs most: not for each piece.
+    let noisy = (10..10 + 3 * rounds).filter(|round| round % 3 < 2);
+    for round in simple.chain(valleys).chain(noisy) {
+        let order = start(piece, &given, round, work)?;
+        best.offer(piece, order);
+        if best.peak <= enough {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Offers orders that do first what lies before a cut, and says whether one is better; `divided` gets those that it made, each
+/// with the length of its first side.
+fn rearrange(
+    piece: &Piece,
+    best: &mut Candidate,
+    task: TaskId,
+    cut: &Cut,
+    divided: &mut Vec<(Vec<TaskId>, usize)>,
+    work: &mut Work<'_>,
+) -> Result<bool, Stopped> {
+    // Least sets lie between the two; the ends differ most in what they leave to either side.
+    let sides = [&cut.smallest, &cut.largest];
+    let sides = if sides[0] == sides[1] {
+        &sides[..1]
+    } else {
+        &sides[..]
+    };
+    for side in sides {
+        let (before, after): (Vec<TaskId>, Vec<TaskId>) =
+            (best.order.iter()).partition(|t| side[t.index()]);
+        let mut plain = before.clone();
+        plain.extend(&after);
+        // The task that was at the peak right behind the cut, where it needs least.
+        let mut at_once = before.clone();
+        at_once.push(task);
+        at_once.extend(after.iter().filter(|&&t| t != task));
+        divided.push((plain.clone(), before.len()));
+        work.pay(2 * piece.steps())?;
+        if best.offer(piece, plain) || best.offer(piece, at_once) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What is live before the first task.

@@ -216,6 +216,34 @@ impl<'p> Climb<'p> {
         true
     }
 
+    /// The candidate whose closing brings the live bytes down over the lowest hill, or does the least harm.
+    fn lowest(&mut self, candidates: &[TaskId], longest: usize, uphill: Uphill) -> Option<TaskId> {
+        let (length, peak, live) = (self.walk.order.len(), self.peak, self.walk.live);
+        let mut best = None;
+        for &task in candidates {
+            // The hill of this try alone; the peak paid before comes back with `roll_back`.
+            self.peak = 0;
+            let is_closed = self.close(task, longest);
+            let (hill, now) = (self.peak, self.walk.live);
+            self.roll_back(length, peak);
+            if !is_closed {
+                continue;
+            }
+            let growth = now - live;
+            let score = match uphill {
+                // A valley costs no more than its hill: of several the one with the lowest.
+                _ if growth <= 0 => (0, hill.max(peak), growth),
+                Uphill::LowestPeak => (1, hill.max(peak), growth),
+                Uphill::LargestFall => (1, now - hill, hill),
+                Uphill::LeastGrowth => (1, growth, hill),
+            };
+            if best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, task));
+            }
+        }
+        best.map(|(_, task)| task)
+    }
+
     fn roll_back(&mut self, length: usize, peak: i64) {
         while self.walk.order.len() > length {
             self.walk.undo();
@@ -297,74 +325,12 @@ pub(crate) fn valley(
     let mut sinks = keys.sinks(piece);
     sinks.reverse();
     let mut climb = Climb::new(piece, keys);
-    // The goals; executed ones are thrown out now and then.
-    let mut begun: Vec<TaskId> = Vec::new();
-    if goals == Goals::Sinks {
-        begun.extend(&sinks);
-    }
-    let mut is_begun = vec![false; piece.len()];
-    let mut begin = |tasks: &mut dyn Iterator<Item = TaskId>, begun: &mut Vec<TaskId>| {
-        begun.extend(tasks.filter(|t| !std::mem::replace(&mut is_begun[t.index()], true)));
-    };
-    let storage = &piece.storage;
-    if goals == Goals::Begun {
-        let mut readers = storage.initial().flat_map(|f| storage.consumers(f));
-        begin(&mut readers, &mut begun);
-    }
-    let mut looked_at = 0;
-    let mut dead = 0;
+    let mut sought = Sought::new(piece, goals, &sinks);
     let mut candidates = Vec::new();
     while climb.walk.order.len() < piece.len() {
-        for &task in &climb.walk.order[looked_at..] {
-            dead += usize::from(piece.parents(task).len() > 0);
-            if goals == Goals::Begun {
-                begin(&mut piece.children(task), &mut begun);
-            }
-        }
-        looked_at = climb.walk.order.len();
-        // Thrown out only when they are half of all: O(1) a task in all.
-        if 2 * dead > begun.len() {
-            begun.retain(|&t| !climb.walk.is_executed(t));
-            dead = 0;
-        }
-        candidates.clear();
-        let open = |t: &&TaskId| !climb.walk.is_executed(**t);
-        if begun.len() <= width {
-            candidates.extend(begun.iter().filter(open));
-        } else {
-            // Half of those begun last, half by chance.
-            candidates.extend(begun.iter().rev().filter(open).take(width / 2));
-            for _ in 0..width / 2 {
-                let one = &begun[chance.below(begun.len())];
-                candidates.extend(Some(one).filter(open));
-            }
-        }
-        candidates.sort_unstable();
-        candidates.dedup();
-        let (length, peak, live) = (climb.walk.order.len(), climb.peak, climb.walk.live);
-        let mut best = None;
-        for &task in &candidates {
-            // The hill of this try alone; the peak paid before comes back with `roll_back`.
-            climb.peak = 0;
-            let is_closed = climb.close(task, longest);
-            let (hill, now) = (climb.peak, climb.walk.live);
-            climb.roll_back(length, peak);
-            if !is_closed {
-                continue;
-            }
-            let growth = now - live;
-            let score = match uphill {
-                // A valley costs no more than its hill: of several the one with the lowest.
-                _ if growth <= 0 => (0, hill.max(peak), growth),
-                Uphill::LowestPeak => (1, hill.max(peak), growth),
-                Uphill::LargestFall => (1, now - hill, hill),
-                Uphill::LeastGrowth => (1, growth, hill),
-            };
-            if best.is_none_or(|(least, _)| score < least) {
-                best = Some((score, task));
-            }
-        }
-        if let Some((_, task)) = best {
+        sought.look(&climb.walk);
+        sought.some(width, &climb.walk, &mut chance, &mut candidates);
+        if let Some(task) = climb.lowest(&candidates, longest, uphill) {
             climb.close(task, usize::MAX);
         } else {
             while sinks.last().is_some_and(|&t| climb.walk.is_executed(t)) {
@@ -376,6 +342,78 @@ pub(crate) fn valley(
         work.pay(std::mem::take(&mut climb.steps) * 2 + candidates.len() as u64)?;
     }
     Ok(climb.walk.order)
+}
+
+/// The goals of a search for valleys.
+struct Sought<'p> {
+    piece: &'p Piece,
+    goals: Goals,
+    /// Executed ones are thrown out now and then.
+    tasks: Vec<TaskId>,
+    is_begun: Vec<bool>,
+    /// How much of the order was looked at.
+    looked_at: usize,
+    /// At most so many of `tasks` are executed.
+    dead: usize,
+}
+
+impl<'p> Sought<'p> {
+    fn new(piece: &'p Piece, goals: Goals, sinks: &[TaskId]) -> Sought<'p> {
+        let mut sought = Sought {
+            piece,
+            goals,
+            tasks: Vec::new(),
+            is_begun: vec![false; piece.len()],
+            looked_at: 0,
+            dead: 0,
+        };
+        let storage = &piece.storage;
+        match goals {
+            Goals::Sinks => sought.tasks.extend(sinks),
+            Goals::Begun => sought.begin(storage.initial().flat_map(|f| storage.consumers(f))),
+        }
+        sought
+    }
+
+    fn begin(&mut self, tasks: impl Iterator<Item = TaskId>) {
+        let is_begun = &mut self.is_begun;
+        let new = tasks.filter(|t| !std::mem::replace(&mut is_begun[t.index()], true));
+        self.tasks.extend(new);
+    }
+
+    /// Follows what was executed since it last looked.
+    fn look(&mut self, walk: &Walk<'_>) {
+        for &task in &walk.order[self.looked_at..] {
+            self.dead += usize::from(self.piece.parents(task).len() > 0);
+            if self.goals == Goals::Begun {
+                self.begin(self.piece.children(task));
+            }
+        }
+        self.looked_at = walk.order.len();
+        // Thrown out only when they are half of all: O(1) a task in all.
+        if 2 * self.dead > self.tasks.len() {
+            self.tasks.retain(|&t| !walk.is_executed(t));
+            self.dead = 0;
+        }
+    }
+
+    /// Up to `width` of those that are not executed.
+    fn some(&self, width: usize, walk: &Walk<'_>, chance: &mut Chance, into: &mut Vec<TaskId>) {
+        into.clear();
+        let open = |t: &&TaskId| !walk.is_executed(**t);
+        if self.tasks.len() <= width {
+            into.extend(self.tasks.iter().filter(open));
+        } else {
+            // Half of those begun last, half by chance.
+            into.extend(self.tasks.iter().rev().filter(open).take(width / 2));
+            for _ in 0..width / 2 {
+                let one = &self.tasks[chance.below(self.tasks.len())];
+                into.extend(Some(one).filter(open));
+            }
+        }
+        into.sort_unstable();
+        into.dedup();
+    }
 }
 
 /// Ranks by chance.

@@ -1,6 +1,6 @@
 //! The state of a run in the words of status, metrics and journal. Knows no requests.
 
-use super::desk::Picture;
+use super::desk::{Picture, Tally};
 use super::tasks::Tasks;
 use super::types::{Presence, Status, TrustStatus, WorkerStatus};
 use cairn_engine::{Entry, Task};
@@ -81,76 +81,20 @@ pub(crate) fn status(tasks: Option<u64>, picture: Picture) -> Status {
 
 /// The text that Prometheus reads.
 pub(crate) fn metrics(picture: &Picture) -> String {
-    let mut text = String::new();
-    let mut head = |name: &str, kind: &str, help: &str, values: &[(String, f64)]| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for (labels, value) in values {
-            let _ = writeln!(text, "{name}{labels} {value}");
-        }
-    };
+    let mut text = Exposition(String::new());
     let tasks: Vec<_> = (Standing::ALL.iter().zip(picture.counts))
-        .filter_map(|(standing, count)| {
-            Some((format!("{{state=\"{}\"}}", standing.name()), count? as f64))
-        })
+        .filter_map(|(standing, count)| Some((label("state", standing.name()), count? as f64)))
         .collect();
-    head("cairn_tasks", "gauge", "Tasks by state.", &tasks);
-    let one = |value: f64| [(String::new(), value)];
+    text.all("cairn_tasks", "gauge", "Tasks by state.", &tasks);
     let here = picture.workers.iter().filter(|(_, w, _)| w.is_here).count() as f64;
-    head(
-        "cairn_workers",
-        "gauge",
-        "Workers that are here.",
-        &one(here),
-    );
-    head(
-        "cairn_late",
-        "gauge",
-        "Attempts that should be back and are not.",
-        &one(picture.late as f64),
-    );
-    let tally = &picture.tally;
-    let polls = tally.polls as f64;
-    head(
-        "cairn_long_polls",
-        "gauge",
-        "Requests that wait for a task.",
-        &one(polls),
-    );
-    let quantile = |q: &str| format!("{{quantile=\"{q}\"}}");
-    let quantiles = ["0.5", "0.99", "0.999", "1"];
-    let quantiles =
-        quantiles.map(|q| (quantile(q), tally.commit_quantile(q.parse().unwrap_or(1.0))));
-    let (commits, events) = (tally.commits as f64, tally.events as f64);
-    let sums = [
-        ("_sum".to_owned(), tally.commit_micros as f64 / 1e6),
-        ("_count".to_owned(), commits),
-    ];
-    head(
-        "cairn_commit_seconds",
-        "summary",
-        "How long commits took since the start.",
-        &[&quantiles[..], &sums[..]].concat(),
-    );
-    head(
-        "cairn_commits_total",
-        "counter",
-        "Groups of events on the disk since the start.",
-        &one(commits),
-    );
-    head(
-        "cairn_events_total",
-        "counter",
-        "Events on the disk since the start.",
-        &one(events),
-    );
+    text.gauge("cairn_workers", "Workers that are here.", here);
+    let help = "Attempts that should be back and are not.";
+    text.gauge("cairn_late", help, picture.late as f64);
+    let polls = picture.tally.polls as f64;
+    text.gauge("cairn_long_polls", "Requests that wait for a task.", polls);
+    text.commits(&picture.tally);
     let paused = f64::from(u8::from(picture.is_paused));
-    head(
-        "cairn_paused",
-        "gauge",
-        "1 while nothing is leased.",
-        &one(paused),
-    );
+    text.gauge("cairn_paused", "1 while nothing is leased.", paused);
     if let Some(storage) = &picture.storage {
         let kinds = [
             ("cap", storage.cap),
@@ -160,22 +104,61 @@ pub(crate) fn metrics(picture: &Picture) -> String {
             ("peak", storage.peak),
             ("free", storage.free),
         ];
-        let kinds = kinds.map(|(kind, bytes)| (format!("{{kind=\"{kind}\"}}"), bytes as f64));
-        head(
-            "cairn_storage_bytes",
-            "gauge",
-            "The disk under its cap.",
-            &kinds,
-        );
+        let kinds = kinds.map(|(kind, bytes)| (label("kind", kind), bytes as f64));
+        let help = "The disk under its cap.";
+        text.all("cairn_storage_bytes", "gauge", help, &kinds);
     }
     let uptime = picture.uptime.as_secs_f64();
-    head(
-        "cairn_uptime_seconds",
-        "gauge",
-        "How long this start has lasted.",
-        &one(uptime),
-    );
-    text
+    let help = "How long this start has lasted.";
+    text.gauge("cairn_uptime_seconds", help, uptime);
+    text.0
+}
+
+fn label(name: &str, value: &str) -> String {
+    format!("{{{name}=\"{value}\"}}")
+}
+
+/// Numbers in the form that Prometheus reads.
+struct Exposition(String);
+
+impl Exposition {
+    /// One metric: each value behind what tells it from the others.
+    fn all(&mut self, name: &str, kind: &str, help: &str, values: &[(String, f64)]) {
+        let text = &mut self.0;
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in values {
+            let _ = writeln!(text, "{name}{labels} {value}");
+        }
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.all(name, "gauge", help, &[(String::new(), value)]);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: f64) {
+        self.all(name, "counter", help, &[(String::new(), value)]);
+    }
+
+    fn commits(&mut self, tally: &Tally) {
+        let mut values: Vec<(String, f64)> = (["0.5", "0.99", "0.999", "1"].iter())
+            .map(|q| {
+                (
+                    label("quantile", q),
+                    tally.commit_quantile(q.parse().unwrap_or(1.0)),
+                )
+            })
+            .collect();
+        let (commits, events) = (tally.commits as f64, tally.events as f64);
+        values.push(("_sum".to_owned(), tally.commit_micros as f64 / 1e6));
+        values.push(("_count".to_owned(), commits));
+        let help = "How long commits took since the start.";
+        self.all("cairn_commit_seconds", "summary", help, &values);
+        let help = "Groups of events on the disk since the start.";
+        self.counter("cairn_commits_total", help, commits);
+        let help = "Events on the disk since the start.";
+        self.counter("cairn_events_total", help, events);
+    }
 }
 
 /// An event as one line of JSON: its number and time, its kind, and its fields side by side; tasks by name.

@@ -190,26 +190,66 @@ fn of_refusal(
     (kind, text)
 }
 
+fn of_running(
+    worker: &str,
+    attempt: u32,
+    since: Moment,
+    by: Option<Moment>,
+    now: Moment,
+) -> (String, Vec<ReasonTold>) {
+    let seconds = |until: Moment| until.since(since).0 as f64 / 1e6;
+    let text = format!(
+        "It is running on {worker}, for {:.0} s, as attempt {attempt}.",
+        seconds(now)
+    );
+    let due = by.map(|by| match by < now {
+        true => reason(
+            "late",
+            format!("it was expected within {:.0} s", seconds(by)),
+        ),
+        false => reason("due", format!("it is expected within {:.0} s", seconds(by))),
+    });
+    (text, due.into_iter().collect())
+}
+
+fn of_waiting(
+    parents: &[(Task, cairn_theory::game::Standing)],
+    tasks: &dyn Tasks,
+) -> (String, Vec<ReasonTold>) {
+    let mut by: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for &(task, standing) in parents {
+        let names = by.entry(standing.name()).or_default();
+        names.push(task_name(tasks, task));
+    }
+    let each = |(standing, names): (&str, Vec<String>)| {
+        let word = if standing == "leased" {
+            "running"
+        } else {
+            standing
+        };
+        let text = match names.len().saturating_sub(NAMED) {
+            0 => word.to_owned(),
+            more => format!("{word} (and {more} more)"),
+        };
+        ReasonTold {
+            tasks: names.into_iter().take(NAMED).collect(),
+            ..reason("waits-for", text)
+        }
+    };
+    let are = if parents.len() == 1 { "is" } else { "are" };
+    let many = counted(parents.len(), "task");
+    let text = format!("It waits for {many} that {are} not executed.");
+    (text, by.into_iter().map(each).collect())
+}
+
 fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn Tasks) -> Why {
     let (state, answer, reasons) = match why {
         Reasons::Runs {
             token, since, by, ..
         } => {
-            let seconds = now.since(*since).0 as f64 / 1e6;
             let worker = named.first().map_or("a worker", String::as_str);
-            let text = format!(
-                "It is running on {worker}, for {seconds:.0} s, as attempt {}.",
-                token.attempt
-            );
-            let seconds = |by: Moment| by.since(*since).0 as f64 / 1e6;
-            let due = by.map(|by| match by < now {
-                true => reason(
-                    "late",
-                    format!("it was expected within {:.0} s", seconds(by)),
-                ),
-                false => reason("due", format!("it is expected within {:.0} s", seconds(by))),
-            });
-            ("leased", text, due.into_iter().collect())
+            let (text, reasons) = of_running(worker, token.attempt, *since, *by, now);
+            ("leased", text, reasons)
         }
         Reasons::Validates {
             has,
@@ -248,38 +288,8 @@ fn of_task(name: &str, now: Moment, why: &Reasons, named: &[String], tasks: &dyn
             ("aborted", text.to_owned(), vec![because])
         }
         Reasons::Waits(parents) => {
-            let mut by: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-            for &(task, standing) in parents {
-                by.entry(standing.name())
-                    .or_default()
-                    .push(task_name(tasks, task));
-            }
-            let each = |(standing, names): (&str, Vec<String>)| {
-                let word = if standing == "leased" {
-                    "running"
-                } else {
-                    standing
-                };
-                let more = names.len().saturating_sub(NAMED);
-                let text = match more {
-                    0 => word.to_owned(),
-                    more => format!("{word} (and {more} more)"),
-                };
-                ReasonTold {
-                    tasks: names.into_iter().take(NAMED).collect(),
-                    ..reason("waits-for", text)
-                }
-            };
-            let reasons = by.into_iter().map(each).collect();
-            let many = counted(parents.len(), "task");
-            (
-                "waiting",
-                format!(
-                    "It waits for {many} that {} not executed.",
-                    if parents.len() == 1 { "is" } else { "are" }
-                ),
-                reasons,
-            )
+            let (text, reasons) = of_waiting(parents, tasks);
+            ("waiting", text, reasons)
         }
         Reasons::Halted(exit) => (
             "eligible",

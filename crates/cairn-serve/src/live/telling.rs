@@ -32,7 +32,7 @@ impl Live<'_> {
     }
 
     /// What changed since this was last asked.
-    pub fn changes(&mut self, now: Moment) -> Update {
+    pub(crate) fn changes(&mut self, now: Moment) -> Update {
         let mut update = self.told(now);
         update.curve = self.course.take_fresh();
         let first = self.told.max(self.ended.len().saturating_sub(SPANS));

@@ -61,6 +61,7 @@ impl Worker<'_> {
     pub(super) fn refuse(&mut self, lease: Lease, what: &str) {
         self.note(&lease, what);
         self.summary.failed += 1;
+        // As shells have it for what is there and may not be executed.
         let outcome = Outcome::Failed {
             exit: 126,
             cause: Cause::Start,
@@ -128,6 +129,7 @@ impl Worker<'_> {
         let limit = job
             .lease
             .limit_seconds
+            // Thirty years: a `Duration` of what is negative or much larger panics.
             .map(|limit| Duration::from_secs_f64(limit.clamp(0.0, 1e9)));
         job.deadline = limit.map(|limit| Instant::now() + limit);
         match self.processes.start(key, &program) {

@@ -4,6 +4,8 @@
 //! others 2001), range minima over blocks. O(n) time and space after compressing the alphabet in O(n log n). No
 //! hashing: what rests on these comparisons may be called proved.
 
+use cairn_kernel::NONE;
+
 /// Symbols compared one by one before the index is asked: most comparisons end here.
 const DIRECT: usize = 16;
 
@@ -129,9 +131,6 @@ fn block_minima(common: &[u32]) -> Vec<Vec<u32>> {
     rows
 }
 
-/// Marks an empty slot of the suffix array under construction.
-const EMPTY: u32 = u32::MAX;
-
 /// The suffixes of `text` (symbols `0..alphabet`) in increasing order; the end of the text is smaller than any symbol.
 fn suffix_array(text: &[u32], alphabet: usize) -> Vec<u32> {
     let n = text.len();
@@ -154,7 +153,7 @@ fn suffix_array(text: &[u32], alphabet: usize) -> Vec<u32> {
 /// The pits sorted by their whole suffixes, from `array` where they are sorted by the text up to the next pit.
 fn pits_in_order(sorter: &Induce, pits: &[u32], array: &[u32]) -> Vec<u32> {
     let text = sorter.text;
-    let mut number = vec![EMPTY; text.len()];
+    let mut number = vec![NONE; text.len()];
     for (i, &pit) in pits.iter().enumerate() {
         number[pit as usize] = i as u32;
     }
@@ -167,7 +166,7 @@ fn pits_in_order(sorter: &Induce, pits: &[u32], array: &[u32]) -> Vec<u32> {
     let mut names = vec![0; pits.len()];
     let mut name = 0;
     let mut previous: Option<u32> = None;
-    for &pit in array.iter().filter(|&&i| number[i as usize] != EMPTY) {
+    for &pit in array.iter().filter(|&&i| number[i as usize] != NONE) {
         if let Some(previous) = previous {
             // The last word ends with the text, which no other word does.
             // Words are compared whole, but overlap by a symbol only: O(n) over all neighbours.
@@ -224,7 +223,7 @@ impl<'a> Induce<'a> {
 
     fn sort(&self, pits: &[u32]) -> Vec<u32> {
         let n = self.text.len();
-        let mut array = vec![EMPTY; n];
+        let mut array = vec![NONE; n];
         let mut next = self.start_rising.clone();
         let put = |array: &mut [u32], next: &mut [u32], suffix: usize| {
             let slot = &mut next[self.text[suffix] as usize];
@@ -239,7 +238,7 @@ impl<'a> Induce<'a> {
         put(&mut array, &mut next, n - 1);
         for i in 0..n {
             let suffix = array[i];
-            if suffix != EMPTY && suffix > 0 && !self.rises[suffix as usize - 1] {
+            if suffix != NONE && suffix > 0 && !self.rises[suffix as usize - 1] {
                 put(&mut array, &mut next, suffix as usize - 1);
             }
         }
@@ -248,7 +247,7 @@ impl<'a> Induce<'a> {
         let mut end = self.start[1..].to_vec();
         for i in (0..n).rev() {
             let suffix = array[i];
-            if suffix != EMPTY && suffix > 0 && self.rises[suffix as usize - 1] {
+            if suffix != NONE && suffix > 0 && self.rises[suffix as usize - 1] {
                 let slot = &mut end[self.text[suffix as usize - 1] as usize];
                 *slot -= 1;
                 array[*slot as usize] = suffix - 1;

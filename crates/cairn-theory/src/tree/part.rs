@@ -1,6 +1,7 @@
 //! Cuts a forest into connected parts after some sources were executed. Knows no profiles.
 
 use crate::Bipartite;
+use cairn_kernel::NONE;
 
 /// What has become of a source of the whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,9 +18,6 @@ pub(super) struct Part {
     pub(super) names: Vec<u32>,
 }
 
-/// A source that no part has yet.
-const UNNAMED: u32 = u32::MAX;
-
 /// The connected components of the sources that are due `Now` with the sinks that wait for some of them and, apart
 /// from executed ones, for no others. Linear.
 pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
@@ -29,11 +27,11 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
         parents.filter(|&u| stage[u as usize] != Stage::Executed)
     };
     // One list for all parts: a source is in one of them only.
-    let mut source_name = vec![UNNAMED; block.sources()];
+    let mut source_name = vec![NONE; block.sources()];
     let mut seen_sink = vec![false; block.sinks()];
     let mut found = Vec::new();
     for start in 0..block.sources() as u32 {
-        if stage[start as usize] != Stage::Now || source_name[start as usize] != UNNAMED {
+        if stage[start as usize] != Stage::Now || source_name[start as usize] != NONE {
             continue;
         }
         source_name[start as usize] = 0;
@@ -51,7 +49,7 @@ pub(super) fn parts(block: &Bipartite, stage: &[Stage]) -> Vec<Part> {
                 }
                 for parent in waits_for(v) {
                     let name = &mut source_name[parent as usize];
-                    if *name == UNNAMED {
+                    if *name == NONE {
                         *name = names.len() as u32;
                         names.push(parent);
                     }

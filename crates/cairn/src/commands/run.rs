@@ -40,14 +40,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         return family::run(settings, family, out);
     }
     let flags = &settings.flags;
+    let (input, times) = (&settings.input, &flags.times);
     let template = settings.template.as_ref();
-    let whole = runnable::open(
-        &settings.input,
-        flags.no_rescue,
-        &flags.times,
-        template,
-        out,
-    )?;
+    let whole = runnable::open(input, flags.no_rescue, times, template, out)?;
     out.new_warnings(&whole.problems, &whole.report);
     let flow = whole.flow;
     let programs = Programs::new(whole.jobs);
@@ -55,28 +50,17 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let memory = settings.memory.or_else(machine_memory);
     let rules = make_rules(settings, &flow, memory, &programs, whole.format)?;
     let minds_files = !flags.ignore_files && names_real_files(whole.format);
-    let lookout = Lookout {
-        flow: Arc::clone(&flow),
-        policy: flags.policy,
-        workers: Workers::Here(settings.cpus),
-        earlier: (!flags.times.no_learnt_times).then(|| settings.state.clone()),
-    };
+    let lookout = lookout(settings, &flow);
     let quick = || lookout.quick();
     let part = disk::Part {
         flow: &flow,
         wanted: wanted.as_deref(),
         safety: flags.safety,
     };
-    let layout = disk::layout(
-        settings.disk.as_ref(),
-        &part,
-        minds_files,
-        &quick,
-        &|said| {
-            out.remark(said);
-        },
-    )?;
-    let planner = |keeper: &mut Keeper, time| part.plan(settings.disk.as_ref(), keeper, time);
+    let caps = settings.disk.as_ref();
+    let say = |line: &str| out.remark(line);
+    let layout = disk::layout(caps, &part, minds_files, &quick, &say)?;
+    let planner = |keeper: &mut Keeper, time| part.plan(caps, keeper, time);
     let reported = flags.report.as_ref().map(|_| rules.clone());
     let (_scrap, store) = settings.open_store()?;
     let finished = Arc::new(AtomicBool::new(false));
@@ -95,11 +79,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         wanted: wanted.clone(),
         only_failed: flags.rerun_failed,
         rules,
-        offer: Offer {
-            memory,
-            tags: flags.label.clone(),
-            ..Offer::cpus(settings.cpus)
-        },
+        offer: offer(settings, memory),
         // A record of an earlier run says what was taken, not what may be.
         limits_memory: whole.format != Format::WfFormat,
         minds_files,
@@ -128,14 +108,33 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         write_rescue(&whole.source, &flow, &summary, out);
     }
     if let Some(rules) = &reported {
-        let name = whole.source.name();
-        let report = settings.report();
+        let (name, report) = (whole.source.name(), settings.report());
         saved::write_flow(report, &flow, rules, name, &summary, out);
     }
     reporter.finish(&summary)?;
     match flags.dry_run {
         true => Ok(()),
         false => verdict(&summary),
+    }
+}
+
+/// What the machine gives to tasks.
+fn offer(settings: &Settings, memory: Option<u64>) -> Offer {
+    Offer {
+        memory,
+        tags: settings.flags.label.clone(),
+        ..Offer::cpus(settings.cpus)
+    }
+}
+
+/// Who looks for orders beside the work.
+fn lookout(settings: &Settings, flow: &Arc<Flow>) -> Lookout {
+    let flags = &settings.flags;
+    Lookout {
+        flow: Arc::clone(flow),
+        policy: flags.policy,
+        workers: Workers::Here(settings.cpus),
+        earlier: (!flags.times.no_learnt_times).then(|| settings.state.clone()),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::output::Output;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Copies, Expected, Keeper, Placing, Position, Rules, Span, numbered};
-use cairn_formats::{Template, size};
+use cairn_formats::{Format, Jobs, Template, size};
 use cairn_serve::http::{
     self, Allowed, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
@@ -205,26 +205,11 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     // The first line is where it listens: warnings come after.
     let mut silent = *out;
     silent.quiet = true;
+    let (input, times) = (&settings.input, &flags.times);
     let template = settings.template.as_ref();
-    let whole = runnable::open(
-        &settings.input,
-        flags.no_rescue,
-        &flags.times,
-        template,
-        &silent,
-    )?;
+    let whole = runnable::open(input, flags.no_rescue, times, template, &silent)?;
     let (flow, jobs) = (whole.flow, whole.jobs);
-    let wishes = Wishes {
-        retries: flags.retries,
-        failures: flags.max_failures,
-        pools: settings.pools.clone(),
-        memory: None,
-        labels: None,
-    };
-    let mut rules = rules_for(&flow, &wishes, &jobs, whole.format)?;
-    rules.silence = Span(settings.silence.as_micros() as u64);
-    rules.losses = flags.losses;
-    rules.copies = copies(&flow);
+    let mut rules = make_rules(settings, &flow, &jobs, whole.format)?;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
     let policy = Policy::of(&settings.asked(), &store)?;
     let tokens = tokens(settings, &mut store)?;
@@ -233,15 +218,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         rules.distrust.identities = tokens.identities();
         (rules.kind_of, rules.kinds) = kinds(&flow);
     }
-    let learns = !flags.times.no_learnt_times;
-    let lookout = Lookout {
-        flow: Arc::clone(&flow),
-        policy: flags.policy,
-        workers: settings.workers.clone(),
-        earlier: states::of_file(&settings.input.file)
-            .ok()
-            .filter(|_| learns),
-    };
+    let lookout = lookout(settings, &flow);
     let quick = || lookout.quick();
     let served = Arc::new(Served::new(jobs));
     let directory = |task| served.directory(task);
@@ -282,37 +259,60 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let better = begun.better.take();
     let again = told_again(&flow, &begun.again);
     let is_planned = begun.is_planned;
-    let has_cap = settings.disk.is_some();
+    // Under a cap an order must be safe as well: the first stays.
+    let goes_on = better.is_none() && caps.is_none();
     let name = cairn_dag::plain(whole.source.name()).into_owned();
     let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
-    let sight: Arc<dyn http::Sight> = Arc::new(sight);
     let tasks = served.clone();
     let server = Server {
         tokens,
         book: Some(book(flags)),
-        sight,
+        sight: Arc::new(sight),
     };
     let ended = serve(settings, begun, store, tasks, server, out, |handle| {
         out.warnings(&whole.problems);
         said.borrow().iter().for_each(|line| out.remark(line));
         again.iter().for_each(|line| out.remark(line));
-        let handle = handle.clone();
-        match better {
-            Some(found) => bring(Some(found), handle, *out, |_, _| ()),
-            None => {
-                let found = (!is_planned).then(|| lookout.begin(&is_over));
-                let is_over = Arc::clone(&is_over);
-                bring(found, handle, *out, move |handle, tell| {
-                    // Under a cap an order must be safe as well: the first stays.
-                    if !has_cap {
-                        lookout.keep_looking(handle, &is_over, tell);
-                    }
-                });
-            }
-        }
+        let found = better.or_else(|| (!is_planned).then(|| lookout.begin(&is_over)));
+        let later = goes_on.then(|| (lookout.clone(), Arc::clone(&is_over)));
+        bring(found, handle.clone(), *out, later);
     });
     is_over.store(true, Ordering::Relaxed);
     ended
+}
+
+/// The rules of a workflow that trusts its workers.
+fn make_rules(
+    settings: &Settings,
+    flow: &Flow,
+    jobs: &Jobs,
+    format: Format,
+) -> Result<Rules, Failure> {
+    let flags = &settings.flags;
+    let wishes = Wishes {
+        retries: flags.retries,
+        failures: flags.max_failures,
+        pools: settings.pools.clone(),
+        memory: None,
+        labels: None,
+    };
+    let mut rules = rules_for(flow, &wishes, jobs, format)?;
+    rules.silence = Span(settings.silence.as_micros() as u64);
+    rules.losses = flags.losses;
+    rules.copies = copies(flow);
+    Ok(rules)
+}
+
+/// Who looks for orders while tasks are served.
+fn lookout(settings: &Settings, flow: &Arc<Flow>) -> Lookout {
+    let flags = &settings.flags;
+    let earlier = states::of_file(&settings.input.file).ok();
+    Lookout {
+        flow: Arc::clone(flow),
+        policy: flags.policy,
+        workers: settings.workers.clone(),
+        earlier: earlier.filter(|_| !flags.times.no_learnt_times),
+    }
 }
 
 /// What there is to say of the disk while tasks are served.
@@ -566,13 +566,13 @@ fn watch_interrupts(handle: Handle) {
     });
 }
 
-/// Brings better orders to the server, which hands out tasks by the quick one until the first is found; then those that `later`
-/// finds.
+/// Brings better orders to the server, which hands out tasks by the quick one until the first is found; then those that a
+/// lookout finds later, until it is told that all is over.
 fn bring(
     found: Option<Receiver<Found>>,
     handle: Handle,
     out: Output,
-    later: impl FnOnce(&Handle, &mut dyn FnMut(Found)) + Send + 'static,
+    later: Option<(Lookout, Arc<AtomicBool>)>,
 ) {
     std::thread::spawn(move || {
         let mut tell = |found: Found| {
@@ -582,7 +582,9 @@ fn bring(
             handle.reorder(found);
         };
         found.into_iter().flatten().for_each(&mut tell);
-        later(&handle, &mut tell);
+        if let Some((lookout, is_over)) = later {
+            lookout.keep_looking(&handle, &is_over, &mut tell);
+        }
     });
 }
 

@@ -123,7 +123,7 @@ impl Cells {
             .filter(|&tasks| tasks <= STEPS)?;
         let eligible = profile(self, (0..tasks).map(Task));
         let points = few(&eligible);
-        let verdict = "optimal";
+        let verdict = cairn_plan::Verdict::Optimal.name();
         Some((points, Bound { eligible, verdict }))
     }
 }

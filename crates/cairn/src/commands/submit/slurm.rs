@@ -319,45 +319,10 @@ pub(super) fn submit_crew(
     out: &Output,
 ) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let no_text = |path: &Path| {
-        Failure::usage(
-            format!("the path {} is not UTF-8", screen::path(path)),
-            "rename it",
-        )
-    };
     let program = std::env::current_exe().map_err(|e| Failure::writing("this program", &e))?;
-    let shown = |path: &Path| {
-        path.to_str()
-            .map(str::to_owned)
-            .ok_or_else(|| no_text(path))
-    };
-    let file = home.join(&flags.input.file);
-    let mut serve = vec![shown(&file)?];
-    if let Some(format) = &flags.input.format {
-        serve.extend(["--format".to_owned(), format.clone()]);
-    }
-    if let Some(line) = &flags.run {
-        serve.extend(["--run".to_owned(), line.clone()]);
-    }
-    let policy = crate::commands::contender::name(&flags.policy);
-    serve.extend(["--policy".to_owned(), policy.to_string()]);
-    let (times, world) = (&flags.times.times, &flags.expected.world_from);
-    let logs = (times.iter().map(|log| ("--times", log)))
-        .chain(world.iter().map(|log| ("--world-from", log)));
-    for (flag, log) in logs {
-        serve.extend([flag.to_owned(), shown(&home.join(log))?]);
-    }
-    if let Some(slots) = flags.expected.slots {
-        serve.extend(["--slots".to_owned(), slots.to_string()]);
-    }
-    let plain_flags = [
-        ("--no-learnt-times", flags.times.no_learnt_times),
-        ("--no-rescue", flags.no_rescue),
-    ];
-    let given = plain_flags.iter().filter(|(_, is_given)| *is_given);
-    serve.extend(given.map(|(flag, _)| (*flag).to_owned()));
-    let (program, state) = (shown(&program)?, shown(folder)?);
-    let home_text = shown(home)?;
+    let serve = serve_arguments(settings, home)?;
+    let (program, state) = (utf8(&program)?, utf8(folder)?);
+    let home_text = utf8(home)?;
     let script = crew(&Crew {
         program: &program,
         serve: &serve,
@@ -390,7 +355,7 @@ pub(super) fn submit_crew(
         format!("--chdir={home_text}"),
         format!("--output={}/crew.log", state.replace('%', "%%")),
     ]);
-    let job = cairn_submit::slurm::submit_crew(folder, &arguments, &shown(&path)?);
+    let job = cairn_submit::slurm::submit_crew(folder, &arguments, &utf8(&path)?);
     let job = job.map_err(|e| no_crew(&e))?;
     let text = format!(
         "job {} starts {}\n",
@@ -401,4 +366,42 @@ pub(super) fn submit_crew(
         &json!({ "submitted": true, "job": job, "workers": workers, "folder": state }),
         &text,
     )
+}
+
+/// What `cairn serve` is given inside the job: what `submit` was given, with paths from anywhere.
+fn serve_arguments(settings: &Settings, home: &Path) -> Result<Vec<String>, Failure> {
+    let flags = &settings.flags;
+    let mut serve = vec![utf8(&home.join(&flags.input.file))?];
+    if let Some(format) = &flags.input.format {
+        serve.extend(["--format".to_owned(), format.clone()]);
+    }
+    if let Some(line) = &flags.run {
+        serve.extend(["--run".to_owned(), line.clone()]);
+    }
+    let policy = crate::commands::contender::name(&flags.policy);
+    serve.extend(["--policy".to_owned(), policy.to_string()]);
+    let (times, world) = (&flags.times.times, &flags.expected.world_from);
+    let logs = (times.iter().map(|log| ("--times", log)))
+        .chain(world.iter().map(|log| ("--world-from", log)));
+    for (flag, log) in logs {
+        serve.extend([flag.to_owned(), utf8(&home.join(log))?]);
+    }
+    if let Some(slots) = flags.expected.slots {
+        serve.extend(["--slots".to_owned(), slots.to_string()]);
+    }
+    let plain_flags = [
+        ("--no-learnt-times", flags.times.no_learnt_times),
+        ("--no-rescue", flags.no_rescue),
+    ];
+    let given = plain_flags.iter().filter(|(_, is_given)| *is_given);
+    serve.extend(given.map(|(flag, _)| (*flag).to_owned()));
+    Ok(serve)
+}
+
+/// A path as text, which a script needs.
+fn utf8(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let shown = screen::path(path);
+        Failure::usage(format!("the path {shown} is not UTF-8"), "rename it")
+    })
 }
