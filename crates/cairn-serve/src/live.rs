@@ -190,7 +190,7 @@ impl<'f> Live<'f> {
     }
 
     /// The number of the order in force.
-    pub fn plan(&self) -> u32 {
+    pub(crate) fn plan(&self) -> u32 {
         self.plan
     }
 

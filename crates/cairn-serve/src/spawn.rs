@@ -62,10 +62,6 @@ pub(crate) struct Ended {
     pub key: u64,
     /// How.
     pub exit: Exit,
-    /// Whether [`Processes::end`] was called for it.
-    pub was_asked: bool,
-    /// How long it lasted.
-    pub lasted: Duration,
     /// What it wrote.
     pub log: Log,
 }
@@ -147,12 +143,13 @@ impl Processes {
     }
 
     /// How many are running.
-    pub(crate) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.places.len()
     }
 
     /// Whether none is running.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
@@ -348,8 +345,7 @@ impl Processes {
         let Some(running) = self.running[place].take() else {
             return Ok(true);
         };
-        let was_asked = running.kill_at.is_some();
-        if was_asked && has_ended(running.pid) {
+        if running.kill_at.is_some() && has_ended(running.pid) {
             // Not yet waited for: the number of the group is still its own.
             strike(running.pid, Signal::KILL);
         }
@@ -369,8 +365,6 @@ impl Processes {
                 Some(code) => Exit::Code(code),
                 None => Exit::Signal(status.terminating_signal().unwrap_or(0)),
             },
-            was_asked,
-            lasted: running.started.elapsed(),
             log: running.capture.finish(&mut self.buffer),
         });
         Ok(true)
@@ -387,7 +381,7 @@ impl Processes {
     }
 
     /// Asks a process and all it started to end; after a grace they are killed.
-    pub fn end(&mut self, key: u64) {
+    pub(crate) fn end(&mut self, key: u64) {
         self.signal(key, Signal::TERM, GRACE);
     }
 

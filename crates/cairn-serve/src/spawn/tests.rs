@@ -25,10 +25,7 @@ fn wait(all: &mut Processes) -> Ended {
 fn exits_and_signals_are_told_apart_and_output_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let ended = run(&shell(folder.path(), "echo out; echo err >&2; exit 3"));
-    assert_eq!(
-        (ended.key, ended.exit, ended.was_asked),
-        (7, Exit::Code(3), false)
-    );
+    assert_eq!((ended.key, ended.exit), (7, Exit::Code(3)));
     let path = ended.log.path.unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "out\nerr\n");
     assert_eq!(tail(&path, 1).unwrap(), "err");
@@ -86,7 +83,7 @@ fn a_group_ends_whole_also_when_it_will_not_listen() {
     all.wait(Duration::from_millis(200), &mut none).unwrap();
     assert!(none.is_empty(), "it does not listen");
     let ended = wait(&mut all);
-    assert_eq!((ended.exit, ended.was_asked), (Exit::Signal(9), true));
+    assert_eq!(ended.exit, Exit::Signal(9));
     assert!(all.is_empty());
     let pid = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
     let gone = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
@@ -336,11 +333,7 @@ fn whoever_closes_its_output_is_waited_for() {
         assert!(none.is_empty());
         all.end(1);
         let ended = wait(&mut all);
-        assert_eq!(
-            (ended.exit, ended.was_asked),
-            (Exit::Code(6), true),
-            "{line}"
-        );
+        assert_eq!(ended.exit, Exit::Code(6), "{line}");
     }
 }
 
