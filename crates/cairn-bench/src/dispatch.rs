@@ -1,5 +1,5 @@
 //! What learning who is fast is worth: makespans against HEFT that knows everything, and what one request costs.
-//! `CAIRN_RUNS` sets the runs (50).
+//! `CAIRN_RUNS` sets the runs (50), `CAIRN_SIGMA` names one spread of speeds.
 
 use crate::measure::timed;
 use crate::storage::corpus;
@@ -56,7 +56,12 @@ pub fn run() {
         })
         .collect();
     for volatile in [false, true] {
+        let one = std::env::var("CAIRN_SIGMA").ok();
+        let one = one.and_then(|sigma| sigma.parse::<f64>().ok());
         for sigma in [0.0, 0.3, 0.7, 1.0] {
+            if one.is_some_and(|one| one != sigma) {
+                continue;
+            }
             table(&subjects, sigma, volatile);
         }
     }
@@ -148,6 +153,13 @@ impl Subject {
                 },
             ),
             aware(
+                "if uneven",
+                Knows {
+                    only_where_uneven: true,
+                    ..knows.clone()
+                },
+            ),
+            aware(
                 "by kind",
                 Knows {
                     durations: false,
@@ -172,9 +184,9 @@ fn table(subjects: &[Subject], sigma: f64, volatile: bool) {
         options.runs
     );
     println!(
-        "| dag | tasks | peft | plain | handshake | wrong by 0.5 | no handshake | no copies | by kind | handshake / plain | inversions | wasted |"
+        "| dag | tasks | peft | plain | handshake | wrong by 0.5 | no handshake | no copies | if uneven | by kind | handshake / plain | inversions | wasted |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     let mut logs: Vec<Vec<f64>> = Vec::new();
     for subject in subjects {
         let world = subject.world(sigma, volatile);
@@ -217,6 +229,7 @@ fn table(subjects: &[Subject], sigma: f64, volatile: bool) {
         let mut row: Vec<f64> = ratios.iter().map(|r| r.mean.ln()).collect();
         row.push(ratio(3, 2).mean.ln());
         row.push(ratio(5, 2).mean.ln());
+        row.push(ratio(7, 2).mean.ln());
         logs.push(row);
     }
     let Some(columns) = logs.first().map(Vec::len) else {
@@ -229,9 +242,11 @@ fn table(subjects: &[Subject], sigma: f64, volatile: bool) {
         "wrong by 0.5",
         "no handshake",
         "no copies",
+        "if uneven",
         "by kind",
         "handshake / plain",
         "no handshake / plain",
+        "if uneven / plain",
     ];
     for column in 0..columns {
         let mean = logs.iter().map(|row| row[column]).sum::<f64>() / logs.len() as f64;

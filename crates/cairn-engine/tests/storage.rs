@@ -3,8 +3,8 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Cause, Engine, Entry, Frozen, Keeper, Moment, Offer, Order, Outbox, Outcome, Position, Refusal,
-    Rules, Span, Task,
+    Cause, Dispatch, Engine, Entry, Expected, Frozen, Keeper, Memory, Moment, Needs, Offer, Order,
+    Outbox, Outcome, Placing, PoolId, Position, Refusal, Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -194,4 +194,79 @@ fn cancelled_failed_and_reopened_tasks_leave_true_books() {
             assert!(missing > 0);
         }
     }
+}
+
+/// Room is never kept for a wide task that the disk has no room for: whoever must go first would wait for it.
+#[test]
+fn wide_tasks_speeds_and_a_cap_never_stop_the_run() {
+    let mut refused = 0;
+    for seed in 0..600 {
+        let mut random = Random::new(seed);
+        let dag = random_dag(10 + random.below(40), random.below(3), seed);
+        let storage = random_storage(&dag, &mut random);
+        let order = dag.topological_order();
+        let cap = storage.peak(order) + random.below(5) as u64;
+        let needs = |cpus, pool| Needs {
+            cpus,
+            pools: if pool {
+                vec![(PoolId(0), 2)]
+            } else {
+                Vec::new()
+            },
+            ..Needs::default()
+        };
+        let rules = Rules {
+            silence: Span::seconds(100_000),
+            classes: vec![needs(1, false), needs(4, false), needs(1, true)],
+            class_of: dag
+                .tasks()
+                .map(|_| random.below(4).saturating_sub(1) as u32)
+                .collect(),
+            pools: vec![2],
+            ..Rules::default()
+        };
+        let ranks = random_ranks(&dag, &mut random);
+        let mut engine = Engine::new(Frozen::new(&dag), rules, ranks);
+        engine.keep(Keeper::new(storage, order, cap).unwrap());
+        if seed % 3 > 0 {
+            let expected = Expected {
+                seconds: vec![Some(5.0); dag.len()],
+                kind: vec![0; dag.len()],
+                kinds: vec!["a".to_owned()],
+            };
+            engine.watch(Memory::default(), Placing::BySpeed, |memory| {
+                Dispatch::new(&dag, &expected, memory, dag.tasks())
+            });
+        }
+        let mut out = Outbox::default();
+        let mut now = Moment(0);
+        engine.open(now, &mut out);
+        let workers: Vec<WorkerId> = (0..1 + seed % 2)
+            .map(|w| engine.join(now, &w.to_string(), Offer::cpus(4), &mut out))
+            .collect();
+        let mut running: Vec<(Task, Token)> = Vec::new();
+        let (mut executed, mut idle) = (0, 0);
+        while executed < dag.len() {
+            now = now + Span::seconds(1);
+            for &worker in &workers {
+                match engine.ask(now, worker, 1 + random.below(4), &mut out) {
+                    Ok(given) => running.extend(given.iter().map(|g| (g.task, g.token))),
+                    Err(Refusal::Storage { .. }) => refused += 1,
+                    Err(_) => (),
+                }
+            }
+            idle = if running.is_empty() { idle + 1 } else { 0 };
+            assert!(
+                idle < 100,
+                "seed {seed}: stuck after {executed} of {}",
+                dag.len()
+            );
+            if !running.is_empty() && random.below(3) > 0 {
+                let (task, token) = running.swap_remove(random.below(running.len()));
+                engine.give_back(now, task, token, Outcome::Executed, &mut out);
+                executed += 1;
+            }
+        }
+    }
+    assert!(refused > 100, "the cap was never tight: {refused}");
 }

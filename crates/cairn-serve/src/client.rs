@@ -72,6 +72,11 @@ impl CallError {
     pub(crate) fn is_for_room(&self) -> bool {
         matches!(self, CallError::Refused { status, .. } if matches!(status, 413 | 429))
     }
+
+    /// Whether there will never be room for so much.
+    pub(crate) fn is_for_ever(&self) -> bool {
+        matches!(self, CallError::Refused { status: 413, .. })
+    }
 }
 
 impl From<TlsError> for CallError {
@@ -318,9 +323,10 @@ impl Caller {
         digest: &str,
         rest: &mut dyn Read,
         (offset, bytes): (u64, u64),
-        result: u64,
+        result: Option<u64>,
     ) -> Result<Stored, CallError> {
-        let path = format!("/api/v1/files/{digest}?offset={offset}&bytes={bytes}&result={result}");
+        let result = result.map_or(String::new(), |result| format!("&result={result}"));
+        let path = format!("/api/v1/files/{digest}?offset={offset}&bytes={bytes}{result}");
         let mut rest = rest;
         let body = SendBody::from_reader(&mut rest);
         self.read(self.call(

@@ -115,10 +115,10 @@ pub(crate) struct Processes {
     free: Vec<usize>,
     /// By key: the place.
     places: BTreeMap<u64, usize>,
-    /// Places and keys of those not yet listened to, the oldest first; some may have ended.
-    unheard: VecDeque<(usize, u64)>,
-    /// Places and keys of those for which there was no descriptor: they are asked again and again.
-    unseen: Vec<(usize, u64)>,
+    /// Those not yet listened to, the oldest first; some may have ended.
+    unheard: VecDeque<Sign>,
+    /// Those for which there was no descriptor: they are asked again and again.
+    unseen: Vec<Sign>,
     events: Vec<epoll::Event>,
 }
 
@@ -184,7 +184,7 @@ impl Processes {
                 let place = sign.place as usize;
                 self.places.insert(key, place);
                 if pidfd.is_none() {
-                    self.unheard.push_back((place, key));
+                    self.unheard.push_back(sign);
                 }
                 self.running[place] = Some(Running {
                     key,
@@ -284,10 +284,11 @@ impl Processes {
             }
         }
         self.events = events;
-        for (place, key) in std::mem::take(&mut self.unseen) {
+        for sign in std::mem::take(&mut self.unseen) {
+            let place = sign.place as usize;
             let running = self.running[place].as_ref();
-            if running.is_some_and(|r| r.key == key) && !self.reap(place, ended)? {
-                self.unseen.push((place, key));
+            if running.is_some_and(|r| r.sign == sign) && !self.reap(place, ended)? {
+                self.unseen.push(sign);
             }
         }
         self.kill_due();
@@ -296,9 +297,10 @@ impl Processes {
 
     /// Listens to those that have run for a while, and watches for their end. Returns when to do so again.
     fn listen(&mut self, now: Instant) -> io::Result<Option<Duration>> {
-        while let Some(&(place, key)) = self.unheard.front() {
+        while let Some(&sign) = self.unheard.front() {
+            let place = sign.place as usize;
             let running = self.running[place].as_ref();
-            if let Some(running) = running.filter(|r| r.key == key) {
+            if let Some(running) = running.filter(|r| r.sign == sign) {
                 let age = now.saturating_duration_since(running.started);
                 if age < SHORT {
                     return Ok(Some(SHORT - age));
@@ -323,7 +325,7 @@ impl Processes {
             match watch_end(&self.epoll, running.pid, running.sign) {
                 Ok(pidfd) => running.pidfd = Some(pidfd),
                 // It runs: that there are no more descriptors must not end it, nor all others.
-                Err(_) => self.unseen.push((place, running.key)),
+                Err(_) => self.unseen.push(running.sign),
             }
         }
     }
@@ -345,11 +347,16 @@ impl Processes {
         let Some(running) = self.running[place].take() else {
             return Ok(true);
         };
-        if running.kill_at.is_some() && has_ended(running.pid) {
-            // Not yet waited for: the number of the group is still its own.
+        let was_asked = running.kill_at.is_some();
+        // Of a group that was asked to end nobody stays. As long as its first is not waited for, its number is its own.
+        let may_take_leave = !was_asked || has_ended(running.pid);
+        if was_asked && may_take_leave {
             strike(running.pid, Signal::KILL);
         }
-        let status = rustix::process::waitpid(Some(running.pid), WaitOptions::NOHANG)?;
+        let status = match may_take_leave {
+            true => rustix::process::waitpid(Some(running.pid), WaitOptions::NOHANG)?,
+            false => None,
+        };
         let Some((_, status)) = status else {
             if let Some(pidfd) = &running.pidfd {
                 epoll::modify(&self.epoll, pidfd, running.sign.data(false), ONCE)?;

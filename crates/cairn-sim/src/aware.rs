@@ -25,6 +25,8 @@ pub struct Knows {
     pub durations: bool,
     /// Whether it gives copies of running tasks to idle workers.
     pub copies: bool,
+    /// Whether it goes by speeds only where workers are seen to differ, as a server does that nobody told how.
+    pub only_where_uneven: bool,
 }
 
 impl Default for Knows {
@@ -36,6 +38,7 @@ impl Default for Knows {
             kinds: Vec::new(),
             durations: true,
             copies: true,
+            only_where_uneven: false,
         }
     }
 }
@@ -91,7 +94,11 @@ impl<'d> Aware<'d> {
         };
         let rules = rules(dag, needs, knows.copies);
         let mut engine = Engine::new(Frozen::new(dag), rules, Order::of(order));
-        engine.watch(Memory::default(), Placing::BySpeed, |memory| {
+        let placing = match knows.only_where_uneven {
+            true => Placing::WhereUneven,
+            false => Placing::BySpeed,
+        };
+        engine.watch(Memory::default(), placing, |memory| {
             Dispatch::new(dag, &expected, memory, order.iter().copied())
         });
         let mut out = Outbox::default();

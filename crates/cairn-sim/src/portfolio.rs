@@ -117,7 +117,8 @@ fn settled(
         .get(..1)
         .filter(|_| are_reliable && !worlds.is_empty())?;
     // A few runs tell mostly that it is not so.
-    for runs in [FEWEST.min(options.runs), options.runs] {
+    let few = Some(FEWEST).filter(|&few| few < options.runs);
+    for runs in few.into_iter().chain([options.runs]) {
         let options = Options { runs, ..*options };
         let mut most_gained = 0.0;
         for world in worlds {

@@ -172,8 +172,7 @@ impl<P: Position> Engine<P> {
         if !has_room || self.is_kept_from(worker, task, &needs.clone()) {
             return Fit::Later;
         }
-        let keeper = self.keeper.as_deref_mut().zip(task.frozen());
-        match keeper.is_none_or(|(keeper, id)| keeper.may(id)) {
+        match self.keeper_lets(task) {
             true => Fit::Now,
             false => Fit::Later,
         }
@@ -235,14 +234,19 @@ impl<P: Position> Engine<P> {
         let now = round.now;
         let asking = self.still_asking(round);
         let mut dispatch = self.dispatch.take()?;
-        // By worker: the first task that waits for room there.
+        // Tasks in the order in which they are looked at.
+        let mut looked: Vec<Task> = Vec::new();
+        // By worker: the first task that waits for nothing but room there.
         let mut blocked: Vec<(WorkerId, Task)> = Vec::new();
         let mut fit = |task: u32, worker: u32, stopped: Option<u32>| {
             let (task, worker) = (Task(task.into()), WorkerId(worker));
             let stopped = stopped.map(|task| Task(task.into()));
+            if looked.last() != Some(&task) {
+                looked.push(task);
+            }
             let fit = self.fit(now, task, worker, stopped);
             let is_new = fit == Fit::Later && !blocked.iter().any(|&(other, _)| other == worker);
-            if is_new && self.waits_for_room(worker, task) {
+            if is_new && self.waits_for_room(worker, task) && self.keeper_lets(task) {
                 blocked.push((worker, task));
             }
             fit
@@ -258,9 +262,11 @@ impl<P: Position> Engine<P> {
                 // Who came before may have taken what both need.
                 None if self.fit(now, task, worker, None) == Fit::Now => {
                     let overtaken = blocked.iter().find(|&&(other, _)| other == worker);
+                    let place = |task: Task| looked.iter().position(|&other| other == task);
+                    // Who comes before it does not overtake it.
                     let wide = overtaken
                         .map(|&(_, wide)| wide)
-                        .filter(|&wide| wide != task);
+                        .filter(|&wide| wide != task && place(wide) < place(task));
                     if wide.is_some_and(|wide| self.overtake(worker, wide).is_err()) {
                         continue; // its room is kept from now on
                     }

@@ -172,12 +172,19 @@ impl<P: Position> Engine<P> {
         kept.worker == Some(worker) || needs.pools.iter().any(shares)
     }
 
-    /// Nothing is kept for a task that is no longer eligible, or on a worker that is gone.
+    /// Whether the task may start as far as the disk goes.
+    pub(super) fn keeper_lets(&mut self, task: Task) -> bool {
+        let keeper = self.keeper.as_deref_mut().zip(task.frozen());
+        keeper.is_none_or(|(keeper, id)| keeper.may(id))
+    }
+
+    /// Nothing is kept for a task that is no longer eligible, or that the disk has no room for: others must go first. Nor on a
+    /// worker that is gone.
     pub(super) fn drop_idle_reservation(&mut self) {
         let Some(kept) = self.reservation else { return };
         let waits = self.position.standing(kept.task) == Ok(Standing::Eligible);
         let here = |w: WorkerId| self.workers.get(w.index()).is_some_and(|w| w.is_here);
-        if !waits || !kept.worker.is_none_or(here) {
+        if !waits || !kept.worker.is_none_or(here) || !self.keeper_lets(kept.task) {
             self.reservation = None;
         }
     }

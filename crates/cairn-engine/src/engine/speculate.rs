@@ -81,7 +81,9 @@ impl<P: Position> Engine<P> {
     fn is_room_awaited(&self, now: Moment, worker: WorkerId, waiting: &[ClassId]) -> bool {
         let known = &self.workers[worker.index()];
         let mut needs = waiting.iter().map(|&class| self.queue.needs(class));
-        needs.any(|needs| known.could(now, needs) && !known.has_room(needs))
+        // What waits for its share of a pool as well would not start if there were room.
+        let lacks_only_room = |needs: &Needs| !known.has_room(needs) && self.has_pools(needs);
+        needs.any(|needs| known.could(now, needs) && lacks_only_room(needs))
     }
 
     /// What a copy of the task would need, if the worker can have one and no eligible task waits for some of that.

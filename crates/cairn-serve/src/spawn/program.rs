@@ -98,6 +98,11 @@ impl Program {
 
 /// The first file of that name along a path.
 fn found(program: &str, path: &OsString) -> Option<PathBuf> {
-    let mut places = std::env::split_paths(path).map(|place| place.join(program));
+    // No place at all is the folder where one is; without a slash it would be looked for elsewhere.
+    let here = |place: PathBuf| match place.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => place,
+    };
+    let mut places = std::env::split_paths(path).map(|place| here(place).join(program));
     places.find(|file| file.is_file())
 }

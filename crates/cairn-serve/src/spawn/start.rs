@@ -172,7 +172,11 @@ impl Streams {
             ..
         } = program;
         let create = |path: &PathBuf| File::create(of(path));
-        let stdin = stdin.as_ref().map(|path| File::open(of(path)));
+        // First: where there is nothing to read, nothing is emptied.
+        let stdin = stdin
+            .as_ref()
+            .map(|path| File::open(of(path)))
+            .transpose()?;
         let (reader, pipe) = match stdout.is_none() || stderr.is_none() {
             true => io::pipe().map(|(from, into)| (Some(from), Some(into)))?,
             false => (None, None),
@@ -183,7 +187,7 @@ impl Streams {
             _ => stderr.as_ref().map(create).transpose()?,
         };
         Ok(Streams {
-            stdin: stdin.transpose()?,
+            stdin,
             stdout: out,
             stderr: err,
             pipe,

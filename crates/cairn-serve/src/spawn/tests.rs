@@ -266,6 +266,7 @@ fn here_and_elsewhere_are_started_alike() {
             Some(&format!("/nowhere:{}:/usr/bin:/bin", path(&own))),
         )],
         vec![variable("PATH", Some("/nowhere"))],
+        vec![variable("PATH", Some(":/usr/bin:/bin"))],
         vec![variable("PATH", None), variable("EMPTY", Some(""))],
         vec![variable("ZERO", Some("a\0b"))],
     ];
@@ -348,9 +349,8 @@ fn processes_end_also_where_descriptors_run_out() {
         program.log = folder.path().join(format!("{key}.log"));
         all.start(key, &program).unwrap();
         // As if there had been none when it was to be watched.
-        let place = all.places[&key];
-        all.unheard.clear();
-        all.unseen.push((place, key));
+        let sign = all.unheard.pop_back().unwrap();
+        all.unseen.push(sign);
     }
     let mut ended = Vec::new();
     let begin = Instant::now();
@@ -361,4 +361,30 @@ fn processes_end_also_where_descriptors_run_out() {
     let exits: Vec<_> = ended.iter().map(|e| (e.key, e.exit)).collect();
     assert_eq!(exits, [0, 1, 2].map(|k| (k, Exit::Code(k as i32))));
     assert!(ended.iter().all(|e| e.log.bytes == 2) && all.is_empty());
+}
+
+/// Whoever the group's first left behind is killed with it, however closely its end follows that of its output.
+#[test]
+fn of_a_group_that_was_asked_to_end_nobody_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let line =
+        "(trap '' TERM; while :; do sleep 0.05; done) >/dev/null 2>&1 & echo $!; exec sleep 30";
+    for round in 0..20 {
+        let mut program = shell(folder.path(), line);
+        program.log = folder.path().join(format!("{round}.log"));
+        let mut all = Processes::new().unwrap();
+        all.start(1, &program).unwrap();
+        let mut none = Vec::new();
+        all.wait(Duration::from_millis(20), &mut none).unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        all.end(1);
+        let ended = wait(&mut all);
+        let pid = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+        let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        let begin = Instant::now();
+        while stat().is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(begin.elapsed().as_secs() < 3, "round {round}: it lives");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }

@@ -169,7 +169,7 @@ pub(super) fn deliver(
         let digest = digest_of(&mut file).map_err(here(path))?;
         let meta = file.metadata().map_err(here(path))?;
         let bytes = meta.len();
-        let mut spoilt = 0;
+        let (mut spoilt, mut told) = (0, Some(result));
         patiently(is_over, || {
             let stored = caller.stored(&digest)?;
             if stored.complete {
@@ -183,13 +183,17 @@ pub(super) fn deliver(
             };
             let rest = file.seek(SeekFrom::Start(offset));
             rest.map_err(|e| CallError::Away(e.to_string()))?;
-            match caller.upload(&digest, &mut file, (offset, bytes), result) {
+            match caller.upload(&digest, &mut file, (offset, bytes), told) {
                 Ok(stored) if stored.complete => Ok(()),
                 Ok(_) => Err(CallError::Away("the upload broke off".to_owned())),
                 // What was there was not the beginning of it: it begins anew.
                 Err(CallError::Refused { status: 422, .. }) if spoilt < SPOILT => {
                     spoilt += 1;
                     Err(CallError::Away("the upload was spoilt".to_owned()))
+                }
+                // An older server does not know of results as a whole.
+                Err(CallError::Refused { status: 400, .. }) if told.take().is_some() => {
+                    Err(CallError::Away("the upload was not understood".to_owned()))
                 }
                 Err(error) => Err(error),
             }

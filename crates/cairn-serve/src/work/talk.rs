@@ -469,8 +469,11 @@ impl Talk {
                 .collect();
             for (at, path, sent) in all {
                 let mut now = sent;
-                // What the server does not take now is sent with the result.
-                let _ = carry::send_log(&self.caller, at, &path, &mut now);
+                let sent = carry::send_log(&self.caller, at, &path, &mut now);
+                // What the server does not take now is sent with the result; what it never takes is not sent again and again.
+                if sent.is_err_and(|error| error.is_for_ever()) {
+                    now = carry::ENOUGH;
+                }
                 if let Some(log) = lock(&self.logs).get_mut(&at) {
                     log.1 = now;
                 }

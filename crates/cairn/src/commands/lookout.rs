@@ -245,12 +245,17 @@ impl Lookout {
         // What rarely loses, until it is known what wins.
         let first = orders.of(Policy::PathPlus);
         let why = "until policies are compared".to_owned();
-        if matches!(self.workers, Workers::Here(1)) {
-            let why = "on one slot every order takes as long".to_owned();
-            return tell(found(Policy::PathPlus, first, why, true));
-        }
         tell(found(Policy::PathPlus, first.clone(), why, false));
         settle();
+        if matches!(self.workers, Workers::Here(1)) {
+            let why = "on one slot every order takes as long".to_owned();
+            let mut same = found(Policy::PathPlus, first, why, true);
+            same.order = None;
+            return match limits::is_interrupted() {
+                true => (),
+                false => tell(same),
+            };
+        }
         let weighed = self.workers.arena(flow).and_then(|arena| {
             let bout = Bout {
                 effort: arena.effort(flow),
