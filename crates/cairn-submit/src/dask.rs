@@ -21,7 +21,7 @@ const PROGRAM: &str = r#"# @NAME@ for Dask, made by `cairn submit`.
 #   python workflow.py tcp://host:8786     on a cluster that sees the same folders
 # Of tasks that are ready Dask starts those of higher priority first; one that it has sent to a worker already may go before
 # a better one that comes late.
-# Exit codes: 1 when a task failed; 4 when the package is missing, and nothing was run.
+# Exit codes: 1 when a task failed; 4 when the package is missing, and nothing was run; 5 when the scheduler was lost on the way.
 # When a worker dies, Dask makes its results again: a command that has ended is not run again for that (it left a mark in
 # the folder `done`), one that was under way is begun again.
 import os
@@ -71,10 +71,16 @@ def main():
                     pure=False,
                 )
             )
-        failed = [f for f in futures if f.exception() is not None]
-        for future in failed:
-            print(f"{future.key}: {future.exception()}", file=sys.stderr)
+        # An exception is waited for, and a future without one may be cancelled.
+        ended = [(future.key, future.exception(), future.status) for future in futures]
     shutil.rmtree(done, ignore_errors=True)
+    failed = [(key, error) for key, error, _ in ended if error is not None]
+    for key, error in failed:
+        print(f"{key}: {error}", file=sys.stderr)
+    unknown = sum(status not in ("finished", "error") for _, _, status in ended)
+    if unknown:
+        print(f"the scheduler was lost: how {unknown} of {len(ended)} commands ended is not known", file=sys.stderr)
+        sys.exit(5)
     sys.exit(1 if failed else 0)
 
 

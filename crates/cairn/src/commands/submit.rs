@@ -240,6 +240,17 @@ fn command(which: cli::Engine, folder: &Path) -> Option<(&'static str, Vec<PathB
     }
 }
 
+const START_SERVER: &str = "start a server (hq server start), or name its folder in HQ_SERVER_DIR";
+
+/// Whether HyperQueue's server answers. Asked before, since its program ends alike whatever the reason.
+fn is_answered() -> bool {
+    let asked = Command::new("hq")
+        .args(["server", "info"])
+        .stdin(Stdio::null())
+        .output();
+    asked.is_ok_and(|a| a.status.success())
+}
+
 /// Writes the files and calls the engine, once: a folder that was handed over is not handed over again.
 fn hand_over(
     which: cli::Engine,
@@ -279,6 +290,12 @@ fn hand_over(
                 name(which)
             ),
             "install it, or write the files with --dry-run -o FOLDER",
+        ));
+    }
+    if program == "hq" && !is_answered() {
+        return Err(Failure::usage(
+            "nothing was submitted: no server is reached by hq",
+            START_SERVER,
         ));
     }
     let mut silent = *out;
@@ -354,9 +371,7 @@ fn call(
     let stderr = String::from_utf8_lossy(&ended.stderr);
     let why = stderr.trim().lines().last().unwrap_or("").to_owned();
     let cure = match (which, ended.status.code()) {
-        (cli::Engine::Hyperqueue, Some(NO_SERVER)) => {
-            Some("start a server (hq server start), or name its folder in HQ_SERVER_DIR")
-        }
+        (cli::Engine::Hyperqueue, Some(NO_SERVER)) => Some(START_SERVER),
         (cli::Engine::Hyperqueue | cli::Engine::Dask, Some(NO_PACKAGE)) => Some(
             "do that in the environment whose python3 comes first in PATH; the same command submits then",
         ),
