@@ -39,7 +39,7 @@ impl<'d> Batched<'d> {
     }
 
     /// The game.
-    pub fn game(&self) -> &cairn_theory::game::Game<'d> {
+    pub(crate) fn game(&self) -> &cairn_theory::game::Game<'d> {
         self.game.game()
     }
 

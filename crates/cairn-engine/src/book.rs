@@ -263,7 +263,7 @@ impl Book {
     }
 
     /// What earlier runs taught of a worker that has just come, if anything.
-    pub fn remember(&mut self, client: usize, memory: &Memory) {
+    pub(crate) fn remember(&mut self, client: usize, memory: &Memory) {
         let known = &mut self.clients[client];
         if let Some(before) = memory.worker(&known.name)
             && known.returned == 0
@@ -368,7 +368,7 @@ impl Book {
 
     /// Whether worker and kind were seen, in this run or in others, or the kind's times are recorded: what a worker says of
     /// itself, and a guess, are no knowledge.
-    pub fn knows(&self, client: usize, kind: KindId) -> bool {
+    pub(crate) fn knows(&self, client: usize, kind: KindId) -> bool {
         let (known, kind) = (&self.clients[client], &self.kinds[kind as usize]);
         (known.returned > 0 || known.is_remembered) && kind.precision > 1.0 / DRIFT_GUESSED
     }
@@ -384,7 +384,7 @@ impl Book {
     }
 
     /// How far the logarithm of that may be off: its variance.
-    pub fn doubt(&self, client: usize) -> f64 {
+    pub(crate) fn doubt(&self, client: usize) -> f64 {
         self.clients[client].variance
     }
 
@@ -410,12 +410,12 @@ impl Book {
     }
 
     /// By how much tasks of a kind take longer than expected: the logarithm.
-    pub fn drift(&self, kind: KindId) -> f64 {
+    pub(crate) fn drift(&self, kind: KindId) -> f64 {
         self.kinds[kind as usize].drift()
     }
 
     /// What expected seconds of a kind are multiplied by to have its work: mean seconds at speed 1.
-    pub fn factor(&self, kind: KindId) -> f64 {
+    pub(crate) fn factor(&self, kind: KindId) -> f64 {
         let own = &self.kinds[kind as usize];
         let skew = match own.is_recorded {
             true => 0.0,
@@ -426,7 +426,7 @@ impl Book {
 
     /// When a task that has run for so many seconds will have taken in all, if it has not ended yet: the mean of what is
     /// left of a log-normal distribution.
-    pub fn duration(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
+    pub(crate) fn duration(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
         let (median, variance) = self.foreseen(client, kind, expected);
         mean_beyond(median, variance, elapsed)
     }
@@ -446,7 +446,7 @@ impl Book {
 
     /// How fast a worker seems that has been at a task for so many seconds: one that should have been back is slower than
     /// was believed.
-    pub fn speed_at(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
+    pub(crate) fn speed_at(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
         let known = &self.clients[client];
         let (median, variance) = self.foreseen(client, kind, expected);
         if elapsed <= 0.8 * median {

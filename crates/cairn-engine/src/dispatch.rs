@@ -139,23 +139,23 @@ impl Dispatch {
     }
 
     /// Whether the workers present differ in speed, as far as is known.
-    pub fn is_uneven(&self) -> bool {
+    pub(crate) fn is_uneven(&self) -> bool {
         self.lanes.unevenness() > UNEVEN
     }
 
     /// Whether anybody is known to be at anything.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.lanes.busy_count() > 0
     }
 
     /// Whether idle workers may be given copies of running tasks. They are not unless somebody says so.
-    pub fn allow_copies(&mut self, may: bool) {
+    pub(crate) fn allow_copies(&mut self, may: bool) {
         self.may_copy = may;
     }
 
     /// Whether it is only asked for what it learns, not where tasks should go: a return then costs next to nothing. Before
     /// anything happens.
-    pub fn only_learn(&mut self, only: bool) {
+    pub(crate) fn only_learn(&mut self, only: bool) {
         self.only_learns = only;
     }
 
@@ -182,7 +182,7 @@ impl Dispatch {
 
     /// Seconds that the task takes at this worker, and after how many it is late there; `None` where its kind or the worker
     /// was never seen.
-    pub fn foresees(&self, task: u32, worker: u32) -> Option<(f64, f64)> {
+    pub(crate) fn foresees(&self, task: u32, worker: u32) -> Option<(f64, f64)> {
         let (kind, base) = (self.outlook.kind(task), self.outlook.base(task));
         let client = self.lanes.client(worker);
         let takes = || self.book.duration(client, kind, base, 0.0);
@@ -191,18 +191,18 @@ impl Dispatch {
     }
 
     /// The first task that was kept for a busy worker when workers last asked, and for which.
-    pub fn kept(&self) -> Option<(u32, u32)> {
+    pub(crate) fn kept(&self) -> Option<(u32, u32)> {
         self.kept.first().copied()
     }
 
     /// For which busy worker a task was kept when workers last asked.
-    pub fn kept_for(&self, task: u32) -> Option<u32> {
+    pub(crate) fn kept_for(&self, task: u32) -> Option<u32> {
         let kept = self.kept.iter().find(|&&(kept, _)| kept == task);
         kept.map(|&(_, worker)| worker)
     }
 
     /// A worker comes; the next number is its own.
-    pub fn joined(&mut self, name: &str, cpus: u32, handshake: Option<f64>) {
+    pub(crate) fn joined(&mut self, name: &str, cpus: u32, handshake: Option<f64>) {
         let client = self.book.join(name, handshake);
         self.book.remember(client, &self.memory);
         let lanes = if self.only_learns { 0 } else { cpus };
@@ -210,17 +210,17 @@ impl Dispatch {
     }
 
     /// A worker goes. What it had has ended before.
-    pub fn departed(&mut self, worker: u32) {
+    pub(crate) fn departed(&mut self, worker: u32) {
         self.lanes.depart(worker, &self.book);
     }
 
     /// The next number is that of a worker that nobody remembers.
-    pub fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         self.lanes.skip();
     }
 
     /// A worker that went is not asked for again, so many seconds after 1970. Its speed is remembered by name.
-    pub fn forget(&mut self, at: u64, worker: u32) {
+    pub(crate) fn forget(&mut self, at: u64, worker: u32) {
         if let Some(known) = self.book.forget(self.lanes.client(worker)) {
             self.memory.note(known, at);
         }
@@ -235,7 +235,7 @@ impl Dispatch {
     }
 
     /// A task is eligible (again).
-    pub fn opened(&mut self, task: u32) {
+    pub(crate) fn opened(&mut self, task: u32) {
         self.set_state(task, State::Eligible);
     }
 
@@ -246,12 +246,12 @@ impl Dispatch {
     }
 
     /// Something before a task is no longer executed.
-    pub fn closed(&mut self, task: u32) {
+    pub(crate) fn closed(&mut self, task: u32) {
         self.set_state(task, State::Waiting);
     }
 
     /// A task is executed or given up. Its attempts have ended or will.
-    pub fn over(&mut self, task: u32) {
+    pub(crate) fn over(&mut self, task: u32) {
         self.set_state(task, State::Over);
         if !self.only_learns {
             // Somebody who is gone may still seem to be at it: no reason to begin it again.
@@ -328,7 +328,7 @@ impl Dispatch {
     }
 
     /// Tasks of equal levels go by these ranks, smaller ones first.
-    pub fn reorder(&mut self, rank: Vec<u32>) {
+    pub(crate) fn reorder(&mut self, rank: Vec<u32>) {
         self.outlook.reorder(rank, &self.book);
     }
 

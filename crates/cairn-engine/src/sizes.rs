@@ -224,7 +224,7 @@ impl Sizes {
 
     /// What an earlier run learnt counts as if it had been seen here. Before anything is measured; afterwards
     /// [`Sizes::apply`].
-    pub fn recall(&mut self, learnt: &[Learnt]) {
+    pub(crate) fn recall(&mut self, learnt: &[Learnt]) {
         for told in learnt
             .iter()
             .filter(|l| l.most.is_finite() && l.most >= 0.0)
@@ -254,31 +254,31 @@ impl Sizes {
     }
 
     /// Whether a task may start, as far as its kind is known. Always, where none of its kind runs.
-    pub fn may(&self, task: TaskId) -> bool {
+    pub(crate) fn may(&self, task: TaskId) -> bool {
         let kind = &self.kinds[wide(self.kind[task.index()])];
         kind.seen
             .is_none_or(|seen| seen >= KNOWN || kind.running <= seen)
     }
 
     /// A task starts.
-    pub fn start(&mut self, task: TaskId) {
+    pub(crate) fn start(&mut self, task: TaskId) {
         self.kinds[wide(self.kind[task.index()])].running += 1;
     }
 
     /// A task that ran does so no more.
-    pub fn end(&mut self, task: TaskId) {
+    pub(crate) fn end(&mut self, task: TaskId) {
         let running = &mut self.kinds[wide(self.kind[task.index()])].running;
         *running = running.saturating_sub(1);
     }
 
     /// These tasks run, and no others.
-    pub fn recount(&mut self, running: impl Iterator<Item = TaskId>) {
+    pub(crate) fn recount(&mut self, running: impl Iterator<Item = TaskId>) {
         self.kinds.iter_mut().for_each(|k| k.running = 0);
         running.for_each(|task| self.start(task));
     }
 
     /// Bytes on the heap.
-    pub fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         4 * (self.kind.capacity() + self.class.capacity() + self.expected.capacity())
             + size_of::<Class>() * self.classes.capacity()
             + size_of::<Kind>() * self.kinds.capacity()

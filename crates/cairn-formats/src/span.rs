@@ -14,7 +14,7 @@ const UNITS: [(&str, f64); 9] = [
 ];
 
 /// What is accepted, for messages.
-pub const FORMS: &str = "seconds such as 90 or 0.5, or a time such as 90s, 5m, 1h30m, 2d";
+pub(crate) const FORMS: &str = "seconds such as 90 or 0.5, or a time such as 90s, 5m, 1h30m, 2d";
 
 /// The seconds that a text means: a plain number, or numbers with units, larger units first. Ranges are the caller's to
 /// check: a plain number may be negative, and `inf` and `nan` are numbers here.

@@ -94,7 +94,7 @@ struct Open {
 }
 
 /// The state of a page.
-pub struct Live<'f> {
+pub(crate) struct Live<'f> {
     subject: &'f dyn Subject,
     rules: &'f Rules,
     position: Box<dyn Position + 'f>,
@@ -145,7 +145,7 @@ fn seconds(moment: Moment) -> f64 {
 
 impl<'f> Live<'f> {
     /// Before anything has happened. `box_of` says in which box of a drawing each task is; empty without one.
-    pub fn new(subject: &'f dyn Subject, rules: &'f Rules, box_of: &'f [u32]) -> Live<'f> {
+    pub(crate) fn new(subject: &'f dyn Subject, rules: &'f Rules, box_of: &'f [u32]) -> Live<'f> {
         let tasks = subject.dag().map_or(0, cairn_dag::Dag::len);
         let many = box_of.iter().max().map_or(0, |&b| b as usize + 1);
         let mut live = Live {
@@ -190,7 +190,7 @@ impl<'f> Live<'f> {
     }
 
     /// The number of the order in force.
-    pub fn plan(&self) -> u32 {
+    pub(crate) fn plan(&self) -> u32 {
         self.plan
     }
 
@@ -279,7 +279,7 @@ impl<'f> Live<'f> {
     ///
     /// # Errors
     /// If it could not have happened: the journal is of another dag.
-    pub fn hear(&mut self, seq: i64, entry: &Entry) -> Result<(), Illegal> {
+    pub(crate) fn hear(&mut self, seq: i64, entry: &Entry) -> Result<(), Illegal> {
         self.advance(entry.at);
         self.seq = seq;
         let at = entry.at;
@@ -606,7 +606,12 @@ impl<'f> Live<'f> {
     ///
     /// # Errors
     /// If it is of something else.
-    pub fn restore(&mut self, seq: i64, at: Moment, snapshot: &Snapshot) -> Result<(), Illegal> {
+    pub(crate) fn restore(
+        &mut self,
+        seq: i64,
+        at: Moment,
+        snapshot: &Snapshot,
+    ) -> Result<(), Illegal> {
         self.position.unpack(snapshot.position())?;
         self.advance(at);
         self.is_cut |= self.seq == 0;

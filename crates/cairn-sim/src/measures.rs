@@ -31,7 +31,7 @@ pub struct Measures {
 
 impl Measures {
     /// One of the measures.
-    pub fn get(&self, measure: Measure) -> f64 {
+    pub(crate) fn get(&self, measure: Measure) -> f64 {
         match measure {
             Measure::Makespan => self.makespan,
             Measure::Stall => self.stall,

@@ -26,11 +26,6 @@ impl Throttled {
         Ok(Throttled { submitted, workers })
     }
 
-    /// The most tasks that may be queued or running at once.
-    pub fn submitted(&self) -> u32 {
-        self.submitted
-    }
-
     /// How many workers serve the queue.
     pub fn workers(&self) -> u32 {
         self.workers

@@ -61,7 +61,7 @@ pub struct ListOrders<'a> {
 
 impl ListOrders<'_> {
     /// A list; `None` if it needs a plan and there is none.
-    pub fn list(&self, kind: ListKind) -> Option<Vec<TaskId>> {
+    pub(crate) fn list(&self, kind: ListKind) -> Option<Vec<TaskId>> {
         let shrink = |order: &[TaskId]| shrink_first(self.storage, order);
         let planned = self.planned.as_ref();
         match kind {

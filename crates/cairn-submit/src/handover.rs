@@ -158,7 +158,7 @@ impl Handover {
     }
 
     /// The number for engines that start larger ones first: the first task has as many as there are tasks, the last has 1.
-    pub fn priority(&self, place: u32) -> u32 {
+    pub(crate) fn priority(&self, place: u32) -> u32 {
         narrow(self.tasks.len()) - place
     }
 }

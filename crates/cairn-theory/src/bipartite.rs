@@ -26,7 +26,7 @@ impl Bipartite {
     }
 
     /// No source, no sink.
-    pub fn empty() -> Bipartite {
+    pub(crate) fn empty() -> Bipartite {
         Bipartite {
             children: Rows::default(),
             parents: Rows::default(),

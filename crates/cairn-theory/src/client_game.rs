@@ -85,16 +85,6 @@ impl<'a> ClientGame<'a> {
         self.unallocated.as_slice()
     }
 
-    /// The clients that hold a task, and which.
-    pub fn held(&self) -> impl Iterator<Item = (ClientId, TaskId)> + '_ {
-        self.holds.iter().map(|(&client, &task)| (client, task))
-    }
-
-    /// Rule 4: whether the server's goal is reached, every task being executed.
-    pub fn is_finished(&self) -> bool {
-        self.game.is_finished()
-    }
-
     /// Rule 2: `client` asks for a task; if it may have one, the server's `choice` picks from the tasks with EBU
     /// pebbles.
     ///
@@ -149,7 +139,7 @@ mod tests {
             |tasks: &[TaskId], standing| tasks.iter().all(|&t| game.standing(t) == standing);
         assert_eq!(client_game.unallocated().len(), game.eligible_count());
         assert!(all_are(client_game.unallocated(), Standing::Eligible));
-        let held: Vec<TaskId> = client_game.held().map(|h| h.1).collect();
+        let held: Vec<TaskId> = client_game.holds.values().copied().collect();
         assert_eq!(held.len(), game.leased_count());
         assert!(all_are(&held, Standing::Leased));
     }
@@ -162,7 +152,7 @@ mod tests {
             check_invariants(&game);
             for (client, asks, pick) in events {
                 let client = ClientId(client);
-                let held = game.held().find(|h| h.0 == client).map(|h| h.1);
+                let held = game.holds.get(&client).copied();
                 let open = game.unallocated().len();
                 if asks {
                     match game.request(client, |ebu| ebu[pick % ebu.len()]).unwrap() {
@@ -182,14 +172,14 @@ mod tests {
                 check_invariants(&game);
             }
             // Whoever holds a task returns it, then one client does the rest: the goal of Rule 4.
-            let busy: Vec<ClientId> = game.held().map(|h| h.0).collect();
+            let busy: Vec<ClientId> = game.holds.keys().copied().collect();
             for client in busy {
                 game.give_back(client).unwrap();
             }
             while let Reply::Allocated(_) = game.request(ClientId(9), |ebu| ebu[0]).unwrap() {
                 game.give_back(ClientId(9)).unwrap();
             }
-            prop_assert!(game.is_finished());
+            prop_assert!(game.position().is_finished());
         }
 
         /// The paper's simplification: executed in the order of allocation, EAA and XEQ lumped together, the EBU
@@ -204,7 +194,7 @@ mod tests {
                 prop_assert_eq!(game.request(ClientId(0), |_| task), Ok(Reply::Allocated(task)));
                 prop_assert_eq!(game.give_back(ClientId(0)), Ok(task));
             }
-            prop_assert!(game.is_finished());
+            prop_assert!(game.position().is_finished());
         }
     }
 

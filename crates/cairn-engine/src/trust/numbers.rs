@@ -82,7 +82,7 @@ impl Distrust {
 
     /// How long a copy has, by what it is expected to take. Where `is_hurried`, half as long, but twice what it takes. Never
     /// less than the time by which nearly all such copies are back, as far as is known.
-    pub fn span(&self, takes: Option<Span>, nearly_all: Span, is_hurried: bool) -> Span {
+    pub(crate) fn span(&self, takes: Option<Span>, nearly_all: Span, is_hurried: bool) -> Span {
         let takes = takes.map_or(0, |span| span.0);
         let usual = (takes.saturating_mul(self.slack.into())).max(self.deadline.0);
         let span = match is_hurried {
@@ -98,7 +98,7 @@ impl Distrust {
     }
 
     /// Whether so few tasks are left that one slow client holds up the whole run.
-    pub fn is_tail(&self, left: u64, all: u64) -> bool {
+    pub(crate) fn is_tail(&self, left: u64, all: u64) -> bool {
         left < self.tail
             || (all - left.min(all)).saturating_mul(100) > all.saturating_mul(self.tail_percent)
     }

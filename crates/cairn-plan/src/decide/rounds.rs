@@ -47,12 +47,12 @@ impl Default for Steps {
 
 impl Steps {
     /// Several times the work, for verdicts and orders that the default does not reach.
-    pub fn thorough() -> Steps {
+    pub(crate) fn thorough() -> Steps {
         budgets::THOROUGH
     }
 
     /// About the time of a hull, whatever the dag.
-    pub fn quick() -> Steps {
+    pub(crate) fn quick() -> Steps {
         budgets::QUICK
     }
 

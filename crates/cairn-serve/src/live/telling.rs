@@ -18,7 +18,7 @@ const SPANS: usize = 20_000;
 
 impl Live<'_> {
     /// All of it, at a moment.
-    pub fn whole(&self, now: Moment) -> Update {
+    pub(crate) fn whole(&self, now: Moment) -> Update {
         let mut update = self.told(now);
         update.curve = self.course.all();
         let first = self.ended.len().saturating_sub(SPANS);
@@ -32,7 +32,7 @@ impl Live<'_> {
     }
 
     /// What changed since this was last asked.
-    pub fn changes(&mut self, now: Moment) -> Update {
+    pub(crate) fn changes(&mut self, now: Moment) -> Update {
         let mut update = self.told(now);
         update.curve = self.course.take_fresh();
         let first = self.told.max(self.ended.len().saturating_sub(SPANS));
@@ -228,7 +228,7 @@ impl Live<'_> {
     }
 
     /// Every attempt at a task, the first one first.
-    pub fn attempts(&self, task: Task) -> Vec<AttemptTold> {
+    pub(crate) fn attempts(&self, task: Task) -> Vec<AttemptTold> {
         let Ok(id) = self.known(task) else {
             return Vec::new();
         };

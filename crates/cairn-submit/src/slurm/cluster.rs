@@ -54,7 +54,7 @@ pub struct Exit {
 
 impl Exit {
     /// The task did not run.
-    pub const NOT_STARTED: i32 = -1;
+    pub(crate) const NOT_STARTED: i32 = -1;
 }
 
 /// Slurm, or what stands for it.

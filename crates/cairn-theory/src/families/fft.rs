@@ -44,7 +44,7 @@ impl Fft {
     }
 
     /// Tasks on each level: 2^d.
-    pub fn width(&self) -> u64 {
+    pub(crate) fn width(&self) -> u64 {
         1 << self.dimension
     }
 
