@@ -48,7 +48,7 @@ pub struct Listed {
 pub struct Exit {
     /// Of the call that submitted it.
     pub serial: u64,
-    /// Its exit code; [`Exit::NOT_STARTED`] where one of its parents had not ended well.
+    /// Its exit code; -1 where one of its parents had not ended well.
     pub code: i32,
 }
 
