@@ -38,6 +38,14 @@ impl Default for Needs {
     }
 }
 
+impl Needs {
+    /// Whether both need some of one shared resource.
+    pub(crate) fn shares_pool_with(&self, other: &Needs) -> bool {
+        let is_needed = |&(pool, _): &_| other.pools.iter().any(|&(also, _)| also == pool);
+        self.pools.iter().any(is_needed)
+    }
+}
+
 /// What a worker offers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {

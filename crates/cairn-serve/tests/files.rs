@@ -308,9 +308,8 @@ fn a_range_beyond_the_end_is_refused() {
     }
 }
 
-/// What a stranger may have on the server's disk is limited, and it is told what to do. Those who are trusted are not.
-#[test]
-fn a_volunteer_cannot_fill_the_disk() {
+/// A task for two volunteers who may have a thousand bytes each on the server's disk.
+fn with_little_room() -> Wish {
     let mut wish = Wish::dag(1, &[]);
     wish.volunteers = 2;
     wish.change = |settings| {
@@ -320,7 +319,13 @@ fn a_volunteer_cannot_fill_the_disk() {
             among: 2,
         };
     };
-    let server = wish.start();
+    wish
+}
+
+/// What a stranger may have on the server's disk is limited, and it is told what to do. Those who are trusted are not.
+#[test]
+fn a_volunteer_cannot_fill_the_disk() {
+    let server = with_little_room().start();
     let put = |scope: &str, text: &[u8]| {
         let digest = blake3::hash(text).to_hex().to_string();
         let path = format!("/api/v1/files/{digest}?bytes={}", text.len());
@@ -383,18 +388,7 @@ fn a_volunteer_cannot_fill_the_disk() {
 #[test]
 fn what_a_volunteer_printed_counts_after_a_restart() {
     let top = tempfile::tempdir().unwrap();
-    let start = || {
-        let mut wish = Wish::dag(1, &[]);
-        wish.volunteers = 2;
-        wish.change = |settings| {
-            settings.allowed = cairn_serve::http::Allowed {
-                each: 1_000,
-                all: 10_000,
-                among: 2,
-            };
-        };
-        wish.start_in(top.path())
-    };
+    let start = || with_little_room().start_in(top.path());
     let server = start();
     let lease = Volunteer::join(&server, 1).lease();
     let path = format!("/api/v1/logs/0/{}/{}", lease["epoch"], lease["attempt"]);

@@ -169,7 +169,7 @@ impl<P: Position> Engine<P> {
             None => asking.has_room(needs) && self.has_pools(needs) && self.has_space(worker, task),
             Some(stopped) => self.has_room_instead(worker, (task, needs), stopped),
         };
-        if !has_room || self.is_kept_from(worker, task, &needs.clone()) {
+        if !has_room || self.is_kept_from(worker, task, needs) {
             return Fit::Later;
         }
         match self.keeper_lets(task) {

@@ -167,9 +167,7 @@ impl<P: Position> Engine<P> {
         let Some(kept) = self.reservation.filter(|kept| kept.task != task) else {
             return false;
         };
-        let wanted = self.needs(kept.task).pools;
-        let shares = |&(pool, _): &_| wanted.iter().any(|&(other, _)| other == pool);
-        kept.worker == Some(worker) || needs.pools.iter().any(shares)
+        kept.worker == Some(worker) || needs.shares_pool_with(&self.needs(kept.task))
     }
 
     /// Whether the task may start as far as the disk goes.

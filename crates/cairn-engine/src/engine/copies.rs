@@ -117,8 +117,7 @@ impl<P: Position> Engine<P> {
         {
             return false;
         }
-        let keeper = self.keeper.as_deref_mut().zip(task.frozen());
-        standing == Ok(Standing::Leased) || keeper.is_none_or(|(keeper, id)| keeper.may(id))
+        standing == Ok(Standing::Leased) || self.keeper_lets(task)
     }
 
     /// Gives a worker a copy of a task that others have: the second of two chances, for whoever decides that it is worth one.

@@ -62,7 +62,7 @@ impl<P: Position> Engine<P> {
             // Who came before may have taken what both need.
             let class = self.copy_in_the_way_of_none(now, worker, task, &waiting);
             if let Some(class) = class
-                && !self.is_kept_from(worker, task, &self.queue.needs(class).clone())
+                && !self.is_kept_from(worker, task, self.queue.needs(class))
             {
                 self.give(round, worker, class, task, out);
             }
@@ -95,13 +95,9 @@ impl<P: Position> Engine<P> {
         waiting: &[ClassId],
     ) -> Option<ClassId> {
         let class = self.class_of_copy(now, worker, task).ok()?;
-        let own = &self.queue.needs(class).pools;
-        let lacks_one_of_those = |needs: &Needs| {
-            let shares = |&(pool, _): &_| own.iter().any(|&(other, _)| other == pool);
-            needs.pools.iter().any(shares) && !self.has_pools(needs)
-        };
+        let own = self.queue.needs(class);
         let mut needs = waiting.iter().map(|&class| self.queue.needs(class));
-        let is_awaited = !own.is_empty() && needs.any(lacks_one_of_those);
+        let is_awaited = needs.any(|needs| needs.shares_pool_with(own) && !self.has_pools(needs));
         (!is_awaited).then_some(class)
     }
 

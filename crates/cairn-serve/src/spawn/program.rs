@@ -1,6 +1,6 @@
 //! What is to be started, and how. Starts nothing.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Where programs are looked for by whoever has no `PATH`, as the C library does.
@@ -64,12 +64,13 @@ impl Program {
             return None;
         };
         let (program, arguments) = words.split_first()?;
-        let file = match self.own_path().filter(|_| !program.contains('/')) {
-            Some(path) => found(program, &path)?,
-            None if program.contains('/') => program.into(),
-            None => found(program, &std::env::var_os("PATH")?)?,
-        };
-        let file = file.into_os_string().into_string().ok()?;
+        let mut file = self.file(program)?.into_os_string().into_string().ok()?;
+        if !file.contains('/') {
+            file = found(program, &std::env::var_os("PATH")?)?
+                .into_os_string()
+                .into_string()
+                .ok()?;
+        }
         let words = ["/bin/sh".to_owned(), file].into_iter();
         Some(Program {
             line: Line::Words(words.chain(arguments.iter().cloned()).collect()),
@@ -81,23 +82,22 @@ impl Program {
     /// `None` where it is nowhere along a path of its own.
     pub(super) fn file(&self, program: &str) -> Option<PathBuf> {
         match self.own_path().filter(|_| !program.contains('/')) {
-            Some(path) => found(program, &path),
+            Some(path) => found(program, path),
             None => Some(program.into()),
         }
     }
 
     /// The path along which it looks for programs, where that is not the one of this process.
-    fn own_path(&self) -> Option<OsString> {
+    fn own_path(&self) -> Option<&str> {
         match self.variable(b"PATH") {
-            Some(Some(path)) => Some(path.into()),
-            Some(None) => Some(USUAL_PLACES.into()),
-            None => self.is_bare.then(|| USUAL_PLACES.into()),
+            Some(path) => Some(path.unwrap_or(USUAL_PLACES)),
+            None => self.is_bare.then_some(USUAL_PLACES),
         }
     }
 }
 
 /// The first file of that name along a path.
-fn found(program: &str, path: &OsString) -> Option<PathBuf> {
+fn found(program: &str, path: &(impl AsRef<OsStr> + ?Sized)) -> Option<PathBuf> {
     // No place at all is the folder where one is; without a slash it would be looked for elsewhere.
     let here = |place: PathBuf| match place.as_os_str().is_empty() {
         true => PathBuf::from("."),
