@@ -289,6 +289,7 @@ pub fn serve<P: Position + Send>(
         grace,
         book: settings.book.clone(),
         logs: shared.logs.clone(),
+        tasks: shared.tasks.clone(),
     };
     let mut desk = Desk::new(begun, store, manner, files);
     desk.watch_uploads(shared.files.transit());

@@ -19,6 +19,7 @@ use super::begin::Begun;
 use super::files::{Files, Staged};
 use super::logs::Logs;
 use super::stamps::Stamps;
+use super::tasks::Tasks;
 use super::types::{Reason, Worth};
 use crate::book_file::BookFile;
 use crate::clock::Clock;
@@ -71,7 +72,6 @@ struct Request {
 }
 
 /// How a desk is set up.
-#[derive(Clone, Debug)]
 pub(crate) struct Manner {
     /// Whether to go on when all is done.
     pub(crate) stays: bool,
@@ -81,6 +81,8 @@ pub(crate) struct Manner {
     pub(crate) book: Option<BookFile>,
     /// What tasks printed.
     pub(crate) logs: Logs,
+    /// What they declare.
+    pub(crate) tasks: Arc<dyn Tasks>,
 }
 
 /// What a worker is to end.
@@ -470,6 +472,7 @@ impl<'f, P: Position> Desk<'f, P> {
             let digest = handed.digest.filter(|_| !handed.lacks_output);
             let digest = digest.filter(|_| {
                 self.is_volunteer(worker)
+                    && !handed.is_bare
                     && (self.engine).would_take(worker, task, token, handed.outcome)
             });
             handed.winner = digest.and_then(|digest| self.engine.foresee(task, token, digest));
@@ -493,6 +496,7 @@ impl<'f, P: Position> Desk<'f, P> {
             lacks_output,
             digest,
             released,
+            is_bare,
             winner: _,
         } = handed;
         let would_count = self.engine.would_take(worker, task, token, outcome);
@@ -509,7 +513,7 @@ impl<'f, P: Position> Desk<'f, P> {
             (true, false, _) | (true, true, None) => (false, true),
             (true, true, Some(digest)) => match self.engine.foresee(task, token, digest) {
                 // What came with it in one request may have made it so: it is returned again.
-                winner if winner.is_some() && winner != released => (true, false),
+                winner if !is_bare && winner.is_some() && winner != released => (true, false),
                 Some(_) => (true, place(staged)),
                 None => (false, true),
             },
@@ -553,6 +557,9 @@ impl<'f, P: Position> Desk<'f, P> {
 
     /// Brings what an attempt of a volunteer made to its places.
     fn release(&self, task: Task, token: Token) -> bool {
+        if !self.manner.tasks.makes_files(task) {
+            return true;
+        }
         let staged = self.files.release(task, token);
         staged.is_ok_and(|all| all.into_iter().all(|file| file.place().is_ok()))
     }

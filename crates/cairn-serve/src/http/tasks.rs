@@ -28,6 +28,11 @@ pub trait Tasks: Send + Sync {
     /// What is run for a task at its attempt of that number, from 1; `None` where there is no such task.
     fn job(&self, task: Task, attempt: u32) -> Option<Job>;
 
+    /// Whether a task declares files that it makes.
+    fn makes_files(&self, task: Task) -> bool {
+        self.job(task, 1).is_some_and(|job| !job.outputs.is_empty())
+    }
+
     /// What a shared resource is called; `None` where nobody named it.
     fn pool(&self, _: PoolId) -> Option<String> {
         None

@@ -28,9 +28,13 @@ use std::time::{Duration, Instant};
 /// The longest that an order is looked for.
 const PLANNING: Duration = Duration::from_secs(60);
 
-/// Policies are compared once tasks have run for so long: a run that is over by then has nothing to gain, and where all
-/// processors have tasks even a thread that steps back takes something from them (2,000 tasks of a millisecond: 5 %).
-const SETTLING: Duration = Duration::from_secs(1);
+/// Policies are compared once tasks have run for longer than comparing takes (0.2 s for 10³ tasks, 3 s for 10⁵, 4 s for 10⁶): a
+/// run that is over by then has nothing to gain, and where all processors have tasks even a thread that steps back takes
+/// something from them (2,000 tasks of a millisecond: 5 %).
+fn settling(tasks: usize) -> Duration {
+    let each = Duration::from_micros(30) * tasks.min(1 << 20) as u32;
+    (Duration::from_secs(2) + each).min(Duration::from_secs(5))
+}
 
 /// So often it is looked who is there while a run goes on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -125,10 +129,12 @@ impl Lookout {
             std::thread::spawn(move || {
                 let begin = Instant::now();
                 let patience = lookout.patience();
+                let has_told = AtomicBool::new(false);
                 let stop = || {
                     let passed = begin.elapsed();
-                    if passed > patience {
-                        step_back_once();
+                    // Tasks run, once they have an order or need not wait for it any more.
+                    if passed > patience || has_told.load(Ordering::Relaxed) {
+                        make_room();
                     }
                     let is_late = passed > PLANNING;
                     is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
@@ -136,12 +142,13 @@ impl Lookout {
                 // Nobody listens when the run is over.
                 let settle = || {
                     // From here on: a large flow may have been planned for longer than that.
-                    let since = Instant::now();
-                    while since.elapsed() < SETTLING && !stop() {
+                    let (since, settling) = (Instant::now(), settling(lookout.flow.dag().len()));
+                    while since.elapsed() < settling && !stop() {
                         std::thread::sleep(Duration::from_millis(20));
                     }
                 };
                 lookout.look(Some(1), &stop, &settle, &mut |found| {
+                    has_told.store(true, Ordering::Relaxed);
                     drop(send.send(found));
                 });
             });
@@ -160,7 +167,7 @@ impl Lookout {
         if self.policy != Wanted::Auto {
             return;
         }
-        step_back_once();
+        make_room();
         let begin = Instant::now();
         let is_over = || finished.load(Ordering::Relaxed) || limits::is_interrupted();
         let (mut seen, mut looked) = (Seen::default(), None);
@@ -178,7 +185,10 @@ impl Lookout {
                 return;
             };
             let since = Instant::now();
-            let stop = || is_over() || since.elapsed() > PLANNING;
+            let stop = || {
+                make_room();
+                is_over() || since.elapsed() > PLANNING
+            };
             // What cannot be simulated stays as it is: it is looked at again with other workers.
             if let Ok(Some(found)) = again(&self.flow, &seen, &left, &stop) {
                 tell(found);
@@ -300,12 +310,15 @@ fn judged(plan: &Plan<'_>, flow: &Flow, order: &[TaskId], asked: &str, policy: P
     }
 }
 
-/// Tasks run meanwhile: the thread that looks works only where they leave something.
-pub(crate) fn step_back_once() {
+/// Tasks run meanwhile: the thread that looks works only where they leave something. To be asked every few hundred microseconds.
+pub(crate) fn make_room() {
     thread_local! {
         static IS_BACK: Cell<bool> = const { Cell::new(false) };
     }
     if !IS_BACK.replace(true) {
         cairn_serve::spawn::step_back();
     }
+    // A task may have been put on this processor. Kernels that preempt lazily let it in when this thread enters them, or else
+    // at the next tick: 4 ms for a task that takes one, and whoever starts tasks waits for it.
+    std::thread::yield_now();
 }

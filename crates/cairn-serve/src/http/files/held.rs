@@ -35,6 +35,8 @@ impl Files {
             let Some(task) = name.to_str().and_then(|n| n.parse().ok()) else {
                 continue;
             };
+            // What a hold that was cut off left there goes with the task.
+            lock(&self.holding).entry(Task(task)).or_default();
             for attempt in entries(&of_task.path()) {
                 let name = attempt.file_name();
                 let parts = name.to_str().and_then(|n| n.split_once('-'));
@@ -114,6 +116,7 @@ impl Files {
     /// Keeps the uploads of an attempt where others that are equal, or of other tasks, may come and go. What it made is what this
     /// list says, whatever was held of it before. On the disk when it returns.
     pub(crate) fn hold(&self, who: Who, task: Task, token: Token, made: &[Made]) -> Result<()> {
+        lock(&self.holding).entry(task).or_default();
         let folder = self.held_of(task, token);
         if self.holds(&folder, made) {
             return Ok(()); // It was returned before, and did not count.
@@ -176,11 +179,11 @@ impl Files {
 
     /// Nothing of the task waits any more. Attempts of volunteers that printed something.
     pub(crate) fn forget_held(&self, task: Task) -> Vec<Token> {
-        // What stays behind takes room and does no other harm.
-        let _ = std::fs::remove_dir_all(self.held(task));
         let Some(Holding { held, printed }) = lock(&self.holding).remove(&task) else {
             return Vec::new();
         };
+        // What stays behind takes room and does no other harm.
+        let _ = std::fs::remove_dir_all(self.held(task));
         let tokens = printed.keys().copied().collect();
         let all = held.into_values().chain(printed.into_values());
         all.for_each(|(who, bytes)| self.allowance.give(who, bytes));

@@ -25,9 +25,20 @@ pub(super) struct Asked {
     pub(super) wait: Duration,
 }
 
-/// Whether files may come with it.
-fn carries(who: Who, back: &Return) -> bool {
-    who != Who::Trusted || !back.outputs.is_empty()
+/// Whether files or a log belong to it that must be looked at.
+fn carries(server: &Shared, who: Who, back: &Return) -> bool {
+    let (task, token) = of(back);
+    let left = || server.tasks.makes_files(task) || server.logs.bytes(task, token) > 0;
+    !back.outputs.is_empty() || who != Who::Trusted && left()
+}
+
+/// A return that carries nothing. That a volunteer's task printed nothing is a result like any other.
+fn bare(who: Who, back: &Return) -> Handed {
+    let mut handed = Handed::bare(of(back), back.outcome());
+    if who != Who::Trusted && handed.outcome == Outcome::Executed {
+        handed.digest = Some(volunteers::of_print(&[]));
+    }
+    handed
 }
 
 fn of(back: &Return) -> Held {
@@ -44,9 +55,10 @@ pub(super) async fn exchange(
     asked: Asked,
     returns: Vec<Return>,
 ) -> Reply<Answer> {
-    if !returns.iter().any(|back| carries(asked.who, back)) {
-        let bare = |back: &Return| Handed::bare(of(back), back.outcome());
-        return decided(server, &asked, returns.iter().map(bare).collect()).await;
+    let who = asked.who;
+    if !returns.iter().any(|back| carries(server, who, back)) {
+        let bare = returns.iter().map(|back| bare(who, back));
+        return decided(server, &asked, bare.collect()).await;
     }
     // Large files may take longer than a worker waits for an answer. What was begun is done all the same: then it hears the
     // answer when it asks again.
@@ -64,7 +76,7 @@ async fn taken(
     mut gone: oneshot::Receiver<()>,
 ) -> Reply<Answer> {
     let who = asked.who;
-    let carried = returns.iter().filter(|back| carries(who, back));
+    let carried = (returns.iter()).filter(|back| carries(server, who, back));
     let lanes = carried.map(|back| (who, of(back).0, of(back).1));
     let _alone = tokio::select! {
         alone = server.lanes.enter(lanes.collect()) => alone,
@@ -81,8 +93,8 @@ async fn taken(
         (asked.want, asked.holding) = (0, None);
     }
     // Only a volunteer's return has its digest from what was held with it.
-    let held =
-        |h: &Handed| (who != Who::Trusted && h.digest.is_some()).then_some((h.task, h.token));
+    let is_held = |h: &Handed| who != Who::Trusted && !h.is_bare && h.digest.is_some();
+    let held = |h: &Handed| is_held(h).then_some((h.task, h.token));
     let held: Vec<Option<Held>> = all.iter().map(held).collect();
     let answer = decided(server, &asked, all).await?;
     let files = server.files.clone();
@@ -177,14 +189,15 @@ fn check(task: Task, declared: &[String], made: &[Made]) -> Reply<()> {
 /// A return with its files beside their places, or held, where it may count.
 async fn brought(server: &Arc<Shared>, asked: &Asked, back: Return) -> Reply<Handed> {
     let (who, (task, token)) = (asked.who, of(&back));
-    let mut handed = Handed::bare((task, token), back.outcome());
-    if !carries(who, &back) {
-        return Ok(handed);
+    if !carries(server, who, &back) {
+        return Ok(bare(who, &back));
     }
+    let mut handed = Handed::bare((task, token), back.outcome());
     let declared = server.tasks.job(task, back.attempt).unwrap_or_default();
     let declared = declared.outputs;
     let made = back.outputs;
     check(task, &declared, &made)?;
+    handed.is_bare = declared.is_empty();
     let counts = |reply| Ask::Counts(who, Some(asked.worker), (task, token), reply);
     if handed.outcome != Outcome::Executed || !server.ask(counts).await? {
         return Ok(handed);
@@ -247,14 +260,12 @@ async fn hold(server: &Arc<Shared>, who: Who, handed: &mut Handed, made: Vec<Mad
     let (task, token) = (handed.task, handed.token);
     let keeper = server.clone();
     let hold = move || {
+        if made.is_empty() {
+            let printed = keeper.logs.read(task, Some(token), logs::LONGEST);
+            return Ok(volunteers::of_print(&printed.unwrap_or_default()));
+        }
         keeper.files.hold(who, task, token, &made)?;
-        Ok(match made.is_empty() {
-            false => volunteers::of_outputs(&made),
-            true => {
-                let printed = keeper.logs.read(task, Some(token), logs::LONGEST);
-                volunteers::of_print(&printed.unwrap_or_default())
-            }
-        })
+        Ok(volunteers::of_outputs(&made))
     };
     match for_long(server, hold).await? {
         Ok(digest) => handed.digest = Some(digest),

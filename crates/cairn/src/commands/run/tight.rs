@@ -1,7 +1,7 @@
 //! Which priorities are fastest under a tight cap: lists of them are played against each other while tasks run already by the first
 //! one. Starts nothing.
 
-use super::super::lookout::step_back_once;
+use super::super::lookout::make_room;
 use super::super::orders::Orders;
 use crate::cli::Policy;
 use crate::limits;
@@ -55,7 +55,6 @@ pub(crate) fn look(
     if let Ok(keeper) = Keeper::new(keeper.storage().clone(), &lean, keeper.cap()) {
         let (flow, finished) = (Arc::clone(flow), Arc::clone(finished));
         std::thread::spawn(move || {
-            step_back_once();
             if let Some(order) = fastest(&flow, keeper, &lean, workers, &finished) {
                 // The run may be over.
                 let about = About {
@@ -81,6 +80,7 @@ fn fastest(
 ) -> Option<Vec<TaskId>> {
     let begin = Instant::now();
     let stop = || {
+        make_room();
         let is_late = begin.elapsed() > TIME;
         is_late || finished.load(Ordering::Relaxed) || limits::is_interrupted()
     };

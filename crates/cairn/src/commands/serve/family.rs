@@ -50,6 +50,10 @@ impl Tasks for Told {
         })
     }
 
+    fn makes_files(&self, _: Task) -> bool {
+        false
+    }
+
     /// The one program, unless its own name has the level or the place in it.
     fn programs(&self) -> Option<Vec<String>> {
         let [one, other] = [(0, 1), (2, 3)].map(|(level, index)| {

@@ -112,6 +112,11 @@ impl Tasks for Served {
         })
     }
 
+    fn makes_files(&self, task: Task) -> bool {
+        let outputs = self.known(task).map(|task| self.flow().outputs(task));
+        outputs.is_some_and(|mut outputs| outputs.next().is_some())
+    }
+
     fn pool(&self, pool: PoolId) -> Option<String> {
         let names = pool_names(self.flow());
         names.get(pool.0 as usize).map(|&name| name.to_owned())
