@@ -16,6 +16,7 @@ pub use memory::step_back;
 pub use orphans::end_survivors;
 pub use output::{Log, tail};
 pub use program::{Line, Program};
+pub use start::hear_no_ends;
 
 use output::Capture;
 use rustix::event::{Timespec, epoll};

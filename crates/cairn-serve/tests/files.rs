@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Served, Wish, carried, read_answer, shown};
+use common::{Served, Wish, carried, executed, read_answer, shown};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
@@ -123,6 +123,62 @@ fn no_return_removes_what_waits_for_others() {
     server.put(&two.scope, b"right");
     assert_eq!(two.back(&second, &right), "accepted");
     assert_eq!(placed(&server).as_deref(), Some("right"));
+}
+
+/// A task that declares no files is done when enough volunteers printed the same, were it nothing, also across a restart; and
+/// nothing is held of it.
+#[test]
+fn what_makes_no_files_is_agreed_on_by_what_it_prints() {
+    let top = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut wish = Wish::dag(2, &[]);
+        (wish.volunteers, wish.has_files) = (3, false);
+        wish.start_in(top.path())
+    };
+    let back = |who: &Volunteer<'_>, lease: &Value, print: &[u8]| {
+        if !print.is_empty() {
+            let path = format!(
+                "/api/v1/logs/{}/{}/{}",
+                lease["id"], lease["epoch"], lease["attempt"]
+            );
+            let token = who.server.token(&who.scope);
+            assert_eq!(who.server.raw(Some(&token), "PUT", &path, print).0, 200);
+        }
+        let body = executed(std::slice::from_ref(lease), 0);
+        let (status, answer) = who.speak_as(who.worker, &body);
+        assert_eq!(status, 200, "{answer}");
+        answer["receipts"][0].clone()
+    };
+    let lease = |who: &Volunteer<'_>| {
+        let (_, leased) = who.speak_as(who.worker, "{\"want\":1}");
+        leased["leases"][0].clone()
+    };
+    let server = start();
+    let of = |number| Volunteer::join(&server, number);
+    let (one, two, three) = (of(1), of(2), of(3));
+    let (a, b) = (lease(&one), lease(&two));
+    assert_eq!((&a["id"], &b["id"]), (&json!(0), &json!(0)));
+    // Nothing is another result than something, and something than something else.
+    assert_eq!(back(&one, &a, b""), "accepted");
+    assert_eq!(back(&two, &b, b"42\n"), "accepted");
+    assert_eq!(server.status()["executed"], 0);
+    let c = lease(&three);
+    assert_eq!(c["id"], 0, "another copy is wanted: {c}");
+    assert_eq!(back(&three, &c, b""), "accepted");
+    assert_eq!(server.status()["executed"], 1);
+    let d = lease(&one);
+    assert_eq!(d["id"], 1, "{d}");
+    assert_eq!(back(&one, &d, b""), "accepted");
+    assert_eq!(back(&one, &d, b""), "already");
+    drop(server);
+    let server = start();
+    assert_eq!(server.status()["executed"], 1);
+    let three = Volunteer::join(&server, 3);
+    let e = lease(&three);
+    assert_eq!(back(&three, &e, b""), "accepted");
+    assert_eq!(server.status()["executed"], 2);
+    assert!(!top.path().join("state/files/held/0").exists());
+    assert!(!top.path().join("state/files/held/1").exists());
 }
 
 /// Volunteers see the inputs of tasks that they have, and of no others.

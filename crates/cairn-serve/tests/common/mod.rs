@@ -16,8 +16,12 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Tasks t0, t1, … of a dag; each writes a file of its name with the suffix `.out`, and reads those of its parents.
-struct Numbered(Arc<Flow>);
+/// Tasks t0, t1, … of a dag; each writes a file of its name with the suffix `.out`, and reads those of its parents. Or no files
+/// at all.
+struct Numbered {
+    flow: Arc<Flow>,
+    has_files: bool,
+}
 
 fn output(flow: &Flow, task: TaskId) -> String {
     format!("{}.out", flow.name(task))
@@ -25,29 +29,34 @@ fn output(flow: &Flow, task: TaskId) -> String {
 
 impl Tasks for Numbered {
     fn count(&self) -> Option<u64> {
-        Some(self.0.dag().len() as u64)
+        Some(self.flow.dag().len() as u64)
     }
 
     fn name(&self, task: Task) -> Option<String> {
-        let task = task.frozen().filter(|t| t.index() < self.0.dag().len())?;
-        Some(self.0.name(task).to_owned())
+        let task = task
+            .frozen()
+            .filter(|t| t.index() < self.flow.dag().len())?;
+        Some(self.flow.name(task).to_owned())
     }
 
     fn find(&self, name: &str) -> Option<Task> {
-        self.0.find(name).map(Task::from)
+        self.flow.find(name).map(Task::from)
     }
 
     fn job(&self, task: Task, _: u32) -> Option<Job> {
-        let task = task.frozen().filter(|t| t.index() < self.0.dag().len())?;
+        let task = task
+            .frozen()
+            .filter(|t| t.index() < self.flow.dag().len())?;
         Some(Job {
             command: Command {
                 words: vec!["true".to_owned()],
                 ..Command::default()
             },
-            inputs: (self.0.dag().parents(task).iter())
-                .map(|&p| output(&self.0, p))
+            inputs: (self.flow.dag().parents(task).iter())
+                .filter(|_| self.has_files)
+                .map(|&p| output(&self.flow, p))
                 .collect(),
-            outputs: vec![output(&self.0, task)],
+            outputs: (self.has_files.then(|| output(&self.flow, task)).into_iter()).collect(),
         })
     }
 
@@ -75,6 +84,8 @@ pub(crate) struct Wish {
     /// So many volunteers have a token each, and more than half of so many results must be equal.
     pub(crate) volunteers: u32,
     pub(crate) quorum: u32,
+    /// Whether tasks declare files.
+    pub(crate) has_files: bool,
 }
 
 impl Wish {
@@ -87,6 +98,7 @@ impl Wish {
             tokens: None,
             volunteers: 0,
             quorum: 2,
+            has_files: true,
         }
     }
 
@@ -149,7 +161,10 @@ impl Wish {
                 Settings::new("127.0.0.1:0".parse().unwrap(), tokens, state, flow_folder);
             settings.stays = self.stays;
             (self.change)(&mut settings);
-            let tasks = Arc::new(Numbered(flow.clone()));
+            let tasks = Arc::new(Numbered {
+                flow: flow.clone(),
+                has_files: self.has_files,
+            });
             serve(run, store, tasks, settings, |handle| {
                 sender.send(handle.clone()).unwrap()
             })
