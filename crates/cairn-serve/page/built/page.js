@@ -251,7 +251,7 @@
   }
   function tick(seconds) {
     if (seconds === 0) return "0";
-    if (seconds < 1) return `${Number((seconds * 1e3).toFixed(0))} ms`;
+    if (seconds < 1) return `${Number((seconds * 1e3).toPrecision(3))} ms`;
     if (seconds < 120) return `${Number(seconds.toFixed(1))} s`;
     if (seconds < 7200) return `${Number((seconds / 60).toFixed(1))} min`;
     return `${Number((seconds / 3600).toFixed(1))} h`;

@@ -23,7 +23,7 @@ export function span(seconds: number): string {
 /** Seconds on an axis, as short as can be. */
 export function tick(seconds: number): string {
   if (seconds === 0) return "0";
-  if (seconds < 1) return `${Number((seconds * 1000).toFixed(0))} ms`;
+  if (seconds < 1) return `${Number((seconds * 1000).toPrecision(3))} ms`;
   if (seconds < 120) return `${Number(seconds.toFixed(1))} s`;
   if (seconds < 7200) return `${Number((seconds / 60).toFixed(1))} min`;
   return `${Number((seconds / 3600).toFixed(1))} h`;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { at, halved, marks, scale, timeMarks } from "../src/axis";
 import type { Sample, Span, Update } from "../src/contract";
 import { lines, words } from "../src/curve";
-import { bytes, percent, rate, span, speed, trust } from "../src/format";
+import { bytes, percent, rate, span, speed, tick, trust } from "../src/format";
 import { lanes } from "../src/lanes";
 import { MOST_SPANS, add, empty, find, take } from "../src/model";
 import { Parser } from "../src/stream";
@@ -175,4 +175,12 @@ test("of a worker it is said how fast it is, and who vouches for it", () => {
   assert.equal(trust(3, null), "volunteer 3");
   assert.equal(trust(3, { valid: 12, invalid: 0, errors: 0, late: 0 }), "volunteer 3: 12 confirmed");
   assert.equal(trust(3, { valid: 1200, invalid: 1, errors: 2, late: 3 }), "volunteer 3: 1,200 confirmed, 1 contradicted, 2 failed, 3 late");
+});
+
+test("marks of time that differ have words that differ", () => {
+  assert.deepEqual([0, 0.0005, 0.001, 0.0015, 0.25, 1, 90, 300].map(tick), ["0", "0.5 ms", "1 ms", "1.5 ms", "250 ms", "1 s", "90 s", "5 min"]);
+  for (let most = 1e-6; most < 1e6; most *= 1.37) {
+    const words = timeMarks(most, 8).map(tick);
+    assert.equal(new Set(words).size, words.length, `${most}: ${words}`);
+  }
 });
