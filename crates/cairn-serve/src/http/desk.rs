@@ -3,6 +3,7 @@
 
 mod asks;
 mod looks;
+mod returns;
 mod storage;
 mod tally;
 mod waiters;
@@ -16,7 +17,7 @@ pub(crate) use tally::Tally;
 
 use self::waiters::{Waiter, Waiters};
 use super::begin::Begun;
-use super::files::{Files, Staged};
+use super::files::Files;
 use super::logs::Logs;
 use super::stamps::Stamps;
 use super::tasks::Tasks;
@@ -28,8 +29,7 @@ use crate::found::About;
 use crate::store::{Group, Stamp, Store, StoreError};
 use crate::tokens::Who;
 use cairn_engine::{
-    ClientId, Engine, Entry, Event, Granted, Moment, Outbox, Outcome, Position, Receipt, Refusal,
-    Release, Returned, Task, Token, WorkerId,
+    ClientId, Engine, Event, Granted, Moment, Outbox, Outcome, Position, Refusal, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::{HashMap, HashSet};
@@ -464,106 +464,6 @@ impl<'f, P: Position> Desk<'f, P> {
         });
     }
 
-    /// Whether a task would be done as some volunteer's attempt whose files are not beside their places yet. This thread carries none.
-    fn must_release(&self, worker: WorkerId, returns: &mut [Handed]) -> bool {
-        let mut lacks = false;
-        for handed in returns {
-            let (task, token) = (handed.task, handed.token);
-            let digest = handed.digest.filter(|_| !handed.lacks_output);
-            let digest = digest.filter(|_| {
-                self.is_volunteer(worker)
-                    && !handed.is_bare
-                    && (self.engine).would_take(worker, task, token, handed.outcome)
-            });
-            handed.winner = digest.and_then(|digest| self.engine.foresee(task, token, digest));
-            lacks |= handed.winner.is_some() && handed.winner != handed.released;
-        }
-        lacks
-    }
-
-    fn is_volunteer(&self, worker: WorkerId) -> bool {
-        let known = self.engine.workers().get(worker.0 as usize);
-        known.is_some_and(|w| w.client().is_some())
-    }
-
-    /// One attempt that ended: if it counts, its files take their places first. Of volunteers that is what they agree on.
-    fn take_back(&mut self, now: Moment, worker: WorkerId, handed: Handed) -> Worth {
-        let Handed {
-            task,
-            token,
-            outcome,
-            staged,
-            lacks_output,
-            digest,
-            released,
-            is_bare,
-            winner: _,
-        } = handed;
-        let would_count = self.engine.would_take(worker, task, token, outcome);
-        let is_volunteer = self.is_volunteer(worker);
-        if would_count && lacks_output {
-            return Worth::OutputMissing;
-        }
-        // Whether the task will be done, and its files are where they belong.
-        let is_executed = outcome == Outcome::Executed;
-        let place = |staged: Vec<Staged>| staged.into_iter().all(|file| file.place().is_ok());
-        let (made, placed) = match (would_count, is_volunteer, digest) {
-            (false, ..) => (false, true),
-            (true, false, _) if is_executed => (true, place(staged)),
-            (true, false, _) | (true, true, None) => (false, true),
-            (true, true, Some(digest)) => match self.engine.foresee(task, token, digest) {
-                // What came with it in one request may have made it so: it is returned again.
-                winner if !is_bare && winner.is_some() && winner != released => (true, false),
-                Some(_) => (true, place(staged)),
-                None => (false, true),
-            },
-        };
-        if !placed {
-            return Worth::OutputMissing;
-        }
-        self.before_return((task, token), made);
-        let back = Returned {
-            task,
-            token,
-            outcome,
-            digest,
-        };
-        let receipt: Receipt = (self.engine).take_back(now, worker, &back, &mut self.out);
-        let is_done = self.engine.position().standing(task) == Ok(Standing::Executed);
-        let is_executed = receipt.counts() && is_executed && is_done;
-        self.after_return(task, is_executed);
-        if is_executed && let Some(stamps) = &mut self.stamps {
-            self.stamped.extend(stamps.executed(task));
-        }
-        receipt.into()
-    }
-
-    /// Results that agree by now, though they did not have to be so few before the restart: their files take their places.
-    fn settle_agreed(&mut self) {
-        let now = self.clock.now();
-        for (task, winner) in self.engine.agreed() {
-            if !self.release(task, winner) {
-                self.engine.recall(now, task, &mut self.out);
-                continue;
-            }
-            self.before_return((task, winner), true);
-            self.engine.settle(now, task, &mut self.out);
-            self.after_return(task, true);
-            if let Some(stamps) = &mut self.stamps {
-                self.stamped.extend(stamps.executed(task));
-            }
-        }
-    }
-
-    /// Brings what an attempt of a volunteer made to its places.
-    fn release(&self, task: Task, token: Token) -> bool {
-        if !self.manner.tasks.makes_files(task) {
-            return true;
-        }
-        let staged = self.files.release(task, token);
-        staged.is_ok_and(|all| all.into_iter().all(|file| file.place().is_ok()))
-    }
-
     /// Whether whoever shows this token may speak as that worker: a volunteer as itself alone.
     fn is_own(&self, who: Who, worker: WorkerId) -> bool {
         let known = self.engine.workers().get(worker.0 as usize);
@@ -718,43 +618,6 @@ impl<'f, P: Position> Desk<'f, P> {
             again: Vec::new(),
         };
         self.reply(reply, answer);
-    }
-
-    /// What volunteers made of a task that is settled waits for nothing.
-    fn forget_held(&self, entries: &[Entry]) {
-        if self.engine.trust().is_idle() {
-            return;
-        }
-        for entry in entries {
-            let is_settled = match entry.event {
-                Event::Failed { for_good, .. } | Event::Released { for_good, .. } => for_good,
-                Event::Executed { .. } | Event::Disputed { .. } | Event::Cancelled { .. } => true,
-                _ => false,
-            };
-            if let Some(task) = entry.event.task().filter(|_| is_settled) {
-                let counts = match entry.event {
-                    Event::Executed { token, .. } => Some(token),
-                    _ => None,
-                };
-                // What strangers print must not fill the disk, however often they are wrong.
-                let others = self.files.forget_held(task).into_iter();
-                let others = others.filter(|&token| Some(token) != counts);
-                others.for_each(|token| self.manner.logs.shorten(task, token));
-            }
-            // Nor does it keep room from the next attempt; what is late may still count.
-            let failed = match entry.event {
-                Event::Failed { task, token, .. } => Some((task, token)),
-                Event::Released {
-                    task, token, why, ..
-                } if !matches!(why, Release::Lost | Release::Overdue) => Some((task, token)),
-                _ => None,
-            };
-            if let Some((task, token)) = failed.filter(|_| !is_settled)
-                && self.files.forget_print(task, token)
-            {
-                self.manner.logs.shorten(task, token);
-            }
-        }
     }
 
     fn dismiss_waiters(&mut self) {
