@@ -191,12 +191,14 @@ impl Flow {
 
     /// Files the task reads, in the input's order.
     pub fn inputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
-        self.attributes.files_of(&self.attributes.inputs, task.index())
+        self.attributes
+            .files_of(&self.attributes.inputs, task.index())
     }
 
     /// Files the task writes, in the input's order.
     pub fn outputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
-        self.attributes.files_of(&self.attributes.outputs, task.index())
+        self.attributes
+            .files_of(&self.attributes.outputs, task.index())
     }
 
     /// Files of executed tasks that the task reads without naming them; none but in a [`Flow::rest`]. Those that several of them

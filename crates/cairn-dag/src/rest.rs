@@ -95,12 +95,7 @@ impl Flow {
     }
 
     /// Where a task left finds what it reads without a name.
-    fn sources_of(
-        &self,
-        task: TaskId,
-        is_executed: &[bool],
-        written: &Written<'_>,
-    ) -> Vec<Source> {
+    fn sources_of(&self, task: TaskId, is_executed: &[bool], written: &Written<'_>) -> Vec<Source> {
         let earlier = self.attributes.left_for.items(task.index()).iter();
         let mut sources: Vec<Source> = earlier.map(|&heap| Source::Earlier(wide(heap))).collect();
         let mut is_silent = true;

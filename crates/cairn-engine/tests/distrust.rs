@@ -342,13 +342,23 @@ fn what_must_be_tried_again_goes_before_what_nobody_has_begun_with() {
     };
     assert_eq!(before, 0);
     assert_eq!(run.ask(2, b).unwrap().task, last.task);
-    assert_eq!(run.ask(2, a).unwrap().task, T, "who failed gets something else");
+    assert_eq!(
+        run.ask(2, a).unwrap().task,
+        T,
+        "who failed gets something else"
+    );
 }
 
 /// Rule 7: with fewer than 20 tasks left, what is begun comes to its end before anything else begins.
 #[test]
 fn in_the_tail_every_copy_goes_before_what_nobody_has_begun_with() {
-    for (tasks, is_tail) in [(40, false), (22, false), (21, false), (20, true), (12, true)] {
+    for (tasks, is_tail) in [
+        (40, false),
+        (22, false),
+        (21, false),
+        (20, true),
+        (12, true),
+    ] {
         let dag = opener(tasks);
         let (mut run, _, last) = late_opened(&dag, 2);
         let b = run.volunteer(2);

@@ -404,7 +404,10 @@ impl<'d> Play<'d> {
         }
         if let (Ok(granted), Some(first)) = (&answer, retries.first()) {
             let task = granted[0].task;
-            assert!(task <= *first && twin.is_retry(task), "{task:?}, where {retries:?} must be tried again");
+            assert!(
+                task <= *first && twin.is_retry(task),
+                "{task:?}, where {retries:?} must be tried again"
+            );
             self.raised += usize::from(fresh.is_some_and(|fresh| fresh < task));
         }
         answer

@@ -135,7 +135,10 @@ mod tests {
         let kinds = ["other", "k"].map(String::from);
         let learnt = read.files().learnt(&kinds);
         assert_eq!(learnt.len(), 1);
-        assert_eq!((learnt[0].kind, learnt[0].seen, learnt[0].most), (1, 4, 900.0));
+        assert_eq!(
+            (learnt[0].kind, learnt[0].seen, learnt[0].most),
+            (1, 4, 900.0)
+        );
         // Less than nothing is no size.
         std::fs::write(&file.0, serde_json::to_string(&most(-1.0)).unwrap()).unwrap();
         assert!(matches!(file.read(), Err(BookError::Strange(_))));

@@ -481,11 +481,13 @@ fn sizes_that_one_run_learnt_are_known_to_another_by_the_book() {
     };
     let tasks = || (0..20).map(make).collect::<Vec<Value>>();
     write(folder, &tasks());
-    let again = || (0..20).for_each(|i| std::fs::remove_file(folder.join(format!("{i}.c"))).unwrap());
+    let again =
+        || (0..20).for_each(|i| std::fs::remove_file(folder.join(format!("{i}.c"))).unwrap());
     assert_eq!(begun_at_once(folder, "first.json"), 1, "nothing is known");
     let book: Value =
         serde_json::from_slice(&std::fs::read(folder.join("first.json")).unwrap()).unwrap();
-    let known = json!([{ "kind": "make", "output": 0, "unknown": true, "seen": 20, "most": 1000.0 }]);
+    let known =
+        json!([{ "kind": "make", "output": 0, "unknown": true, "seen": 20, "most": 1000.0 }]);
     assert_eq!(book["files"], known, "{book}");
     again();
     assert_eq!(begun_at_once(folder, "first.json"), 8);
@@ -496,7 +498,10 @@ fn sizes_that_one_run_learnt_are_known_to_another_by_the_book() {
     let serve = ["serve", "f.jsonl", "--state", "state", "--disk", "900B"];
     let refused = ask(folder, &[&serve[..], &["--book", "first.json"]].concat());
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.stderr.contains("no order stays within"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("no order stays within"),
+        "{refused:?}"
+    );
     assert_eq!(there(folder), 0);
 }
 

@@ -126,7 +126,11 @@ fn an_allowed_program_is_not_made_another_by_variables() {
 /// been executed, and the worker says once that it was cut. Where it is compared, or the server does not say, they have failed.
 #[test]
 fn a_log_that_a_proxy_refuses_fails_no_task_of_a_trusted_worker() {
-    let joined = [json!({ "volunteer": false }), json!({ "volunteer": true }), json!({})];
+    let joined = [
+        json!({ "volunteer": false }),
+        json!({ "volunteer": true }),
+        json!({}),
+    ];
     for (joined, outcome) in joined.into_iter().zip(["executed", "failed", "failed"]) {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();

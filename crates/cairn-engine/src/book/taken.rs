@@ -194,7 +194,10 @@ mod tests {
                        {"kind":"k","output":1,"unknown":true,"seen":3,"most":700.0}]"#;
         let taken: Taken = serde_json::from_str(text).unwrap();
         let learnt = taken.learnt(&names(&["x", "k"]));
-        let told: Vec<_> = learnt.iter().map(|l| (l.kind, l.is_unknown, l.most)).collect();
+        let told: Vec<_> = learnt
+            .iter()
+            .map(|l| (l.kind, l.is_unknown, l.most))
+            .collect();
         assert_eq!(told, [(1, false, 1.5), (1, true, 700.0)]);
     }
 }

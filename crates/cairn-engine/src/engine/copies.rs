@@ -301,7 +301,9 @@ impl<P: Position> Engine<P> {
     fn left_of_all(&self) -> Option<(u64, u64)> {
         let count = |standing| self.position.count(standing);
         let open = [Standing::Waiting, Standing::Eligible, Standing::Leased].map(count);
-        let left = open.iter().try_fold(0, |sum, count| Some(sum + (*count)?))?;
+        let left = open
+            .iter()
+            .try_fold(0, |sum, count| Some(sum + (*count)?))?;
         Some((left, left + count(Standing::Executed)?))
     }
 }

@@ -356,8 +356,7 @@ impl Talk {
         let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
         self.heartbeat_millis.store(millis, Ordering::Relaxed);
         let compares_print = joined.volunteer.unwrap_or(true);
-        self.compares_print
-            .store(compares_print, Ordering::Relaxed);
+        self.compares_print.store(compares_print, Ordering::Relaxed);
         self.client().joined(WorkerId(joined.worker));
         let ground = Ground {
             shared: shared(&joined),
