@@ -191,17 +191,21 @@ impl Flow {
 
     /// Files the task reads, in the input's order.
     pub fn inputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
-        self.attributes.files_of(&self.attributes.inputs, task)
+        self.attributes
+            .files_of(&self.attributes.inputs, task.index())
     }
 
     /// Files the task writes, in the input's order.
     pub fn outputs(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
-        self.attributes.files_of(&self.attributes.outputs, task)
+        self.attributes
+            .files_of(&self.attributes.outputs, task.index())
     }
 
-    /// Files of executed tasks that the task reads without naming them; none but in a [`Flow::rest`].
+    /// Files of executed tasks that the task reads without naming them; none but in a [`Flow::rest`]. Those that several of them
+    /// wrote may come several times.
     pub fn left_for(&self, task: TaskId) -> impl Iterator<Item = File<'_>> {
-        self.attributes.files_of(&self.attributes.left_for, task)
+        let heaps = self.attributes.left_for.items(task.index()).iter();
+        heaps.flat_map(|&heap| self.attributes.files_of(&self.attributes.heaps, wide(heap)))
     }
 
     /// The same tasks and attributes over other arcs, such as the skeleton's.
@@ -248,8 +252,10 @@ pub(crate) struct Attributes {
     pub(crate) file_temp: Vec<bool>,
     pub(crate) inputs: Lists,
     pub(crate) outputs: Lists,
-    /// By task, what executed ones left for it beyond its inputs.
+    /// By task, what executed ones left for it beyond its inputs, as heaps of files: many tasks may find the same.
     pub(crate) left_for: Lists,
+    /// By heap, its files.
+    pub(crate) heaps: Lists,
 }
 
 /// For each task a list of numbers, kept as runs in one vector.
@@ -304,6 +310,11 @@ impl Lists {
         true
     }
 
+    /// How many lists there are.
+    pub(crate) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
     pub(crate) fn items(&self, task: usize) -> &[u32] {
         &self.items[self.span(task)]
     }
@@ -348,8 +359,13 @@ impl Attributes {
         self.left_for.permute(to);
     }
 
-    fn files_of<'a>(&'a self, lists: &'a Lists, task: TaskId) -> impl Iterator<Item = File<'a>> {
-        lists.items(task.index()).iter().map(|&file| File {
+    /// The files in one of the lists.
+    pub(crate) fn files_of<'a>(
+        &'a self,
+        lists: &'a Lists,
+        number: usize,
+    ) -> impl Iterator<Item = File<'a>> {
+        lists.items(number).iter().map(|&file| File {
             path: self.file_names.get(wide(file)),
             bytes: self.file_bytes.get(wide(file)).copied().flatten(),
             temp: self.file_temp.get(wide(file)).copied().unwrap_or(false),
@@ -376,6 +392,7 @@ impl Attributes {
             + self.inputs.heap_bytes()
             + self.outputs.heap_bytes()
             + self.left_for.heap_bytes()
+            + self.heaps.heap_bytes()
     }
 }
 

@@ -8,10 +8,12 @@
 
 mod memory;
 mod normal;
+mod taken;
 #[cfg(test)]
 mod tests;
 
 pub use memory::Memory;
+pub use taken::Taken;
 
 use hashbrown::HashMap;
 use memory::Remembered;

@@ -6,7 +6,8 @@
 //!    by more than it costs everybody.
 //! 2. *Place*: eligible tasks by falling bottom level, each where it will end first among all lanes, busy or not. Is that
 //!    one idle, the task starts; is it busy, the task is kept for it.
-//! 3. *Copy*: who is still idle gets a second copy of the task that ends last, if it may well be faster.
+//! 3. *Copy*: who is still idle gets a second copy of a late task, if it may well be faster: of the one that unlocks most, of
+//!    equals the one that ends last with all that comes after it. The fastest chooses first.
 //!
 //! Real tasks displace copies that will not be first, but never the oldest copy; and where nothing runs, something starts.
 
@@ -18,6 +19,7 @@ mod place;
 mod speculate;
 #[cfg(test)]
 mod twin;
+mod unlocks;
 
 use crate::book::{Book, Expected, Memory};
 use cairn_dag::{Dag, TaskId};

@@ -36,7 +36,7 @@ mod workers;
 
 pub use answers::{Exchanged, Granted, Outbox, Receipt, Refusal, Returned};
 pub use batched::Batched;
-pub use book::{Book, Expected, KindId, Memory};
+pub use book::{Book, Expected, KindId, Memory, Taken};
 pub use cairn_plan::batch::Steps;
 pub use client::{Client, Request};
 pub use dispatch::{Dispatch, Ending, Fit, Move, Placing};

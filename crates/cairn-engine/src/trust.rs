@@ -11,8 +11,8 @@
 //! | 3 more than half of the quorum equal | [`Distrust::agree`], [`Trust::verdict`] |
 //! | 4 adaptive replication | [`Trust::leased`], `Record::rows` |
 //! | 5 quotas | [`Record::quota`] |
-//! | 6 retries go to reliable clients | [`Trust::is_reliable`], [`Trust::is_retry`] |
-//! | 7 the tail | [`Distrust::is_tail`], [`Trust::is_fast`], `Engine::extra_copy` |
+//! | 6 retries go to reliable clients, before anything new | [`Trust::is_reliable`], [`Trust::is_retry`], [`Distrust::raises`] |
+//! | 7 the tail | [`Distrust::is_tail`], [`Distrust::raises`], [`Trust::is_fast`], `Engine::extra_copy` |
 //! | 8 nothing that cannot be back in time | [`Trust::is_in_time`] |
 //! | 9 what got lost on the way is sent again with half the time | `Engine::unheard` |
 //! | 10 receipts, successes are never overwritten | `Engine::give_back` |

@@ -5,7 +5,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
     Cause, ClientId, Digest, Dispatch, Distrust, Engine, Event, Expected, Frozen, Granted, Memory,
     Moment, Needs, Offer, Order, Outbox, Outcome, Placing, Position, Receipt, Refusal, Returned,
-    Rules, Span, Task, Token, WorkerId,
+    Rules, Span, Task, Token, Why, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::time::Instant;
@@ -294,6 +294,79 @@ fn who_failed_gets_it_again_after_a_while_whoever_else_is_there() {
     assert_eq!(run.ask(2, a), Err(Refusal::Others), "the other comes first");
     // The other never asks.
     run.give(13, a);
+}
+
+/// So many tasks in a row by the order, all but the last behind one that opens them; the last waits for nothing.
+fn opener(tasks: u32) -> Dag {
+    let arcs = (0..tasks - 2).map(|task| (tasks - 2, task)).collect();
+    Dag::from_arcs(tasks as usize, arcs).unwrap()
+}
+
+/// Opens the first tasks by the order while a volunteer has the last one; that volunteer, its copy and the last task.
+fn late_opened(dag: &Dag, quorum: u32) -> (Run<'_>, WorkerId, Granted) {
+    let mut run = Run::new(dag, rules(quorum));
+    let (trusted, a) = (run.join_as("t", Offer::cpus(1)), run.volunteer(1));
+    let opens = run.ask(0, trusted).unwrap();
+    let last = run.ask(0, a).unwrap();
+    assert_eq!(last.task, Task(dag.len() as u64 - 1));
+    let back = Returned {
+        task: opens.task,
+        token: opens.token,
+        outcome: Outcome::Executed,
+        digest: None,
+    };
+    (run.engine).take_back(second(1), trusted, &back, &mut run.out);
+    (run, a, last)
+}
+
+/// Rule 6: the order has thirty tasks before it, and it goes first.
+#[test]
+fn what_must_be_tried_again_goes_before_what_nobody_has_begun_with() {
+    let dag = opener(40);
+    let (mut run, a, last) = late_opened(&dag, 2);
+    let b = run.volunteer(2);
+    assert_eq!(run.ask(1, b).unwrap().task, T, "a copy that is no retry");
+    let failed = Returned {
+        task: last.task,
+        token: last.token,
+        outcome: Outcome::Failed {
+            exit: 1,
+            cause: Cause::Exit,
+        },
+        digest: None,
+    };
+    run.engine.take_back(second(2), a, &failed, &mut run.out);
+    let before = match run.engine.why(second(2), last.task) {
+        Some(Why::Eligible { before, .. }) => before,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(before, 0);
+    assert_eq!(run.ask(2, b).unwrap().task, last.task);
+    assert_eq!(
+        run.ask(2, a).unwrap().task,
+        T,
+        "who failed gets something else"
+    );
+}
+
+/// Rule 7: with fewer than 20 tasks left, what is begun comes to its end before anything else begins.
+#[test]
+fn in_the_tail_every_copy_goes_before_what_nobody_has_begun_with() {
+    for (tasks, is_tail) in [
+        (40, false),
+        (22, false),
+        (21, false),
+        (20, true),
+        (12, true),
+    ] {
+        let dag = opener(tasks);
+        let (mut run, _, last) = late_opened(&dag, 2);
+        let b = run.volunteer(2);
+        let first = run.ask(1, b).unwrap().task;
+        // One of them is executed.
+        assert_eq!(first == last.task, is_tail, "{tasks} tasks");
+        assert!(is_tail || first == T);
+    }
 }
 
 #[test]

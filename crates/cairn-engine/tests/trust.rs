@@ -5,7 +5,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
     Cause, ClientId, Digest, Distrust, Engine, Entry, Event, Frozen, Granted, Memory, Moment,
     Offer, Order, Outbox, Outcome, Position, Receipt, Refusal, Release, Returned, Rules, Span,
-    Task, Token, Verdict, WorkerId,
+    Task, Token, Verdict, Why, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::game::Standing;
@@ -49,7 +49,7 @@ fn volunteers(copies: &[Copy]) -> usize {
 }
 
 /// The rules once more, from the log alone and as plainly as they are told.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Twin {
     clients: Vec<Option<ClientId>>,
     /// Every attempt that was ever given out.
@@ -183,10 +183,8 @@ impl Twin {
         let takes = self.took.1 / self.took.0.max(1);
         let usual = (10 * takes).max(rules.deadline.0);
         let copies = self.copies.get(&task).map_or(&[][..], Vec::as_slice);
-        let checked = || copies.iter().filter(|c| c.is_checked);
-        let ended = checked().filter(|c| c.ended != Ended::Live).count();
-        let is_retry = !copies.is_empty() && ended > self.largest(task);
-        match is_retry && checked().all(|c| c.ended != Ended::Late) {
+        let mut checked = copies.iter().filter(|c| c.is_checked);
+        match self.is_retry(task) && checked.all(|c| c.ended != Ended::Late) {
             true => Span((usual / 2).max(2 * takes)),
             false => Span(usual),
         }
@@ -206,6 +204,14 @@ impl Twin {
             counts[usize::from(ended == Ended::Late)] += 1;
             self.row.insert(client, 0);
         }
+    }
+
+    /// Whether some copy came to nothing, or results do not agree.
+    fn is_retry(&self, task: Task) -> bool {
+        let copies = self.copies.get(&task).map_or(&[][..], Vec::as_slice);
+        let checked = copies.iter().filter(|c| c.is_checked);
+        let ended = checked.filter(|c| c.ended != Ended::Live).count();
+        !copies.is_empty() && ended > self.largest(task)
     }
 
     fn largest(&self, task: Task) -> usize {
@@ -319,6 +325,8 @@ struct Play<'d> {
     digests: BTreeMap<(Task, Token), Digest>,
     /// A task that makes something else each time.
     whim: Option<Task>,
+    /// How often a retry went before a task that nobody had begun with and that the order has first.
+    raised: usize,
 }
 
 /// Clients below this number lie, all the same lie.
@@ -345,6 +353,7 @@ impl<'d> Play<'d> {
             made: BTreeMap::new(),
             digests: BTreeMap::new(),
             whim: seed.is_multiple_of(3).then_some(Task(0)),
+            raised: 0,
         }
     }
 
@@ -381,6 +390,9 @@ impl<'d> Play<'d> {
     }
 
     fn ask(&mut self, worker: WorkerId, want: usize) -> Result<Vec<Granted>, Refusal> {
+        let retries = self.retries_for(worker);
+        let fresh = self.first_fresh();
+        let twin = self.twin.clone();
         let answer = self.tell(|engine, now, out| engine.ask(now, worker, want, out));
         for granted in answer.iter().flatten() {
             let id = granted.task.frozen().unwrap();
@@ -390,7 +402,38 @@ impl<'d> Play<'d> {
             }
             self.granted.push((worker, granted.task, granted.token));
         }
+        if let (Ok(granted), Some(first)) = (&answer, retries.first()) {
+            let task = granted[0].task;
+            assert!(
+                task <= *first && twin.is_retry(task),
+                "{task:?}, where {retries:?} must be tried again"
+            );
+            self.raised += usize::from(fresh.is_some_and(|fresh| fresh < task));
+        }
         answer
+    }
+
+    /// What must be tried again and nothing keeps from this worker, by the order.
+    fn retries_for(&mut self, worker: WorkerId) -> Vec<Task> {
+        let mut retries: Vec<Task> = self.twin.copies.keys().copied().collect();
+        retries.retain(|&task| {
+            let workers = match self.engine.why(self.now, task) {
+                Some(Why::Eligible { workers, .. } | Why::Validates { workers, .. }) => workers,
+                _ => Vec::new(),
+            };
+            workers.contains(&(worker, None)) && self.twin.is_retry(task)
+        });
+        retries
+    }
+
+    /// The first eligible task by the order that no volunteer has had.
+    fn first_fresh(&self) -> Option<Task> {
+        let mut tasks = self.dag.tasks().map(Task::from);
+        tasks.find(|task| {
+            let standing = self.engine.position().standing(*task);
+            let copies = self.twin.copies.get(task).map_or(&[][..], Vec::as_slice);
+            standing == Ok(Standing::Eligible) && volunteers(copies) == 0
+        })
     }
 
     fn some_return(&mut self) {
@@ -649,7 +692,7 @@ impl<'d> Play<'d> {
 
 #[test]
 fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
-    let (mut executed, mut disputed, mut forgotten) = (0, 0, 0);
+    let (mut executed, mut disputed, mut forgotten, mut raised) = (0, 0, 0, 0);
     for seed in 0..1_500 {
         let mut random = Random::new(seed);
         let dag = random_dag(2 + random.below(10), random.below(4), seed);
@@ -672,11 +715,13 @@ fn what_volunteers_return_counts_exactly_when_the_rules_say_so() {
         }
         play.finish();
         executed += play.made.len();
+        raised += play.raised;
         let of = |entry: &&Entry| matches!(entry.event, Event::Disputed { .. });
         disputed += play.log.iter().filter(of).count();
         let of = |entry: &&Entry| matches!(entry.event, Event::Forgotten { .. });
         forgotten += play.log.iter().filter(of).count();
     }
     assert!(forgotten > 500, "{forgotten}");
+    assert!(raised > 50, "hardly ever did the raise matter: {raised}");
     assert!(executed > 3_000 && disputed > 3, "{executed} {disputed}");
 }

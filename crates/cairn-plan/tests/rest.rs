@@ -154,7 +154,7 @@ proptest! {
         let last = rest.rest(&half).unwrap();
         let both: Vec<bool> = flow.dag().tasks().map(|t| last.find(flow.name(t)).is_none()).collect();
         let at_once = flow.rest(&both).unwrap();
-        let left = |of: &Flow| -> Vec<Vec<String>> {
+        let left = |of: &Flow| -> Vec<BTreeSet<String>> {
             let paths = |t| of.left_for(t).map(|f| f.path.to_owned()).collect();
             of.dag().tasks().map(paths).collect()
         };

@@ -101,13 +101,47 @@ mod tests {
         let both = file.read().unwrap();
         assert_eq!(both.counts(), (0, 2));
         let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains("\"version\": 2"), "{text}");
+        assert!(text.contains("\"version\": 3"), "{text}");
         // A later form is neither read nor written over.
         let later = of("x").replace("\"version\":1", "\"version\":9");
         std::fs::write(&path, &later).unwrap();
         assert!(matches!(file.read(), Err(BookError::Strange(_))));
         file.add(book(&of("third")));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), later);
+    }
+
+    /// Files are kept by kind: those of earlier forms have none, and of two runs the larger counts.
+    #[test]
+    fn sizes_of_several_runs_are_added_to_books_of_earlier_forms() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = BookFile::new(folder.path().join("book.json"));
+        let of = |version: u32, files: &str| {
+            book(&format!(
+                "{{\"version\":{version},\"kinds\":{{}},\"workers\":{{}}{files}}}"
+            ))
+        };
+        let old = "{\"version\":2,\"kinds\":{},\"workers\":{\"w\":{\"log\":0.5,\"variance\":0.1,\"returned\":3}}}";
+        std::fs::write(&file.0, old).unwrap();
+        assert!(file.read().unwrap().files().is_empty());
+        let most = |most: f64| {
+            let line = "{\"kind\":\"k\",\"output\":0,\"unknown\":true,\"seen\":4,\"most\":";
+            of(3, &format!(",\"files\":[{line}{most}}}]"))
+        };
+        for seen in [700.0, 900.0, 800.0] {
+            file.add(most(seen));
+        }
+        let read = file.read().unwrap();
+        assert_eq!(read.counts(), (0, 1), "what was there stays");
+        let kinds = ["other", "k"].map(String::from);
+        let learnt = read.files().learnt(&kinds);
+        assert_eq!(learnt.len(), 1);
+        assert_eq!(
+            (learnt[0].kind, learnt[0].seen, learnt[0].most),
+            (1, 4, 900.0)
+        );
+        // Less than nothing is no size.
+        std::fs::write(&file.0, serde_json::to_string(&most(-1.0)).unwrap()).unwrap();
+        assert!(matches!(file.read(), Err(BookError::Strange(_))));
     }
 
     #[test]

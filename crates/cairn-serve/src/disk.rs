@@ -9,12 +9,12 @@ mod away;
 mod learnt;
 
 pub(crate) use away::{Away, Over};
-pub(crate) use learnt::SIZES;
+pub(crate) use learnt::{SIZES, stored};
 
 use crate::found::Found;
 use crate::free_bytes;
 use cairn_dag::TaskId;
-use cairn_engine::{Engine, Keeper, Position, Task};
+use cairn_engine::{Engine, Keeper, Position, Taken, Task};
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage};
 use std::collections::{HashSet, VecDeque};
@@ -194,7 +194,7 @@ impl Disk {
         self.places[file.index()].as_deref()
     }
 
-    /// Learns where all tasks stand, what an earlier run learnt of sizes and what lies on the disk, and puts the keeper in its place. Temporary files that nobody wants
+    /// Learns where all tasks stand, what earlier runs learnt of sizes and what lies on the disk, and puts the keeper in its place. Temporary files that nobody wants
     /// any more go now, if anything may. What tasks under way have written is part of what they reserve.
     ///
     /// # Errors
@@ -203,15 +203,16 @@ impl Disk {
         &mut self,
         engine: &mut Engine<P>,
         cap: Option<Cap>,
-        known: Option<&str>,
+        known: &Taken,
         may_delete: bool,
     ) -> io::Result<Vec<Swept>> {
         self.recount(engine);
         let mut watched = None;
         if let Some(mut cap) = cap {
-            if let Some(known) = known {
+            let known = known.learnt(&self.kinds);
+            if !known.is_empty() {
                 // Too large to be true: then it is learnt anew.
-                let _ = cap.keeper.recall(&self.recall(known));
+                let _ = cap.keeper.recall(&known);
             }
             engine.keep(cap.keeper);
             watched = Some((cap.most, cap.folder));

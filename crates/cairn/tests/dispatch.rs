@@ -55,7 +55,7 @@ fn speeds_are_learnt_and_the_next_workflow_goes_by_them() {
     assert_eq!(server.end(30), 130);
     drop(both);
     let known: Value = serde_json::from_str(&std::fs::read_to_string(book).unwrap()).unwrap();
-    assert_eq!(known["version"], 2);
+    assert_eq!(known["version"], 3);
     assert!(known["workers"]["fast"].is_object() && known["kinds"]["step"].is_object());
 
     // A chain: by the order alone whoever asks first gets the next step; by speeds it stays with the fast one.

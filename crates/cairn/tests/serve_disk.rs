@@ -451,6 +451,60 @@ fn a_disk_that_others_fill_holds_the_server_back_until_there_is_room() {
     assert_made(folder, 6);
 }
 
+/// How many tasks of unknown size are given out before the first of them is back, in a state of its own.
+fn begun_at_once(folder: &Path, book: &str) -> usize {
+    let args = ["--disk", "1MB", "--stay", "--book", book];
+    let (mut server, url, _) = common::served::serve(folder, "f.jsonl", &args);
+    let eight = ["-j", "8", "--dir", "w", "--shared", "."];
+    let _worker = worker(folder, &url, &eight);
+    until("all is executed", || {
+        status(folder, &url)["finished"] == true
+    });
+    let events = journal(folder, &url);
+    let is = |event: &&Value, name: &str| event["event"] == name;
+    let before = events.iter().take_while(|event| !is(event, "executed"));
+    let leased = before.filter(|event| is(event, "leased")).count();
+    server.signal("-TERM");
+    assert_eq!(server.end(30), 130);
+    std::fs::remove_dir_all(folder.join("state")).unwrap();
+    leased
+}
+
+/// What files of a kind took is in the book: another state that has it begins at full width, and one with another book does not.
+#[test]
+fn sizes_that_one_run_learnt_are_known_to_another_by_the_book() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let make = |i: usize| {
+        let run = format!("sleep 0.3; head -c 1000 /dev/zero > {i}.c");
+        json!({ "name": format!("t{i}"), "kind": "make", "run": run, "outputs": [format!("{i}.c")] })
+    };
+    let tasks = || (0..20).map(make).collect::<Vec<Value>>();
+    write(folder, &tasks());
+    let again =
+        || (0..20).for_each(|i| std::fs::remove_file(folder.join(format!("{i}.c"))).unwrap());
+    assert_eq!(begun_at_once(folder, "first.json"), 1, "nothing is known");
+    let book: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("first.json")).unwrap()).unwrap();
+    let known =
+        json!([{ "kind": "make", "output": 0, "unknown": true, "seen": 20, "most": 1000.0 }]);
+    assert_eq!(book["files"], known, "{book}");
+    again();
+    assert_eq!(begun_at_once(folder, "first.json"), 8);
+    again();
+    assert_eq!(begun_at_once(folder, "second.json"), 1);
+    // A cap that is too small for what is known is refused before anything starts.
+    again();
+    let serve = ["serve", "f.jsonl", "--state", "state", "--disk", "900B"];
+    let refused = ask(folder, &[&serve[..], &["--book", "first.json"]].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.stderr.contains("no order stays within"),
+        "{refused:?}"
+    );
+    assert_eq!(there(folder), 0);
+}
+
 /// Bytes in all folders of a worker's tasks.
 fn in_folders(place: &Path) -> u64 {
     let tasks = std::fs::read_dir(place.join("1/tasks"))

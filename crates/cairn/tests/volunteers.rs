@@ -341,7 +341,7 @@ fn the_next_workflow_knows_the_volunteers_of_the_last_by_their_tokens() {
     drop(first);
     let book: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(folder.join("book.json")).unwrap()).unwrap();
-    assert_eq!(book["version"], 2, "{book}");
+    assert_eq!(book["version"], 3, "{book}");
     let known = book["volunteers"].as_object().unwrap();
     assert_eq!(known.len(), 2, "{book}");
     for (who, record) in known {

@@ -122,6 +122,41 @@ fn an_allowed_program_is_not_made_another_by_variables() {
     }
 }
 
+/// Somebody between worker and server lets no log through. What tasks print is no result where the worker is trusted: they have
+/// been executed, and the worker says once that it was cut. Where it is compared, or the server does not say, they have failed.
+#[test]
+fn a_log_that_a_proxy_refuses_fails_no_task_of_a_trusted_worker() {
+    let joined = [
+        json!({ "volunteer": false }),
+        json!({ "volunteer": true }),
+        json!({}),
+    ];
+    for (joined, outcome) in joined.into_iter().zip(["executed", "failed", "failed"]) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        // One of them is long enough for its log to be sent while it runs.
+        let lines = ["echo a", "echo b; sleep 3.2; echo c", "echo d", "true"];
+        let leases = (0..).zip(lines).map(|(id, line)| lease(id, line));
+        let mut manner = Manner::new("a", leases.collect());
+        (manner.joined, manner.log_answer) = (joined, 413);
+        let stub = Stub::start(manner);
+        let (said, code) = worked(worker(folder, &stub, &[]));
+        assert_eq!(code, 0, "{said}");
+        let manner = stub.manner.lock().unwrap();
+        let mut outcomes: Vec<(u64, &str)> = (manner.returns.iter())
+            .map(|r| (r["id"].as_u64().unwrap(), r["outcome"].as_str().unwrap()))
+            .collect();
+        outcomes.sort_unstable();
+        let expected = [(0, outcome), (1, outcome), (2, outcome), (3, "executed")];
+        assert_eq!(outcomes, expected, "{said}");
+        let is_trusted = outcome == "executed";
+        let cut = said.matches("printed was cut").count();
+        assert_eq!(cut, usize::from(is_trusted), "{said}");
+        // Once while it runs, once with the result, however long it runs.
+        assert!((3..=5).contains(&manner.pieces), "{}", manner.pieces);
+    }
+}
+
 /// Links are made in the sandbox, but nobody outside of it follows them.
 #[test]
 fn outputs_are_opened_inside_of_the_sandbox() {

@@ -1,14 +1,15 @@
 //! What a book keeps for later runs, by name. Knows no run.
 
-use super::{Client, Kind};
+use super::{Client, Kind, Taken};
 use crate::Reputation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The form of what is written down. Later forms only add.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-/// What was learnt in earlier runs: times of kinds of tasks, speeds of workers, what is known of volunteers.
+/// What was learnt in earlier runs: times of kinds of tasks and sizes of their files, speeds of workers, what is known of
+/// volunteers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     version: u32,
@@ -17,6 +18,8 @@ pub struct Memory {
     /// By who they are, whatever they call themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     volunteers: BTreeMap<String, Reputation>,
+    #[serde(default, skip_serializing_if = "Taken::is_empty")]
+    files: Taken,
 }
 
 /// More workers or volunteers than so many are not remembered: those that were seen last are.
@@ -59,6 +62,7 @@ impl Memory {
             kinds,
             workers,
             volunteers: BTreeMap::new(),
+            files: Taken::default(),
         }
     }
 
@@ -68,6 +72,18 @@ impl Memory {
 
     pub(crate) fn with_volunteers(self, volunteers: BTreeMap<String, Reputation>) -> Memory {
         Memory { volunteers, ..self }
+    }
+
+    /// What files of kinds of tasks took.
+    pub fn files(&self) -> &Taken {
+        &self.files
+    }
+
+    /// The same, and what files of kinds of tasks took.
+    #[must_use]
+    pub fn with_files(self, files: Taken) -> Memory {
+        let files = files.named();
+        Memory { files, ..self }
     }
 
     /// The same, written down so many seconds after 1970.
@@ -97,12 +113,16 @@ impl Memory {
 
     /// Whether it knows nothing.
     pub fn is_empty(&self) -> bool {
-        self.kinds.is_empty() && self.workers.is_empty() && self.volunteers.is_empty()
+        self.kinds.is_empty()
+            && self.workers.is_empty()
+            && self.volunteers.is_empty()
+            && self.files.is_empty()
     }
 
     /// Whether this program can read it: it is not of a later form.
     pub fn is_readable(&self) -> bool {
         self.version <= VERSION
+            && self.files.is_sound()
             && (self.kinds.values().chain(self.workers.values()))
                 .all(|r| r.log.is_finite() && r.variance.is_finite() && r.variance >= 0.0)
     }
@@ -120,7 +140,7 @@ impl Memory {
         self.workers.get(name)
     }
 
-    /// This and what a later run learnt; of what both know, the later counts.
+    /// This and what a later run learnt; of what both know, the later counts, but of files the most that either has seen.
     #[must_use]
     pub fn then(mut self, later: &Memory) -> Memory {
         self.kinds
@@ -132,6 +152,7 @@ impl Memory {
             let both = before.map_or_else(|| later.clone(), |before| before.then(later));
             self.volunteers.insert(who.clone(), both);
         }
+        self.files = self.files.and(&later.files);
         // What an earlier cairn wrote is of this form from now on.
         self.version = VERSION;
         self

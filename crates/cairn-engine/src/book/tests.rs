@@ -138,7 +138,7 @@ fn a_book_is_remembered_by_name() {
         assert!((is / was).ln().abs() < 0.15, "{w}: {was} {is}");
     }
     let newer: Memory =
-        serde_json::from_str(&text.replacen("\"version\":2", "\"version\":9", 1)).unwrap();
+        serde_json::from_str(&text.replacen("\"version\":3", "\"version\":9", 1)).unwrap();
     assert!(!newer.is_readable());
 }
 

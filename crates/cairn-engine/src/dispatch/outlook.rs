@@ -1,5 +1,6 @@
 //! What is still to be done and how long that takes at least: bottom levels, and the horizon. Knows no worker, only speeds.
 
+use super::unlocks::Unlocks;
 use crate::book::{Book, KindId};
 use cairn_dag::{Dag, TaskId, narrow};
 use std::collections::BTreeSet;
@@ -24,10 +25,7 @@ pub(super) enum State {
 /// The tasks by falling *bottom level*: the work on the longest path from a task to a sink, itself included.
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
-    /// Children by task, in rows.
-    first: Vec<u32>,
-    children: Vec<u32>,
-    topological: Vec<u32>,
+    dag: Dag,
     /// Equal levels go by this.
     rank: Vec<u32>,
     /// Seconds at speed 1 before anything was learnt, and kinds.
@@ -41,6 +39,7 @@ pub(super) struct Outlook {
     place: Vec<u32>,
     at: Vec<u32>,
     state: Vec<State>,
+    unlocks: Unlocks,
     /// Places of eligible tasks.
     eligible: BTreeSet<u32>,
     /// How many places are in a piece; by piece, the work that nobody has begun with, the longest way after one of its
@@ -59,18 +58,10 @@ impl Outlook {
     ) -> Outlook {
         let tasks = dag.len();
         kind.resize(tasks, 0);
-        let mut first = Vec::with_capacity(tasks + 1);
-        let mut children = Vec::with_capacity(dag.arc_count());
-        first.push(0);
-        for task in dag.tasks() {
-            children.extend(dag.children(task).iter().map(|c| c.0));
-            first.push(narrow(children.len()));
-        }
         let kinds = kind.iter().max().map_or(1, |&k| k as usize + 1);
         let mut outlook = Outlook {
-            first,
-            children,
-            topological: dag.topological_order().iter().map(|t| t.0).collect(),
+            unlocks: Unlocks::new(dag),
+            dag: dag.clone(),
             rank,
             base,
             kind,
@@ -112,11 +103,11 @@ impl Outlook {
         for k in 0..self.drift.len() {
             self.drift[k] = book.drift(k as KindId);
         }
-        for i in (0..self.topological.len()).rev() {
-            let t = self.topological[i] as usize;
+        for &task in self.dag.topological_order().iter().rev() {
+            let t = task.index();
             self.work[t] = self.base[t] * factors[self.kind[t] as usize];
-            let row = self.first[t] as usize..self.first[t + 1] as usize;
-            let below = self.children[row].iter().map(|&c| self.level[c as usize]);
+            let children = self.dag.children(task).iter();
+            let below = children.map(|c| self.level[c.index()]);
             self.level[t] = self.work[t] + below.fold(0.0, f64::max);
         }
         let mut at: Vec<u32> = (0..narrow(self.len())).collect();
@@ -164,6 +155,7 @@ impl Outlook {
         if was == state {
             return;
         }
+        self.unlocks.moved(&self.dag, task, was, &self.state);
         let place = self.place[task as usize];
         if was == State::Eligible {
             self.eligible.remove(&place);
@@ -203,6 +195,11 @@ impl Outlook {
     /// Work on the longest path after the task.
     pub(super) fn tail(&self, task: u32) -> f64 {
         self.level[task as usize] - self.work[task as usize]
+    }
+
+    /// How many tasks become eligible with this one and all that is out beside it.
+    pub(super) fn unlocks(&self, task: u32) -> u32 {
+        self.unlocks.of(task)
     }
 
     pub(super) fn has_eligible(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use super::lanes::Busy;
 use super::{Dispatch, Move};
+use std::cmp::Reverse;
 
 /// A copy must be expected in less than this share of what the running one still takes.
 const SOONER: f64 = 0.9;
@@ -11,8 +12,10 @@ const LAST: f64 = 0.6;
 const HOPE: f64 = 1.0;
 /// The most copies of a task at a time.
 const COPIES: usize = 3;
-/// How many running tasks are looked at, of those that end last.
+/// How many running tasks are considered, of those that end last.
 const LATEST: usize = 16;
+/// Among how many of those that end last these are looked for, where others are preferred to the very last.
+const LOOKS: usize = 256;
 /// After so many idle lanes in a row for whom there is nothing, slower ones are not asked.
 const MISSES: usize = 8;
 
@@ -45,12 +48,7 @@ impl Dispatch {
         }
         let (speed, fast) = (self.lanes.sum, self.lanes.fast());
         self.look(now);
-        let last = self
-            .ends
-            .last()
-            .map_or(0.0, |&(end, _)| f64::from_bits(end))
-            - now;
-        if last <= self.outlook.horizon(speed, fast, std::iter::empty()) {
+        if self.last_end(now) <= self.outlook.horizon(speed, fast, std::iter::empty()) {
             return Vec::new();
         }
         let horizon = self.horizon(now);
@@ -62,10 +60,12 @@ impl Dispatch {
             // Else it would be the one that makes room as soon as it has begun.
             (pays && self.fresh(worker, l.task) <= l.left).then_some(gain)
         };
-        self.hand_out(&idle, self.latest(now), gain, may)
+        let last = self.ends.iter().rev().map(|&(_, task)| task);
+        self.hand_out(&idle, self.late(now, last.take(LATEST)), gain, may)
     }
 
-    /// Copies for those who are idle still: of what ends last, where they may well be faster. `may` is as above.
+    /// Copies for those who are idle still: of late tasks, where they may well be faster. What nobody has a copy of goes first, of
+    /// that what unlocks most, of equals what ends last. `may` is as above.
     pub(crate) fn copy(
         &mut self,
         now: f64,
@@ -80,25 +80,26 @@ impl Dispatch {
             return Vec::new();
         }
         self.look(now);
-        let late = self.latest(now);
+        let horizon = self.horizon(now).max(self.last_end(now));
+        let late = self.late(now, self.most_wanted(now, LAST * horizon).into_iter());
         let ends = late.iter().map(|l| l.left + l.tail);
-        let horizon = ends.fold(self.horizon(now), f64::max);
+        let horizon = ends.fold(horizon, f64::max);
         let score = |l: &Late, worker: u32| {
             let hope = libm::exp(-HOPE * (l.doubt + self.doubt(worker)).sqrt());
             let time = hope * self.outlook.work(l.task) / self.lanes.speed(worker);
             let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
-            let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
-            pays.then_some(l.left * (1.0 - 1e-3 * again) + l.tail)
+            let is_uncopied = l.copies == 1;
+            pays.then(|| (is_uncopied, self.outlook.unlocks(l.task), l.left + l.tail))
         };
         self.hand_out(&idle, late, score, may)
     }
 
     /// To each idle lane the task that is worth most there, where one is worth anything.
-    fn hand_out(
+    fn hand_out<W: PartialOrd>(
         &self,
         idle: &[u32],
         mut late: Vec<Late>,
-        worth: impl Fn(&Late, u32) -> Option<f64>,
+        worth: impl Fn(&Late, u32) -> Option<W>,
         may: &mut dyn FnMut(u32, u32) -> bool,
     ) -> Vec<Move> {
         let mut moves = Vec::new();
@@ -165,10 +166,27 @@ impl Dispatch {
         (self.outlook).horizon(self.lanes.sum, self.lanes.fast(), left)
     }
 
-    /// The running tasks that end last, with all that comes after them.
-    fn latest(&self, now: f64) -> Vec<Late> {
-        let last = self.ends.iter().rev().take(LATEST);
-        let each = last.map(|&(_, task)| {
+    /// Seconds until the last of the running tasks is over, with all that comes after it, as was last expected.
+    fn last_end(&self, now: f64) -> f64 {
+        let last = self.ends.last();
+        last.map_or(0.0, |&(end, _)| f64::from_bits(end)) - now
+    }
+
+    /// Of the running tasks that are over after so many seconds or later, with all that comes after them, those that unlock most;
+    /// of equals those that end last.
+    fn most_wanted(&self, now: f64, since: f64) -> Vec<u32> {
+        let late = self.ends.iter().rev().take(LOOKS);
+        let late = late.take_while(|&&(end, _)| f64::from_bits(end) - now >= since);
+        let mut late: Vec<u32> = late.map(|&(_, task)| task).collect();
+        // Stable: equals stay by when they end.
+        late.sort_by_key(|&task| Reverse(self.outlook.unlocks(task)));
+        late.truncate(LATEST);
+        late
+    }
+
+    /// What is known of running tasks.
+    fn late(&self, now: f64, tasks: impl Iterator<Item = u32>) -> Vec<Late> {
+        let each = tasks.map(|task| {
             let ends = self.lanes.running(task).map(|lane| {
                 let end = self.lanes.expected(lane, now, &self.book).at;
                 (end, self.lanes.worker(lane))
@@ -203,5 +221,59 @@ impl Dispatch {
             found.extend(newer.iter().filter(later));
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::{Expected, Memory};
+    use cairn_dag::Dag;
+
+    /// Two tasks that slow workers have for equally long: one has the longer path below it, the other more children.
+    fn late() -> Dispatch {
+        let dag = Dag::from_arcs(6, vec![(0, 2), (1, 3), (1, 4), (1, 5)]).unwrap();
+        let expected = Expected {
+            seconds: [10.0, 10.0, 4.0, 2.0, 2.0, 2.0].map(Some).to_vec(),
+            ..Expected::default()
+        };
+        let mut d = Dispatch::new(&dag, &expected, Memory::default(), std::iter::empty());
+        d.allow_copies(true);
+        for (name, speed) in [("a", 0.25), ("b", 0.25), ("c", 2.0), ("d", 4.0)] {
+            d.joined(name, 1, Some(speed));
+        }
+        for task in 0..2 {
+            d.opened(task);
+            d.started(0.0, task, task);
+        }
+        d
+    }
+
+    fn start(task: u32, worker: u32) -> Move {
+        Move {
+            task,
+            worker,
+            instead_of: None,
+        }
+    }
+
+    #[test]
+    fn the_fastest_gets_a_copy_of_what_unlocks_most_and_the_next_of_what_has_none() {
+        let both = [(2, 1), (3, 1)];
+        let moves = late().copy(1.0, &both, &mut |_, _| true);
+        assert_eq!(moves, [start(1, 3), start(0, 2)]);
+        // What nobody may have a copy of is passed over.
+        let moves = late().copy(1.0, &both, &mut |task, _| task != 1);
+        assert_eq!(moves[0], start(0, 3));
+    }
+
+    #[test]
+    fn among_equals_the_longer_path_goes_first() {
+        let mut d = late();
+        // Its children are given up: it unlocks nothing any more, the other one task.
+        (3..6).for_each(|task| d.over(task));
+        assert_eq!(d.copy(1.0, &[(3, 1)], &mut |_, _| true), [start(0, 3)]);
+        d.over(2);
+        assert_eq!(d.copy(1.0, &[(3, 1)], &mut |_, _| true), [start(0, 3)]);
     }
 }

@@ -5,7 +5,7 @@ use super::lanes::{Busy, Free};
 use super::outlook::State;
 use super::{Dispatch, Ending, Fit, Move};
 use crate::book::{Expected, Memory};
-use cairn_dag::Dag;
+use cairn_dag::{Dag, TaskId};
 
 type Asking = [(u32, usize)];
 
@@ -98,6 +98,15 @@ fn late(d: &Dispatch, now: f64, fast: f64) -> Vec<Late> {
     late
 }
 
+/// How many tasks wait for a running one, and for nothing that nobody has begun with.
+fn unlocks(d: &Dispatch, dag: &Dag, task: u32) -> usize {
+    let is_begun = |p: &TaskId| matches!(d.outlook.state(p.0), State::Running | State::Over);
+    let counts = |child: &&TaskId| {
+        d.outlook.state(child.0) == State::Waiting && dag.parents(**child).iter().all(is_begun)
+    };
+    dag.children(TaskId(task)).iter().filter(counts).count()
+}
+
 fn has(d: &Dispatch, worker: u32, task: u32, moves: &[Move]) -> bool {
     copies(d, task).iter().any(|&l| d.lanes.worker(l) == worker)
         || moves.iter().any(|m| m.worker == worker && m.task == task)
@@ -152,7 +161,7 @@ fn restart(
 }
 
 fn copy(
-    d: &Dispatch,
+    (d, dag): (&Dispatch, &Dag),
     now: f64,
     asking: &Asking,
     present: &[(u32, u32)],
@@ -169,12 +178,11 @@ fn copy(
     for lane in idle(d, asking) {
         let worker = d.lanes.worker(lane);
         let doubt = d.book.doubt(d.lanes.client(worker));
-        let mut best: Option<(f64, usize)> = None;
+        let mut best: Option<((bool, usize, f64), usize)> = None;
         for (i, l) in late.iter().enumerate() {
             let time =
                 d.outlook.work(l.task) / speed(d, lane) * libm::exp(-(l.doubt + doubt).sqrt());
-            let again = if l.copies > 1 { l.copies as f64 } else { 0.0 };
-            let score = l.left * (1.0 - 1e-3 * again) + l.tail;
+            let score = (l.copies == 1, unlocks(d, dag, l.task), l.left + l.tail);
             let pays = time < 0.9 * l.left && l.left + l.tail >= 0.6 * horizon;
             if pays
                 && l.copies < 3
@@ -412,7 +420,7 @@ impl Random {
         }
         self.d.over(task);
         self.executed[task as usize] = true;
-        for &child in self.dag.children(cairn_dag::TaskId(task)) {
+        for &child in self.dag.children(TaskId(task)) {
             self.missing[child.index()] -= 1;
             if self.missing[child.index()] == 0 {
                 self.d.opened(child.0);
@@ -471,7 +479,7 @@ impl Random {
         let placed = (self.d).place(self.now, &asking, &mut |t, w, _| fit(t, w));
         assert_eq!(placed, slow, "place");
         self.carry_out(&placed);
-        let slow = copy(&self.d, self.now, &asking, &present, &may);
+        let slow = copy((&self.d, &self.dag), self.now, &asking, &present, &may);
         let copied = self.d.copy(self.now, &asking, &mut may);
         assert_eq!(copied, slow, "copy");
         self.carry_out(&copied);

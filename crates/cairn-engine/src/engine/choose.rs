@@ -80,8 +80,10 @@ impl<P: Position> Engine<P> {
         if best.is_none() {
             best = self.next_by_storage(now, worker);
         }
-        if let Some(copy) = self.next_copy(now, worker) {
-            best = best.filter(|&b| b < copy).or(Some(copy));
+        if let Some((place, class, task)) = self.next_copy(now, worker) {
+            let copy = (place.rank, class, task);
+            let is_first = |b: &(u64, ClassId, Task)| *b < copy && !self.goes_first(place);
+            best = best.filter(is_first).or(Some(copy));
         }
         if best.is_none() && !self.trust.is_idle() {
             best = self.extra_copy(now, worker);

@@ -2,6 +2,7 @@
 //! (`leases.rs`).
 
 use super::Engine;
+use super::wanted::Place;
 use crate::queue::ClassId;
 use crate::{
     ClientId, Granted, Moment, Needs, Outbox, Position, Refusal, Span, Task, WhyNot, WorkerId,
@@ -43,7 +44,21 @@ impl<P: Position> Engine<P> {
             _ => false,
         };
         let group = is_wanted.then(|| (self.class(task), self.trust.barred(task)));
-        self.wanted.set(self.queue.order().rank(task), task, group);
+        self.wanted.set(self.place_of(task), task, group);
+    }
+
+    /// Where a task comes among those of which a copy is needed: what must be tried again before the others.
+    pub(super) fn place_of(&self, task: Task) -> Place {
+        Place {
+            is_plain: !self.trust.is_retry(task),
+            rank: self.queue.order().rank(task),
+        }
+    }
+
+    /// Whether copies that are needed so go before tasks that nobody has begun with, whatever their ranks.
+    pub(super) fn goes_first(&self, copy: Place) -> bool {
+        let distrust = self.trust.distrust();
+        distrust.raises(!copy.is_plain, self.left_of_all())
     }
 
     /// The same for all tasks: after a restart, or when the order changed.
@@ -70,13 +85,13 @@ impl<P: Position> Engine<P> {
             })
     }
 
-    /// The first task by rank of which a copy is needed that the worker may have. O(sets of clients that tasks must go without
+    /// The first task by place of which a copy is needed that the worker may have. O(sets of clients that tasks must go without
     /// + tasks that are kept from it for a while).
     pub(super) fn next_copy(
         &mut self,
         now: Moment,
         worker: WorkerId,
-    ) -> Option<(u64, ClassId, Task)> {
+    ) -> Option<(Place, ClassId, Task)> {
         if self.wanted.is_empty() {
             return None;
         }
@@ -89,7 +104,7 @@ impl<P: Position> Engine<P> {
             if !known.could(now, needs) || !known.has_room(needs) || !self.has_pools(needs) {
                 continue;
             }
-            let each = tasks.iter().map(|&(rank, task)| (rank, class, task));
+            let each = tasks.iter().map(|&(place, task)| (place, class, task));
             let mut better = each.take_while(|&found| best.is_none_or(|best| found < best));
             if let Some(found) =
                 better.find(|&(_, class, task)| self.may_try(&mut asking, class, task))
@@ -250,7 +265,9 @@ impl<P: Position> Engine<P> {
         if !self.trust.is_fast(client) {
             return None;
         }
-        let times = if self.is_tail() { 1 } else { 2 };
+        let left = self.left_of_all();
+        let is_tail = left.is_some_and(|(left, all)| self.trust.distrust().is_tail(left, all));
+        let times = if is_tail { 1 } else { 2 };
         let agree = self.trust.distrust().agree() as usize;
         let late = |&(since, task): &(Moment, Task)| {
             let takes = self.trust.takes(self.rules.kind(task));
@@ -280,11 +297,13 @@ impl<P: Position> Engine<P> {
         Some((rank, class, task))
     }
 
-    fn is_tail(&self) -> bool {
+    /// How many tasks are still to be executed, of how many; `None` where nobody can count them.
+    fn left_of_all(&self) -> Option<(u64, u64)> {
         let count = |standing| self.position.count(standing);
         let open = [Standing::Waiting, Standing::Eligible, Standing::Leased].map(count);
-        let left = open.iter().try_fold(0, |sum, count| Some(sum + (*count)?));
-        (left.zip(count(Standing::Executed)))
-            .is_some_and(|(left, done)| self.trust.distrust().is_tail(left, left + done))
+        let left = open
+            .iter()
+            .try_fold(0, |sum, count| Some(sum + (*count)?))?;
+        Some((left, left + count(Standing::Executed)?))
     }
 }

@@ -127,7 +127,7 @@ pub enum Why {
     /// It is eligible. By worker that is here: why not, or `None` where it would be given the next time it asks, unless one of those
     /// that come before it fits as well.
     Eligible {
-        /// How many eligible tasks come before it in the order.
+        /// How many eligible tasks come before it: those that must be tried again, then by the order.
         before: u64,
         /// Each worker that is here.
         workers: Vec<(WorkerId, Option<WhyNot>)>,
@@ -205,10 +205,10 @@ impl<P: Position> Engine<P> {
             (worker, why.or_else(|| storage.clone()))
         };
         let workers = here.into_iter().map(each).collect();
-        let rank = self.order().rank(task);
+        let place = self.place_of(task);
         let mut before = 0;
         self.position.eligible(&mut |other| {
-            before += u64::from(self.order().rank(other) < rank);
+            before += u64::from(self.place_of(other) < place);
         });
         Why::Eligible { before, workers }
     }

@@ -97,6 +97,13 @@ impl Distrust {
         Span(span.0.saturating_mul(PATIENCE))
     }
 
+    /// Whether a copy of a task that volunteers have or had goes before tasks that nobody has begun with, whatever the order says:
+    /// a retry always, any in the tail of a run.
+    /// `left` says how many tasks are left of how many, where somebody knows.
+    pub(crate) fn raises(&self, is_retry: bool, left: Option<(u64, u64)>) -> bool {
+        is_retry || left.is_some_and(|(left, all)| self.is_tail(left, all))
+    }
+
     /// Whether so few tasks are left that one slow client holds up the whole run.
     pub(crate) fn is_tail(&self, left: u64, all: u64) -> bool {
         left < self.tail

@@ -5,7 +5,7 @@ use super::desk::{DiskSetup, Kept, Tight};
 use super::stamps::Stamps;
 use crate::clock::Clock;
 use crate::digest::{Digest, flow_digest};
-use crate::disk::{SIZES, Unkept, whole_order};
+use crate::disk::{SIZES, Unkept, stored, whole_order};
 use crate::found::{About, Found};
 use crate::private;
 use crate::replay::{mark_executed, replayed, replayed_in_order, said_executed};
@@ -14,7 +14,7 @@ use crate::store::{FlowRecord, Group, Store, StoreError};
 use cairn_dag::{Dag, Flow, TaskId};
 use cairn_engine::{
     Batched, Dispatch, Engine, Expected, Illegal, Implicit, Memory, Moment, Order, Outbox, Placing,
-    Position, Rules, Shape, Steps, Task, Token, WorkerId,
+    Position, Rules, Shape, Steps, Taken, Task, Token, WorkerId,
 };
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
@@ -66,7 +66,7 @@ pub struct Setup<'f> {
     pub about: About,
     /// Whether requests that come together are answered with what they open together, and not by the order alone.
     pub batches: bool,
-    /// What is known of times and speeds beforehand.
+    /// What is known of times, sizes and speeds beforehand.
     pub watch: Watch,
 }
 
@@ -91,7 +91,7 @@ impl Default for Watch {
     }
 }
 
-/// Dags with more tasks than this are watched only where tasks go by speeds: it takes 65 bytes a task.
+/// Dags with more tasks than this are watched only where tasks go by speeds: it takes 80 bytes a task.
 const WATCHED: usize = 200_000;
 
 impl Watch {
@@ -175,8 +175,7 @@ pub fn begin<'f>(
         .map(|directory| Files::new(flow, directory, &|path| temp.contains(path)));
     drop(temp);
     let directory = |task| setup.files.and_then(|directory| directory(task));
-    let known = store.meta(SIZES)?;
-    let known = known.as_deref();
+    let known = stored(store.meta(SIZES)?.as_deref()).and(setup.watch.memory.files());
     let mut kept = None;
     let mut better = None;
     let now = Clock::new().now();
@@ -199,7 +198,7 @@ pub fn begin<'f>(
             };
             again = changed(store, &before, &engine, &seen, files.as_mut())?;
             reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
-            let known = (known, &out.kills[..]);
+            let known = (&known, &out.kills[..]);
             let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
             let mut group = Group::default();
             if let Some((order, found)) = tight {
@@ -226,7 +225,7 @@ pub fn begin<'f>(
             let done = said_executed(dag, done);
             mark_executed(&mut engine, done, now, &mut out.entries);
             engine.open(now, &mut out);
-            let known = (known, &out.kills[..]);
+            let known = (&known, &out.kills[..]);
             let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
             let told = match tight {
                 Some(_) => About::by_disk(),
@@ -295,7 +294,7 @@ fn keep<'f, P: Position>(
     disk: Option<DiskSetup<'f>>,
     engine: &mut Engine<P>,
     directory: &dyn Fn(TaskId) -> Option<PathBuf>,
-    (known, recalled): (Option<&str>, &[(WorkerId, Task, Token)]),
+    (known, recalled): (&Taken, &[(WorkerId, Task, Token)]),
     into: &mut Option<Kept<'f>>,
 ) -> Result<Option<Tight>, Unkept> {
     let Some(disk) = disk else {

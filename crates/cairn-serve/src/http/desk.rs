@@ -232,7 +232,7 @@ impl<'f, P: Position> Desk<'f, P> {
     fn save_book(&mut self) {
         self.saved = Instant::now();
         if let Some(book) = &self.manner.book {
-            book.add(self.engine.learnt());
+            book.add(self.engine.learnt().with_files(self.taken()));
         }
     }
 

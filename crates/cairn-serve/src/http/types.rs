@@ -82,6 +82,9 @@ pub struct Joined {
     /// The run, by a random name that stays the same over restarts: results of another one do not belong here.
     #[serde(default)]
     pub run: String,
+    /// Whether nobody vouches for it: what its tasks print is compared then. Servers of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volunteer: Option<bool>,
 }
 
 /// An attempt at a task: what was leased, and what must be shown on return.

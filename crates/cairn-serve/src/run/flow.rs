@@ -9,11 +9,11 @@ use super::{
 };
 use crate::clock::Clock;
 use crate::digest::flow_digest;
-use crate::disk::{Disk, Layout, Planner, Priorities, SIZES, whole_order};
+use crate::disk::{Disk, Layout, Planner, Priorities, SIZES, stored, whole_order};
 use crate::found::{About, BY_DISK, Found};
 use crate::store::{FlowRecord, Store};
 use cairn_dag::{Flow, TaskId};
-use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules};
+use cairn_engine::{Engine, Frozen, Needs, Offer, Outbox, Rules, Taken};
 use cairn_theory::game::Standing;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -179,8 +179,8 @@ pub fn run(
     let may_delete = !setup.is_dry && !setup.is_touch;
     let tight = match disk {
         Some(disk) => {
-            let known = store.meta(SIZES)?;
-            keep_disk(&mut drive, disk, &directory, known.as_deref(), may_delete)?
+            let known = stored(store.meta(SIZES)?.as_deref());
+            keep_disk(&mut drive, disk, &directory, &known, may_delete)?
         }
         None => None,
     };
@@ -353,7 +353,7 @@ fn keep_disk<'a>(
     drive: &mut Drive<'a, Frozen<'_>>,
     setup: DiskSetup<'a>,
     directory: &dyn Fn(TaskId) -> Option<PathBuf>,
-    known: Option<&str>,
+    known: &Taken,
     may_delete: bool,
 ) -> Result<Option<Tight>, RunError> {
     let place = |task, path: &str| files::place(directory(task), path);

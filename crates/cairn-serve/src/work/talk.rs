@@ -69,6 +69,15 @@ impl Mouth {
     }
 }
 
+/// What a task under way prints.
+#[derive(Clone)]
+struct Log {
+    path: PathBuf,
+    sent: u64,
+    /// Whether more of it was refused for good. It is tried once more with the result, which may depend on it.
+    is_refused: bool,
+}
+
 /// What all threads of a worker share.
 pub(super) struct Talk {
     pub(super) caller: Caller,
@@ -80,8 +89,12 @@ pub(super) struct Talk {
     made: Mutex<HashMap<Attempt, Vec<Made>>>,
     /// Results of an earlier worker whose files the server does not take: they count as failures.
     spoilt: Mutex<HashSet<Attempt>>,
-    /// Logs of tasks under way: where they are, and how much was sent.
-    logs: Mutex<HashMap<Attempt, (PathBuf, u64)>>,
+    /// Logs of tasks under way.
+    logs: Mutex<HashMap<Attempt, Log>>,
+    /// Whether what tasks print may be their result; so until the server says that this is no volunteer.
+    compares_print: AtomicBool,
+    /// Whether it was said that a log was cut.
+    said_cut: AtomicBool,
     is_polling: AtomicBool,
     is_over: AtomicBool,
     heartbeat_millis: AtomicU64,
@@ -160,6 +173,8 @@ impl Talk {
             made: Mutex::default(),
             spoilt: Mutex::default(),
             logs: Mutex::default(),
+            compares_print: AtomicBool::new(true),
+            said_cut: AtomicBool::new(false),
             is_polling: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             heartbeat_millis: AtomicU64::new(1000),
@@ -199,25 +214,43 @@ impl Talk {
     }
 
     pub(super) fn watch_log(&self, attempt: Attempt, path: PathBuf) {
-        lock(&self.logs).insert(attempt, (path, 0));
+        let log = Log {
+            path,
+            sent: 0,
+            is_refused: false,
+        };
+        lock(&self.logs).insert(attempt, log);
     }
 
     /// The log of an attempt that ended, and how much of it was sent.
     pub(super) fn unwatch_log(&self, attempt: Attempt) -> Option<(PathBuf, u64)> {
-        lock(&self.logs).remove(&attempt)
+        let log = lock(&self.logs).remove(&attempt);
+        log.map(|log| (log.path, log.sent))
     }
 
-    /// Uploads log and outputs of an attempt that ended. A log that the server has no room for holds nothing back, unless it is
-    /// the result.
+    /// Says that not all of what a task printed is with the server. Once: whatever stands between the two is there for the next
+    /// task as well.
+    fn say_cut(&self, at: Attempt, error: &CallError) {
+        if !self.said_cut.swap(true, Ordering::Relaxed) {
+            let text = format!(
+                "what task {} printed was cut, its result stands; others are not named: {error}",
+                at.id
+            );
+            self.say(Word::Remark(text));
+        }
+    }
+
+    /// Uploads log and outputs of an attempt that ended. A log that is not taken, by the server or by somebody between, holds
+    /// nothing back, unless it is the result.
     pub(super) fn deliver(&self, spooled: &Spooled, mut sent: u64) -> Result<Vec<Made>, Trouble> {
         let is_over = || self.is_over();
         let at = spooled.attempt();
+        let is_result = spooled.is_print() && self.compares_print.load(Ordering::Relaxed);
         if let Some(log) = &spooled.log {
             carry::patiently(&is_over, || {
                 match carry::send_log(&self.caller, at, log, &mut sent) {
-                    Err(error) if error.is_for_room() && !spooled.is_print() => {
-                        let text = format!("what task {} printed was cut: {error}", at.id);
-                        self.say(Word::Remark(text));
+                    Err(error) if error.is_for_room() && !is_result => {
+                        self.say_cut(at, &error);
                         Ok(())
                     }
                     answer => answer,
@@ -322,6 +355,8 @@ impl Talk {
         }
         let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
         self.heartbeat_millis.store(millis, Ordering::Relaxed);
+        let compares_print = joined.volunteer.unwrap_or(true);
+        self.compares_print.store(compares_print, Ordering::Relaxed);
         self.client().joined(WorkerId(joined.worker));
         let ground = Ground {
             shared: shared(&joined),
@@ -465,18 +500,14 @@ impl Talk {
         while !self.is_over() {
             std::thread::sleep(LOG_EVERY);
             let all: Vec<_> = (lock(&self.logs).iter())
-                .map(|(&at, (path, sent))| (at, path.clone(), *sent))
+                .filter(|(_, log)| !log.is_refused)
+                .map(|(&at, log)| (at, log.clone()))
                 .collect();
-            for (at, path, sent) in all {
-                let mut now = sent;
-                let sent = carry::send_log(&self.caller, at, &path, &mut now);
+            for (at, mut log) in all {
+                let sent = carry::send_log(&self.caller, at, &log.path, &mut log.sent);
                 // What the server does not take now is sent with the result; what it never takes is not sent again and again.
-                if sent.is_err_and(|error| error.is_for_ever()) {
-                    now = carry::ENOUGH;
-                }
-                if let Some(log) = lock(&self.logs).get_mut(&at) {
-                    log.1 = now;
-                }
+                log.is_refused = sent.is_err_and(|error| error.is_for_ever());
+                lock(&self.logs).entry(at).and_modify(|known| *known = log);
             }
         }
     }

@@ -23,6 +23,10 @@ pub(crate) struct Manner {
     pub(crate) returns: Vec<Value>,
     /// How often it refused.
     pub(crate) refused: usize,
+    /// The answer to a piece of a log: 200 takes it, others come from somebody between, who speaks no JSON.
+    pub(crate) log_answer: u16,
+    /// How many pieces came.
+    pub(crate) pieces: usize,
 }
 
 impl Manner {
@@ -36,6 +40,8 @@ impl Manner {
             joins: Vec::new(),
             returns: Vec::new(),
             refused: 0,
+            log_answer: 200,
+            pieces: 0,
         }
     }
 
@@ -76,7 +82,11 @@ impl Manner {
             path if path.ends_with("/exchange") => self.exchange(body),
             path if path.ends_with("/heartbeat") => (200, json!({ "stop": [], "finished": false })),
             path if path.starts_with("/api/v1/logs/") => {
-                (200, json!({ "bytes": 0, "complete": true }))
+                self.pieces += 1;
+                match self.log_answer {
+                    200 => (200, json!({ "bytes": 0, "complete": true })),
+                    status => (status, json!("<html>no</html>")),
+                }
             }
             _ => (204, Value::Null),
         }

@@ -16,7 +16,7 @@ use crate::http::transit::Transit;
 use crate::http::types::{self, HeldBack, HeldWhy};
 use crate::run::place;
 use cairn_dag::TaskId;
-use cairn_engine::{Engine, Event, Granted, Position, Refusal, Task, Token, WorkerId};
+use cairn_engine::{Engine, Event, Granted, Position, Refusal, Taken, Task, Token, WorkerId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -85,7 +85,7 @@ impl<'f> Kept<'f> {
         setup: DiskSetup<'f>,
         engine: &mut Engine<P>,
         directory: &dyn Fn(TaskId) -> Option<PathBuf>,
-        known: Option<&str>,
+        known: &Taken,
         recalled: &[(WorkerId, Task, Token)],
     ) -> Result<(Kept<'f>, Option<Tight>), Unkept> {
         let at = |task, path: &str| place(directory(task), path);
@@ -419,6 +419,12 @@ impl<P: Position> Desk<'_, P> {
         let at_once = self.is_stopping || self.engine.is_over();
         let kept = self.kept.as_mut()?;
         kept.disk.learnt(&self.engine, at_once)
+    }
+
+    /// All that was learnt of sizes.
+    pub(super) fn taken(&self) -> Taken {
+        let kept = self.kept.as_ref();
+        kept.map_or_else(Taken::default, |kept| kept.disk.taken(&self.engine))
     }
 
     /// How the disk stands, and why tasks wait, where there is a cap.

@@ -150,6 +150,7 @@ pub(crate) async fn join(
         sign: (server.sign.clone()).filter(|_| who == Who::Trusted),
         near,
         run: server.run.clone(),
+        volunteer: Some(who != Who::Trusted),
     }))
 }
 
