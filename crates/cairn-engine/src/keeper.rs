@@ -28,6 +28,7 @@ pub use self::curve::{AreaByCap, area_by_cap, caps_between};
 
 use crate::Sizes;
 use cairn_dag::{TaskId, narrow, wide};
+use cairn_kernel::NONE;
 use cairn_theory::game::Standing;
 use cairn_theory::storage::{FileId, Storage, StorageError};
 use peaks::Peaks;
@@ -124,9 +125,6 @@ pub struct Keeper {
     sizes: Option<Box<Sizes>>,
 }
 
-/// No place.
-const NOWHERE: u32 = u32::MAX;
-
 /// How many places are looked at for a task that goes next by π.
 const LOOK: usize = 64;
 
@@ -150,9 +148,9 @@ impl Keeper {
             cap,
             leftovers: Leftovers::default(),
             phase: vec![Phase::Waiting; tasks],
-            place: vec![NOWHERE; tasks],
+            place: vec![NONE; tasks],
             at: Vec::new(),
-            given: vec![NOWHERE; tasks],
+            given: vec![NONE; tasks],
             front: 0,
             peaks: Peaks::default(),
             readers: storage.all_consumers().to_vec(),
@@ -516,7 +514,7 @@ impl Keeper {
     pub fn next_by_order(&self) -> impl Iterator<Item = TaskId> + '_ {
         let first = self.peaks.first_place().map_or(self.at.len(), wide);
         let tasks = self.at[first..].iter().take(LOOK);
-        let tasks = tasks.filter(|&&t| t != NOWHERE).map(|&t| TaskId(t));
+        let tasks = tasks.filter(|&&t| t != NONE).map(|&t| TaskId(t));
         tasks.filter(|t| self.phase[t.index()] == Phase::Waiting)
     }
 

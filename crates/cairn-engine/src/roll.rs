@@ -1,14 +1,12 @@
 //! Things by growing number, of which old ones are let go: four bytes are left of those. Knows nothing of what they are.
 
+use cairn_kernel::NONE;
 use std::ops::{Index, IndexMut};
-
-/// Nothing is there any more.
-const GONE: u32 = u32::MAX;
 
 /// Things by the number in which they came, from 0 on.
 #[derive(Clone, Debug)]
 pub struct Roll<T> {
-    /// By number: where it is.
+    /// By number: where it is; none of those that were let go.
     place: Vec<u32>,
     things: Vec<Option<T>>,
     free: Vec<u32>,
@@ -56,7 +54,7 @@ impl<T> Roll<T> {
 
     /// The next number is of one that was let go already.
     pub fn skip(&mut self) {
-        self.place.push(GONE);
+        self.place.push(NONE);
     }
 
     /// The one of this number, if it is there.
@@ -75,12 +73,12 @@ impl<T> Roll<T> {
 
     /// Whether the one of this number was let go.
     pub fn is_gone(&self, number: usize) -> bool {
-        self.place.get(number) == Some(&GONE)
+        self.place.get(number) == Some(&NONE)
     }
 
     /// Lets one go. Its number is not given again.
     pub fn let_go(&mut self, number: usize) -> Option<T> {
-        let place = std::mem::replace(self.place.get_mut(number)?, GONE);
+        let place = std::mem::replace(self.place.get_mut(number)?, NONE);
         let thing = self.things.get_mut(place as usize)?.take()?;
         self.free.push(place);
         Some(thing)

@@ -9,6 +9,7 @@
 //! measured, then two, and so on. Whenever none of its kind runs, a task may start: slowness alone never stops a run.
 
 use cairn_dag::{TaskId, wide};
+use cairn_kernel::NONE;
 use cairn_theory::storage::{FileId, Storage, StorageError};
 
 /// How much larger than expected a file may well be, unless told otherwise.
@@ -25,9 +26,6 @@ const LAST_OUTPUT: u32 = 7;
 // More follows sooner than less: too little breaks a promise, too much only waits. And every change counts places anew.
 const MORE: f64 = 1.05;
 const LESS: f64 = 0.9;
-
-/// Of no class: measured, or there from the beginning.
-const SETTLED: u32 = u32::MAX;
 
 /// Files of one sort.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +91,7 @@ pub struct Sizes {
     safety: f64,
     /// By task.
     kind: Vec<u32>,
-    /// By file.
+    /// By file; none of those that are measured, or were there from the beginning.
     class: Vec<u32>,
     /// By file: what the input says; 1 where it says nothing, so that factors are bytes.
     expected: Vec<f32>,
@@ -123,7 +121,7 @@ impl Sizes {
         let mut keys: Vec<(u32, u32, bool)> = outputs().map(|(t, f, i)| key(t, f, i)).collect();
         keys.sort_unstable();
         keys.dedup();
-        let mut class = vec![SETTLED; storage.files().len()];
+        let mut class = vec![NONE; storage.files().len()];
         for (t, f, i) in outputs() {
             let at = keys.binary_search(&key(t, f, i)).expect("it is there");
             class[f.index()] = u32::try_from(at).expect("no more classes than files");
@@ -170,7 +168,7 @@ impl Sizes {
     /// If all together are too much.
     pub fn apply(&self, storage: &mut Storage) -> Result<(), StorageError> {
         for file in storage.files() {
-            if self.class[file.index()] != SETTLED {
+            if self.class[file.index()] != NONE {
                 storage.resize(file, self.reserve(file))?;
             }
         }
@@ -180,7 +178,7 @@ impl Sizes {
     /// A file turns out to have so many bytes. Says which class is to be reserved otherwise from now on, if any: ask
     /// [`Sizes::files_of`]. A file is measured once; what comes later is not learnt from.
     pub fn measure(&mut self, file: FileId, bytes: u64) -> Option<u32> {
-        let number = std::mem::replace(&mut self.class[file.index()], SETTLED);
+        let number = std::mem::replace(&mut self.class[file.index()], NONE);
         let class = self.classes.get_mut(wide(number))?;
         let ratio = bytes as f64 / f64::from(self.expected[file.index()]);
         class.seen += 1;

@@ -2,10 +2,9 @@
 //! dag.
 
 use crate::book::{Book, KindId};
+use cairn_kernel::NONE;
 use std::collections::BTreeSet;
 
-/// Nobody, nothing.
-pub(super) const NONE: u32 = u32::MAX;
 /// Speeds are told apart by factors of e^(1/4); beyond e^8 not at all.
 const STEPS: f64 = 4.0;
 const CLASSES: usize = 65;

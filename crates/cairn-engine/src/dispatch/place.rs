@@ -1,7 +1,8 @@
 //! Eligible tasks to lanes, by earliest expected end. Gives no copies.
 
-use super::lanes::{Free, NONE};
+use super::lanes::Free;
 use super::{Dispatch, Fit, Move};
+use cairn_kernel::NONE;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 

@@ -2,8 +2,9 @@
 //! where the order is from.
 
 use super::peaks::{self, Peaks};
-use super::{BadOrder, Keeper, LOOK, Leftovers, NOWHERE, Phase, signed};
+use super::{BadOrder, Keeper, LOOK, Leftovers, Phase, signed};
 use cairn_dag::{TaskId, narrow, wide};
+use cairn_kernel::NONE;
 use cairn_theory::storage::FileId;
 
 impl Keeper {
@@ -42,9 +43,9 @@ impl Keeper {
         self.running = (self.phase.iter())
             .filter(|&&p| p == Phase::Running)
             .count();
-        self.place.fill(NOWHERE);
+        self.place.fill(NONE);
         self.at = Vec::with_capacity(slack + order.len());
-        self.at.resize(slack, NOWHERE);
+        self.at.resize(slack, NONE);
         for (place, task) in (self.front..).zip(order) {
             self.place[task.index()] = place;
             self.at.push(task.0);
