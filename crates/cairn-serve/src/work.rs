@@ -12,7 +12,7 @@ mod place;
 mod start;
 mod talk;
 
-pub use confine::{Limits, Sandbox, confine, probe};
+pub use confine::{Confines, Sandbox, confine, probe};
 
 use self::place::{Place, Spooled};
 use self::talk::{Mouth, Talk, Word};

@@ -49,7 +49,7 @@ const WHOLE: ABI = ABI::V6;
 
 /// What a process may do, and what it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct Confines {
     /// Bytes of data; `None`: as much as there is.
     pub memory: Option<u64>,
     /// Whether files elsewhere are out of reach.
@@ -83,12 +83,12 @@ fn writing(rules: ABI) -> BitFlags<AccessFs> {
     AccessFs::from_all(rules) & !never
 }
 
-fn restrict(limits: &Limits, rules: ABI) -> Result<Sandbox> {
+fn restrict(confines: &Confines, rules: ABI) -> Result<Sandbox> {
     let restricted = || -> std::result::Result<RulesetStatus, landlock::RulesetError> {
         let write = DEVICES
             .iter()
             .map(PathBuf::from)
-            .chain(limits.write.iter().cloned());
+            .chain(confines.write.iter().cloned());
         let status = Ruleset::default()
             .handle_access(AccessFs::from_all(rules))?
             .scope(Scope::from_all(rules))?
@@ -109,7 +109,7 @@ fn restrict(limits: &Limits, rules: ABI) -> Result<Sandbox> {
 
 /// What the kernel would give: tried by a thread that ends with it.
 pub fn probe() -> Sandbox {
-    let tried = std::thread::spawn(|| restrict(&Limits::default(), WHOLE));
+    let tried = std::thread::spawn(|| restrict(&Confines::default(), WHOLE));
     let tried = tried.join().ok().and_then(Result::ok);
     tried.unwrap_or(Sandbox::Missing)
 }
@@ -129,44 +129,44 @@ fn leave_session() {
     }
 }
 
-/// Becomes another program, within limits. Returns only if that cannot be.
-pub fn confine(limits: &Limits, program: &OsStr, arguments: &[OsString]) -> Error {
-    confined(limits, program, arguments).map_or_else(|error| error, |mut command| command.exec())
+/// Becomes another program, within confines. Returns only if that cannot be.
+pub fn confine(confines: &Confines, program: &OsStr, arguments: &[OsString]) -> Error {
+    confined(confines, program, arguments).map_or_else(|error| error, |mut command| command.exec())
 }
 
-fn confined(limits: &Limits, program: &OsStr, arguments: &[OsString]) -> Result<Command> {
-    let variables = limits.environment.as_deref().map(environment::take);
+fn confined(confines: &Confines, program: &OsStr, arguments: &[OsString]) -> Result<Command> {
+    let variables = confines.environment.as_deref().map(environment::take);
     let variables = variables.transpose()?;
-    if let Some(bytes) = limits.memory {
+    if let Some(bytes) = confines.memory {
         let limit = Rlimit {
             current: Some(bytes),
             maximum: Some(bytes),
         };
         rustix::process::setrlimit(Resource::Data, limit)?;
     }
-    if limits.sandbox {
+    if confines.sandbox {
         leave_session();
-        restrict(limits, RULES)?;
+        restrict(confines, RULES)?;
     }
     let mut command = Command::new(program);
     command.args(arguments);
     if let Some(variables) = variables {
         command.env_clear().envs(variables);
     }
-    if let Some(path) = &limits.stdin {
+    if let Some(path) = &confines.stdin {
         command.stdin(File::open(path)?);
     }
-    if let Some(path) = &limits.stdout {
+    if let Some(path) = &confines.stdout {
         let file = File::create(path)?;
-        if limits.stderr == limits.stdout {
+        if confines.stderr == confines.stdout {
             command.stderr(file.try_clone()?);
         }
         command.stdout(file);
     }
-    if let Some(path) = limits
+    if let Some(path) = confines
         .stderr
         .as_ref()
-        .filter(|_| limits.stderr != limits.stdout)
+        .filter(|_| confines.stderr != confines.stdout)
     {
         command.stderr(File::create(path)?);
     }

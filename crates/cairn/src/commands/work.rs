@@ -9,7 +9,7 @@ use crate::limits;
 use crate::output::Output;
 use cairn_dag::plain;
 use cairn_serve::client::{Caller, is_loopback};
-use cairn_serve::work::{Limits, Note, Sandbox, Settings as Worker, Where, WorkError};
+use cairn_serve::work::{Confines, Note, Sandbox, Settings as Worker, Where, WorkError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -148,7 +148,7 @@ pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
 
 /// Becomes the task's program.
 pub(crate) fn confine(flags: cli::Confine) -> Result<(), Failure> {
-    let limits = Limits {
+    let confines = Confines {
         memory: flags.memory,
         sandbox: !flags.sandbox.is_empty(),
         write: flags.sandbox,
@@ -158,7 +158,7 @@ pub(crate) fn confine(flags: cli::Confine) -> Result<(), Failure> {
         stderr: flags.stderr,
     };
     let (program, arguments) = flags.command.split_first().expect("clap wants one");
-    let error = cairn_serve::work::confine(&limits, program, arguments);
+    let error = cairn_serve::work::confine(&confines, program, arguments);
     Output::say(&format!("{}: {error}", plain(&program.to_string_lossy())));
     // As shells have it: not found, or cannot be executed.
     Err(Failure::Code(match error.kind() {
