@@ -50,6 +50,7 @@ const PARTS: f64 = 1024.0;
 
 /// A moment of virtual time.
 fn moment(now: f64) -> Moment {
+    // The engine counts in microseconds.
     Moment((1e6 * now).round() as u64)
 }
 
@@ -125,6 +126,7 @@ impl<'d> Aware<'d> {
                 median: 1.0,
                 sigma: BENCHMARK,
             });
+            // In thousandths, as workers tell it.
             1e3 * speed * off.sample(&mut stream)
         });
         let offer = Offer {
@@ -198,6 +200,7 @@ impl<'d> Aware<'d> {
 fn rules(dag: &Dag, needs: &Needs<'_>, copies: bool) -> Rules {
     let mut rules = Rules {
         // Who is gone is told; nobody is given up because of it.
+        // A quarter, so that now and silence together still fit.
         silence: Span(u64::MAX / 4),
         losses: u32::MAX,
         copies: if copies { Copies::All } else { Copies::Never },

@@ -59,8 +59,10 @@ impl Batches {
             play.note_event()?;
             batches += 1;
             stalls += u64::from(play.eligible.is_empty());
+            // Sizes have no upper limit: a batch may ask for more than can be counted.
             requests = requests.saturating_add(size);
             if running.is_empty() {
+                // Up to this batch: should it start nothing, the next one counts on from here.
                 idle += now - quiet_since;
                 quiet_since = now;
             }

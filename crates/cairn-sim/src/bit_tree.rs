@@ -56,6 +56,7 @@ impl BitTree {
             let word = &mut level[number / 64];
             let was_empty = *word == 0;
             *word |= 1 << (number % 64);
+            // The levels above know of this word already.
             if !was_empty {
                 return;
             }
@@ -71,6 +72,7 @@ impl BitTree {
         for level in &mut self.levels {
             let word = &mut level[number / 64];
             *word &= !(1 << (number % 64));
+            // Others are left in it, so that the levels above still hold.
             if *word != 0 {
                 return;
             }

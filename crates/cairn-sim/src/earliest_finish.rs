@@ -54,6 +54,7 @@ impl Forecast {
                 break;
             }
         }
+        // What is left of the pieces used counts as free from the last one on: a little late, but one piece instead of many.
         let left = (
             time,
             free_cores.saturating_sub(cores),

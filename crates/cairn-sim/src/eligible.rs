@@ -62,6 +62,7 @@ impl Eligible {
     /// Adds a task: eligible for the first time, or again after it was lost.
     #[inline]
     pub(crate) fn insert(&mut self, task: TaskId) {
+        // A place is given once: a task that was lost returns to its own.
         if self.by != By::Rank && self.position[task.index()] == NONE {
             let place = match self.by {
                 By::ReverseArrival => self.position.len() as u32 - 1 - self.arrived,

@@ -51,6 +51,7 @@ impl<'a> Gate<'a> {
             }
             Admission::FitsNow { storage, cap } => {
                 let readers = |f: FileId| narrow(storage.consumer_slots(f).len());
+                // What nobody reads and nobody keeps is as good as deleted.
                 let there = storage.initial().filter(|&f| storage.outlives(f));
                 let rule = FitsNow {
                     used: there.map(|f| storage.bytes(f)).sum(),

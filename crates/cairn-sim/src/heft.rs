@@ -144,11 +144,13 @@ pub(crate) fn static_schedule(
                 finish: start + time,
             };
             let score = slot.finish + costs.map_or(0.0, |c| c.get(task, worker));
+            // Strictly less: of equal workers the first, on every machine.
             if best.is_none_or(|(least, ..)| score < least) {
                 best = Some((score, worker, slot));
             }
         }
         let (_, worker, slot) = best.expect("there is at least one worker");
+        // By start and by end: a task that takes no time goes before one that starts with it.
         let at =
             lists[worker].partition_point(|s| (s.start, s.finish) <= (slot.start, slot.finish));
         lists[worker].insert(at, slot);

@@ -102,6 +102,7 @@ impl Leases {
 
     /// The lease that is this attempt at a task.
     pub(crate) fn of_attempt(&self, task: TaskId, attempt: u32) -> Option<u32> {
+        // Numbers are used again, so there are hardly more slots than workers: they can be looked through.
         let is_it = |l: &LeaseState| l.in_use && l.task == task && l.attempt == attempt;
         self.slots.iter().position(is_it).map(|n| n as u32)
     }

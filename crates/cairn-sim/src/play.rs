@@ -78,6 +78,7 @@ impl<'a> Play<'a> {
     /// Queues the tasks that have become eligible at this instant: those of one instant by id.
     #[inline]
     pub(crate) fn welcome_fresh(&mut self) {
+        // Ranks do not depend on who came first.
         if self.eligible.depends_on_arrival() {
             self.fresh.sort_unstable();
         }
@@ -127,6 +128,7 @@ impl<'a> Play<'a> {
         batch.clear();
         if let Some(chooser) = self.chooser.as_mut().filter(|_| self.gate.is_none()) {
             for task in chooser.choose(count) {
+                // A chooser is code of others: what it may not propose is passed over.
                 let is_known = task.index() < self.dag.len();
                 if batch.len() < count && is_known && self.eligible.contains(task) {
                     self.eligible.remove(task);

@@ -65,6 +65,7 @@ pub(crate) struct PoolBuffers {
 /// In the order in which events of one instant take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    // First, so that a result counts that comes at the very moment its worker goes or its lease ends.
     Finish,
     Down,
     Expire,
@@ -268,6 +269,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.follow();
         }
         if let Some(next) = next {
+            // Comings and goings are never taken back, so they need no generation.
             self.schedule(next, Kind::Down, id, 0);
         }
         self.ask(id);
@@ -291,6 +293,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.log(id, What::Down);
         self.up_cores -= f64::from(self.pool.crew.cores);
         let worker = &mut self.buffers.workers[id as usize];
+        // Given back for its memory: a worker goes down many times in a run.
         worker.running = running;
         worker.running.clear();
         worker.is_up = false;
@@ -307,6 +310,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     /// The worker wants (more) work.
     fn ask(&mut self, id: u32) {
         let worker = &mut self.buffers.workers[id as usize];
+        // Who waits already keeps the place it has.
         if worker.ticket == 0 {
             self.last_ticket += 1;
             worker.ticket = self.last_ticket;
@@ -361,12 +365,14 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let expected = begun + self.needs.estimates[task.index()] / worker.speed;
         let down_at = worker.down_at;
         let (number, generation) = self.buffers.leases.grant(task, id, self.now, expected);
+        // Who goes down first never delivers, and nobody is told: only the end of the lease tells.
         if end <= down_at {
             self.schedule(end, Kind::Finish, number, generation);
         }
         if let Some(lease) = self.pool.crew.lease {
             let estimate = self.needs.estimates[task.index()];
             let expires = self.now + (lease.factor * estimate).max(lease.at_least);
+            // Where the result is sure to come in time, the end of the lease would change nothing: one event less a task.
             if end > down_at || end > expires {
                 self.schedule(expires, Kind::Expire, number, generation);
             }
@@ -437,6 +443,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             Some(_) => {
                 self.follow();
             }
+            // That looks through all leases, and most tasks have one copy.
             None if self.buffers.alive[task.index()] > 0 => self.stop_others(task),
             None => (),
         }
@@ -532,6 +539,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             }
             return self.count_on_no_more(number);
         }
+        // Another copy was delivered meanwhile: the task is done and must not be given out again.
         match lease.alive {
             true => self.buffers.leases.get_mut(number).outstanding = false,
             false => self.buffers.leases.release(number),

@@ -62,6 +62,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 unserved.push((id, ticket));
             }
         }
+        // From the last to the first, so that they stand in front as before.
         for place in unserved.into_iter().rev() {
             self.buffers.waiting.push_front(place);
         }
@@ -106,6 +107,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             |run| !run.play.eligible.is_empty(),
             |run, id| {
                 let list = &mut lists[id as usize];
+                // Whoever waits for the first task of its list gets no other, ready or not: so a static schedule has it.
                 if let Some(task) = list.pop_front_if(|task| run.play.eligible.contains(*task)) {
                     run.play.eligible.remove(task);
                     run.start(task, id);
@@ -171,11 +173,13 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 .map(|w| self.buffers.workers[w].is_up.then(|| running(w))),
         );
         let mut from = 0;
+        // Once nobody has room, the tasks that are left could only reserve.
         while roomy > 0 {
             let Some((task, next)) = self.play.eligible.next(from) else {
                 break;
             };
             from = next;
+            // What the disk does not let in reserves no worker: nobody knows when it may start.
             if (self.play.gate.as_mut()).is_some_and(|gate| !gate.may(task)) {
                 continue;
             }
@@ -215,6 +219,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// The engine decides. Who has to stop something asks again at once.
     fn serve_by_engine(&mut self) {
+        // A round that stops nothing is the last. The bound is for a rule that would stop and give for ever.
         for _ in 0..=self.buffers.workers.len() {
             let asking = self.asking();
             let Some(aware) = &mut self.aware else { return };

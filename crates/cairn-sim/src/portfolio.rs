@@ -169,6 +169,7 @@ fn contest(
         }
         studies.push(study);
     }
+    // Of several that are as good as the first, one looks better by chance: the mean alone would take it.
     let is_faster = |p: usize| {
         let ends = joint_ratio(&studies, p, 0).and_then(|ratio| ratio.ends());
         scores[p] < scores[0] - MARGIN && ends.is_some_and(|i| i.high < 1.0)

@@ -386,12 +386,15 @@ impl<'a> Stage<'a> {
         let refused = (0..options.runs as u64)
             .into_par_iter()
             .map_init(Vec::new, |durations, run| {
+                // Run 0 is looked at in any case: where durations are known all runs have the same, so that the answer does not
+                // depend on the time.
                 if run > 0 && options.stop.is_some_and(|stop| stop()) {
                     return Ok(());
                 }
                 (self.needs.work).draw(options.seed, run, self.dag.len(), durations);
                 pool.check_durations(durations)
             })
+            // Not any: the answer must not depend on which thread is faster.
             .find_first(Result::is_err);
         refused
             .unwrap_or(Ok(()))
@@ -409,6 +412,7 @@ impl<'a> Stage<'a> {
         self.needs
             .work
             .draw(seed, run, self.dag.len(), &mut buffers.durations);
+        // Drawn once for all policies: what differs between them is not luck.
         (0..self.policies.len())
             .map(|policy| self.play(buffers, policy, seed, run, stop, |_| ()))
             .collect()
@@ -426,6 +430,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Measures, SimulateError> {
         let mut dispatch = self.set_up(&mut buffers.eligible, policy, seed, run);
         let chooser = match (&self.policies[policy].rule, self.world) {
+            // Elsewhere workers ask one by one, and the best batch of one is the next of the order.
             (Rule::Batched(_, server), World::Batches(_)) => Some(server.0.start(self.dag)),
             _ => None,
         };
@@ -489,6 +494,7 @@ impl<'a> Stage<'a> {
                 let bytes = &self.needs.bytes;
                 let (ranking, costs) = planner(self.dag, bytes, &known, *rule == Rule::Peft);
                 eligible.reset_by_rank(&ranking);
+                // A static schedule presumes that everybody stays, and that what comes next may start.
                 if is_gated || !pool.is_fixed() || !self.one_at_a_time(pool) {
                     return Dispatch::EarliestFinish(costs);
                 }

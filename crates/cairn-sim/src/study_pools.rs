@@ -53,6 +53,7 @@ impl StudyPool {
         let unit = mean.max(longest / self.up);
         let spell = |times: f64| Spread::Exponential { mean: times * unit };
         World::pool(PoolSettings {
+            // One worker alone takes as long in any order.
             workers: (width.saturating_mul(times) / over).clamp(2, 1_000_000),
             breaks: Some(Breaks {
                 up: spell(self.up),

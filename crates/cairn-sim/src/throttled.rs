@@ -111,6 +111,7 @@ impl Throttled {
 /// Idle workers, the longest idle first. Those who never worked are only counted.
 struct FreeWorkers {
     count: u32,
+    // A range, for a queue may have millions of slots that are never used.
     newcomers: std::ops::Range<u32>,
     returned: VecDeque<u32>,
 }

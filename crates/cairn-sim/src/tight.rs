@@ -108,6 +108,7 @@ pub fn mean_time(study: &Study, policy: usize) -> f64 {
 /// The places of a study's policies, the fastest on the mean first; of equally fast ones that which was given first.
 pub fn fastest_first(study: &Study) -> Vec<usize> {
     let mut places: Vec<usize> = (0..study.outcomes.len()).collect();
+    // Stable, so that equals keep the order they were given in.
     places.sort_by(|&a, &b| mean_time(study, a).total_cmp(&mean_time(study, b)));
     places
 }

@@ -88,6 +88,7 @@ impl Trace {
         let mut names: Vec<&str> = Vec::new();
         let mut number = std::collections::HashMap::new();
         let mut spells: Vec<Vec<Spell>> = Vec::new();
+        // Spreadsheets write a mark of byte order in front.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut first_row = true;
         for (i, row) in text.lines().enumerate() {
@@ -174,6 +175,7 @@ fn is_header(row: &str) -> bool {
             .next()
             .is_some_and(|f| f.trim().parse::<f64>().is_err())
     };
+    // Both: a row with one bad time is a mistake that must be told.
     named() && named()
 }
 

@@ -152,6 +152,7 @@ impl Work {
         let sampler = Sampler::new(self.factor);
         let mut stream = Stream::new(seed, run, Purpose::Durations, 0);
         out.clear();
+        // All before anything is played, by id: what a policy does later cannot shift anybody's luck.
         out.extend((0..tasks).map(|_| sampler.sample(&mut stream)));
         for (duration, seconds) in out.iter_mut().zip(&self.seconds) {
             *duration *= seconds;

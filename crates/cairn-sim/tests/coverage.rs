@@ -4,8 +4,8 @@
 mod dag;
 
 use cairn_sim::{
-    Breaks, Crew, Lease, Measure, Options, Policy, PoolSettings, Spread, Study, Work, World,
-    simulate,
+    Breaks, Crew, Interval, Lease, Measure, Options, Policy, PoolSettings, Spread, Study, Work,
+    World, simulate,
 };
 
 /// Runs of each world: their ratio stands for the truth.
@@ -86,15 +86,14 @@ fn part(study: &Study, from: usize, to: usize) -> Study {
 }
 
 /// Of the intervals from so many runs each: the share that holds the truth, and the mean of half their width.
-fn coverage(study: &Study, runs: usize, truth: f64) -> (f64, f64) {
-    let intervals: Vec<_> = (0..RUNS / runs)
-        .filter_map(|k| {
-            let part = part(study, k * runs, (k + 1) * runs);
-            let ratio = part.ratio(0, 1, Measure::Makespan)?;
-            // Where all runs are equal there is no interval, and nothing is claimed.
-            assert_eq!(ratio.interval.is_none(), ratio.all_equal);
-            ratio.interval
-        })
+fn coverage(
+    study: &Study,
+    runs: usize,
+    truth: f64,
+    interval: fn(&Study) -> Option<Interval>,
+) -> (f64, f64) {
+    let intervals: Vec<Interval> = (0..study.runs() / runs)
+        .filter_map(|k| interval(&part(study, k * runs, (k + 1) * runs)))
         .collect();
     let holds = intervals
         .iter()
@@ -104,57 +103,71 @@ fn coverage(study: &Study, runs: usize, truth: f64) -> (f64, f64) {
     (holds.count() as f64 / count, half / count)
 }
 
-/// Also after five runs, and where the tails are heavy. The bootstrap of percentiles, made before, held the truth in 62
-/// to 85 % of these intervals of five runs.
-#[test]
-fn intervals_of_ratios_hold_the_truth_about_as_often_as_they_say() {
+fn of_ratio(study: &Study) -> Option<Interval> {
+    let ratio = study.ratio(0, 1, Measure::Makespan)?;
+    // Where all runs are equal there is no interval, and nothing is claimed.
+    assert_eq!(ratio.interval.is_none(), ratio.all_equal);
+    ratio.interval
+}
+
+fn of_mean(study: &Study) -> Option<Interval> {
+    study.summary(0, Measure::Makespan).interval
+}
+
+/// Two orders in one of the worlds.
+fn played(world: &World, work: &Work, seed: u64, runs: usize) -> Study {
     let (dag, order) = dag::airsn(12, true);
     let policies = [Policy::order("handle first", &order), Policy::fifo()];
+    let options = Options {
+        runs,
+        seed,
+        ..Options::default()
+    };
+    simulate(&dag, work, world, &policies, &options).unwrap()
+}
+
+/// Also after five runs, and where the tails are heavy. The bootstrap of percentiles, made at first, held the truth in 62
+/// to 85 % of these intervals of five runs, Student's t alone in 85 to 98 % of those of ten.
+#[test]
+fn intervals_of_ratios_hold_the_truth_about_as_often_as_they_say() {
     for runs in [5, 10, 30] {
         let mut all = 0.0;
         for (name, world, work) in worlds() {
-            let options = Options {
-                runs: RUNS,
-                ..Options::default()
-            };
-            let study = simulate(&dag, &work, &world, &policies, &options).unwrap();
+            let study = played(&world, &work, 1, RUNS);
             let truth = study.ratio(0, 1, Measure::Makespan).unwrap();
-            let (share, half) = coverage(&study, runs, truth.mean);
-            assert!(share >= 0.84, "{name}, {runs} runs: {share}");
+            let (share, half) = coverage(&study, runs, truth.mean, of_ratio);
+            assert!(share >= 0.86, "{name}, {runs} runs: {share}");
             all += share / worlds().len() as f64;
-            // Not because they are too wide: with a hundredth of the runs, ten times as wide.
+            // Not because they are too wide: with a hundredth of the runs, ten times as wide. Student's t of five runs makes
+            // them 1.4 times wider than that.
             let whole = truth.relative_half_width().unwrap() * truth.mean;
             let wider = half / whole / (RUNS as f64 / runs as f64).sqrt();
-            assert!((0.5..1.6).contains(&wider), "{name}, {runs} runs: {wider}");
+            assert!((0.5..2.0).contains(&wider), "{name}, {runs} runs: {wider}");
         }
-        assert!((0.90..=0.99).contains(&all), "{runs} runs: {all}");
+        assert!((0.92..=0.98).contains(&all), "{runs} runs: {all}");
     }
 }
 
-/// The promise that is made to users: after 30 runs at least 93 of 100 intervals hold the truth, over worlds with and without
-/// heavy tails. The truth comes from other runs, so that no interval has a part in it.
+/// The promise that is made to users: after 30 runs at least 93 of 100 intervals hold the truth, in each world by itself. The
+/// truth comes from other runs, so that no interval has a part in it. Student's t alone held it 91 and 92 times of 100 in the
+/// two worlds of batches, where one order gains much in some runs and nothing in most.
 #[test]
-fn after_thirty_runs_93_percent_of_the_intervals_hold_the_truth() {
-    let (dag, order) = dag::airsn(12, true);
-    let policies = [Policy::order("handle first", &order), Policy::fifo()];
-    let of = |world: &World, work: &Work, seed: u64, runs: usize| {
-        let options = Options {
-            runs,
-            seed,
-            ..Options::default()
-        };
-        simulate(&dag, work, world, &policies, &options).unwrap()
-    };
-    let mut shares = Vec::new();
+fn after_thirty_runs_93_percent_of_the_intervals_hold_the_truth_in_every_world() {
     for (name, world, work) in worlds() {
-        let truth = of(&world, &work, 1000, 30_000).ratio(0, 1, Measure::Makespan);
-        let truth = truth.unwrap().mean;
-        // Three seeds: 300 intervals of 30 runs.
-        let seeds = [1, 2, 3].map(|seed| coverage(&of(&world, &work, seed, RUNS), 30, truth).0);
-        shares.push((name, seeds.iter().sum::<f64>() / 3.0));
+        let truth = played(&world, &work, 1000, 10 * RUNS);
+        // A thousand intervals: their share is off by 0.8 % or less, two times of three.
+        let study = played(&world, &work, 1, 10 * RUNS);
+        let ratio = truth.ratio(0, 1, Measure::Makespan).unwrap().mean;
+        let (share, _) = coverage(&study, 30, ratio, of_ratio);
+        assert!(share >= 0.93, "ratio, {name}: {share}");
+        // Means are skewed more than differences are. Where a run in a thousand takes a hundred times as long as the others,
+        // thirty runs do not tell the mean, whatever is made of them.
+        let least = match name {
+            "heavy everything" => 0.75,
+            _ => 0.92,
+        };
+        let mean = truth.summary(0, Measure::Makespan).mean;
+        let (share, _) = coverage(&study, 30, mean, of_mean);
+        assert!(share >= least, "mean, {name}: {share}");
     }
-    let all = shares.iter().map(|s| s.1).sum::<f64>() / shares.len() as f64;
-    assert!(all >= 0.93, "{all}: {shares:?}");
-    // Nowhere far from it.
-    assert!(shares.iter().all(|s| s.1 >= 0.90), "{shares:?}");
 }

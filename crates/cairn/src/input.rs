@@ -327,6 +327,7 @@ fn listed(
     let source = Source::load(Path::new(path), &ReadLimits::default(), &mut trouble);
     let source = source.ok_or(Failure::Input(trouble))?;
     let is_list = || (source.text().lines()).all(|l| l.is_empty() || flow.find(l.trim()).is_some());
+    // Tasks may be called as a rescue file's lines begin: then their names are meant.
     if is_rescue(source.text()) && !is_list() {
         let tasks = rescued(&source, flow, report);
         return match tasks {

@@ -48,6 +48,7 @@ impl Limits {
             ));
         }
         Ok(Limits {
+            // Thirty years: a moment too far ahead cannot be told, and the sum would panic.
             time: Duration::from_secs_f64(seconds.min(1e9)),
             threads: flags.threads.map(most_threads),
             quick: flags.quick,

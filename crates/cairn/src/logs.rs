@@ -194,6 +194,7 @@ const AWAY: f64 = 60.0;
 
 /// The flags that stand for fitted workers, for [`crate::cli::World`] and for people.
 pub(crate) fn flags(fitted: &Fitted) -> Vec<(&'static str, String)> {
+    // Not down to 0, which no flag takes for a time.
     let round = |seconds: f64| format!("{}", ((seconds * 10.0).round() / 10.0).max(0.1));
     let mut flags = Vec::new();
     match &fitted.crew {
@@ -220,6 +221,7 @@ pub(crate) fn flags(fitted: &Fitted) -> Vec<(&'static str, String)> {
             }
         }
     }
+    // Less would be written as 0.00.
     if let Some(sigma) = fitted.speed.filter(|s| *s >= 0.005) {
         flags.push(("--speed", format!("lognormal:1:{sigma:.2}")));
     }

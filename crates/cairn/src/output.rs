@@ -416,6 +416,7 @@ pub(crate) fn replace_files(
         }
     }
     let failed = |path: &Path, e: &std::io::Error| Failure::writing(&path.display().to_string(), e);
+    // All are written before the first takes its place, so that a full disk changes none of them.
     let mut staged = Vec::new();
     for (path, bytes) in files {
         let target = real(path);
@@ -435,6 +436,7 @@ pub(crate) fn replace_files(
         }
     }
     for (copy, old) in copies {
+        // Somebody may have made such a file since it was looked for.
         let done = copy.persist_noclobber(&old);
         done.map_err(|e| failed(&old, &e.error))?;
     }
@@ -455,6 +457,7 @@ fn stage(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> std::io::Result<tempfile::NamedTempFile> {
+    // Beside it, since a rename is whole or not at all only on one file system.
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let mut temporary = tempfile::Builder::new()
         .prefix(".cairn-")

@@ -99,6 +99,7 @@ impl Arena {
             .map(|t| flow.cpus(t).unwrap_or(1).clamp(1, cpus))
             .collect();
         let is_wide = cores.iter().any(|&c| c > 1);
+        // Where every task takes one slot a queue is the same world as a pool of one machine, and is played faster.
         let (world, work) = match is_wide {
             false => (World::throttled(cpus, cpus), taken.work),
             true => {

@@ -217,6 +217,7 @@ fn ranks_text(proof: &Proof<'_>) -> String {
         } else {
             ""
         };
+        // A rank may have a million blocks, and three kinds of them are named.
         let mut kinds: Vec<String> = blocks
             .iter()
             .take(1000)

@@ -95,6 +95,7 @@ impl Lookout {
         let policy = match self.policy {
             Wanted::Given(policy) if !needs_plan(policy) => policy,
             Wanted::Given(_) => Policy::Outdegree,
+            // The nearest to path+ that needs no plan.
             Wanted::Auto => Policy::CriticalPath,
         };
         let seconds = self.flow.imputed_seconds();

@@ -256,6 +256,7 @@ fn edit(
 ) -> Result<Edited, Failure> {
     let mut rank = vec![0i64; order.len()];
     for (i, &task) in order.iter().enumerate() {
+        // Engines take the largest number first, and 0 for a task without one.
         rank[task.index()] = (order.len() - i) as i64;
     }
     let priority = |name: &str| flow.find(name).map(|task| rank[task.index()]);
@@ -390,6 +391,7 @@ fn on_disk(path: &Path, text: &str) -> Result<Vec<u8>, Failure> {
         return Ok(BYTE_ORDER_MARK.to_owned());
     }
     Err(match bytes[..] {
+        // How gzip and Zstandard begin.
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Failure::usage(
             format!("{shown} is compressed and cannot be edited in place"),
             "unpack it first, or write another file with -o OUT",

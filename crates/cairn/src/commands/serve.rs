@@ -369,6 +369,7 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
     let placing = match flags.dispatch {
         Some(cli::DispatchRule::Plain) => Placing::ByOrder,
         Some(cli::DispatchRule::Aware) => Placing::BySpeed,
+        // Without durations placing by speed may still lose (docs/dispatch.md).
         None if 2 * known > dag.len() => Placing::WhereUneven,
         None => Placing::ByOrder,
     };

@@ -203,6 +203,7 @@ pub(crate) fn map(flow: &Flow) -> Option<(DagMap, Vec<u32>)> {
     let mut sizes = vec![0; many];
     box_of.iter().for_each(|&b| sizes[b as usize] += 1);
     let mut first = vec![0; many];
+    // Backwards, so that the first task of a box is the last to be written.
     for (task, &b) in box_of.iter().enumerate().rev() {
         first[b as usize] = task as u32;
     }

@@ -43,6 +43,7 @@ impl Settings {
         let memory = flags.memory.as_deref().map(|text| bytes("--memory", text));
         let folder = flags.dir.clone().map_or_else(own_folder, Ok)?;
         let disk = flags.disk.as_deref().map(|text| -> Result<u64, Failure> {
+            // The folder may be made later: what is free is the same at whatever of it is there.
             let near = folder.ancestors().find(|f| f.exists());
             let cap = Bytes::parse("--disk", text)?;
             Ok(cap.in_folder(near.unwrap_or(Path::new("/")))?.bytes)
@@ -89,6 +90,7 @@ fn own_folder() -> Result<PathBuf, Failure> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));
     let state = state
+        // The specification has relative ones ignored.
         .filter(|s| s.is_absolute())
         .or_else(home)
         .ok_or_else(|| {

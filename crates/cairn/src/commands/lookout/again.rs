@@ -78,6 +78,7 @@ impl Seen {
 
     /// Whether it is time to choose again, where the order in force was last looked at when this was seen.
     pub(super) fn is_time(&self, before: Option<&Seen>) -> bool {
+        // As if it had been looked at before: the first time comes when `FIRST` has passed.
         let since = before.map_or(self.began + FIRST - SELDOM, |before| before.last);
         let returned = self.executed - before.map_or(0, |b| b.executed).min(self.executed);
         let enough = RETURNS.max(2 * self.speeds.len() as u64);

@@ -111,6 +111,7 @@ impl<'a> Reporter<'a> {
         if counts.failed > 0 {
             text += &format!(", {} failed", counts.failed);
         }
+        // What earlier runs executed says nothing of how fast this one is.
         let done = (counts.executed).saturating_sub(self.executed_before.unwrap_or(0));
         let left = (counts.total).saturating_sub(counts.executed + counts.failed + counts.aborted);
         if done > 0 && left > 0 {

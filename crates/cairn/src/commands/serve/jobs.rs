@@ -70,6 +70,7 @@ pub(super) fn line(run: Run<'_>) -> (Vec<String>, Option<String>) {
 }
 
 fn command(jobs: &Jobs, task: TaskId, attempt: u32) -> Command {
+    // Attempts count from 1, and jobs count retries.
     let job = jobs.attempt(task, attempt.saturating_sub(1));
     let path = |path: Option<Cow<'_, Path>>| path.map(|p| p.to_string_lossy().into_owned());
     let (words, shell) = line(job.run);

@@ -170,6 +170,7 @@ impl<'f> Tight<'f> {
         };
         let endless = Arc::new(Admission::FitsNow {
             storage: self.ground.storage().clone(),
+            // As good as none, and what is added to it still fits.
             cap: u64::MAX / 4,
         });
         let all = self.priorities.len();
@@ -192,6 +193,7 @@ impl<'f> Tight<'f> {
                 break;
             }
             let admission = Arc::new(Admission::Kept(Box::new(self.ground.keeper(cap))));
+            // Those that were fastest under the cap asked for: all seven would take more than twice as long.
             if let Some(study) = self.played(&admission, 3, read, scene, &options(POINT))? {
                 let (time, policy) = best(&study);
                 let point = (cap, time, self.priorities[policy].0.name());
