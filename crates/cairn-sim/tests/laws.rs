@@ -366,6 +366,7 @@ impl<'a> Checker<'a> {
                 );
             }
             What::Started(task) => self.see_start(id, task),
+            What::Returned(_) => unreachable!("nobody is a volunteer here"),
             What::Finished(task) => {
                 let start = self.workers[id as usize]
                     .running
@@ -555,6 +556,7 @@ fn a_volatile_pool_has_all_kinds_of_trouble() {
                     What::Lost(_) => 4,
                     What::Stopped(_) => 5,
                     What::Expired(_) => 6,
+                    What::Returned(_) => unreachable!("nobody is a volunteer here"),
                 };
                 seen[kind] += 1;
             }
