@@ -3,8 +3,8 @@
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
 use cairn_sim::{
-    Breaks, Crew, Event, Lease, Link, Measures, Policy, PoolSettings, Spread, Tail, Trace, What,
-    Work, World, replay,
+    Breaks, Crew, Event, Lease, Link, Measures, Natures, Policy, PoolSettings, Spread, Tail, Trace,
+    What, Work, World, replay,
 };
 use proptest::prelude::*;
 
@@ -58,6 +58,7 @@ fn any_crew() -> impl Strategy<Value = Crew> {
             link,
             lease: Some(lease),
             tail,
+            natures: Natures::default(),
         },
     )
 }
