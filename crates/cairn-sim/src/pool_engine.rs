@@ -127,12 +127,18 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let Some(served) = &mut self.served else {
             return false;
         };
-        let mut has_stopped = false;
+        let (mut has_stopped, mut settled) = (false, Vec::new());
         for effect in served.effects() {
             match effect {
                 Effect::Released { attempt, is_late } => self.release(attempt, is_late),
-                Effect::Executed((task, attempt)) => self.settle(task, attempt),
-                Effect::GivenUp(task) => self.give_up(task),
+                Effect::Executed((task, attempt)) => {
+                    self.settle(task, attempt);
+                    settled.push(task);
+                }
+                Effect::GivenUp(task) => {
+                    self.give_up(task);
+                    settled.push(task);
+                }
                 Effect::Stop((task, attempt)) => {
                     let found = self.buffers.leases.of_attempt(task, attempt);
                     if let Some(number) = found.filter(|&n| self.buffers.leases.get(n).alive) {
@@ -142,11 +148,14 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 }
             }
         }
+        // Those who are late are not counted on, and hear it all the same.
+        settled.into_iter().for_each(|task| self.end_all(task));
         has_stopped
     }
 
     fn release(&mut self, (task, attempt): Attempt, is_late: bool) {
-        let Some(number) = self.buffers.leases.of_attempt(task, attempt) else {
+        let found = self.buffers.leases.of_attempt(task, attempt);
+        let Some(number) = found.filter(|_| !self.is_settled(task)) else {
             return;
         };
         let lease = *self.buffers.leases.get(number);
@@ -173,7 +182,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.log(back.worker, What::Finished(task));
         self.buffers.made_by[task.index()] = (back.worker, back.spell);
         self.note_result(task, back.said);
-        self.end_all(task);
+        self.assign_no_more(task);
         self.play.execute(task);
         self.note_settled();
     }
@@ -186,7 +195,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.buffers.given_up[task.index()] = true;
         let backs = self.pending.remove(&task).unwrap_or_default();
         self.wasted += backs.iter().map(|back| back.core_time).sum::<f64>();
-        self.end_all(task);
+        self.assign_no_more(task);
         self.note_settled();
     }
 
@@ -195,15 +204,19 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.buffers.made_by[task.index()].0 != NONE || self.buffers.given_up[task.index()]
     }
 
-    /// Nobody works on a task any more that is settled by now, and nobody waits for it.
-    fn end_all(&mut self, task: TaskId) {
-        let at = task.index();
-        if self.buffers.outstanding[at] == 0 {
+    /// A task that is settled by now needs nobody any more.
+    fn assign_no_more(&mut self, task: TaskId) {
+        if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned -= 1;
             if self.play.eligible.contains(task) {
                 self.play.eligible.remove(task);
             }
         }
+    }
+
+    /// Nobody works on a settled task any more.
+    fn end_all(&mut self, task: TaskId) {
+        let at = task.index();
         if self.buffers.outstanding[at] > 0 || self.buffers.alive[at] > 0 {
             self.stop_others(task);
             self.buffers.leases.forget_gone(task);
