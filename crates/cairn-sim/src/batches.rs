@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::error::{SettingError, positive};
-use crate::measures::{Event, Measures, Stuck, What, share};
+use crate::measures::{Event, Measures, Results, Stuck, What, share};
 use crate::play::Play;
 use crate::random::Stream;
 use crate::running::Running;
@@ -94,6 +94,7 @@ impl Batches {
             peak_disk: play.peak_disk(),
             wasted: 0.0,
             worker_time: play.durations.iter().sum(),
+            results: Results::default(),
         })
     }
 }

@@ -107,6 +107,16 @@ impl Leases {
         self.slots.iter().position(is_it).map(|n| n as u32)
     }
 
+    /// Forgets the leases of a task whose workers are gone.
+    pub(crate) fn forget_gone(&mut self, task: TaskId) {
+        for number in 0..self.slots.len() {
+            let lease = &self.slots[number];
+            if lease.in_use && !lease.alive && lease.task == task {
+                self.release(number as u32);
+            }
+        }
+    }
+
     /// Leases that the server counts on.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &LeaseState> {
         self.slots.iter().filter(|l| l.in_use && l.outstanding)

@@ -9,7 +9,6 @@
 //! duration in a run, a worker's speed and up-times, the batches, are the same whatever the policy does. Samples are
 //! quantiles computed by portable code, so numbers are the same on every machine and for any number of threads.
 
-mod aware;
 mod batched;
 mod batches;
 mod bit_tree;
@@ -28,14 +27,17 @@ mod known;
 mod leases;
 mod longest;
 mod measures;
+mod nature;
 mod play;
 mod policy;
 mod pool;
+mod pool_engine;
 mod pool_run;
 mod pool_serve;
 mod portfolio;
 mod random;
 mod running;
+mod served;
 mod spread;
 mod statistics;
 mod study;
@@ -49,17 +51,18 @@ mod work;
 mod worker;
 mod world;
 
-pub use aware::Knows;
 pub use batched::BestBatches;
 pub use batches::Batches;
 pub use bytes::{ArcBytes, arc_bytes};
 pub use chooser::{Chooser, Server};
 pub use error::{SettingError, SimulateError, TooLong};
 pub use gate::Admission;
-pub use measures::{Event, Measure, Measures, What};
+pub use measures::{Event, Measure, Measures, Results, What};
+pub use nature::Natures;
 pub use policy::Policy;
 pub use pool::{Breaks, Crew, Lease, Link, Pool, PoolSettings, Tail};
 pub use portfolio::{Chosen, Plays, choose, joint_ratio, play_afresh, usual_worlds};
+pub use served::{Knows, Serving, Terms};
 pub use spread::Spread;
 pub use statistics::{Interval, Ratio, Summary, median};
 pub use study::{Endings, Options, Outcome, Replay, Study, endings, replay, simulate};

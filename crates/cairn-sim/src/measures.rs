@@ -27,6 +27,33 @@ pub struct Measures {
     /// Time (times cores) that workers were there until the last completion, busy or not: what is paid for. In the world of
     /// batches workers are there while they have a task.
     pub worker_time: f64,
+    /// What became of the tasks.
+    pub results: Results,
+}
+
+/// What became of the tasks of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Results {
+    /// How often a task was begun, for each that was executed.
+    pub executions: f64,
+    /// Results that counted and are wrong, or were made of what is.
+    pub wrong: f64,
+    /// Tasks that were given up, or never executed.
+    pub undone: f64,
+    /// 1 for a run without an end: tasks are left, and nothing more happens. Then the time is that of the last completion.
+    pub endless: f64,
+}
+
+impl Default for Results {
+    /// Every task is executed once, and well.
+    fn default() -> Results {
+        Results {
+            executions: 1.0,
+            wrong: 0.0,
+            undone: 0.0,
+            endless: 0.0,
+        }
+    }
 }
 
 impl Measures {
@@ -41,6 +68,10 @@ impl Measures {
             Measure::PeakDisk => self.peak_disk,
             Measure::Wasted => self.wasted,
             Measure::WorkerTime => self.worker_time,
+            Measure::Executions => self.results.executions,
+            Measure::Wrong => self.results.wrong,
+            Measure::Undone => self.results.undone,
+            Measure::Endless => self.results.endless,
         }
     }
 }
@@ -64,11 +95,19 @@ pub enum Measure {
     Wasted,
     /// [`Measures::worker_time`]
     WorkerTime,
+    /// [`Results::executions`]
+    Executions,
+    /// [`Results::wrong`]
+    Wrong,
+    /// [`Results::undone`]
+    Undone,
+    /// [`Results::endless`]
+    Endless,
 }
 
 impl Measure {
     /// All measures, in the order of reports.
-    pub const ALL: [Measure; 8] = [
+    pub const ALL: [Measure; 12] = [
         Measure::Makespan,
         Measure::Stall,
         Measure::Utilisation,
@@ -77,6 +116,10 @@ impl Measure {
         Measure::PeakDisk,
         Measure::Wasted,
         Measure::WorkerTime,
+        Measure::Executions,
+        Measure::Wrong,
+        Measure::Undone,
+        Measure::Endless,
     ];
 
     /// The name in reports and JSON.
@@ -90,6 +133,10 @@ impl Measure {
             Measure::PeakDisk => "peak_disk",
             Measure::Wasted => "wasted",
             Measure::WorkerTime => "worker_time",
+            Measure::Executions => "executions",
+            Measure::Wrong => "wrong",
+            Measure::Undone => "undone",
+            Measure::Endless => "endless",
         }
     }
 }
@@ -114,6 +161,8 @@ pub enum What {
     Down,
     /// A copy of the task was given to the worker.
     Started(TaskId),
+    /// A volunteer delivered a result of the task, which counts when others agree.
+    Returned(TaskId),
     /// The worker delivered the task's result, and it counted.
     Finished(TaskId),
     /// The worker went down with its copy of the task.

@@ -1,9 +1,9 @@
 //! Policies: how the next task is chosen among the eligible ones. Knows no worker, and not how an order was computed.
 
-use crate::aware::Knows;
 use crate::chooser::Server;
 use crate::error::SimulateError;
 use crate::gate::Admission;
+use crate::served::{Knows, Serving};
 use cairn_dag::{Dag, TaskId};
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub(crate) enum Rule {
     Peft,
     /// An order for equals, and what the server knows.
     Aware(Vec<TaskId>, Knows),
+    /// An order, and how the server deals with its workers.
+    Served(Vec<TaskId>, Serving),
 }
 
 /// Equal only to itself.
@@ -160,6 +162,36 @@ impl Policy {
         Policy::new(name, Rule::Aware(order.to_vec(), knows))
     }
 
+    /// The server of `cairn serve`, by the engine's own code, with a priority list: for trusted workers, or for volunteers, of
+    /// whom enough must return the same before a result counts. Tasks may be given up, and a run may have no end
+    /// ([`crate::Results`]). Where workers have no identity (batches, throttled), and under a cap on storage, only the order
+    /// remains. Who is gone is missed after the silence, whatever the pool's lease is.
+    ///
+    /// ```
+    /// use cairn_dag::{Dag, TaskId};
+    /// use cairn_sim::{Crew, Measure, Natures, Options, Policy, PoolSettings, Serving, Terms, Work, World, simulate};
+    /// let dag = Dag::from_arcs(40, vec![])?;
+    /// let order: Vec<TaskId> = dag.tasks().collect();
+    /// let natures = Natures { liars: 0.2, ..Natures::default() };
+    /// let crew = Crew { natures, ..Crew::default() };
+    /// let world = World::pool(PoolSettings { workers: 10, crew, ..PoolSettings::default() })?;
+    /// let terms = Terms { quorum: 2, replicate_all: true, deadline: 10.0, kinds: Vec::new() };
+    /// let serving = |volunteers| Serving { silence: 0.25, volunteers };
+    /// let policies = [
+    ///     Policy::served("volunteers", &order, serving(Some(terms))),
+    ///     Policy::served("trusted", &order, serving(None)),
+    /// ];
+    /// let options = Options { runs: 10, ..Options::default() };
+    /// let study = simulate(&dag, &Work::unit(), &world, &policies, &options)?;
+    /// assert_eq!(study.summary(0, Measure::Wrong).mean, 0.0);
+    /// assert!(study.summary(0, Measure::Executions).mean > 2.0);
+    /// assert!(study.summary(1, Measure::Wrong).mean > 5.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn served(name: &str, order: &[TaskId], serving: Serving) -> Policy {
+        Policy::new(name, Rule::Served(order.to_vec(), serving))
+    }
+
     /// The name, as it appears in the results.
     pub fn name(&self) -> &str {
         &self.name
@@ -192,7 +224,10 @@ impl Policy {
         match &self.rule {
             Rule::Ranks(ranks) if ranks.len() != dag.len() => Err(wrong_length(ranks.len())),
             Rule::Ranks(ranks) => Ok(Some(Ranking::by_key(ranks.len(), |t| ranks[t.index()]))),
-            Rule::Order(order) | Rule::Batched(order, _) | Rule::Aware(order, _) => {
+            Rule::Order(order)
+            | Rule::Batched(order, _)
+            | Rule::Aware(order, _)
+            | Rule::Served(order, _) => {
                 let mut seen = vec![false; dag.len()];
                 for &task in order {
                     if task.index() >= dag.len() || std::mem::replace(&mut seen[task.index()], true)

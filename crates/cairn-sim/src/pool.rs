@@ -1,6 +1,7 @@
 //! Settings of a pool of workers that come and go, by chance or by a trace. Knows not how a run is played.
 
 use crate::error::{SettingError, check, not_negative, positive};
+use crate::nature::Natures;
 use crate::spread::Spread;
 use crate::trace::Trace;
 
@@ -76,6 +77,8 @@ pub struct Crew {
     pub lease: Option<Lease>,
     /// Whether idle workers get second copies of the last tasks; by default they do not.
     pub tail: Option<Tail>,
+    /// How many lie, vanish or dawdle; none by default.
+    pub natures: Natures,
 }
 
 impl Default for Crew {
@@ -87,6 +90,7 @@ impl Default for Crew {
             link: None,
             lease: None,
             tail: None,
+            natures: Natures::default(),
         }
     }
 }
@@ -175,7 +179,8 @@ impl Pool {
             breaks.down.check("the time workers are down")?;
         }
         crew.check()?;
-        if (stay.is_some() || breaks.is_some()) && crew.lease.is_none() {
+        let go_away = stay.is_some() || breaks.is_some() || crew.natures.vanishing > 0.0;
+        if go_away && crew.lease.is_none() {
             return Err(SettingError::NoLease);
         }
         Ok(Pool {
@@ -212,6 +217,14 @@ impl Pool {
             }
         );
         fixed && self.crew.lease.is_none() && self.crew.tail.is_none()
+    }
+
+    /// How many workers there are at all, where no others join.
+    pub(crate) fn all_workers(&self) -> Option<u32> {
+        match &self.attendance {
+            Attendance::Chance { joins: Some(_), .. } => None,
+            _ => u32::try_from(self.first_workers()).ok(),
+        }
     }
 
     /// How many workers the pool has at its start, present or not.
@@ -256,7 +269,7 @@ impl Crew {
                 "at least 2",
             )?;
         }
-        Ok(())
+        self.natures.check()
     }
 }
 
@@ -329,6 +342,13 @@ mod tests {
                 copies: 1,
             })
         });
+        let natures = Natures {
+            vanishing: 0.5,
+            vanish_within: 1.0,
+            ..Natures::default()
+        };
+        assert_eq!(refused(|p| p.crew.natures = natures), SettingError::NoLease);
+        refused(|p| p.crew.natures.liars = 1.5);
         let trace = Trace::parse("a,0,1").unwrap();
         assert_eq!(
             Pool::traced(trace, false, Crew::default()),

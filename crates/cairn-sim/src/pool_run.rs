@@ -3,22 +3,24 @@
 //! At one instant, first results are delivered, then workers go, leases end and workers come; then the tasks that
 //! became eligible are queued, and then workers are served.
 
-use crate::aware::Aware;
 use crate::clock::Time;
 use crate::earliest_finish::Forecast;
 use crate::heft::OptimisticCosts;
 use crate::leases::Leases;
-use crate::measures::{Event, Measures, Stuck, What, share};
+use crate::measures::{Event, Measures, Results, Stuck, What, share};
+use crate::nature::Said;
 use crate::play::Play;
 use crate::pool::{Attendance, Pool};
+use crate::pool_engine::Back;
 use crate::random::{Purpose, Stream};
+use crate::served::Served;
 use crate::spread::{Sampler, Spread};
 use crate::work::{BytesByChild, Work};
 use crate::worker::Worker;
 use cairn_dag::TaskId;
 use cairn_kernel::NONE;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// What a pool needs to know of the tasks besides their order.
 #[derive(Debug)]
@@ -39,8 +41,8 @@ pub(crate) enum Dispatch<'d> {
     Plan(Vec<VecDeque<TaskId>>),
     /// Tasks, by rank, choose the worker with the earliest expected finish, plus optimistic costs if any.
     EarliestFinish(Option<OptimisticCosts>),
-    /// The engine of `cairn serve`, which learns; it is taken into the run.
-    Aware(Option<Box<Aware<'d>>>),
+    /// The engine of `cairn serve`; it is taken into the run.
+    Engine(Option<Box<Served<'d>>>),
 }
 
 /// Buffers of a run, used again by the next.
@@ -52,9 +54,12 @@ pub(crate) struct PoolBuffers {
     /// By task: leases the server counts on.
     pub(crate) outstanding: Vec<u32>,
     /// By task: copies that workers are at.
-    alive: Vec<u32>,
+    pub(crate) alive: Vec<u32>,
     /// By task: who delivered it, in which spell.
     pub(crate) made_by: Vec<(u32, u32)>,
+    /// By task: whether it is given up, and whether its result is wrong.
+    pub(crate) given_up: Vec<bool>,
+    wrong: Vec<bool>,
     /// Workers that want work, longest waiting first, with their tickets; stale if the ticket differs.
     pub(crate) waiting: VecDeque<(u32, u64)>,
     /// Workers that asked at this instant.
@@ -69,6 +74,7 @@ enum Kind {
     Finish,
     Down,
     Expire,
+    Miss,
     Up,
     Join,
 }
@@ -83,7 +89,18 @@ pub(crate) struct PoolRun<'a, L> {
     run: u64,
     joins: Option<(Sampler, Stream)>,
     /// The engine, where it decides.
-    pub(crate) aware: Option<Box<Aware<'a>>>,
+    pub(crate) served: Option<Box<Served<'a>>>,
+    /// Results that came back to it, of tasks that are not settled.
+    pub(crate) pending: BTreeMap<TaskId, Vec<Back>>,
+    /// When those who got nothing ask it again, if nothing else happens.
+    pub(crate) asks_again: Option<f64>,
+    /// When something last happened, or was given to somebody.
+    pub(crate) changed_at: f64,
+    /// When a task was last settled, and what workers' time had come to by then.
+    pub(crate) settled_at: f64,
+    settled: (f64, f64),
+    /// What the longest task is expected to take.
+    pub(crate) longest: f64,
     log: L,
     pub(crate) now: f64,
     last_ticket: u64,
@@ -93,8 +110,9 @@ pub(crate) struct PoolRun<'a, L> {
     busy_cores: f64,
     up_time: f64,
     idle: f64,
-    useful: f64,
-    wasted: f64,
+    pub(crate) useful: f64,
+    pub(crate) wasted: f64,
+    begun: u64,
     pub(crate) requests: u64,
     pub(crate) stalls: u64,
 }
@@ -129,10 +147,16 @@ impl Pool {
             seed,
             run,
             joins,
-            aware: match dispatch {
-                Dispatch::Aware(aware) => aware.take(),
+            served: match dispatch {
+                Dispatch::Engine(served) => served.take(),
                 _ => None,
             },
+            pending: BTreeMap::new(),
+            asks_again: None,
+            changed_at: 0.0,
+            settled_at: 0.0,
+            settled: (0.0, 0.0),
+            longest: needs.estimates.iter().copied().fold(0.0, f64::max),
             log,
             now: 0.0,
             last_ticket: 0,
@@ -143,20 +167,17 @@ impl Pool {
             idle: 0.0,
             useful: 0.0,
             wasted: 0.0,
+            begun: 0,
             requests: 0,
             stalls: 0,
         };
-        state.play(dispatch)?;
-        Ok(Measures {
-            makespan: state.now,
-            stall: share(state.stalls as f64, state.requests as f64, 0.0),
-            utilisation: share(state.useful, state.up_time, 1.0),
-            idle: state.idle,
-            peak_open: state.play.peak_open(),
-            peak_disk: state.play.peak_disk(),
-            wasted: state.wasted,
-            worker_time: state.up_time,
-        })
+        let is_endless = match state.play(dispatch) {
+            Err(Stuck::OutOfWorkers { .. } | Stuck::InVain { .. }) if state.may_have_no_end() => {
+                true
+            }
+            ended => ended.map(|()| false)?,
+        };
+        Ok(state.measures(is_endless))
     }
 }
 
@@ -171,6 +192,10 @@ impl PoolBuffers {
         self.alive.resize(tasks, 0);
         self.made_by.clear();
         self.made_by.resize(tasks, (NONE, 0));
+        self.given_up.clear();
+        self.given_up.resize(tasks, false);
+        self.wrong.clear();
+        self.wrong.resize(tasks, false);
         self.waiting.clear();
         self.asking.clear();
     }
@@ -178,15 +203,14 @@ impl PoolBuffers {
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn play(&mut self, dispatch: &mut Dispatch<'_>) -> Result<(), Stuck> {
-        let tasks = self.play.dag.len();
         for _ in 0..self.pool.first_workers() {
             self.hire(0.0);
         }
         self.schedule_join();
         self.play.welcome_fresh();
-        while self.play.game.executed_count() < tasks {
+        while !self.is_over() {
             let executed = self.play.game.executed_count();
-            let Some(&Reverse((instant, ..))) = self.buffers.events.peek() else {
+            let Some(instant) = self.next_instant() else {
                 return Err(Stuck::OutOfWorkers { executed });
             };
             self.pass_time(instant.seconds());
@@ -196,10 +220,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                 }
                 self.buffers.events.pop();
                 self.play.note_event()?;
+                self.changed_at = self.now;
                 match kind {
                     Kind::Finish => self.finish(id, generation),
                     Kind::Down => self.go_down(id),
                     Kind::Expire => self.expire(id, generation),
+                    Kind::Miss if self.buffers.workers[id as usize].spell == generation => {
+                        self.miss(id);
+                    }
+                    Kind::Miss => (),
                     Kind::Up => self.come_up(id),
                     Kind::Join => {
                         self.hire(self.now);
@@ -207,11 +236,43 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
                     }
                 }
             }
+            self.wake()?;
             self.play.welcome_fresh();
             self.serve(dispatch);
             self.play.go_on()?;
         }
         Ok(())
+    }
+
+    /// What the run came to.
+    fn measures(&self, is_endless: bool) -> Measures {
+        let executed = self.play.game.executed_count();
+        let (makespan, (up_time, idle)) = match is_endless {
+            true => (self.settled_at, self.settled),
+            false => (self.now, (self.up_time, self.idle)),
+        };
+        let wrong = self.buffers.wrong.iter().filter(|&&wrong| wrong).count();
+        Measures {
+            makespan,
+            stall: share(self.stalls as f64, self.requests as f64, 0.0),
+            utilisation: share(self.useful, up_time, 1.0),
+            idle,
+            peak_open: self.play.peak_open(),
+            peak_disk: self.play.peak_disk(),
+            wasted: self.wasted,
+            worker_time: up_time,
+            results: Results {
+                executions: share(self.begun as f64, executed as f64, self.begun.max(1) as f64),
+                wrong: wrong as f64,
+                undone: (self.play.dag.len() - executed) as f64,
+                endless: f64::from(u8::from(is_endless)),
+            },
+        }
+    }
+
+    /// The next event, if there is any.
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        self.buffers.events.peek().map(|&Reverse((at, ..))| at)
     }
 
     fn pass_time(&mut self, now: f64) {
@@ -223,7 +284,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
     }
 
-    fn log(&mut self, worker: u32, what: What) {
+    pub(crate) fn log(&mut self, worker: u32, what: What) {
         (self.log)(Event {
             time: self.now,
             worker,
@@ -264,8 +325,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         worker.is_up = true;
         let next = worker.next_change(self.pool, id as usize, self.now);
         worker.down_at = next.unwrap_or(f64::INFINITY);
-        if let Some(aware) = &mut self.aware {
-            aware.up(self.now, id, &self.pool.crew, worker.speed);
+        if let Some(served) = &mut self.served {
+            served.up(self.now, id, &self.pool.crew, worker.speed);
             self.follow();
         }
         if let Some(next) = next {
@@ -302,8 +363,12 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         worker.ticket = 0;
         worker.free_cores = self.pool.crew.cores;
         worker.free_memory = self.pool.crew.memory;
+        let spell = worker.spell;
         if let Some(next) = worker.next_change(self.pool, id as usize, self.now) {
             self.schedule(next, Kind::Up, id, 0);
+        }
+        if let Some(silence) = self.served.as_ref().and_then(|served| served.silence) {
+            self.schedule(self.now + silence, Kind::Miss, id, spell);
         }
     }
 
@@ -324,7 +389,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     // ---- copies of tasks ----
 
-    fn core_time(&self, task: TaskId, start: f64) -> f64 {
+    pub(crate) fn core_time(&self, task: TaskId, start: f64) -> f64 {
         (self.now - start) * f64::from(self.needs.work.cores(task.index()))
     }
 
@@ -363,17 +428,18 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let begun = self.now + transfer;
         let end = begun + self.play.durations[task.index()] / worker.speed;
         let expected = begun + self.needs.estimates[task.index()] / worker.speed;
-        let down_at = worker.down_at;
+        let until = worker.works_until();
         let (number, generation) = self.buffers.leases.grant(task, id, self.now, expected);
         // Who goes down first never delivers, and nobody is told: only the end of the lease tells.
-        if end <= down_at {
+        if end <= until {
             self.schedule(end, Kind::Finish, number, generation);
         }
-        if let Some(lease) = self.pool.crew.lease {
+        // Who goes by silence has no use for it.
+        if let Some(lease) = self.pool.crew.lease.filter(|_| !self.may_have_no_end()) {
             let estimate = self.needs.estimates[task.index()];
             let expires = self.now + (lease.factor * estimate).max(lease.at_least);
             // Where the result is sure to come in time, the end of the lease would change nothing: one event less a task.
-            if end > down_at || end > expires {
+            if end > until || end > expires {
                 self.schedule(expires, Kind::Expire, number, generation);
             }
         }
@@ -383,6 +449,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.buffers.outstanding[task.index()] += 1;
         self.buffers.alive[task.index()] += 1;
         self.count_in(task);
+        self.begun += 1;
         let worker = &mut self.buffers.workers[id as usize];
         worker.got = true;
         worker.running.push(number);
@@ -406,7 +473,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// A worker lays a copy aside, delivered or not, and asks for more.
-    fn lay_aside(&mut self, number: u32) {
+    pub(crate) fn lay_aside(&mut self, number: u32) {
         let (task, id) = (
             self.buffers.leases.get(number).task,
             self.buffers.leases.get(number).worker,
@@ -425,32 +492,52 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let Some(&lease) = self.buffers.leases.find(number, generation) else {
             return;
         };
+        if self.served.is_some() {
+            return self.hand_back(number);
+        }
         let task = lease.task;
         self.useful += self.core_time(task, lease.start);
         self.log(lease.worker, What::Finished(task));
-        if let Some(aware) = &mut self.aware {
-            aware.finish(self.now, task, lease.attempt);
-        }
         self.lay_aside(number);
         let spell = self.buffers.workers[lease.worker as usize].spell;
         self.buffers.made_by[task.index()] = (lease.worker, spell);
+        self.note_result(task, self.says(lease.worker, task));
         if self.play.eligible.contains(task) {
             // Late: it was about to be given out again.
             self.play.eligible.remove(task);
             self.unassigned -= 1;
         }
-        match self.aware {
-            Some(_) => {
-                self.follow();
-            }
-            // That looks through all leases, and most tasks have one copy.
-            None if self.buffers.alive[task.index()] > 0 => self.stop_others(task),
-            None => (),
+        // That looks through all leases, and most tasks have one copy.
+        if self.buffers.alive[task.index()] > 0 {
+            self.stop_others(task);
         }
         self.play.execute(task);
+        self.note_settled();
     }
 
-    fn stop_others(&mut self, task: TaskId) {
+    /// What a worker says that a task made.
+    pub(crate) fn says(&self, id: u32, task: TaskId) -> Said {
+        let nature = self.buffers.workers[id as usize].nature;
+        nature.says(id, task, (self.seed, self.run))
+    }
+
+    /// What a task made counts from now on, and so does what was wrong with its inputs.
+    pub(crate) fn note_result(&mut self, task: TaskId, said: Said) {
+        if self.pool.crew.natures.liars > 0.0 {
+            let wrong = &self.buffers.wrong;
+            let mut parents = self.play.dag.parents(task).iter();
+            let is_wrong = said != Said::Honest || parents.any(|p| wrong[p.index()]);
+            self.buffers.wrong[task.index()] = is_wrong;
+        }
+    }
+
+    /// A task is executed or given up.
+    pub(crate) fn note_settled(&mut self) {
+        self.settled_at = self.now;
+        self.settled = (self.up_time, self.idle);
+    }
+
+    pub(crate) fn stop_others(&mut self, task: TaskId) {
         let others: Vec<u32> = (self.buffers.leases.alive())
             .filter(|(_, l)| l.task == task)
             .map(|(number, _)| number)
@@ -461,47 +548,15 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// A copy is stopped, for another is back or will be sooner.
-    fn stop(&mut self, number: u32) {
+    pub(crate) fn stop(&mut self, number: u32) {
         let lease = *self.buffers.leases.get(number);
         self.wasted += self.core_time(lease.task, lease.start);
         self.log(lease.worker, What::Stopped(lease.task));
         self.lay_aside(number);
     }
 
-    /// The engine hears that a worker is gone, if it is.
-    fn miss(&mut self, id: u32) {
-        let is_down = !self.buffers.workers[id as usize].is_up;
-        if let Some(aware) = self.aware.as_mut().filter(|_| is_down) {
-            aware.lose(self.now, id);
-            self.follow();
-        }
-    }
-
-    /// What follows from what the engine was told: leases that it no longer counts on, and copies to be stopped. Whether some
-    /// worker has room for that.
-    pub(crate) fn follow(&mut self) -> bool {
-        let Some(aware) = &mut self.aware else {
-            return false;
-        };
-        let (released, kills) = aware.effects();
-        let mut has_stopped = false;
-        for (task, attempt) in released {
-            if let Some(number) = self.buffers.leases.of_attempt(task, attempt) {
-                self.count_on_no_more(number);
-            }
-        }
-        for (task, attempt) in kills {
-            let found = self.buffers.leases.of_attempt(task, attempt);
-            if let Some(number) = found.filter(|&n| self.buffers.leases.get(n).alive) {
-                self.stop(number);
-                has_stopped = true;
-            }
-        }
-        has_stopped
-    }
-
     /// The server no longer counts on a lease. One whose worker is gone is over with that.
-    fn count_on_no_more(&mut self, number: u32) {
+    pub(crate) fn count_on_no_more(&mut self, number: u32) {
         let lease = self.buffers.leases.get_mut(number);
         lease.outstanding = false;
         let (task, worker, alive) = (lease.task, lease.worker, lease.alive);
@@ -509,6 +564,11 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             self.buffers.leases.release(number);
             self.log(worker, What::Expired(task));
         }
+        self.count_back(task);
+    }
+
+    /// One copy of a task that is not settled less is counted on.
+    pub(crate) fn count_back(&mut self, task: TaskId) {
         self.buffers.outstanding[task.index()] -= 1;
         if self.buffers.outstanding[task.index()] == 0 {
             self.unassigned += 1;
@@ -523,7 +583,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let Some(&lease) = self.buffers.leases.find(number, generation) else {
             return;
         };
-        if self.aware.is_some() {
+        if self.served.is_some() {
             // A trusted worker has as long as it takes: late tasks get copies. One that is gone is missed by now.
             if !lease.alive {
                 self.miss(lease.worker);

@@ -14,10 +14,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
             Dispatch::List => self.serve_in_turn(),
             Dispatch::Plan(lists) => self.serve_by_plan(lists),
             Dispatch::EarliestFinish(costs) => self.serve_earliest_finish(costs.as_ref()),
-            Dispatch::Aware(_) => self.serve_by_engine(),
+            Dispatch::Engine(_) => self.serve_by_engine(),
         }
         // The engine gives copies by its own rule.
-        if let Some(tail) = self.pool.crew.tail.filter(|_| self.aware.is_none()) {
+        if let Some(tail) = self.pool.crew.tail.filter(|_| self.served.is_none()) {
             let left = self.play.dag.len() - self.play.game.executed_count();
             let may_copy = self.play.gate.is_none();
             if may_copy && left <= tail.tasks as usize && self.play.eligible.is_empty() {
@@ -217,29 +217,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.forget_full();
     }
 
-    /// The engine decides. Who has to stop something asks again at once.
-    fn serve_by_engine(&mut self) {
-        // A round that stops nothing is the last. The bound is for a rule that would stop and give for ever.
-        for _ in 0..=self.buffers.workers.len() {
-            let asking = self.asking();
-            let Some(aware) = &mut self.aware else { return };
-            let given = aware.ask(self.now, &asking);
-            for &((task, attempt), id) in &given {
-                if self.play.eligible.contains(task) {
-                    self.play.eligible.remove(task);
-                }
-                let number = self.start(task, id);
-                self.buffers.leases.get_mut(number).attempt = attempt;
-            }
-            self.forget_full();
-            if !self.follow() {
-                return;
-            }
-        }
-    }
-
     /// Who waits, with the cores that are free.
-    fn asking(&self) -> Vec<(u32, usize)> {
+    pub(crate) fn asking(&self) -> Vec<(u32, usize)> {
         let waits =
             |&&(id, ticket): &&(u32, u64)| self.buffers.workers[id as usize].ticket == ticket;
         let waiting = self.buffers.waiting.iter().filter(waits);
@@ -248,7 +227,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     }
 
     /// Those who stay idle keep their places; the others will ask again.
-    fn forget_full(&mut self) {
+    pub(crate) fn forget_full(&mut self) {
         self.buffers.waiting.retain(|&(id, ticket)| {
             let worker = &mut self.buffers.workers[id as usize];
             let keeps = worker.ticket == ticket && worker.free_cores >= self.needs.least_cores;

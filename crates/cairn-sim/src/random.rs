@@ -20,6 +20,12 @@ pub(crate) enum Purpose {
     Mistakes = 6,
     /// How far a worker's benchmark is off.
     Handshake = 7,
+    /// Who lies, vanishes or dawdles; and when.
+    Nature = 8,
+    /// Which results of a liar are wrong.
+    Lies = 9,
+    /// Which results of volunteers are checked though they are trusted.
+    Checks = 10,
 }
 
 /// A stream of random numbers: PCG XSL 128/64 (MCG), known as `pcg64_fast`.
@@ -49,6 +55,11 @@ impl Stream {
     #[inline]
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
+    }
+
+    /// Any number.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// Puts `items` in an order drawn uniformly.

@@ -1,6 +1,5 @@
 //! Many runs of several policies in one world, side by side. Knows no world's inside and no file.
 
-use crate::aware::Aware;
 use crate::batches::Arrivals;
 use crate::budgets::run::PATIENCE;
 use crate::budgets::study::RUNS_BETWEEN_DECISIONS;
@@ -16,6 +15,7 @@ use crate::pool::Pool;
 use crate::pool_run::{Dispatch, Needs, PoolBuffers};
 use crate::random::{Purpose, Stream};
 use crate::running::Running;
+use crate::served::Served;
 use crate::statistics::{Ratio, Summary, ratio, summarise};
 use crate::work::{BytesByChild, Work};
 use crate::world::World;
@@ -474,8 +474,14 @@ impl<'a> Stage<'a> {
             eligible.reset_by_rank(ranking);
             return match (&self.policies[policy].rule, self.world) {
                 (Rule::Aware(order, knows), World::Pool(_)) if !is_gated => {
-                    let aware = Aware::new(self.dag, &self.needs, order, knows, (seed, run));
-                    Dispatch::Aware(Some(Box::new(aware)))
+                    let served = Served::aware(self.dag, &self.needs, order, knows, (seed, run));
+                    Dispatch::Engine(Some(Box::new(served)))
+                }
+                (Rule::Served(order, serving), World::Pool(pool)) if !is_gated => {
+                    let (clients, ids) = (pool.all_workers(), (seed, run));
+                    let needs = &self.needs;
+                    let served = Served::by_order(self.dag, needs, order, serving, clients, ids);
+                    Dispatch::Engine(Some(Box::new(served)))
                 }
                 _ => Dispatch::List,
             };

@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::error::{SettingError, check};
-use crate::measures::{Event, Measures, Stuck, What, share};
+use crate::measures::{Event, Measures, Results, Stuck, What, share};
 use crate::play::Play;
 use crate::running::Running;
 use std::collections::VecDeque;
@@ -104,6 +104,7 @@ impl Throttled {
             peak_disk: play.peak_disk(),
             wasted: 0.0,
             worker_time: now * f64::from(slots),
+            results: Results::default(),
         })
     }
 }

@@ -3,7 +3,9 @@
 
 use crate::batches::Arrivals;
 use crate::random::{Purpose, Stream};
-use crate::{Measures, Options, Policy, SimulateError, Spread, Work, World, replay, simulate};
+use crate::{
+    Measures, Options, Policy, Results, SimulateError, Spread, Work, World, replay, simulate,
+};
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
 use proptest::prelude::*;
@@ -144,6 +146,7 @@ fn batches_twin(dag: &Dag, durations: &[f64], choice: &Choice, mut arrivals: Arr
         peak_open: lives.peak_open(),
         wasted: 0.0,
         worker_time: durations.iter().sum(),
+        results: Results::default(),
     }
 }
 
@@ -222,6 +225,7 @@ fn throttled_twin(
         peak_open: lives.peak_open(),
         wasted: 0.0,
         worker_time: now * workers as f64,
+        results: Results::default(),
     }
 }
 

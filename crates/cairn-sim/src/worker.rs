@@ -1,5 +1,6 @@
 //! One worker of a pool: its speed, its link, what it runs, and when it comes and goes. Knows no tasks' order.
 
+use crate::nature::Nature;
 use crate::pool::{Attendance, Pool};
 use crate::random::{Purpose, Stream};
 use crate::spread::{Sampler, Spread};
@@ -25,6 +26,9 @@ pub(crate) struct Worker {
     pub(crate) asks: bool,
     /// Got work since it asked last.
     pub(crate) got: bool,
+    pub(crate) nature: Nature,
+    /// When it goes for good, or falls into doing nothing, if it does.
+    vanishes: f64,
     presence: Presence,
 }
 
@@ -46,7 +50,8 @@ impl Worker {
         let mut stream = Stream::new(seed, run, Purpose::Worker, number as u64);
         let mut draw = |spread: Spread| Sampler::new(spread).sample(&mut stream);
         let crew = &pool.crew;
-        let speed = draw(crew.speed);
+        let (nature, after) = (crew.natures).of(number, pool.first_workers(), (seed, run));
+        let speed = draw(crew.speed) * nature.speed();
         let (bandwidth, latency) = match crew.link {
             Some(link) => (draw(link.bandwidth), draw(link.latency)),
             None => (f64::INFINITY, 0.0),
@@ -77,20 +82,49 @@ impl Worker {
             ticket: 0,
             asks: false,
             got: false,
+            nature,
+            vanishes: arrives + after,
             presence,
         }
     }
 
     /// When the worker comes for the first time.
     pub(crate) fn first_arrival(&mut self, pool: &Pool, number: usize) -> Option<f64> {
-        match &self.presence {
+        let first = match &self.presence {
             Presence::Chance { arrives, .. } => Some(*arrives),
             Presence::Trace(_) => self.next_of_trace(pool, number),
+        };
+        first.filter(|&first| first < self.silent_from())
+    }
+
+    /// From when on nothing is heard of it any more.
+    fn silent_from(&self) -> f64 {
+        match self.nature {
+            Nature::Silent => self.vanishes,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Until when it works on what it has: then it goes, or does nothing any more.
+    pub(crate) fn works_until(&self) -> f64 {
+        match self.nature {
+            Nature::Stuck => self.vanishes.min(self.down_at),
+            _ => self.down_at,
         }
     }
 
     /// Having come up or gone down at `now`: when it will change again, if ever.
     pub(crate) fn next_change(&mut self, pool: &Pool, number: usize, now: f64) -> Option<f64> {
+        let planned = self.planned_change(pool, number, now);
+        let silent = self.silent_from();
+        match self.is_up {
+            true if silent.is_finite() => Some(planned.map_or(silent, |next| next.min(silent))),
+            true => planned,
+            false => planned.filter(|&next| next < silent),
+        }
+    }
+
+    fn planned_change(&mut self, pool: &Pool, number: usize, now: f64) -> Option<f64> {
         let is_up = self.is_up;
         match &mut self.presence {
             Presence::Chance {

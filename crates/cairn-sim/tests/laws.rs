@@ -3,8 +3,8 @@
 use cairn_dag::{Dag, TaskId};
 use cairn_oracle::any_dag;
 use cairn_sim::{
-    Breaks, Crew, Event, Lease, Link, Measures, Policy, PoolSettings, Spread, Tail, Trace, What,
-    Work, World, replay,
+    Breaks, Crew, Event, Lease, Link, Measures, Natures, Policy, PoolSettings, Spread, Tail, Trace,
+    What, Work, World, replay,
 };
 use proptest::prelude::*;
 
@@ -58,6 +58,7 @@ fn any_crew() -> impl Strategy<Value = Crew> {
             link,
             lease: Some(lease),
             tail,
+            natures: Natures::default(),
         },
     )
 }
@@ -366,6 +367,7 @@ impl<'a> Checker<'a> {
                 );
             }
             What::Started(task) => self.see_start(id, task),
+            What::Returned(_) => unreachable!("nobody is a volunteer here"),
             What::Finished(task) => {
                 let start = self.workers[id as usize]
                     .running
@@ -555,6 +557,7 @@ fn a_volatile_pool_has_all_kinds_of_trouble() {
                     What::Lost(_) => 4,
                     What::Stopped(_) => 5,
                     What::Expired(_) => 6,
+                    What::Returned(_) => unreachable!("nobody is a volunteer here"),
                 };
                 seen[kind] += 1;
             }

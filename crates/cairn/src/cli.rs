@@ -17,7 +17,7 @@ pub(crate) use self::running::{
 };
 use self::running::{RUN_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, WORK_EXAMPLES};
 use self::worlds::{SIMULATE_EXAMPLES, STUDY_EXAMPLES, TIMES_EXAMPLES};
-pub(crate) use self::worlds::{Simulate, Study, TimesOf};
+pub(crate) use self::worlds::{Simulate, Study, TimesOf, Volunteers};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

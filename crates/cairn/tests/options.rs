@@ -287,6 +287,38 @@ fn bad_flags_are_told_before_the_file_is_opened() {
             "nowhere.csv",
         ),
         ("simulate FILE --durations exp:-1", "-1"),
+        (
+            "simulate FILE --world batches --volunteers",
+            "--volunteers means nothing",
+        ),
+        (
+            "simulate FILE --slots 4 --world throttled --liars 0.5",
+            "--liars means nothing",
+        ),
+        ("simulate FILE --liars 1.5", "the share of workers that lie"),
+        (
+            "simulate FILE --liars 0.5 --vanishing 0.6",
+            "lie, vanish or",
+        ),
+        ("simulate FILE --slow -1", "are slow is -1"),
+        (
+            "simulate FILE --volunteers --workers 2 --quorum 4",
+            "needs 3 equal results",
+        ),
+        (
+            "simulate FILE --volunteers --policies ic,heft",
+            "heft is none",
+        ),
+        (
+            "simulate FILE --volunteers --dispatch aware",
+            "aware is none",
+        ),
+        (
+            "simulate FILE --volunteers --volunteer-deadline 0",
+            "no time above zero",
+        ),
+        ("simulate FILE --quorum 4", "--volunteers"),
+        ("simulate FILE --volunteers --disk 1GB", "--disk"),
         ("simulate FILE -o x.gif", "x.gif"),
         ("simulate FILE --time-limit -1", "--time-limit -1"),
         ("study FILE -o out --runs 0", "zero runs"),

@@ -853,3 +853,71 @@ fn times_and_workers_come_from_logs() {
         "nothing of workers",
     );
 }
+
+/// What results come to, by policy: executions a task, wrong results, tasks undone, runs without an end.
+fn results(value: &Value, policy: &str) -> [f64; 4] {
+    ["executions", "wrong", "undone", "endless"].map(|measure| {
+        value["policies"][policy][measure]["mean"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{policy} {measure}: {value}"))
+    })
+}
+
+#[test]
+fn volunteers_cost_executions_and_save_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "50");
+    let simulate = |more: &[&str]| {
+        let args = [
+            "simulate",
+            &file,
+            "--workers",
+            "20",
+            "--policies",
+            "ic,fifo",
+            "--runs",
+            "20",
+        ];
+        cairn(&[&args[..], more].concat())
+    };
+    let bad = ["--liars", "0.3", "--vanishing", "0.2", "--slow", "0.1"];
+    let sure = ["--volunteers", "--quorum", "4", "--replicate-all"];
+    let played = simulate(&[&bad[..], &sure, &["--json"]].concat());
+    let value = json(&played);
+    let [executions, wrong, undone, endless] = results(&value, "ic");
+    assert_eq!((wrong, undone, endless), (0.0, 0.0, 0.0), "{value}");
+    assert!((3.0..7.0).contains(&executions), "{value}");
+    let [executions, wrong, undone, endless] = results(&value, "ic trusted");
+    assert!(executions < 1.6 && wrong > 1.0, "{value}");
+    assert!(undone > 0.0 && endless > 0.0, "{value}");
+    assert_eq!(value["volunteers"]["agree"], 3);
+    assert_eq!(value["volunteers"]["trusted"], "ic trusted");
+    assert!(value["ratios"]["ic/ic trusted"]["makespan"]["mean"].is_f64());
+    // Earned trust costs less, and so does a smaller quorum, by which the two who collude are believed.
+    let earned = simulate(&[&bad[..], &sure[..3], &["--json"]].concat());
+    assert!(results(&json(&earned), "ic")[0] < results(&value, "ic")[0]);
+    let pairs = simulate(&[&bad[..], &["--volunteers", "--json"]].concat());
+    assert!(results(&json(&pairs), "ic")[1] > 0.0);
+
+    let people = simulate(&[&bad[..], &sure].concat());
+    for words in [
+        "On 20 volunteers, ic takes",
+        "no wrong result, no task undone.",
+        "With all of them trusted:",
+        "of 20 runs without an end",
+        "30 % lie, 20 % vanish, 10 % are slow, 2 with one lie, volunteers, of whom 3 must return the same, always",
+        "executions",
+    ] {
+        let told = people
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    // Liars spoil what lists make as well; where nothing is said of anybody, nothing is told.
+    let lists = json(&simulate(&["--liars", "0.3", "--json"]));
+    assert!(results(&lists, "fifo")[1] > 0.0 && lists["volunteers"].is_null());
+    let plain = json(&simulate(&["--world", "pool", "--json"]));
+    assert!(plain["policies"]["ic"]["wrong"].is_null(), "{plain}");
+}

@@ -138,6 +138,8 @@ const SHEETS: &[(&str, &[&str])] = &[
             "simulate examples/variant-calling.json --world pool --bandwidth 1e7 --policies ic,heft --runs 3",
             "simulate examples/variant-calling.json --world throttled --submitted 4 --runs 3 -o x.svg -o x.json",
             "simulate examples/release.dag --world batches --gap 2 --size 4 --durations unit --policies ic,batch --runs 3 -q",
+            "simulate examples/variant-calling.json --workers 20 --volunteers --quorum 4 --liars 0.3 --vanishing 0.2 --slow 0.1 --policies ic --runs 3",
+            "simulate examples/variant-calling.json --workers 20 --volunteers --liars 0.2 --policies ic --runs 3 --json",
         ],
     ),
     (

@@ -305,6 +305,11 @@ pub(crate) struct World {
     /// Whether the workers were given as slots.
     #[arg(skip)]
     pub(crate) was_slots: bool,
+    /// How many workers lie, vanish or dawdle, and whether anybody vouches for them; `simulate` has flags for it.
+    #[arg(skip)]
+    pub(crate) natures: cairn_sim::Natures,
+    #[arg(skip)]
+    pub(crate) nobody_vouches: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -34,6 +34,7 @@ Examples:
   cairn simulate workflow.json --world pool --workers 40 --up weibull:0.5:600 --down 60 -o result.html
   cairn simulate workflow.json --world pool --speed lognormal:1:0.7 --bandwidth 1e7 --policies ic,heft,peft
   cairn simulate workflow.dag --world trace --trace machines.csv --repeat --precision 0.01
+  cairn simulate workflow.json --workers 20 --volunteers --quorum 4 --liars 0.3 --vanishing 0.2 --slow 0.1
   cairn simulate *.dag --grid --gaps 0.1,1,10 --sizes 4,16,64 --policies auto,critical-path,fifo -o grid";
 
 pub(super) const STUDY_EXAMPLES: &str = "\
@@ -69,7 +70,7 @@ Examples:
   cairn simulate workflow.dag --times workflow.dag.nodes.log --world-from workflow.dag.nodes.log";
 
 /// The flags of one world and of questions about it, which mean nothing where many worlds are played.
-const ONE_WORLD: [&str; 27] = [
+const ONE_WORLD: [&str; 31] = [
     "world",
     "gap",
     "size",
@@ -97,6 +98,10 @@ const ONE_WORLD: [&str; 27] = [
     "executed",
     "times",
     "ties",
+    "volunteers",
+    "liars",
+    "vanishing",
+    "slow",
 ];
 
 #[derive(Debug, Args)]
@@ -123,6 +128,8 @@ pub(crate) struct Simulate {
     pub(crate) times: Times,
     #[command(flatten)]
     pub(crate) world: World,
+    #[command(flatten)]
+    pub(crate) volunteers: Volunteers,
     /// More workflows, with --grid or --pools
     #[arg(value_name = "FILE", help_heading = "Many worlds")]
     pub(crate) more: Vec<PathBuf>,
@@ -183,6 +190,37 @@ pub(crate) struct Simulate {
     pub(crate) executed: Executed,
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
+}
+
+/// Workers that nobody vouches for, and what they are like.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Volunteers")]
+pub(crate) struct Volunteers {
+    /// pool, trace: nobody vouches for the workers, and results count as with `cairn serve --volunteers`. Says how often tasks are
+    /// executed, and what the first policy comes to where all are trusted
+    #[arg(long, conflicts_with = "disk")]
+    pub(crate) volunteers: bool,
+    /// More than half of Q results must be equal, as with serve [default: 2]
+    #[arg(long, value_name = "Q", requires = "volunteers", value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub(crate) quorum: Option<u32>,
+    /// Ask for equal results always, also of those whose last ten were right
+    #[arg(long, requires = "volunteers")]
+    pub(crate) replicate_all: bool,
+    /// A volunteer has at least so long for a task: serve --deadline [default: 10m, or 10 task times]
+    #[arg(long, value_name = "TIME", value_parser = span::seconds, allow_negative_numbers = true, requires = "volunteers")]
+    pub(crate) volunteer_deadline: Option<f64>,
+    /// pool, trace: this share of the workers lies, with four of five results, in a fourth of the time
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) liars: Option<f64>,
+    /// So many of the liars always tell the same lie [default: 2]
+    #[arg(long, value_name = "N", requires = "liars")]
+    pub(crate) colluding: Option<u32>,
+    /// pool, trace: this share vanishes for good within ten mean durations: half fall silent, half say that they live
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) vanishing: Option<f64>,
+    /// pool, trace: this share is four times as slow
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) slow: Option<f64>,
 }
 
 #[derive(Debug, Args)]

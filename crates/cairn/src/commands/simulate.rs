@@ -2,9 +2,11 @@
 
 mod report;
 mod tight;
+mod volunteers;
 
 use self::report::{Report, Steady};
 use self::tight::Tight;
+use self::volunteers::Vouched;
 use super::auto::{self, Arena, Picked};
 use super::caps;
 use super::contender::{name, needs_plan, simulated};
@@ -46,12 +48,14 @@ impl Settings {
             ..flags.world.clone()
         };
         check_questions(&flags)?;
+        let world = world::Settings::new(volunteers::place(&flags.volunteers, world))?;
+        volunteers::check(&flags, &world)?;
         Ok(Settings {
             limits: Limits::new(&flags.limits)?,
             options: world::options(&flags.runs)?,
             kinds: pictures::kinds(&flags.out, &KINDS)?,
             disk: caps::Disk::new(&flags.disk)?,
-            world: world::Settings::new(world)?,
+            world,
             flags,
         })
     }
@@ -168,9 +172,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         (None, Some(chosen)) => &chosen.order,
         (None, None) => &[],
     };
-    let free: Vec<_> = (flags.policies.iter())
-        .map(|&c| simulated(c, &orders, auto))
-        .collect();
+    let vouched = Vouched::new(flags, &read.flow, &scene);
+    let free: Vec<_> = match &vouched {
+        Some(vouched) => vouched.policies(&flags.policies, &orders, auto),
+        None => (flags.policies.iter())
+            .map(|&c| simulated(c, &orders, auto))
+            .collect(),
+    };
     let policies: Vec<_> = match &tight {
         Some(tight) => free.iter().map(|p| tight.within(p.clone())).collect(),
         None => free.clone(),
@@ -196,7 +204,8 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         scene: &scene,
         study: &study,
         asked: options.runs,
-        policies: flags.policies.iter().map(name).collect(),
+        policies: free.iter().map(|p| p.name().to_owned()).collect(),
+        vouched: vouched.as_ref(),
         chosen: match &tight {
             Some(tight) => is_auto.then(|| tight.chosen().0.to_owned()),
             None => chosen.map(|c| name(&c.policy)),

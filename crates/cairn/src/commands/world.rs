@@ -78,6 +78,12 @@ impl Settings {
         self.fitted.as_deref()
     }
 
+    /// How many workers there are at all, where that is known.
+    pub(crate) fn all_workers(&self) -> Option<u32> {
+        let is_known = self.name == WorldName::Pool && self.flags.join.is_none();
+        is_known.then(|| self.flags.workers.unwrap_or(WORKERS))
+    }
+
     /// The workers in a few words.
     fn place(&self) -> String {
         let flags = &self.flags;
@@ -94,6 +100,7 @@ impl Settings {
             (WorldName::Trace, Some((file, _))) => format!("the workers of {file}"),
             (WorldName::Pool | WorldName::Trace, _) => match is_volatile(flags) {
                 true => format!("{} that come and go", counted(workers, kind)),
+                false if flags.nobody_vouches => counted(workers, "volunteer"),
                 false => counted(workers, kind),
             },
         }
@@ -390,7 +397,7 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
 /// Every flag of a world that was given, with the worlds that know it.
 fn given(flags: &cli::World) -> Vec<(&'static str, &'static [WorldName])> {
     use WorldName::{Batches, Pool, Throttled, Trace};
-    let all: [(bool, &str, &[WorldName]); 19] = [
+    let all: [(bool, &str, &[WorldName]); 23] = [
         (flags.gap.is_some(), "--gap", &[Batches]),
         (flags.size.is_some(), "--size", &[Batches]),
         (
@@ -414,6 +421,14 @@ fn given(flags: &cli::World) -> Vec<(&'static str, &'static [WorldName])> {
         (flags.latency.is_some(), "--latency", &[Pool, Trace]),
         (flags.lease.is_some(), "--lease", &[Pool, Trace]),
         (flags.tail.is_some(), "--tail", &[Pool, Trace]),
+        (flags.nobody_vouches, "--volunteers", &[Pool, Trace]),
+        (flags.natures.liars != 0.0, "--liars", &[Pool, Trace]),
+        (
+            flags.natures.vanishing != 0.0,
+            "--vanishing",
+            &[Pool, Trace],
+        ),
+        (flags.natures.slow != 0.0, "--slow", &[Pool, Trace]),
     ];
     let given = all.into_iter().filter(|(given, ..)| *given);
     given.map(|(_, flag, worlds)| (flag, worlds)).collect()

@@ -1,6 +1,7 @@
 //! Everything that is printed or drawn of a simulation. Plays nothing.
 
 use super::tight::Told;
+use super::volunteers::{self, Vouched, few};
 use crate::cli;
 use crate::commands::disk::DiskUnit;
 use crate::commands::estimates::{
@@ -42,6 +43,8 @@ pub(super) struct Report<'a> {
     pub(super) chosen: Option<String>,
     /// What there is to tell of a cap on the disk.
     pub(super) told: Option<Told>,
+    /// What results of volunteers count for.
+    pub(super) vouched: Option<&'a Vouched>,
 }
 
 impl Report<'_> {
@@ -104,6 +107,9 @@ impl Report<'_> {
         if let Some(told) = &self.told {
             value["storage"] = told.json();
         }
+        if let Some(vouched) = self.vouched {
+            value["volunteers"] = vouched.json();
+        }
         if let Some(unknown) = self.scene.unknown_sizes {
             value["unknown_sizes"] = json!(unknown);
         }
@@ -115,10 +121,20 @@ impl Report<'_> {
         value
     }
 
-    /// What is measured: bytes only where they are counted.
+    /// What is measured: bytes only where they are counted, and what becomes of results where that may differ.
     fn measures(&self) -> impl Iterator<Item = Measure> + '_ {
-        let counts = |m: &Measure| *m != Measure::PeakDisk || self.told.is_some();
+        let counts = |m: &Measure| match m {
+            Measure::PeakDisk => self.told.is_some(),
+            Measure::Executions | Measure::Wrong | Measure::Undone | Measure::Endless => {
+                self.tells_results()
+            }
+            _ => true,
+        };
         Measure::ALL.into_iter().filter(counts)
+    }
+
+    fn tells_results(&self) -> bool {
+        volunteers::is_told(&self.flags.volunteers)
     }
 
     /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
@@ -178,6 +194,18 @@ impl Report<'_> {
             words += &format!(": {}", less_or_more(&others));
         }
         words += ".";
+        if self.tells_results() {
+            words += &format!(" It comes to {}.", volunteers::outcome(self.study, 0));
+        }
+        let trusted = self.vouched.map(Vouched::trusted);
+        let trusted = self
+            .policies
+            .iter()
+            .position(|p| Some(p.as_str()) == trusted);
+        if let Some(place) = trusted {
+            let outcome = volunteers::outcome(self.study, place);
+            words += &format!(" With all of them trusted: {outcome}.");
+        }
         if let Some(deadline) = self.flags.deadline {
             let (share, ends) = self.within(0, deadline);
             words += &format!(
@@ -214,8 +242,12 @@ impl Report<'_> {
             study if study.out_of_time => format!(" of {} (time limit)", self.asked),
             _ => String::new(),
         };
+        let terms = match self.vouched {
+            Some(vouched) => format!(", {}", vouched.words()),
+            None => String::new(),
+        };
         format!(
-            "{}; durations {}; {}{early}, seed {}",
+            "{}{terms}; durations {}; {}{early}, seed {}",
             self.scene.words,
             self.scene.durations,
             counted(self.study.runs(), "paired run"),
@@ -238,6 +270,12 @@ impl Report<'_> {
                     decimal(mean(p, Measure::PeakOpen)),
                     decimal(mean(p, Measure::Wasted)),
                 ];
+                if self.tells_results() {
+                    row.push(format!("{:.2}", mean(p, Measure::Executions)));
+                    let counts = [Measure::Wrong, Measure::Undone];
+                    row.extend(counts.map(|m| few(mean(p, m))));
+                    row.push(format!("{:.0} %", 100.0 * mean(p, Measure::Endless)));
+                }
                 if self.told.is_some() {
                     row.push(size::words(mean(p, Measure::PeakDisk) as u128));
                 }
@@ -254,7 +292,12 @@ impl Report<'_> {
 
     /// What the columns are called.
     fn header(&self) -> Vec<&'static str> {
+        let tells = self.tells_results();
         let asked = [
+            (tells, "executions"),
+            (tells, "wrong"),
+            (tells, "undone"),
+            (tells, "endless"),
             (self.told.is_some(), "disk"),
             (self.flags.deadline.is_some(), "in time"),
             (self.flags.price.is_some(), "cost"),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::plural::counted;
 use crate::screen;
 use crate::spread;
-use cairn_sim::{Breaks, Crew, Lease, Link, PoolSettings, Spread, Tail, Trace, World};
+use cairn_sim::{Breaks, Crew, Lease, Link, Natures, PoolSettings, Spread, Tail, Trace, World};
 
 /// Workers where none are given.
 pub(super) const WORKERS: u32 = 16;
@@ -13,6 +13,8 @@ pub(super) const WORKERS: u32 = 16;
 pub(super) const BATCH: f64 = 16.0;
 /// A task is given out again after so many times its expected duration.
 const LEASE: f64 = 3.0;
+/// Who vanishes does so within so many mean durations.
+const VANISH: f64 = 10.0;
 
 pub(super) const HELP: &str = "cairn simulate --help lists the worlds and their settings";
 
@@ -65,7 +67,7 @@ pub(super) fn pool(flags: &cli::World, mean: f64) -> Result<Named, Failure> {
         }
     };
     let workers = flags.workers.unwrap_or(WORKERS);
-    let volatile = is_volatile(flags);
+    let volatile = is_volatile(flags) || flags.natures.vanishing > 0.0;
     let settings = PoolSettings {
         workers,
         joins: flags.join,
@@ -145,6 +147,10 @@ fn crew(flags: &cli::World, mean: f64, volatile: bool) -> Crew {
         link,
         lease,
         tail: flags.tail.map(|tasks| Tail { tasks, copies: 2 }),
+        natures: Natures {
+            vanish_within: VANISH * mean,
+            ..flags.natures
+        },
         ..Crew::default()
     }
 }
@@ -161,6 +167,19 @@ fn crew_words(flags: &cli::World) -> String {
     add("latency", flags.latency);
     if let Some(cores) = flags.cores {
         words += &format!(", {} each", counted(cores as usize, "core"));
+    }
+    let natures = &flags.natures;
+    for (share, what) in [
+        (natures.liars, "lie"),
+        (natures.vanishing, "vanish"),
+        (natures.slow, "are slow"),
+    ] {
+        if share > 0.0 {
+            words += &format!(", {} % {what}", short(100.0 * share));
+        }
+    }
+    if natures.liars > 0.0 && natures.colluding > 1 {
+        words += &format!(", {} with one lie", natures.colluding);
     }
     words
 }
