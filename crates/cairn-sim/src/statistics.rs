@@ -166,7 +166,8 @@ fn skewness(deviations: impl Iterator<Item = f64>, squares: f64, runs: usize) ->
     }
     let (n, deviation) = (runs as f64, (squares / runs as f64).sqrt());
     // Scaled first: cubes of large numbers would be infinite, of small ones zero.
-    let cubes: f64 = deviations.map(|d| (d / deviation).powi(3)).sum();
+    let scaled = deviations.map(|d| d / deviation);
+    let cubes: f64 = scaled.map(|d| d * d * d).sum();
     cubes / n * (n * (n - 1.0)).sqrt() / (n - 2.0)
 }
 

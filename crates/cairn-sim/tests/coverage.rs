@@ -127,7 +127,7 @@ fn played(world: &World, work: &Work, seed: u64, runs: usize) -> Study {
 }
 
 /// Also after five runs, and where the tails are heavy. The bootstrap of percentiles, made at first, held the truth in 62
-/// to 85 % of these intervals of five runs, Student's t alone in 85 to 98 % of those of ten.
+/// to 85 % of these intervals of five runs, Student's t alone in 85 to 96 % of those of ten.
 #[test]
 fn intervals_of_ratios_hold_the_truth_about_as_often_as_they_say() {
     for runs in [5, 10, 30] {
