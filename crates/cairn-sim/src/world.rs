@@ -16,6 +16,7 @@ use crate::trace::Trace;
 /// assert!(World::throttled(100, 0).is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a study has one world")]
 pub enum World {
     /// Requests in batches; those not served leave.
     Batches(Batches),
