@@ -114,7 +114,7 @@ pub(crate) enum Command {
     Batch(Batch),
     /// What is the order worth? Play policies against each other on simulated workers
     #[command(after_help = SIMULATE_EXAMPLES)]
-    Simulate(Simulate),
+    Simulate(Box<Simulate>),
     /// The published evaluation: ratios of mean times over a grid of batches, as tables and heat maps
     #[command(after_help = STUDY_EXAMPLES)]
     Study(Study),

@@ -137,11 +137,11 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             within(limits, move |out| batch::run(&flags, &limits, out))
         }
         Command::Simulate(flags) if flags.grid || flags.pools => {
-            let settings = study::Settings::of_simulate(flags)?;
+            let settings = study::Settings::of_simulate(*flags)?;
             within(settings.limits, move |out| study::run(&settings, out))
         }
         Command::Simulate(flags) => {
-            let settings = simulate::Settings::new(flags)?;
+            let settings = simulate::Settings::new(*flags)?;
             within(settings.limits, move |out| simulate::run(&settings, out))
         }
         Command::Study(flags) => {
