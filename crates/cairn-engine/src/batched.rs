@@ -129,6 +129,7 @@ impl Position for Batched<'_> {
     }
 
     fn revive(&mut self, task: Task, opened: &mut Vec<Task>) -> Result<(), Illegal> {
+        // Perhaps that was the last one given up.
         self.books = Books::None;
         self.game.revive(task, opened)
     }

@@ -20,27 +20,36 @@ use memory::Remembered;
 use normal::mean_beyond;
 
 /// The variance of logarithms of speeds before anything is known of the pool, and how many workers that counts for.
+// A standard deviation of a half: two workers in three are within a factor of 1.65 of the mean.
 const SPREAD: f64 = 0.25;
 const SPREAD_WEIGHT: f64 = 2.0;
 /// No pool is more equal than this variance.
+// Two percent. With none at all nobody could ever be seen to be slower.
 const LEAST_SPREAD: f64 = 0.0004;
 /// How far from the truth a handshake is: the standard deviation of its logarithm.
+// One benchmark of a tenth of a second says as much of other programs as three returns do.
 const HANDSHAKE: f64 = 0.3;
 /// Variance of noise before anything returned, where durations are recorded and where they are not, and how many returns
 /// that counts for.
+// Where nothing is recorded, all tasks of a kind are expected to take the same: that they differ is noise, too.
 const NOISE_RECORDED: f64 = 0.05;
 const NOISE_UNRECORDED: f64 = 0.1;
 const NOISE_WEIGHT: f64 = 5.0;
 /// How many returns of other kinds count for the noise of a kind.
+// A kind that came back once or twice says next to nothing of how much it varies.
 const POOLED_WEIGHT: f64 = 2.0;
+// Five percent: however alike all were, one return does not settle what a worker is.
 const LEAST_NOISE: f64 = 0.0025;
 /// Variance of `g` before anything returned: durations are recorded; known from earlier runs; a guess.
+// Deviations of 10 %, of 14 %, and of a factor of seven: after a guess the first return counts for nearly all.
 const DRIFT_RECORDED: f64 = 0.01;
 const DRIFT_REMEMBERED: f64 = 0.02;
 const DRIFT_GUESSED: f64 = 4.0;
 /// What differs from what was expected by more standard deviations than this is believed only so far.
+// One that is far off must not undo what many have shown.
 const CLIP: f64 = 3.0;
 /// A deadline is so many standard deviations beyond what is expected.
+// 999 of a thousand are back by then, if all is as the model has it.
 const LATE: f64 = 3.0;
 
 /// A kind of tasks, by number.
@@ -172,6 +181,7 @@ impl Book {
                     (false, None) => DRIFT_GUESSED,
                 };
                 let (squares, returned) = before.map_or((0.0, 0.0), Remembered::noise);
+                // No more than 20 tasks of each are remembered: as much as one return of every kind.
                 noise = (noise.0 + 0.05 * squares, noise.1 + 0.05 * returned);
                 Kind {
                     name,
@@ -192,6 +202,7 @@ impl Book {
         } else {
             NOISE_UNRECORDED
         };
+        // Logarithms are taken of it, and zero has none.
         let base = (0..seconds.len())
             .map(|t| usable(seconds[t]).unwrap_or(guess[kind_of(t)]))
             .map(|s: f64| s.max(1e-4 * mean).max(1e-9))
@@ -237,6 +248,7 @@ impl Book {
         }
         let client = &mut self.clients[number];
         client.workers += 1;
+        // Who came before was measured before, and better by its returns.
         if let Some(speed) = handshake.filter(|s| s.is_finite() && *s > 0.0)
             && client.precision < 1.0 / (HANDSHAKE * HANDSHAKE)
         {
@@ -257,6 +269,7 @@ impl Book {
         }
         let learnt = (known.precision > 0.0).then(|| Remembered::of_client(known));
         let name = std::mem::take(&mut known.name);
+        // Its number stays until somebody else has it: meanwhile nothing of it counts for the pool.
         (known.precision, known.sum) = (0.0, 0.0);
         (known.returned, known.failed, known.lost) = (0, 0, 0);
         self.number.remove(&name);
@@ -267,6 +280,7 @@ impl Book {
     /// What earlier runs taught of a worker that has just come, if anything.
     pub(crate) fn remember(&mut self, client: usize, memory: &Memory) {
         let known = &mut self.clients[client];
+        // Who has shown anything in this run came before: what was remembered is part of what is known.
         if let Some(before) = memory.worker(&known.name)
             && known.returned == 0
             && known.failed + known.lost == 0
@@ -336,6 +350,7 @@ impl Book {
     fn refresh_pool(&mut self) {
         self.stale = 0;
         let seen = |c: &&Client| c.precision > 0.0;
+        // Expectations are of speed 1: the mean of the pool begins there.
         let (mut sum, mut weights) = (0.0, 1.0);
         for c in self.clients.iter().filter(seen) {
             let weight = 1.0 / (self.spread + 1.0 / c.precision);
@@ -346,6 +361,7 @@ impl Book {
         let (mut squares, mut count) = (SPREAD * SPREAD_WEIGHT, SPREAD_WEIGHT);
         for c in self.clients.iter().filter(seen) {
             let off = c.sum / c.precision - self.mean;
+            // What is our ignorance of each is no spread.
             squares += off * off - 1.0 / c.precision;
             count += 1.0;
         }
@@ -408,6 +424,7 @@ impl Book {
         let (good, of) = all.fold((0.0, 0.0), |(g, n), (good, of)| (g + good, n + of));
         let pool = (good + 1.0) / (of + 1.0);
         let (good, of) = count(&self.clients[client]);
+        // As if two more had gone as the pool's do: one loss alone says little.
         (good + 2.0 * pool) / (of + 2.0)
     }
 
@@ -419,6 +436,7 @@ impl Book {
     /// What expected seconds of a kind are multiplied by to have its work: mean seconds at speed 1.
     pub(crate) fn factor(&self, kind: KindId) -> f64 {
         let own = &self.kinds[kind as usize];
+        // The mean of a log-normal time lies half a variance above its median.
         let skew = match own.is_recorded {
             true => 0.0,
             false => self.noise(kind).min(1.0) / 2.0,
@@ -451,10 +469,12 @@ impl Book {
     pub(crate) fn speed_at(&self, client: usize, kind: KindId, expected: f64, elapsed: f64) -> f64 {
         let known = &self.clients[client];
         let (median, variance) = self.foreseen(client, kind, expected);
+        // Before it is nearly due, that it is not back says nothing.
         if elapsed <= 0.8 * median {
             return self.speed(client);
         }
         let later = mean_beyond(median, variance, elapsed) / mean_beyond(median, variance, 0.0);
+        // The part of it that is the worker's doing, not noise.
         let shift = libm::log(later).max(0.0) * known.variance / variance;
         libm::exp(known.log_speed - shift)
     }

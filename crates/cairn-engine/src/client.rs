@@ -80,6 +80,7 @@ impl Client {
             return None;
         }
         self.is_asking = true;
+        // What ends while this is on its way has no receipt in the answer.
         self.sent = self.finished.len();
         let returns = self.finished.clone();
         let finished = returns.iter().map(|&(task, token, _)| (task, token));
@@ -147,6 +148,7 @@ impl Client {
 
     /// What to name in a heartbeat; `None` where the server does not know the worker.
     pub fn heartbeat(&self) -> Option<(WorkerId, Vec<(Task, Token)>)> {
+        // Else the server would take it for lost, and give it to somebody else.
         let finished = self.finished.iter().map(|&(task, token, _)| (task, token));
         let holding = self.running.iter().copied().chain(finished).collect();
         self.worker.map(|worker| (worker, holding))

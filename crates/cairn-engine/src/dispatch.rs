@@ -28,8 +28,10 @@ use outlook::{Outlook, State};
 use std::collections::BTreeSet;
 
 /// Up to so many busy lanes, all are looked at whenever somebody asks; of more only those that come first.
+// A request is to cost microseconds, however many workers there are.
 const FEW: usize = 64;
 /// Lanes of a class looked at again before a request is answered, where there are many.
+// Those that are not looked at now still come first when the next one asks.
 const LOOKS: usize = 4;
 
 /// By what tasks go to workers.
@@ -207,6 +209,7 @@ impl Dispatch {
     pub(crate) fn joined(&mut self, name: &str, cpus: u32, handshake: Option<f64>) {
         let client = self.book.join(name, handshake);
         self.book.remember(client, &self.memory);
+        // Without lanes nobody is ever placed, and who comes or goes costs nothing.
         let lanes = if self.only_learns { 0 } else { cpus };
         self.lanes.join(client, lanes, &self.book);
     }
@@ -284,6 +287,7 @@ impl Dispatch {
     pub fn ended(&mut self, now: f64, task: u32, worker: u32, how: Ending) {
         let client = self.lanes.client(worker);
         if self.only_learns {
+            // What came back well is told by `returned`, with since when: no lane knows that here.
             return match how {
                 Ending::Failed => self.book.failed(client),
                 Ending::Lost => self.book.lost(client),
@@ -298,6 +302,7 @@ impl Dispatch {
                     kind, base, since, ..
                 }),
             ) => {
+                // Its logarithm is what is learnt: what took no time has none.
                 let all = self
                     .book
                     .returned(client, kind, base, (now - since).max(1e-6));
@@ -337,6 +342,7 @@ impl Dispatch {
     fn learnt(&mut self, now: f64, worker: u32, all: bool) {
         match all {
             true => {
+                // The mean of the pool has moved, and with it everybody of whom little is known.
                 self.lanes.believe(&self.book);
                 if self.lanes.busy_count() <= FEW {
                     self.lanes.look_at_all(now, &self.book);
@@ -364,6 +370,7 @@ impl Dispatch {
             .map(|lane| self.lanes.known(lane).at);
         let end = ends.fold(f64::INFINITY, f64::min);
         if end < f64::INFINITY && self.outlook.state(task) != State::Over {
+            // Bits of numbers above zero are in the order of the numbers; 0 itself says that there is none.
             let key = (end + self.tail(task)).max(f64::MIN_POSITIVE).to_bits();
             self.end_of[task as usize] = key;
             self.ends.insert((key, task));
@@ -382,6 +389,7 @@ impl Dispatch {
             self.note_all_ends();
             return;
         }
+        // Ends of tasks that did not move stand.
         let moved = self.lanes.look_at_first(now, &self.book, LOOKS);
         for lane in moved {
             if let Some(Busy { task, .. }) = self.lanes.busy(lane) {
@@ -395,6 +403,7 @@ impl Dispatch {
         let each = |&(worker, want): &(u32, usize)| self.lanes.idle_of(worker).take(want);
         let mut idle: Vec<u32> = asking.iter().flat_map(each).collect();
         let speed = |lane: u32| self.lanes.speed(self.lanes.worker(lane));
+        // Stable: of equals whoever asked first.
         idle.sort_by(|&a, &b| speed(b).total_cmp(&speed(a)));
         idle
     }

@@ -180,6 +180,7 @@ impl<P: Position> Engine<P> {
         limits.into_iter().for_each(|(at, t)| self.timer(at, t));
         self.expect_volunteers();
         self.suppose_all_late(now);
+        // The numbers may be others than before: what waits under them may come to nothing any more.
         self.give_up_all_hopeless(now, out);
     }
 
@@ -211,6 +212,7 @@ impl<P: Position> Engine<P> {
             self.depart(now, old, Gone::Lost, out);
         }
         let worker = WorkerId(self.workers.len() as u32);
+        // Asked before it joins: from then on the run has a record of its own.
         let known = offer.client.and_then(|client| {
             let record = self.trust.remembered(client)?;
             Some(Event::Remembered { client, record })
@@ -310,6 +312,7 @@ impl<P: Position> Engine<P> {
         for (task, token) in self.workers[worker.index()].holds.clone() {
             self.release(now, task, token, release, out);
         }
+        // Asked before the event, by which the last of them may go.
         let could_settle = self.trust.has_trusted();
         self.commit(now, Event::Departed { worker, why }, out);
         for (task, token) in std::mem::take(&mut self.workers[worker.index()].late) {
@@ -424,6 +427,7 @@ impl<P: Position> Engine<P> {
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);
         let missing: Vec<_> = known.holds.iter().filter(missing).copied().collect();
+        // Once is no sign: the answer that gave it out may have crossed the heartbeat.
         let twice = |held: &&(Task, Token)| known.unheard.contains(held);
         let twice: Vec<_> = missing.iter().filter(twice).copied().collect();
         self.workers[worker.index()].unheard = missing;
@@ -443,6 +447,7 @@ impl<P: Position> Engine<P> {
             self.commit(now, Event::Halted { exit }, out);
         }
         let mut kills: Vec<_> = self.held().collect();
+        // The map has an order of its own, which must not show.
         kills.sort_unstable();
         out.kills.extend(kills);
     }
@@ -506,6 +511,7 @@ impl<P: Position> Engine<P> {
     /// If it is not executed, or something stands on it.
     pub fn reopen(&mut self, now: Moment, task: Task, out: &mut Outbox) -> Result<(), Illegal> {
         let event = Event::Reopened { task };
+        // Not by `commit`: this one may be refused.
         self.apply(now, &event)?;
         self.settle_books(out);
         out.entries.push(Entry { at: now, event });
@@ -628,6 +634,7 @@ impl<P: Position> Engine<P> {
         task: Task,
         out: &mut Outbox,
     ) -> Granted {
+        // One that is not the first came by another way. It stays there until it is: whoever takes one asks the game.
         if self
             .queue
             .first(class)
@@ -636,6 +643,7 @@ impl<P: Position> Engine<P> {
             self.queue.pop(class);
         }
         self.overtaken.remove(&task);
+        // First attempts are in no book while they live.
         let mut attempts = self.tries.get(&task).map_or(0, |tries| tries.attempts);
         if self.position.standing(task) == Ok(Standing::Leased) {
             let live = self.leases.of(task).map(|lease| lease.token.attempt);

@@ -76,6 +76,7 @@ impl Runs {
         let before = self.runs.range(..=number).next_back();
         let joined = before.filter(|&(_, &end)| end == number);
         let first = joined.map_or(number, |(&first, _)| first);
+        // It may be just what lay between two runs.
         let end = self.runs.remove(&(number + 1)).unwrap_or(number + 1);
         self.runs.insert(first, end);
         self.len += 1;
@@ -267,6 +268,7 @@ impl Position for Implicit {
         self.shape.children(task.0, &mut children);
         for child in children.drain(..) {
             let all = || self.shape.parent_count(child);
+            // Counted when the first of them is executed: who waits for all its parents takes no room.
             let missing = self.missing.entry(child).or_insert_with(all);
             *missing -= 1;
             if *missing == 0 {

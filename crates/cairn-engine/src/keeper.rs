@@ -126,6 +126,7 @@ pub struct Keeper {
 }
 
 /// How many places are looked at for a task that goes next by π.
+// When nothing runs the very first may start: the others are only more to choose from.
 const LOOK: usize = 64;
 
 fn signed(bytes: u64) -> i64 {
@@ -258,6 +259,7 @@ impl Keeper {
             return false;
         }
         let reserved = self.storage.reserved(task);
+        // It writes over what lies there of its own outputs.
         let there = self.there() - self.lying(task);
         if there.saturating_add(reserved) > self.cap {
             return false;
@@ -392,6 +394,7 @@ impl Keeper {
 
     /// A task is executed: one that runs, or one that was given up for lost and returns after all, asked for or not.
     pub(crate) fn execute(&mut self, task: TaskId) {
+        // Nobody asks whether it may: its files are there already.
         if self.phase[task.index()] == Phase::Waiting {
             self.start(task);
         }
@@ -490,6 +493,7 @@ impl Keeper {
     /// If it is not.
     pub fn adopt(&mut self, order: &[TaskId]) -> Result<(), BadOrder> {
         self.check(order)?;
+        // Its peak is known only once everything is numbered by it.
         let old = self.waiting();
         self.number(order);
         match self.excess() {
@@ -571,6 +575,7 @@ fn last_readers(
     while at > 0 && !waits(readers[at - 1]) {
         at -= 1;
     }
+    // All between these two do not wait: those that do stay by rising place.
     readers.swap(at, last);
     *upto = narrow(at + 1);
     let before = at.checked_sub(1).map(|i| readers[i]);

@@ -231,6 +231,7 @@ impl Position for Frozen<'_> {
                 () => (),
             }
         }
+        // Who waits, is eligible or aborted follows from the others: where the store says otherwise, it is damaged.
         let standings = dag.tasks().map(|t| game.standing(t) as u8);
         if !standings.eq(packed.iter().copied()) {
             return Err(Illegal(

@@ -77,6 +77,7 @@ impl Tries {
         match cause {
             Cause::Memory if token.attempt > self.outgrown.memory => {
                 let more = needs.memory.saturating_mul(2).min(most);
+                // The largest worker may be gone: nobody gets less than before.
                 self.memory = Some(more.max(needs.memory));
                 self.outgrown.memory = newest;
             }
@@ -185,6 +186,7 @@ impl<P: Position> Engine<P> {
         let mut leases: Vec<_> = leases
             .map(|(task, l)| (task, l.token, l.worker, l.since))
             .collect();
+        // Sorted, as all that follows, so that equal states are equal values.
         leases.sort_unstable();
         let due = self.leases.iter();
         let due = due.filter_map(|(task, l)| Some((task, l.token, l.due?)));
@@ -248,6 +250,7 @@ impl<P: Position> Engine<P> {
             }
         }
         engine.remembered = snapshot.memory;
+        // Before leases are taken: what a task needs may have grown with its tries.
         engine.tries = snapshot.tries.into_iter().collect();
         engine.count_present();
         let trusted = engine

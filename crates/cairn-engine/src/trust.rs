@@ -167,6 +167,7 @@ impl Trust {
     }
 
     pub(crate) fn has(&self, task: Task) -> bool {
+        // Asked on the way of every request: a run without volunteers looks nothing up.
         !self.checks.is_empty() && self.checks.contains_key(&task)
     }
 
@@ -306,6 +307,7 @@ impl Trust {
             return 0;
         };
         let live = check.live().count();
+        // One of those settles it alone: whoever else worked on it would do so for nothing.
         let decides = |copy: &Copy| copy.client.is_none() || self.counts_alone(check, copy);
         if check.live().any(decides) {
             return 0;
@@ -348,6 +350,7 @@ impl Trust {
         {
             return Verdict::Valid(copy.token);
         }
+        // As long as somebody is at it, the last copy may still bring the result.
         let is_worn = !check.is_awaited() && check.total() >= self.distrust.max_total as usize;
         if is_worn
             || self.is_beyond_all(check, has)
@@ -402,6 +405,7 @@ impl Trust {
 
     /// Whether the client is one for retries: it was right often enough, has its full quota, and is not slow.
     pub(crate) fn is_reliable(&self, client: ClientId) -> bool {
+        // Where no row makes results count alone, BOINC's number.
         let enough = self.distrust.earned.unwrap_or(10);
         (self.records.get(&client))
             .is_some_and(|r| r.row >= enough && r.quota >= r.cap && !self.is_slow(r))
@@ -511,6 +515,7 @@ impl Trust {
         let row = |client| self.records.get(&client).and_then(|r| r.rows.get(&kind));
         let row = client.and_then(row).copied().unwrap_or(0);
         let is_first = !self.has(task);
+        // As BOINC does: of a row this long one result in as many is checked all the same, and its client cannot know which.
         let alone = (client.zip(self.distrust.earned)).is_some_and(|(client, earned)| {
             is_first
                 && row >= earned
@@ -627,6 +632,7 @@ impl Trust {
         let takes = self.kinds.entry(kind).or_default();
         takes.count += 1;
         takes.sum = takes.sum.saturating_add(winner.ended.since(winner.since).0);
+        // Who counted alone was confirmed by nobody: that makes no row longer.
         let is_replicated = check.results().nth(1).is_some();
         for (copy, digest) in check.results() {
             let Some(record) = copy.client.and_then(|c| self.records.get_mut(&c)) else {
@@ -715,6 +721,7 @@ impl Trust {
 
 /// A number that looks like chance to whoever does not know the seed.
 fn draw(seed: u64, task: Task, client: ClientId) -> u64 {
+    // A round of SplitMix64 for each part.
     let mut state = seed;
     for part in [task.0, client.0.into()] {
         state = state.wrapping_add(part).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -62,6 +62,7 @@ impl Beneath {
     /// A regular file, to be read. Links are followed as long as they stay below.
     pub(crate) fn read(&self, path: &str) -> Result<File> {
         let steps = steps(path).ok_or_else(|| outside(path))?;
+        // Else a pipe of that name would be waited for.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::openat2(
             &self.folder,
@@ -89,6 +90,7 @@ impl Beneath {
         let name = steps.pop().ok_or_else(|| outside(path))?;
         let mut here = self.folder.try_clone()?;
         for step in steps {
+            // Nobody looks first whether it is there: somebody may make it meanwhile.
             match rustix::fs::mkdirat(&here, step, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => (),
                 Err(e) => return Err(e.into()),
@@ -166,6 +168,7 @@ impl Beneath {
 impl Pending {
     /// Takes its place, whole; what stood there is replaced, a link too.
     pub(crate) fn place(mut self) -> Result<()> {
+        // Not synced: after a power cut outputs are held against the sizes that they had.
         rustix::fs::renameat(&self.parent, &self.temporary, &self.parent, &self.name)?;
         self.is_placed = true;
         Ok(())

@@ -139,12 +139,14 @@ impl Caller {
         if uri.host().is_none_or(str::is_empty) || uri.path() != "/" || uri.query().is_some() {
             return unusable("is more, or less, than scheme, host and port");
         }
+        // Whatever a server answers, the token goes nowhere else.
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
             .user_agent("cairn")
             .timeout_connect(Some(Duration::from_secs(10)))
+            // Less than a server waits for a head: else it would end a connection just when that is used again.
             .max_idle_age(Duration::from_secs(8))
             .build();
         let tls = TlsConnector {
@@ -200,6 +202,7 @@ impl Caller {
         let text = format!("{}: {error}", self.base);
         match error {
             ureq::Error::BadUri(_) | ureq::Error::Tls(_) => CallError::Unusable(text),
+            // By that the connector tells of a certificate that is not believed: asking again does not help.
             ureq::Error::Io(e) if e.kind() == std::io::ErrorKind::InvalidData => {
                 CallError::Unusable(text)
             }
@@ -302,6 +305,7 @@ impl Caller {
     /// If there is no answer, or the answer is no.
     pub fn inputs(&self, id: u64) -> Result<Vec<Needed>, CallError> {
         let path = format!("/api/v1/inputs/{id}");
+        // The server takes the digests of all of them first.
         let patience = Duration::from_secs(3600);
         self.read(self.call(Method::GET, &path, SendBody::none(), None, patience)?)
     }

@@ -24,6 +24,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How often the free space is looked at.
+// Nobody tells when others write.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// So much stays free for what nobody declares: the store, logs.
@@ -31,6 +32,7 @@ const SPARE: u64 = 8 << 20;
 
 /// How long an order may be looked for when the one in force is not safe any more; and how many times as long as it took nobody
 /// looks again.
+// Whoever asks for tasks waits meanwhile: so it takes no more than a tenth of the time.
 const REPLAN: Duration = Duration::from_secs(2);
 const REST: u32 = 10;
 
@@ -223,6 +225,7 @@ impl Disk {
             let free = free_bytes(&folder);
             let most = match most {
                 Most::Bytes(bytes) => bytes,
+                // What the files take was free before them: a second start has the same cap.
                 Most::OfFree(share) => {
                     let all = free.as_ref().map_err(copied)?.saturating_add(there);
                     (all as f64 * share) as u64
@@ -356,6 +359,7 @@ impl Disk {
             let mut bytes = 0;
             if let Some(keeper) = engine.keeper_mut() {
                 bytes = keeper.storage().bytes(file);
+                // For the keeper it is gone; on the disk it lies until this is committed.
                 keeper.hold(bytes);
             }
             self.fresh.push((file, bytes));
@@ -389,6 +393,7 @@ impl Disk {
     ) -> Vec<Swept> {
         let mut swept = Vec::new();
         while let Some((group, file, bytes)) = self.due.front().copied() {
+            // By rising group: those behind are not committed either.
             if group > committed {
                 break;
             }
@@ -403,6 +408,7 @@ impl Disk {
                 continue;
             };
             let gone = swept_from(path.to_owned(), bytes);
+            // What cannot be deleted counts on.
             if let Some(keeper) = engine.keeper_mut().filter(|_| gone.left.is_none()) {
                 keeper.let_go(bytes);
             }
@@ -489,6 +495,7 @@ impl Disk {
 
 /// What the files may take where so much is there or reserved, of which so much is not written, and so much is free.
 fn room(most: u64, there: u64, unwritten: u64, free: u64) -> u64 {
+    // What is reserved and not written is free still: it must not count twice.
     let written = there.saturating_sub(unwritten);
     most.min(written.saturating_add(free.saturating_sub(SPARE)))
 }
@@ -524,6 +531,7 @@ pub fn bytes_at(path: &Path) -> Option<u64> {
     let mut todo = vec![path.to_owned()];
     while let Some(folder) = todo.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            // Of a link itself: what it leads to lies elsewhere.
             match entry.metadata() {
                 Ok(data) if data.is_dir() => todo.push(entry.path()),
                 Ok(data) => bytes = bytes.saturating_add(data.len()),

@@ -240,6 +240,7 @@ pub fn serve<P: Position + Send>(
         .map_err(unusable(settings.flow.clone()))?;
     let files = Arc::new(files);
     let logs = Logs::open(&state.join("logs")).map_err(unusable(state.clone()))?;
+    // What volunteers printed before a restart takes its room all the same.
     for (task, token, client) in begun.engine.trust().unsettled() {
         files.found_print(client.0, (task, token), logs.bytes(task, token));
     }
@@ -326,11 +327,13 @@ pub fn serve<P: Position + Send>(
     let _ = watch.send(watch::Look::End);
     // What was answered is still on its way out.
     drop(stop);
+    // Whoever asks from here on is told that the server ends.
     drop(inbox);
     let all = u32::try_from(connections).unwrap_or(u32::MAX);
     runtime.block_on(async {
         let gone = async {
             let _ = accepting.await;
+            // All places are free when all connections have ended.
             let _ = limit.acquire_many(all).await;
         };
         // Who does not take its answer by then asks another server.

@@ -253,6 +253,7 @@ impl<'f> Live<'f> {
 
     /// Time goes on until then, and things were as they are.
     fn advance(&mut self, at: Moment) {
+        // The time of day may be set back between two starts; the time of a run is not.
         let at = self.last.max(at);
         self.totals = self.totals_at(at);
         self.last = at;
@@ -593,6 +594,7 @@ impl<'f> Live<'f> {
         if self.subject.dag().is_some() {
             return;
         }
+        // Half of them at a time: what stays is moved each time.
         if self.ended.len() > 2 * REMEMBERED {
             self.ended.drain(..REMEMBERED);
             self.told = self.told.saturating_sub(REMEMBERED);

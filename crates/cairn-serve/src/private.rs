@@ -8,12 +8,14 @@ use std::path::Path;
 /// A folder, made where it is missing, with mode 700.
 pub(crate) fn folder(path: &Path) -> std::io::Result<()> {
     (DirBuilder::new().recursive(true).mode(0o700)).create(path)?;
+    // One that was there before may be open to others.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
 }
 
 /// Writes a file with mode 600, whole or not at all; a link of that name is replaced, not followed.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
     let temporary = folder.join(format!(".{name}.new"));
+    // Left by somebody who was killed: a new one could not be made beside it.
     match std::fs::remove_file(&temporary) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => (),
@@ -21,6 +23,7 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> std::io::Result<()
     let mut file =
         (OpenOptions::new().write(true).create_new(true).mode(0o600)).open(&temporary)?;
     file.write_all(text.as_bytes())?;
+    // Before it takes its name: after a power cut there is the old one or the new one, never an empty one.
     file.sync_all()?;
     std::fs::rename(&temporary, folder.join(name))
 }

@@ -81,6 +81,7 @@ pub(crate) fn mark_executed<P: Position>(
     };
     let mut is_there = false;
     for (task, token) in tasks {
+        // Every prefix of the log is closed under parents, whatever a flow says of its tasks.
         if engine.position().standing(task.into()) != Ok(Standing::Eligible) {
             continue;
         }

@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Within this time what happened is committed.
+// With a commit for each task a run did 0.5 to 0.8 times as many tasks a second as ninja, in such windows as many.
 pub(crate) const WINDOW: Duration = Duration::from_millis(10);
 
 /// The variable by which processes of a run are known; its value is that of the state.

@@ -93,6 +93,7 @@ struct Sign {
 impl Sign {
     fn data(self, is_output: bool) -> epoll::EventData {
         let [place, count] = [self.place, self.count].map(u64::from);
+        // An event carries one number, so all of it is in there.
         epoll::EventData::new_u64(count << 33 | place << 1 | u64::from(is_output))
     }
 
@@ -133,6 +134,7 @@ impl Processes {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             starter: Starter::new()?,
             started: 0,
+            // As much as a pipe holds, unless somebody made it larger.
             buffer: vec![0; 1 << 16],
             running: Vec::new(),
             free: Vec::new(),
@@ -359,6 +361,7 @@ impl Processes {
             false => None,
         };
         let Some((_, status)) = status else {
+            // It was told, and is told once.
             if let Some(pidfd) = &running.pidfd {
                 epoll::modify(&self.epoll, pidfd, running.sign.data(false), ONCE)?;
             }

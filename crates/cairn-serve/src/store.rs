@@ -72,6 +72,7 @@ impl Store {
     pub fn create_or_open(folder: &Path, sync: Sync) -> Result<Store, StoreError> {
         let failed = |e: std::io::Error| StoreError::io(folder, &e);
         std::fs::create_dir_all(folder).map_err(failed)?;
+        // Before anything is looked at: of two that begin together only one may make it.
         let lock = lock(folder)?;
         let path = folder.join(FILE);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -144,6 +145,7 @@ impl Store {
         let mut next = self.next;
         let path = self.folder.join(FILE);
         let attempt = || -> rusqlite::Result<()> {
+            // One that becomes a writer later can be refused at once, whatever the timeout (SQLITE_BUSY_SNAPSHOT).
             let tx = self
                 .database
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -151,6 +153,7 @@ impl Store {
             tx.commit()
         };
         attempt().map_err(|e| StoreError::sql(&path, &e))?;
+        // Numbers of what was not written are given again.
         self.next = next;
         Ok(())
     }
@@ -177,6 +180,7 @@ impl Store {
         self.write(|tx, next| {
             let sql = "INSERT INTO flow (first, tasks, digest, names, fingerprints) VALUES (?1, ?2, ?3, ?4, ?5)";
             tx.execute(sql, params![*next, tasks, digest, names, packed(&prints)])?;
+            // They are by number of task, which means another one from now on.
             tx.execute("DELETE FROM stamp", [])?;
             insert_group(tx, next, group)
         })

@@ -37,6 +37,7 @@ impl Fingerprint {
 }
 
 fn ring_digest(bytes: &[u8]) -> [u8; 32] {
+    // SHA-256 is in there already: no further crate for one digest.
     let suite = ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
     let hash = suite
         .tls13()
@@ -111,6 +112,7 @@ impl Certificate {
     pub fn self_signed(folder: &Path, names: &[String]) -> Result<Certificate, TlsError> {
         const FILES: [&str; 2] = ["certificate.pem", "key.pem"];
         let trouble = |e: std::io::Error| failed(folder.display(), e);
+        // Where one is missing both are made anew: they have to belong together.
         let is_there = FILES.iter().all(|name| folder.join(name).exists());
         if !is_there {
             private::folder(folder).map_err(trouble)?;
@@ -135,6 +137,7 @@ impl Certificate {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(|e| TlsError(e.to_string()))?;
+        // All that this server speaks.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Certificate {
             config: Arc::new(config),
@@ -181,6 +184,7 @@ impl Trust {
         let name = ServerName::try_from(host.to_owned()).map_err(|e| failed(host, e))?;
         let made = ClientConnection::new(self.config()?, name).map_err(|e| failed("TLS", e))?;
         let mut stream = StreamOwned::new(made, stream);
+        // Now, so that a wrong certificate is told here and not by the first write.
         (stream.conn.complete_io(&mut stream.sock)).map_err(|e| failed(host, e))?;
         Ok(stream)
     }

@@ -227,6 +227,7 @@ pub fn work(
     let folder = settings.folder.clone();
     let unusable = |error| WorkError::Folder { folder, error };
     let place = Place::take(&settings.folder).map_err(unusable.clone())?;
+    // Before folders are tidied: what a killed worker left running still writes there.
     end_survivors(MARK, place.id(), Duration::from_secs(2))?;
     let spooled = whole_results(&place).map_err(unusable.clone())?;
     for (path, error) in place.tidy(&spooled).map_err(unusable)? {
@@ -238,6 +239,7 @@ pub fn work(
     let (words, inbox) = channel();
     let (mut reader, waker) = std::io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true).map_err(std::io::Error::from)?;
+    // Whoever wakes us must never wait: where the pipe is full we are awake.
     rustix::io::ioctl_fionbio(&waker, true).map_err(std::io::Error::from)?;
     let mut processes = Processes::new()?;
     processes.also_watch(&reader)?;
@@ -263,6 +265,7 @@ pub fn work(
         keys: HashMap::new(),
         next_key: 0,
         shared: None,
+        // Until a server has shown that it is on this machine.
         is_sandboxed: true,
         was_joined: false,
         programs: None,

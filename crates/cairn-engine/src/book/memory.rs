@@ -23,6 +23,7 @@ pub struct Memory {
 }
 
 /// More workers or volunteers than so many are not remembered: those that were seen last are.
+// The file is read and written as a whole, once a minute.
 const MOST: usize = 10_000;
 
 impl Default for Memory {
@@ -106,6 +107,7 @@ impl Memory {
     /// A worker that was last seen then is not asked for any more.
     pub(crate) fn note(&mut self, (name, known): (String, Remembered), at: u64) {
         self.workers.insert(name, Remembered { seen: at, ..known });
+        // Not for each beyond: every time all of them are gone over.
         if self.workers.len() > 2 * MOST {
             keep_newest(&mut self.workers, |known| known.seen);
         }

@@ -6,9 +6,12 @@ use cairn_kernel::NONE;
 use std::collections::BTreeSet;
 
 /// Speeds are told apart by factors of e^(1/4); beyond e^8 not at all.
+// A task is compared with the first lane of each class, not with every worker.
 const STEPS: f64 = 4.0;
+// Placing has a bit for each, in a number of 128 bits.
 const CLASSES: usize = 65;
 /// No worker has more lanes than this, however many processors it says it has: nobody counts on when the rest will be free.
+// Anybody can say any number, and each lane takes room.
 const MOST: u32 = 1024;
 
 /// A lane that is free at a time, and how fast it is then.
@@ -277,6 +280,7 @@ impl Lanes {
     fn insert(&mut self, free: Free) {
         let class = class_of(free.speed);
         let lane = &mut self.lanes[free.lane as usize];
+        // Kept with the lane: only with just these is it found again in its row.
         (lane.class, lane.free) = (class, free);
         let row = &mut self.classes[class];
         let at = row.partition_point(|f| (f.at, f.lane) < (free.at, free.lane));

@@ -7,6 +7,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// How many eligible tasks are looked at.
+// So a request costs some hundred comparisons, however many tasks are eligible; `fill` sees to the rest.
 pub(super) const LOOK: usize = 64;
 
 /// A lane as a task finds it: free at a time, after what was kept for it before.
@@ -23,6 +24,7 @@ impl Eq for Slot {}
 
 impl Ord for Slot {
     fn cmp(&self, other: &Slot) -> Ordering {
+        // Of two that are free at once, first the one that has nothing to stop.
         let place = |slot: &Slot| (slot.stops, slot.free.lane);
         (self.free.at.total_cmp(&other.free.at)).then(place(self).cmp(&place(other)))
     }
@@ -74,6 +76,7 @@ impl Class<'_> {
             Some(&Reverse(beside)) if beside == head => {
                 self.beside.pop();
             }
+            // The row itself stays as it is: what is kept for a lane is a matter of this request alone.
             _ => self.busy = &self.busy[1..],
         }
         let free = Free {
@@ -213,6 +216,7 @@ impl Dispatch {
         let mut rest = self.outlook.eligible().skip(LOOK);
         for &lane in idle.iter().filter(|lane| !taken.contains(lane)) {
             let worker = self.lanes.worker(lane);
+            // What one was shown and cannot do is not shown to the next: else each would go over all that is eligible.
             let mut some = rest.by_ref().take(LOOK);
             match some.find(|&t| fit(t, worker, None) == Fit::Now) {
                 Some(task) => moves.push((task, lane)),
@@ -268,6 +272,7 @@ impl Dispatch {
                 is_open: true,
                 stops,
             };
+            // They are by falling number: the fastest first.
             let at = match classes.binary_search_by(|c| number.cmp(&c.number)) {
                 Ok(at) => at,
                 Err(at) => {

@@ -5,18 +5,25 @@ use super::{Dispatch, Move};
 use std::cmp::Reverse;
 
 /// A copy must be expected in less than this share of what the running one still takes.
+// With this and a whole deviation of hope makespans over eight dags and three spreads were 1 to 3 % nearer to HEFT than with 0.8
+// and half a deviation.
 const SOONER: f64 = 0.9;
 /// Only what ends in the last part of all that is foreseen is copied for want of better things to do.
+// What is over sooner holds up nothing: a copy of it would only cost.
 const LAST: f64 = 0.6;
 /// How much of the doubt about two speeds speaks for trying.
 const HOPE: f64 = 1.0;
 /// The most copies of a task at a time.
+// With three, copies were 1.6 to 3.6 % of all executions.
 const COPIES: usize = 3;
 /// How many running tasks are considered, of those that end last.
+// Each is weighed for every idle lane.
 const LATEST: usize = 16;
 /// Among how many of those that end last these are looked for, where others are preferred to the very last.
+// So a request costs what it did when only the very last were considered.
 const LOOKS: usize = 256;
 /// After so many idle lanes in a row for whom there is nothing, slower ones are not asked.
+// The fastest come first: what is worth nothing to them is hardly worth anything to slower ones.
 const MISSES: usize = 8;
 
 /// A running task.
@@ -48,6 +55,7 @@ impl Dispatch {
         }
         let (speed, fast) = (self.lanes.sum, self.lanes.fast());
         self.look(now);
+        // Without what runs the horizon is shorter, and cheap to have: where even that is beyond the last end, no copy gains.
         if self.last_end(now) <= self.outlook.horizon(speed, fast, std::iter::empty()) {
             return Vec::new();
         }
@@ -113,6 +121,7 @@ impl Dispatch {
             };
             let all = late.iter().enumerate();
             let all = all.filter_map(|(i, l)| Some((i, worth(l)?)));
+            // Of equals the first, which ends last; `max_by` would take the last of them.
             let Some((best, _)) = all.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
                 misses += 1;
                 if misses == MISSES {
@@ -124,6 +133,7 @@ impl Dispatch {
             let l = &mut late[best];
             l.copies += 1;
             let expected = self.outlook.work(l.task) / self.lanes.speed(worker);
+            // Whoever is idle next must be sooner than this copy, too.
             if expected < l.left {
                 (l.left, l.doubt) = (expected, self.doubt(worker));
             }
@@ -158,6 +168,7 @@ impl Dispatch {
     fn horizon(&self, now: f64) -> f64 {
         let left = self.lanes.all_busy().filter_map(|free| {
             let Busy { task, .. } = self.lanes.busy(free.lane)?;
+            // A task counts once, however many are at it.
             let is_newest = self.lanes.running(task).next() == Some(free.lane);
             let own = self.lanes.speed(self.lanes.worker(free.lane));
             let left = ((free.at - now).max(0.0) * own).min(self.outlook.work(task));
@@ -212,8 +223,10 @@ impl Dispatch {
             let lanes: Vec<u32> = self.lanes.running(task).collect();
             let end = |lane: u32| {
                 let since = self.lanes.busy(lane).map_or(0.0, |busy| busy.since);
+                // Age and lane settle ties: of two that end together just one is later.
                 (self.lanes.expected(lane, now, &self.book).at, since, lane)
             };
+            // The newest come first, so the last is the oldest. Dropping that one took 2.1 times as long at equal speeds.
             let Some((_, newer)) = lanes.split_last() else {
                 continue;
             };

@@ -31,6 +31,7 @@ impl<P: Position> Engine<P> {
             self.enqueue(task);
             self.tell_dispatch(task, Dispatch::opened);
         }
+        // Empty, with its room for the next.
         self.opened = opened;
         out.aborted.append(&mut self.aborted);
     }
@@ -130,6 +131,7 @@ impl<P: Position> Engine<P> {
                     self.position.lease(*task)?;
                     self.tell_keeper(*task, Keeper::start);
                 }
+                // Before it is put back, which tells of an end without a result.
                 if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
                     self.note_return(at, since, *task, worker);
                 }
@@ -155,6 +157,7 @@ impl<P: Position> Engine<P> {
                     self.note_return(at, since, *task, worker);
                 }
                 self.tell_dispatch(*task, Dispatch::over);
+                // Asked before one is put back: of two that leaves no copies.
                 let may_have_others = self.leases.has_copies() || self.trust.has(*task);
                 self.put_back(*task, *token);
                 if may_have_others {
@@ -184,6 +187,7 @@ impl<P: Position> Engine<P> {
                 let needs = self.needs(*task);
                 let tries = self.tries.entry(*task).or_default();
                 tries.ended(*token, lease.map(|lease| lease.worker));
+                // Of volunteers trust counts the failures; what they claim makes no limit grow.
                 if client.is_none() {
                     let here = self.here.iter().map(|w| &self.workers[w.index()]);
                     let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
@@ -249,6 +253,7 @@ impl<P: Position> Engine<P> {
                 self.position.reopen(*task, &mut self.opened)?;
                 self.reopened = self.epoch;
                 let tries = self.tries.entry(*task).or_default();
+                // The first attempt was in no book: its number must not come again.
                 tries.attempts = tries.attempts.max(1);
                 self.unsettle_keeper();
             }
@@ -353,6 +358,7 @@ impl<P: Position> Engine<P> {
             self.pools_busy[pool.0 as usize] -= amount;
         }
         self.workers[lease.worker.index()].put_back(task, needs);
+        // When that was does not matter: nothing is learnt of it.
         self.note_end(lease.since, task, lease.worker, Ending::Stopped);
         Some(lease)
     }

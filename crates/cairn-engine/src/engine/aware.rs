@@ -55,6 +55,7 @@ impl<P: Position> Engine<P> {
         let mut held: Vec<_> = (self.leases.iter())
             .map(|(task, lease)| (lease.since, task, lease.token, lease.worker))
             .collect();
+        // By when they began: of copies the oldest must be known as such.
         held.sort_unstable();
         for (since, task, _, worker) in held {
             if let Some(task) = task.frozen() {
@@ -85,6 +86,7 @@ impl<P: Position> Engine<P> {
     /// Whether somebody who asked is idle because a task is kept for another, or may get a copy of one that is late by and by:
     /// to be asked again even if nothing happens.
     pub fn is_holding(&self) -> bool {
+        // What runs becomes late as time passes, and a copy of it worth while, though nothing happens.
         let waits = |d: &Dispatch| d.kept().is_some() || (self.may_speculate() && d.is_busy());
         self.is_aware() && self.dispatch().is_some_and(waits)
     }
@@ -108,6 +110,7 @@ impl<P: Position> Engine<P> {
     /// The first task that was kept for somebody when workers last asked.
     pub(super) fn first_kept(&self) -> Option<(Task, WorkerId)> {
         let (task, worker) = self.dispatch().filter(|_| self.is_aware())?.kept()?;
+        // It was so when workers last asked.
         let is_eligible = self.position.standing(Task(task.into())) == Ok(Standing::Eligible);
         is_eligible.then_some((Task(task.into()), WorkerId(worker)))
     }
@@ -145,6 +148,7 @@ impl<P: Position> Engine<P> {
             match self.position.standing(Task(task.into())) {
                 Ok(Standing::Waiting) => dispatch.closed(task),
                 Ok(Standing::Eligible) => dispatch.opened(task),
+                // Who has it told so when it began.
                 Ok(Standing::Leased) => (),
                 _ => dispatch.over(task),
             }
@@ -283,6 +287,7 @@ impl<P: Position> Engine<P> {
     pub(super) fn still_asking(&self, round: &Round<'_>) -> Vec<(u32, usize)> {
         let mut asking = Vec::with_capacity(round.of.len());
         for (i, &(worker, want)) in round.asked.iter().enumerate() {
+            // Who asked twice is answered by the later request.
             if round.of.get(&worker) == Some(&i) {
                 let got = round.answers[i].as_ref().map_or(0, Vec::len);
                 let room = self.workers[worker.index()].free_cpus();
@@ -307,6 +312,7 @@ impl<P: Position> Engine<P> {
         let granted = self.grant(round.now, worker, class, task, out);
         match &mut round.answers[request] {
             Ok(all) => all.push(granted),
+            // It was refused before copies were looked for.
             refused => *refused = Ok(vec![granted]),
         }
     }

@@ -78,6 +78,7 @@ impl<P: Position> Engine<P> {
             }
         }
         if best.is_none() {
+            // What the keeper needs next may lie behind all that it was asked about.
             best = self.next_by_storage(now, worker);
         }
         if let Some((place, class, task)) = self.next_copy(now, worker) {
@@ -130,6 +131,7 @@ impl<P: Position> Engine<P> {
             return Ok(());
         }
         let lacks_room = self.lacks_room(worker, wide);
+        // Room is kept for one at a time: for the others it begins anew.
         self.overtaken.clear();
         self.reservation = Some(Reservation {
             task: wide,
@@ -184,6 +186,7 @@ impl<P: Position> Engine<P> {
         let Some(kept) = self.reservation else { return };
         let waits = self.position.standing(kept.task) == Ok(Standing::Eligible);
         let here = |w: WorkerId| self.workers.get(w.index()).is_some_and(|w| w.is_here);
+        // One that the keeper refuses may wait for just those from whom its room is kept.
         if !waits || !kept.worker.is_none_or(here) || !self.keeper_lets(kept.task) {
             self.reservation = None;
         }
@@ -206,6 +209,7 @@ impl<P: Position> Engine<P> {
             let class = self.rules.class(source);
             let is_first = (self.queue.first(class))
                 .is_none_or(|(rank, _)| self.queue.order().rank(source) < rank);
+            // No more of them than come first: a family may have sources without number.
             if !is_first {
                 return;
             }

@@ -11,8 +11,10 @@ use cairn_theory::game::Standing;
 use std::cmp::Reverse;
 
 /// For so long what is to be tried again is kept for reliable clients, where there are some.
+// As BOINC does: retries go to reliable hosts first. Not for long: those may be busy.
 const KEPT: Span = Span::seconds(60);
 /// So many tasks that are longest out are looked at when somebody fast has nothing to do.
+// A request must not go over all that is out.
 const LOOKS: usize = 256;
 
 /// Who asks for copies.
@@ -95,6 +97,8 @@ impl<P: Position> Engine<P> {
         if self.wanted.is_empty() {
             return None;
         }
+        // Asking needs the whole engine, while this is gone through. Nothing that is asked on the way wants a task or stops
+        // wanting it.
         let wanted = std::mem::take(&mut self.wanted);
         let mut asking = Asking::new(now, worker, self.client(worker));
         let mut best = None;
@@ -105,6 +109,7 @@ impl<P: Position> Engine<P> {
                 continue;
             }
             let each = tasks.iter().map(|&(place, task)| (place, class, task));
+            // By rising place: behind the best so far there is none better.
             let mut better = each.take_while(|&found| best.is_none_or(|best| found < best));
             if let Some(found) =
                 better.find(|&(_, class, task)| self.may_try(&mut asking, class, task))
@@ -132,6 +137,7 @@ impl<P: Position> Engine<P> {
         {
             return false;
         }
+        // What somebody has is reserved already.
         standing == Ok(Standing::Leased) || self.keeper_lets(task)
     }
 
@@ -245,6 +251,7 @@ impl<P: Position> Engine<P> {
         let Some(client) = asking.client else {
             return false;
         };
+        // Whether somebody reliable is here is asked only then, and once a request: it goes over all who are here.
         let is_fresh = asking.now.since(self.trust.quiet_since(task)) < KEPT;
         is_fresh
             && self.trust.is_retry(task)
@@ -280,6 +287,7 @@ impl<P: Position> Engine<P> {
             let class = self.class(task);
             let needs = self.queue.needs(class);
             let asking = &self.workers[worker.index()];
+            // As many as must agree are wanted in any case: one beyond them, and no more.
             if self.leases.of(task).count() <= agree
                 && !self.trust.has_failed(task, client)
                 && self.may_copy(worker, Some(client), task)

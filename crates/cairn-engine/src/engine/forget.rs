@@ -9,6 +9,7 @@ impl<P: Position> Engine<P> {
     /// Forgets those that are gone for longest, where there are many; not those that something depends on.
     pub(super) fn forget_gone(&mut self, now: Moment, out: &mut Outbox) {
         let least = self.rules.gone;
+        // Not one by one: each time all that may depend on them is gone through.
         if self.gone.len() <= self.full_at.max(2 * least) {
             return;
         }

@@ -38,6 +38,7 @@ impl<P: Position> Engine<P> {
         };
         let usual = (usual.0 as f64).max(1.0);
         let bounded = takes.clamp(usual / FURTHEST, usual * FURTHEST);
+        // In proportion: the doubt about its speed is a factor, not a number of seconds.
         let late = late * bounded / takes;
         let (takes, late) = (Span(bounded as u64), Span(late as u64));
         let distrust = self.trust.distrust();
@@ -79,6 +80,7 @@ impl<P: Position> Engine<P> {
         let held = self.leases.iter();
         let held = held.filter(|(_, lease)| self.client(lease.worker).is_some());
         let mut held: Vec<_> = held.map(|(t, l)| (l.since, t, l.token)).collect();
+        // The map has an order of its own, which must not show.
         held.sort_unstable();
         for (since, task, token) in held {
             let usual = since + self.span(task);
@@ -97,6 +99,7 @@ impl<P: Position> Engine<P> {
         let Some(due) = lease.and_then(|lease| lease.due.max(lease.extended)) else {
             return;
         };
+        // It may have more time than when the timer was set, since it was told again.
         match due > now {
             true => self.timer(due, Timer::Due(task, token)),
             false => {

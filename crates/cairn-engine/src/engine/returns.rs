@@ -283,6 +283,7 @@ impl<P: Position> Engine<P> {
         worker: WorkerId,
         out: &mut Outbox,
     ) {
+        // Before the event, which puts all of them back.
         self.stop_others(task, token, out);
         let event = Event::Executed {
             task,
@@ -342,6 +343,7 @@ impl<P: Position> Engine<P> {
     /// The same of all tasks: after a restart, or when the last one goes whose result counts alone.
     pub(super) fn give_up_all_hopeless(&mut self, now: Moment, out: &mut Outbox) {
         let mut tasks: Vec<Task> = self.trust.tasks().collect();
+        // The map has an order of its own, which must not be in the log.
         tasks.sort_unstable();
         for task in tasks {
             self.give_up_hopeless(now, task, out);

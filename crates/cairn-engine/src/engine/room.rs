@@ -10,6 +10,7 @@ use crate::{Needs, PoolId, Position, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 /// So many tasks of a class that are too large for a worker are passed over to find one that is not.
+// Each is taken out of the queue and put back, for every request.
 const PASSED: usize = 64;
 
 impl<P: Position> Engine<P> {
@@ -83,6 +84,7 @@ impl<P: Position> Engine<P> {
                 if waits && self.could_hold(worker, task) {
                     break;
                 }
+                // One that does not wait any more went by another way, and goes for good.
                 self.queue.pop(class);
                 if waits {
                     passed.push((class, task));

@@ -7,6 +7,8 @@ use cairn_dag::TaskId;
 use cairn_theory::game::Standing;
 
 /// How many tasks of a class the keeper is asked about, before those that its own order has next.
+// Under a tight cap nearly all are refused: no request must go through the whole queue. What has to start for the run to go on
+// is found by the keeper's own order.
 const ASKED: usize = 64;
 
 impl<P: Position> Engine<P> {
@@ -88,6 +90,7 @@ impl<P: Position> Engine<P> {
             for (class, task) in withheld.drain(..) {
                 self.queue.push(class, task);
             }
+            // Empty, with its room for the next.
             self.withheld = withheld;
         }
     }
@@ -165,6 +168,7 @@ impl<P: Position> Engine<P> {
         };
         let (mut order, rest): (Vec<TaskId>, Vec<TaskId>) =
             keeper.waiting().into_iter().partition(was_tried);
+        // What they need was in use before: first they are as safe as they were, in their old places they may not be.
         order.extend(rest);
         // Where that does not help, the driver finds another order, or the run stops with the bytes that are missing.
         let _ = keeper.adopt(&order);

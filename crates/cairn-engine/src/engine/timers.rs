@@ -33,6 +33,7 @@ impl<P: Position> Engine<P> {
                     let Some(known) = self.workers.get(worker.index()) else {
                         continue;
                     };
+                    // One timer a worker: it is set again when it is due, not with every word.
                     let until = known.last_seen + self.rules.silence;
                     match known.is_here {
                         true if until > now => self.timer(until, timer),
@@ -59,6 +60,7 @@ impl<P: Position> Engine<P> {
         }
         lease.is_ending = true;
         out.kills.push((lease.worker, task, token));
+        // Who does not say within that time that it has ended it will not say so any more.
         self.timer(now + self.rules.silence, Timer::Limit(task, token));
     }
 

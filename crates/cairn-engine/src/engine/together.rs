@@ -21,6 +21,7 @@ impl<P: Position> Engine<P> {
             return answers;
         }
         let mut chosen = self.batch(now, asked).into_iter();
+        // What is refused to all need not be found out for each.
         let mut over = None;
         let each = |&(worker, want): &(WorkerId, usize)| {
             if let (Some(refusal), true) = (over, want > 0) {
@@ -64,6 +65,7 @@ impl<P: Position> Engine<P> {
         let count: usize = asked.iter().filter_map(room).sum();
         let has_disk =
             |&(id, _): &(WorkerId, usize)| here(id).is_some_and(|w| w.offer.disk.is_some());
+        // The batcher knows nothing of bytes.
         let is_counted = self.keeper.is_some() || asked.iter().any(has_disk);
         if count < 2 || is_counted || self.minds_volunteers() || self.refuses_all().is_some() {
             return Vec::new();

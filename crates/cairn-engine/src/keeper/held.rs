@@ -38,6 +38,7 @@ impl Keeper {
 
     /// What the task will write over.
     pub(super) fn lying(&self, task: TaskId) -> u64 {
+        // Asked for every task that may start, and mostly there are none.
         match self.lies.is_empty() {
             true => 0,
             false => self.lies.get(&task.0).copied().unwrap_or(0),

@@ -116,6 +116,7 @@ impl Keeper {
                 }),
             }
         }
+        // All that stays whatever happens, as one file: of it only the bytes matter.
         files.push(Stored {
             producer: None,
             bytes: fixed,
@@ -143,6 +144,7 @@ impl Keeper {
             .dag;
         let present: Vec<TaskId> = rest.tasks().collect();
         let lean = lean_order(&rest, &storage, &present, work);
+        // The order in force is one of the candidates.
         if lean.peak < storage.peak(&present) {
             let order: Vec<TaskId> = lean.order.iter().map(|t| tasks[wide(t.0)]).collect();
             self.number(&order);

@@ -36,6 +36,7 @@ impl Keeper {
 
     /// Everything anew from where the tasks are, with this order of those that wait.
     pub(super) fn number(&mut self, order: &[TaskId]) {
+        // Places before the first, for tasks that come back: only when none is left is everything numbered anew.
         let slack = order.len() / 8 + LOOK;
         self.front = narrow(slack);
         self.version += 1;

@@ -49,10 +49,12 @@ impl Distrust {
     /// The usual numbers around a quorum: with 2, two copies, 3 errors, 4 results, 8 copies in all, and so much more for
     /// each further one.
     pub fn of_quorum(quorum: u32) -> Distrust {
+        // Whatever somebody asks for, nothing below may overflow.
         let quorum = quorum.clamp(1, 1_000);
         let times = quorum.saturating_sub(1).max(1);
         Distrust {
             quorum,
+            // These and the numbers of the tail are BOINC's.
             max_errors: 3 * times,
             max_successes: 4 * times,
             max_total: 8 * times,
@@ -86,6 +88,7 @@ impl Distrust {
         let takes = takes.map_or(0, |span| span.0);
         let usual = (takes.saturating_mul(self.slack.into())).max(self.deadline.0);
         let span = match is_hurried {
+            // As BOINC does: a retry has a shorter time, but never less than twice the estimate.
             true => (usual / 2).max(takes.saturating_mul(2)),
             false => usual,
         };

@@ -38,12 +38,14 @@ impl Record {
     pub(super) fn fault(&mut self, kind: u32) {
         self.row = 0;
         self.rows.remove(&kind);
+        // Never none: who gets nothing can never mend its record.
         self.quota = self.quota.saturating_sub(1).max(1);
     }
 
     pub(super) fn lie(&mut self) {
         self.invalid += 1;
         self.row = 0;
+        // An error is of one kind of task; who lies is believed in none.
         self.rows.clear();
         self.quota = 1;
     }

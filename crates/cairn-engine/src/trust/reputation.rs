@@ -97,6 +97,7 @@ impl Reputation {
         let quota = [self.quota, later.quota];
         Reputation {
             invalid: self.invalid,
+            // A liar begins with a quota of 1.
             quota: quota.into_iter().flatten().min().or(Some(1)),
             row: 0,
             rows: BTreeMap::new(),

@@ -199,6 +199,7 @@ pub fn begin<'f>(
             again = changed(store, &before, &engine, &seen, files.as_mut())?;
             reopen(&mut engine, dag, &again, now, &mut out).map_err(|e| store.damaged(&e.0))?;
             let known = (&known, &out.kills[..]);
+            // Before anything is written: where no order keeps the cap, the state stays as it was.
             let tight = keep(disk, &mut engine, &directory, known, &mut kept)?;
             let mut group = Group::default();
             if let Some((order, found)) = tight {
@@ -253,10 +254,12 @@ pub fn begin<'f>(
         }
     };
     engine.set_weights(setup.weights.clone());
+    // Only once outputs were compared: a start that failed before that must compare them again.
     store.set_meta(BOOT, &boot())?;
     let run = named(store)?;
     let mut stamps = files.map(Stamps::new);
     if let Some(stamps) = &mut stamps {
+        // How their inputs were when they began is not known any more: as they are now is the nearest.
         engine.held().for_each(|(_, task, _)| stamps.started(task));
     }
     Ok(Begun {

@@ -39,11 +39,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How many requests are taken into one commit at the most.
+// Else a group under load would never end, and nobody is answered before its commit.
 const GROUP: usize = 4096;
 
 /// Who waits because a task is kept for another is asked again so often, though nothing happens.
+// So nobody is kept waiting for a worker that does not come back.
 const LOOK: Duration = Duration::from_millis(500);
 /// What was learnt is written so often.
+// It can be learnt again: a crash costs later runs little.
 const SAVED: Duration = Duration::from_secs(60);
 
 /// How a server ended.
@@ -173,6 +176,7 @@ impl<'f, P: Position> Desk<'f, P> {
     /// If the store cannot be written: whoever asked is not answered, and asks again when there is a server again.
     pub(crate) fn run(mut self, inbox: &Receiver<Ask>) -> Result<End, StoreError> {
         self.settle_agreed();
+        // What the start itself did is on the disk before anybody is answered.
         self.commit()?;
         loop {
             match inbox.recv_timeout(self.patience()) {
@@ -193,8 +197,10 @@ impl<'f, P: Position> Desk<'f, P> {
             self.mind_the_lost();
             self.pass_on_kills();
             self.serve_requests(now);
+            // What was given out may have displaced copies.
             self.pass_on_kills();
             self.commit()?;
+            // Behind the commit: what is deleted must be wanted by nobody after a crash, either.
             self.tend_disk();
             if self.saved.elapsed() > SAVED {
                 self.save_book();
@@ -647,15 +653,18 @@ impl<'f, P: Position> Desk<'f, P> {
             };
             let begin = Instant::now();
             self.store.append_group(&group)?;
+            // Only now: until the commit nothing says that the others are not needed.
             self.forget_held(&group.entries);
             let micros = begin.elapsed().as_micros() as u64;
             self.tally.count_commit(micros, group.entries.len());
             self.since_snapshot += group.entries.len() as u64;
             let Group { mut entries, .. } = group;
             entries.clear();
+            // Its room serves the next group.
             self.out.entries = entries;
         }
         self.replies.drain(..).for_each(|reply| reply());
+        // After the answers: nobody waits for it.
         if self.since_snapshot >= self.snapshot_every {
             self.since_snapshot = 0;
             let (now, snapshot) = (self.clock.now(), self.engine.snapshot());

@@ -54,6 +54,7 @@ pub(crate) async fn accept(
 ) {
     let mut ended = stopped.clone();
     loop {
+        // First a place, then whoever wants it: others wait in the system's queue, where they take no descriptor of ours.
         let Ok(permit) = limit.clone().acquire_owned().await else {
             return;
         };

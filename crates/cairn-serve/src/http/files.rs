@@ -195,6 +195,7 @@ impl Files {
     pub(crate) fn read(&self, digest: &str) -> Result<(File, u64)> {
         let missing = || Error::new(ErrorKind::NotFound, "no file of this digest");
         let path = lock(&self.paths).get(digest).cloned().ok_or_else(missing)?;
+        // Opened first, then compared: what is sent is this one, whatever takes its place by then.
         let file = self.flow.read(&path)?;
         let seen = Seen::of(&file)?;
         let known = lock(&self.digests).get(&path).cloned();
@@ -207,6 +208,7 @@ impl Files {
     /// A declared file, with the digest of its content.
     pub(crate) fn needed(&self, path: &str) -> Result<Needed> {
         let mut file = self.flow.read(path)?;
+        // Before the digest is taken: a file that changes meanwhile is digested again the next time.
         let seen = Seen::of(&file)?;
         let executable = file.metadata()?.permissions().mode() & 0o100 != 0;
         let known = lock(&self.digests).get(path).cloned();

@@ -8,6 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// Whoever takes so much is not slow, but has a slow line.
+// Else a byte now and then would hold a connection for ever.
 const ENOUGH: usize = 16 << 10;
 
 /// Writes to the stream inside, unless the far end takes nothing, or next to nothing, for too long.

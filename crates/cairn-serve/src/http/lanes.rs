@@ -31,6 +31,7 @@ impl Lanes {
         }
         // Nobody leaves anything half done in it.
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who leaves a lane does not come here: those that are empty go now.
         all.retain(|_, lane| lane.strong_count() > 0);
         let of = |lane| {
             let known = all.get(&lane).and_then(Weak::upgrade);

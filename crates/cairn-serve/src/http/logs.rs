@@ -75,6 +75,7 @@ impl Logs {
             .write(true)
             .open(path)?;
         let there = file.metadata()?.len();
+        // The hole would read as zeros.
         if offset > there {
             let text = "a piece of the log before this one is missing";
             return Err(Error::new(ErrorKind::InvalidInput, text));

@@ -53,6 +53,7 @@ pub(crate) enum Rest {
 pub(crate) async fn part(body: &mut Body, most: usize) -> (Vec<Bytes>, Rest) {
     let (mut pieces, mut bytes) = (Vec::new(), 0);
     while bytes < most {
+        // For each piece anew: a large file may take hours, a silent end may not.
         match timeout(PATIENCE, body.frame()).await {
             Err(_) => return (pieces, Rest::Broken(slow())),
             Ok(None) => return (pieces, Rest::End),
@@ -75,6 +76,7 @@ pub(crate) struct Pieces(mpsc::Receiver<Piece>);
 
 impl Pieces {
     pub(crate) fn channel() -> (mpsc::Sender<Piece>, Pieces) {
+        // Few: whoever makes the pieces waits for who takes them, and memory holds no more of a file.
         let (sender, receiver) = mpsc::channel(2);
         (sender, Pieces(receiver))
     }

@@ -50,6 +50,7 @@ impl Transit {
         let most = self.most.load(Ordering::SeqCst);
         let fits = |now: u64| {
             now.checked_add(more)
+                // No bytes at all fit always, however full it is.
                 .filter(|all| *all <= most || more == 0)
         };
         let taken = (self.bytes).fetch_update(Ordering::SeqCst, Ordering::SeqCst, fits);

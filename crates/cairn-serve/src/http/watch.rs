@@ -25,10 +25,12 @@ use tokio::sync::{mpsc as pipe, oneshot};
 /// Changes are told no more often than this.
 const TICK: Duration = Duration::from_millis(250);
 /// Where nothing changes, that is told so often.
+// By that a page knows that what it shows is fresh.
 const PULSE: Duration = Duration::from_secs(2);
 /// Whoever takes nothing for so long watches no more.
 const STALLED: Duration = Duration::from_secs(30);
 /// Events are read from the journal in pieces of this size.
+// Each piece is a transaction of its own: a long one would make the log beside the store grow without bound.
 const EVENTS: usize = 8192;
 /// A report has the names of so many tasks.
 const NAMED: u64 = 20_000;
@@ -225,6 +227,7 @@ impl<'a> Thread<'a> {
             && live.restore(seq, at, &snapshot).is_ok()
         {
             for watcher in &mut self.watchers {
+                // They lack what was between: they are told everything.
                 watcher.behind.get_or_insert_with(Instant::now);
             }
         }

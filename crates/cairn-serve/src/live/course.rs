@@ -40,6 +40,7 @@ impl Course {
         if self.lately.back().is_none_or(|&(last, _)| at >= last + 1.0) {
             self.lately.push_back((at, executed));
         }
+        // One from before the minute stays, for the minute to begin with.
         while (self.lately.get(1)).is_some_and(|&(second, _)| second < at - LATELY) {
             self.lately.pop_front();
         }

@@ -46,6 +46,7 @@ impl Live<'_> {
         if std::mem::take(&mut self.failures_changed) {
             update.failures = Some(self.failures_told());
         }
+        // What runs on moves up in the list, though nothing happens.
         let runs_long = (self.open.values()).any(|open| {
             let since = now.since(open.begin).0 as f64 / 1e6;
             self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(|s| s.0 < since)

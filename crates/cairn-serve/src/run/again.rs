@@ -124,6 +124,7 @@ pub(crate) fn again(
         };
         let lacking = lacks_temp.iter().zip(&readers).filter(needed);
         let more: Vec<TaskId> = lacking.map(|(t, _)| *t).collect();
+        // Each round adds some, and there are no more than all.
         if more.is_empty() {
             break;
         }

@@ -58,6 +58,7 @@ impl<P: Position> Drive<'_, P> {
     ) -> bool {
         loop {
             let granted = self.granted(out);
+            // What waits for a commit to be deleted may be the room that the next task needs.
             let has_due = self.disk.as_ref().is_some_and(Disk::has_due);
             if granted.is_empty() && !has_due {
                 return false;

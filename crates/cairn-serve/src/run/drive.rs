@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 const PULSE: Duration = Duration::from_millis(100);
 
 /// So many tasks that have nothing to run may end before the rest is looked at.
+// Else a flow of nothing but these would hear of no Ctrl-C and write nothing down before its end.
 const MANY: usize = 1000;
 
 /// A run while it runs.
@@ -230,6 +231,7 @@ impl<'a, P: Position> Drive<'a, P> {
             }
             let may_start = stops == 0 && broken.is_none();
             let may_go_on = may_start
+                // Under a cap a start is committed before it happens: whose half-made files lie there is known after a crash.
                 && match self.is_capped() {
                     true => self.start_committed(&mut processes, writer, &mut broken, &mut out),
                     false => self.start_some(&mut processes, &mut out),
@@ -378,6 +380,7 @@ impl<'a, P: Position> Drive<'a, P> {
                 false
             }
             Err(e) => {
+                // As shells have it.
                 let exit = match e.kind() {
                     std::io::ErrorKind::NotFound => 127,
                     _ => 126,
@@ -413,8 +416,10 @@ impl<'a, P: Position> Drive<'a, P> {
         out: &mut Outbox,
     ) {
         match (exit, attempt.ending) {
+            // Also where it was asked to end meanwhile.
             (Exit::Code(0), _) => {
                 if let Some((files, id)) = self.files.as_mut().zip(task.frozen()) {
+                    // What was seen of them was before it ran.
                     files.forget();
                     if let Some(missing) = files.missing(id, true) {
                         let detail = format!("it did not make {missing}, which it declares");

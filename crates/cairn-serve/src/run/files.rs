@@ -126,6 +126,7 @@ impl<'f> Files<'f> {
             }
         }
         match any {
+            // 0 says that there is nothing to compare.
             true => digest.done().max(1),
             false => 0,
         }
@@ -191,6 +192,7 @@ impl<'f> Files<'f> {
     pub(super) fn before(&self, task: TaskId) -> Before {
         let known = |path: PathBuf| {
             let data = std::fs::metadata(&path).ok();
+            // One that was replaced may have the same size and time.
             let seen = data.map(|d| (Seen::of(&d), d.ino()));
             (path, seen)
         };

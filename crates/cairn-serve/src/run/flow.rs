@@ -107,6 +107,7 @@ pub fn run(
     let Setup { flow, work, .. } = setup;
     let dag = flow.dag();
     let (id, is_new) = identity(&store)?;
+    // Before any file is looked at: what a killed runner left running may still write.
     if !setup.is_dry && !is_new {
         end_what_is_left(&id, now, watch)?;
     }

@@ -12,15 +12,18 @@ use std::time::{Duration, Instant};
 /// If some are still there long after they were killed.
 pub fn end_survivors(variable: &str, value: &str, grace: Duration) -> io::Result<usize> {
     let mark = format!("{variable}={value}").into_bytes();
+    // One of them may have started us, and then we have its mark, too.
     let spared = ancestors();
     let begin = Instant::now();
     let mut asked = Vec::new();
     loop {
         let found = marked(&mark, &spared);
         let waited = begin.elapsed();
+        // Looked for anew each time: those that were asked may have started others.
         if found.is_empty() {
             return Ok(asked.len());
         }
+        // What waits for a disk goes only when that answers.
         if waited > grace + Duration::from_secs(10) {
             let pids: Vec<String> = found.iter().map(|(pid, _)| pid.to_string()).collect();
             let pids = pids.join(", ");

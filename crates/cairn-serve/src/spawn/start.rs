@@ -63,6 +63,7 @@ impl Starter {
         let streams = Streams::open(program)?;
         let fds = streams.fds(&self.nothing);
         let mut started = self.spawn(program, fds);
+        // As shells do: a file that is no program is a script.
         if let Err(e) = &started
             && e.raw_os_error() == Some(Errno::ENOEXEC as i32)
             && let Some(script) = program.as_script()

@@ -102,6 +102,7 @@ pub(super) fn insert_group(tx: &Connection, next: &mut i64, group: &Group) -> ru
     let Some(condensed) = &group.snapshot else {
         return rows::insert(tx, next, &group.entries);
     };
+    // More may have happened since, in the same group.
     let (before, behind) = group.entries.split_at(condensed.after);
     rows::insert(tx, next, before)?;
     let Condensed {

@@ -25,6 +25,7 @@ impl Reader {
             Connection::open_with_flags(&path, flags).map_err(|e| StoreError::sql(&path, &e))?;
         (database.busy_timeout(std::time::Duration::from_secs(30)))
             .map_err(|e| StoreError::sql(&path, &e))?;
+        // Else words of a later version would be taken for damage.
         version(&database, &path, &MIGRATIONS).map_err(|e| StoreError::sql(&path, &e))??;
         Ok(Reader { database, path })
     }

@@ -50,6 +50,7 @@ fn columns(event: &Event) -> Columns {
         ..Columns::default()
     };
     let about = |kind, task: &Task| Columns {
+        // SQLite has no unsigned numbers: the bits go there and come back.
         task: Some(task.0 as i64),
         ..bare(kind)
     };
@@ -115,6 +116,7 @@ fn columns(event: &Event) -> Columns {
             worker,
             digest: Digest([high, low]),
         } => Columns {
+            // 128 bits are more than a number has there.
             info: Some(Value::Text(format!("{high:016x}{low:016x}"))),
             ..attempt("returned", task, token, Some(*worker))
         },

@@ -41,6 +41,7 @@ pub(super) fn create(path: &Path) -> Result<(), StoreError> {
         )
     };
     make().map_err(|e| StoreError::sql(path, &e))??;
+    // First the content, then the name, then the folder that has the name: a power cut leaves all of it or nothing.
     (File::open(&beside).and_then(|file| file.sync_all()))
         .and_then(|()| std::fs::rename(&beside, path))
         .and_then(|()| match path.parent() {
@@ -63,6 +64,7 @@ pub(super) fn version(
     let tables = "SELECT count(*) FROM sqlite_schema";
     let tables: i64 = database.query_row(tables, [], |row| row.get(0))?;
     let path = path.to_owned();
+    // A file without tables has no mark yet.
     if tables > 0 && pragma(database, "application_id")? != APPLICATION {
         return Ok(Err(StoreError::NotOurs { path }));
     }
@@ -85,6 +87,7 @@ pub(super) fn migrate(
         Err(refusal) => return Ok(Err(refusal)),
     };
     if found < steps.len() {
+        // All steps and the number in one: whoever is killed in between leaves the old version.
         let tx = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for step in &steps[found..] {
             tx.execute_batch(step)?;

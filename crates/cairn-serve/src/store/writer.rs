@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// More events than this do not wait to be written: whoever sends more waits for the disk.
+// A disk that cannot follow must not fill the memory.
 const BEHIND: usize = 1 << 16;
 
 /// Writes behind: what is sent is committed within the window, in order, in one transaction with all that came meanwhile.
@@ -78,7 +79,9 @@ impl Writer {
             let was_empty = tray.group.is_empty();
             tray.group.take(group);
             tray.sent += 1;
+            // Else the thread would wake up only to wait for this.
             drop(tray);
+            // Where there was something before, it has been told.
             if was_empty {
                 self.desk.filled.notify_one();
             }
@@ -156,9 +159,11 @@ fn keep(mut store: Store, window: Duration, desk: &Desk) -> Store {
         let waited = desk.filled.wait_timeout_while(tray, window, may_wait);
         tray = waited.unwrap_or_else(PoisonError::into_inner).0;
         let group = std::mem::take(&mut tray.group);
+        // What this group has and no more: others may be sent while it is written.
         let sent = tray.sent;
         if tray.failure.is_none() {
             tray.is_writing = true;
+            // Whoever sends must not wait for the disk.
             drop(tray);
             let written = store.append_group(&group);
             tray = desk.tray();

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// So often an upload that does not have its digest is begun anew.
+// A file that changes while it is read never has its digest.
 const SPOILT: u32 = 3;
 /// A piece of a log.
 const PIECE: usize = 256 << 10;

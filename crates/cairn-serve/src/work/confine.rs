@@ -135,11 +135,13 @@ pub fn confine(confines: &Confines, program: &OsStr, arguments: &[OsString]) -> 
 }
 
 fn confined(confines: &Confines, program: &OsStr, arguments: &[OsString]) -> Result<Command> {
+    // Before the limits hold: the file lies where the task must not reach.
     let variables = confines.environment.as_deref().map(environment::take);
     let variables = variables.transpose()?;
     if let Some(bytes) = confines.memory {
         let limit = Rlimit {
             current: Some(bytes),
+            // A task could raise the other one.
             maximum: Some(bytes),
         };
         rustix::process::setrlimit(Resource::Data, limit)?;
@@ -151,6 +153,7 @@ fn confined(confines: &Confines, program: &OsStr, arguments: &[OsString]) -> Res
     let mut command = Command::new(program);
     command.args(arguments);
     if let Some(variables) = variables {
+        // For the task alone: on this process LD_PRELOAD and the like would be obeyed before the limits hold.
         command.env_clear().envs(variables);
     }
     if let Some(path) = &confines.stdin {

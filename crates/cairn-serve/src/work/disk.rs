@@ -30,6 +30,7 @@ impl Worker<'_> {
         let (cap, need) = (self.settings.disk?, lease.disk.unwrap_or(0));
         let running = self.jobs.values().filter(|job| job.is_own).map(|job| {
             let there = bytes_at(&job.folder).unwrap_or(0);
+            // Who has just begun has written little of what it has room for.
             there.max(job.lease.disk.unwrap_or(0))
         });
         let kept = self.results.values().filter_map(|(_, spooled)| {

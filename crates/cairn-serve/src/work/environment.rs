@@ -81,6 +81,7 @@ pub(super) fn is_loader(name: &str) -> bool {
 
 /// Writes variables for the process that limits a task, readable by their owner alone.
 pub(super) fn write(file: &Path, variables: &[(String, String)]) -> Result<()> {
+    // So what is written is a new file, and nothing that a link leads to.
     match std::fs::remove_file(file) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
         _ => (),

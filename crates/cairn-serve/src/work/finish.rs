@@ -190,6 +190,7 @@ impl Worker<'_> {
             },
             log: has_log.then_some(log),
         };
+        // Before it is on its way: whoever works here next returns it, if this worker ends meanwhile.
         if let Err(e) = self.talk.place.keep(&spooled) {
             // The result still goes to the server; only a crash right now would lose it.
             (self.said)(Note::Remark(format!(

@@ -232,6 +232,7 @@ impl Place {
         let folder = self.folder.join("spool");
         let name = name(&spooled.run, spooled.attempt());
         let temporary = folder.join(format!("{name}.new"));
+        // Whole before it has its name: a worker that is killed meanwhile leaves no half of one.
         std::fs::write(&temporary, text)?;
         std::fs::rename(temporary, folder.join(format!("{name}.json")))
     }
@@ -268,6 +269,7 @@ impl Place {
                 _ => (),
             }
         }
+        // Last: as long as it is in the spool, it is found again and set aside again.
         std::fs::rename(
             self.folder.join("spool").join(format!("{name}.json")),
             &kept,

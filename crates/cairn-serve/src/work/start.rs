@@ -85,6 +85,7 @@ impl Worker<'_> {
         if self.jobs[&key].fate == Fate::TooLarge {
             return self.fail_to_start(key, "its inputs are too large for this worker's disk");
         }
+        // It may have been stopped while its inputs came.
         if self.jobs[&key].fate != Fate::Own {
             return self.drop_job(key);
         }
@@ -167,6 +168,7 @@ impl Worker<'_> {
         let program = Program {
             line,
             environment: Vec::new(),
+            // What the worker's owner has in its environment is nobody else's.
             is_bare: true,
             directory: Some(directory.map_or(job.folder.clone(), |d| job.folder.join(d))),
             stdin: inside(stdin)?,

@@ -199,6 +199,7 @@ impl Talk {
 
     /// An attempt ended, and what it made is with the server or where the server sees it.
     pub(super) fn finished(&self, done: Attempt, outcome: Outcome, made: Vec<Made>) {
+        // First the files, then the end: the return may be sent at once, and has to name them.
         if !made.is_empty() {
             lock(&self.made).insert(done, made);
         }
@@ -324,6 +325,7 @@ impl Talk {
             if let Some(request) = client.request() {
                 return Some(request);
             }
+            // The end of it all is said without this lock, so that word may be missed.
             let waited = self.changed.wait_timeout(client, Duration::from_secs(1));
             client = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -355,6 +357,7 @@ impl Talk {
         }
         let millis = (joined.heartbeat_seconds.clamp(0.05, 600.0) * 1000.0) as u64;
         self.heartbeat_millis.store(millis, Ordering::Relaxed);
+        // Earlier servers do not say.
         let compares_print = joined.volunteer.unwrap_or(true);
         self.compares_print.store(compares_print, Ordering::Relaxed);
         self.client().joined(WorkerId(joined.worker));
@@ -507,6 +510,7 @@ impl Talk {
                 let sent = carry::send_log(&self.caller, at, &log.path, &mut log.sent);
                 // What the server does not take now is sent with the result; what it never takes is not sent again and again.
                 log.is_refused = sent.is_err_and(|error| error.is_for_ever());
+                // Its task may have ended meanwhile: then the log is with the result.
                 lock(&self.logs).entry(at).and_modify(|known| *known = log);
             }
         }

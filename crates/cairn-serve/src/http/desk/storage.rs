@@ -206,6 +206,7 @@ impl<'f> Kept<'f> {
             return;
         };
         let reserved = reserved_for_uploads(engine);
+        // Closed first, then counted: what came in between would be counted by nobody.
         transit.allow(reserved, false);
         let astray = transit.bytes().saturating_sub(reserved);
         let before = std::mem::replace(&mut self.astray, astray);
@@ -385,6 +386,7 @@ impl<P: Position> Desk<'_, P> {
     /// All that happened is committed: deletes what may be deleted, looks at the free space.
     pub(super) fn tend_disk(&mut self) {
         let Some(kept) = &mut self.kept else { return };
+        // All is committed by now: one number does for every group.
         kept.disk.handed_over(0);
         if kept.disk.has_due() {
             let swept = kept.disk.sweep(&mut self.engine, 0);

@@ -36,6 +36,7 @@ impl Waiters {
     pub(super) fn remove(&mut self, number: u64) -> Option<Waiter> {
         let waiter = self.by_number.remove(&number)?;
         self.ends.remove(&(waiter.until, number));
+        // A later request of the same worker may have taken its place.
         if self.of_worker.get(&waiter.worker) == Some(&number) {
             self.of_worker.remove(&waiter.worker);
         }

@@ -122,6 +122,7 @@ impl Files {
             return Ok(()); // It was returned before, and did not count.
         }
         let new = folder.with_extension("new");
+        // The one in force as well: nothing may be held that is not what was claimed last.
         for old in [&new, &folder] {
             match std::fs::remove_dir_all(old) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
@@ -130,9 +131,11 @@ impl Files {
         }
         private::folder(&new)?;
         let list = serde_json::to_string(made).expect("paths and digests are JSON");
+        // Files, their list, the folder, and only then its name: what has the name is whole, whenever the power goes.
         let fill = || {
             for (number, made) in made.iter().enumerate() {
                 let place = new.join(number.to_string());
+                // A link takes no room, and outlives the upload.
                 std::fs::hard_link(self.whole(who, &made.digest), &place)?;
                 File::open(&place)?.sync_all()?;
             }
@@ -153,6 +156,7 @@ impl Files {
             let bytes = made.iter().map(|made| size(made).unwrap_or(0)).sum();
             self.count_held(task, token, number, bytes);
         }
+        // Else the name could be lost after the result was acknowledged.
         sync(&self.held(task))
     }
 

@@ -30,6 +30,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let (Some(pending), Some(home)) = (self.pending.take(), &self.home)
+            // The same may have been uploaded again meanwhile.
             && !home.exists()
             && pending.back_to(home).is_ok()
         {

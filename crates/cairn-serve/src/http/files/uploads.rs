@@ -96,6 +96,7 @@ impl Files {
         self.sweep();
         private::folder(&self.shelf(who).join("partial"))?;
         let partial = self.partial(who, digest);
+        // Before it is opened: two who write into one file would spoil it.
         if !lock(&self.busy).insert(partial.clone()) {
             return Err(Refusal::Busy);
         }
@@ -143,6 +144,7 @@ impl Files {
                 Some((self.allowance.clone(), number))
             }
         };
+        // With nothing yet: what it has is given back when it is dropped.
         let mut counted = Counted {
             transit: self.transit.clone(),
             whose,
@@ -167,6 +169,7 @@ impl Files {
         let mut swept = lock(&self.swept);
         if swept.elapsed() > SWEPT {
             *swept = Instant::now();
+            // Others need not wait while all shelves are looked through.
             drop(swept);
             self.drop_older(ABANDONED, shelves(&self.folder));
         }
@@ -195,6 +198,7 @@ impl Upload {
         }
         self.file.write_all(piece)?;
         self.written = written;
+        // What is written counts on, as a file, when this is dropped.
         self.left.bytes -= piece.len() as u64;
         Ok(())
     }
@@ -203,6 +207,7 @@ impl Upload {
     pub(crate) fn finish(mut self) -> Result<Stored, Refusal> {
         let (bytes, complete) = (self.written, self.written == self.bytes);
         if complete {
+            // From the beginning: the first part may have come with another request, or before a restart.
             self.file.rewind()?;
             let is_right = digest_of(&mut self.file)? == self.digest;
             let (files, partial): (&Files, &Path) = (&self.alone.files, &self.alone.partial);

@@ -132,6 +132,7 @@ async fn decided(server: &Arc<Shared>, asked: &Asked, mut returns: Vec<Handed>) 
         if answer.again.is_empty() {
             return Ok(answer);
         }
+        // Others may have decided it meanwhile, with other files: then it goes round once more.
         returns = answer.again;
         for handed in &mut returns {
             release(server, handed).await?;

@@ -28,7 +28,9 @@ impl Talk {
         };
         let request = Exchange {
             returns: returns.iter().map(back).collect(),
+            // A server refuses whoever asks for more at once.
             want: want.min(10_000) as u32,
+            // A receipt must not wait for a task.
             wait_seconds: if returns.is_empty() {
                 POLL_SECONDS
             } else {
@@ -45,6 +47,7 @@ impl Talk {
                 ..Exchanged::default()
             },
             Err(CallError::Refused { status, .. }) if status < 500 && !returns.is_empty() => {
+                // One that is refused must not keep the others back for ever.
                 self.one_by_one(worker, &request.returns)?
             }
             answer => answer?,
