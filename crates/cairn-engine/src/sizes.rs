@@ -183,7 +183,7 @@ impl Sizes {
         let number = std::mem::replace(&mut self.class[file.index()], NONE);
         let class = self.classes.get_mut(wide(number))?;
         let ratio = bytes as f64 / f64::from(self.expected[file.index()]);
-        class.seen += 1;
+        class.seen = class.seen.saturating_add(1);
         class.most = class.most.max(ratio);
         let wanted = class.wanted(self.safety);
         let is_unknown = class.is_unknown;

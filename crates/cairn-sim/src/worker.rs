@@ -92,7 +92,12 @@ impl Worker {
     pub(crate) fn first_arrival(&mut self, pool: &Pool, number: usize) -> Option<f64> {
         let first = match &self.presence {
             Presence::Chance { arrives, .. } => Some(*arrives),
-            Presence::Trace(_) => self.next_of_trace(pool, number),
+            Presence::Trace(_) => {
+                let first = self.next_of_trace(pool, number);
+                // Whoever is recorded comes when it is first there, and vanishes so long after that.
+                self.vanishes += first.unwrap_or(0.0);
+                first
+            }
         };
         first.filter(|&first| first < self.silent_from())
     }

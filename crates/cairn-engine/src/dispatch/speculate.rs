@@ -2,7 +2,6 @@
 
 use super::lanes::Busy;
 use super::{Dispatch, Move};
-use std::cmp::Reverse;
 
 /// A copy must be expected in less than this share of what the running one still takes.
 // With this and a whole deviation of hope makespans over eight dags and three spreads were 1 to 3 % nearer to HEFT than with 0.8
@@ -19,8 +18,7 @@ const COPIES: usize = 3;
 /// How many running tasks are considered, of those that end last.
 // Each is weighed for every idle lane.
 const LATEST: usize = 16;
-/// Among how many of those that end last these are looked for, where others are preferred to the very last.
-// So a request costs what it did when only the very last were considered.
+/// Among how many of those that end last these are looked for: some have as many copies as they may.
 const LOOKS: usize = 256;
 /// After so many idle lanes in a row for whom there is nothing, slower ones are not asked.
 // The fastest come first: what is worth nothing to them is hardly worth anything to slower ones.
@@ -89,7 +87,7 @@ impl Dispatch {
         }
         self.look(now);
         let horizon = self.horizon(now).max(self.last_end(now));
-        let late = self.late(now, self.most_wanted(now, LAST * horizon).into_iter());
+        let late = self.late(now, self.latest(now, LAST * horizon));
         let ends = late.iter().map(|l| l.left + l.tail);
         let horizon = ends.fold(horizon, f64::max);
         let score = |l: &Late, worker: u32| {
@@ -183,16 +181,15 @@ impl Dispatch {
         last.map_or(0.0, |&(end, _)| f64::from_bits(end)) - now
     }
 
-    /// Of the running tasks that are over after so many seconds or later, with all that comes after them, those that unlock most;
-    /// of equals those that end last.
-    fn most_wanted(&self, now: f64, since: f64) -> Vec<u32> {
+    /// Of the running tasks that are over after so many seconds or later, with all that comes after them, those that end last and
+    /// may have one more copy.
+    fn latest(&self, now: f64, since: f64) -> impl Iterator<Item = u32> + '_ {
         let late = self.ends.iter().rev().take(LOOKS);
-        let late = late.take_while(|&&(end, _)| f64::from_bits(end) - now >= since);
-        let mut late: Vec<u32> = late.map(|&(_, task)| task).collect();
-        // Stable: equals stay by when they end.
-        late.sort_by_key(|&task| Reverse(self.outlook.unlocks(task)));
-        late.truncate(LATEST);
-        late
+        let late = late.take_while(move |&&(end, _)| f64::from_bits(end) - now >= since);
+        let late = late.map(|&(_, task)| task);
+        let late = late.filter(|&task| self.lanes.running(task).count() < COPIES);
+        // What decides the end is among them, however little it unlocks.
+        late.take(LATEST)
     }
 
     /// What is known of running tasks.

@@ -246,11 +246,17 @@ impl Talk {
     pub(super) fn deliver(&self, spooled: &Spooled, mut sent: u64) -> Result<Vec<Made>, Trouble> {
         let is_over = || self.is_over();
         let at = spooled.attempt();
-        let is_result = spooled.is_print() && self.compares_print.load(Ordering::Relaxed);
+        let is_volunteer = self.compares_print.load(Ordering::Relaxed);
+        let is_result = spooled.is_print() && is_volunteer;
+        // A volunteer may have to wait long for room (429). Others are told so by whoever is only busy, and ask again.
+        let is_cut = |error: &CallError| match is_volunteer {
+            true => error.is_for_room(),
+            false => error.is_for_ever(),
+        };
         if let Some(log) = &spooled.log {
             carry::patiently(&is_over, || {
                 match carry::send_log(&self.caller, at, log, &mut sent) {
-                    Err(error) if error.is_for_room() && !is_result => {
+                    Err(error) if is_cut(&error) && !is_result => {
                         self.say_cut(at, &error);
                         Ok(())
                     }
