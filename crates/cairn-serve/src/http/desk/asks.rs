@@ -30,8 +30,6 @@ pub(crate) struct Handed {
     pub(crate) winner: Option<Token>,
     /// As whose they are there.
     pub(crate) released: Option<Token>,
-    /// Whether no attempt of its task has files.
-    pub(crate) is_bare: bool,
 }
 
 impl Handed {
@@ -46,7 +44,6 @@ impl Handed {
             digest: None,
             winner: None,
             released: None,
-            is_bare: true,
         }
     }
 }

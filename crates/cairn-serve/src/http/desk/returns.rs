@@ -18,7 +18,7 @@ impl<P: Position> Desk<'_, P> {
             let digest = handed.digest.filter(|_| !handed.lacks_output);
             let digest = digest.filter(|_| {
                 self.is_volunteer(worker)
-                    && !handed.is_bare
+                    && self.manner.tasks.makes_files(task)
                     && (self.engine).would_take(worker, task, token, handed.outcome)
             });
             handed.winner = digest.and_then(|digest| self.engine.foresee(task, token, digest));
@@ -42,7 +42,6 @@ impl<P: Position> Desk<'_, P> {
             lacks_output,
             digest,
             released,
-            is_bare,
             winner: _,
         } = handed;
         let would_count = self.engine.would_take(worker, task, token, outcome);
@@ -59,7 +58,13 @@ impl<P: Position> Desk<'_, P> {
             (true, false, _) | (true, true, None) => (false, true),
             (true, true, Some(digest)) => match self.engine.foresee(task, token, digest) {
                 // What came with it in one request may have made it so: it is returned again.
-                winner if !is_bare && winner.is_some() && winner != released => (true, false),
+                winner
+                    if winner.is_some()
+                        && winner != released
+                        && self.manner.tasks.makes_files(task) =>
+                {
+                    (true, false)
+                }
                 Some(_) => (true, place(staged)),
                 None => (false, true),
             },

@@ -56,7 +56,9 @@ pub(super) async fn exchange(
     returns: Vec<Return>,
 ) -> Reply<Answer> {
     let who = asked.who;
-    if !returns.iter().any(|back| carries(server, who, back)) {
+    let carried = returns.iter().map(|back| carries(server, who, back));
+    let carried: Vec<bool> = carried.collect();
+    if !carried.contains(&true) {
         let bare = returns.iter().map(|back| bare(who, back));
         return decided(server, &asked, bare.collect()).await;
     }
@@ -64,7 +66,7 @@ pub(super) async fn exchange(
     // answer when it asks again.
     let server = server.clone();
     let (_listens, gone) = oneshot::channel();
-    let work = tokio::spawn(async move { taken(&server, asked, returns, gone).await });
+    let work = tokio::spawn(async move { taken(&server, asked, (returns, carried), gone).await });
     work.await.map_err(|_| Fault::ending())?
 }
 
@@ -72,28 +74,33 @@ pub(super) async fn exchange(
 async fn taken(
     server: &Arc<Shared>,
     mut asked: Asked,
-    returns: Vec<Return>,
+    (returns, carried): (Vec<Return>, Vec<bool>),
     mut gone: oneshot::Receiver<()>,
 ) -> Reply<Answer> {
     let who = asked.who;
-    let carried = (returns.iter()).filter(|back| carries(server, who, back));
-    let lanes = carried.map(|back| (who, of(back).0, of(back).1));
+    let each = returns.iter().zip(&carried);
+    let carried_ones = each.filter(|&(_, is_carried)| *is_carried);
+    let lanes = carried_ones.map(|(back, _)| (who, of(back).0, of(back).1));
     let _alone = tokio::select! {
         alone = server.lanes.enter(lanes.collect()) => alone,
         _ = &mut gone => return Err(Fault::ending()),
     };
     let mut uploads: Vec<Vec<String>> = Vec::with_capacity(returns.len());
     let mut all = Vec::with_capacity(returns.len());
-    for back in returns {
+    for (back, is_carried) in returns.into_iter().zip(carried) {
         let digests = back.outputs.iter().map(|made| made.digest.clone());
         uploads.push(digests.collect());
-        all.push(brought(server, &asked, back).await?);
+        all.push(match is_carried {
+            true => brought(server, &asked, back).await?,
+            false => bare(who, &back),
+        });
     }
     if gone.try_recv() == Err(TryRecvError::Closed) {
         (asked.want, asked.holding) = (0, None);
     }
     // Only a volunteer's return has its digest from what was held with it.
-    let is_held = |h: &Handed| who != Who::Trusted && !h.is_bare && h.digest.is_some();
+    let is_held =
+        |h: &Handed| who != Who::Trusted && h.digest.is_some() && server.tasks.makes_files(h.task);
     let held = |h: &Handed| is_held(h).then_some((h.task, h.token));
     let held: Vec<Option<Held>> = all.iter().map(held).collect();
     let answer = decided(server, &asked, all).await?;
@@ -190,15 +197,11 @@ fn check(task: Task, declared: &[String], made: &[Made]) -> Reply<()> {
 /// A return with its files beside their places, or held, where it may count.
 async fn brought(server: &Arc<Shared>, asked: &Asked, back: Return) -> Reply<Handed> {
     let (who, (task, token)) = (asked.who, of(&back));
-    if !carries(server, who, &back) {
-        return Ok(bare(who, &back));
-    }
     let mut handed = Handed::bare((task, token), back.outcome());
     let declared = server.tasks.job(task, back.attempt).unwrap_or_default();
     let declared = declared.outputs;
     let made = back.outputs;
     check(task, &declared, &made)?;
-    handed.is_bare = declared.is_empty();
     let counts = |reply| Ask::Counts(who, Some(asked.worker), (task, token), reply);
     if handed.outcome != Outcome::Executed || !server.ask(counts).await? {
         return Ok(handed);
