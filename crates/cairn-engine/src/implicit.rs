@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
 /// A family whose tasks are numbered by the steps of its order.
-pub trait Shape: Send {
+pub trait Shape: Send + Sync {
     /// How many tasks; `None` if they never end.
     fn tasks(&self) -> Option<u64>;
     /// How many sources.
@@ -25,7 +25,7 @@ pub trait Shape: Send {
     fn place(&self, step: u64) -> (u64, u64);
 }
 
-impl<F: Family + Send> Shape for F {
+impl<F: Family + Send + Sync> Shape for F {
     fn tasks(&self) -> Option<u64> {
         self.task_count()
     }

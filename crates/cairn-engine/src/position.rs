@@ -15,7 +15,7 @@ impl From<IllegalMove> for Illegal {
 }
 
 /// The one game ([`cairn_theory::game`]) with tasks numbered by 64 bits. Whatever fails leaves it unchanged.
-pub trait Position {
+pub trait Position: Send {
     /// Where the task stands.
     ///
     /// # Errors

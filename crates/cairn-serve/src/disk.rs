@@ -82,7 +82,7 @@ pub type Priorities<'a> = dyn Fn(&Keeper) -> Receiver<Found> + 'a;
 
 /// Finds an order of the waiting tasks that is within the keeper's cap, in about this time, and has the keeper take it. Returns
 /// in which order they are tried then: the cap is tight.
-pub type Planner<'a> = dyn Fn(&mut Keeper, Duration) -> Result<Vec<TaskId>, Unkept> + 'a;
+pub type Planner<'a> = dyn Fn(&mut Keeper, Duration) -> Result<Vec<TaskId>, Unkept> + Sync + 'a;
 
 impl Layout {
     /// The paths of the temporary files.

@@ -56,7 +56,7 @@ pub(crate) const BOOT: &str = "boot";
 const POLICY: &str = "policy";
 
 /// What tasks run.
-pub trait Work {
+pub trait Work: Sync {
     /// What the attempt at the task runs, with its output in `log`; `None` if there is nothing to run. Attempts count from 1.
     fn program(&self, task: Task, attempt: u32, log: PathBuf) -> Option<Program>;
 
@@ -232,7 +232,7 @@ pub enum RunError {
 }
 
 /// What whoever watches is told: what happened, when, and how many tasks are where.
-pub type Watch<'a> = &'a mut dyn FnMut(Moment, &News<'_>, &Counts);
+pub type Watch<'a> = &'a mut (dyn FnMut(Moment, &News<'_>, &Counts) + Send);
 
 /// What this start of the machine is called.
 pub(crate) fn boot() -> String {

@@ -55,7 +55,7 @@ pub struct Setup<'f> {
     /// By task a fingerprint of what is run, to see later that it changed; empty where nobody asks.
     pub fingerprints: Vec<u64>,
     /// Where the files of a task are, if not here; `None`: declared files are not looked at.
-    pub files: Option<&'f dyn Fn(TaskId) -> Option<PathBuf>>,
+    pub files: Option<&'f (dyn Fn(TaskId) -> Option<PathBuf> + Sync)>,
     /// Temporary files are deleted and the disk is kept under a cap, where declared files are looked at.
     pub disk: Option<DiskSetup<'f>>,
     /// By task: bytes that it takes in a folder of its own, where workers have such; empty where nobody says.
@@ -296,7 +296,7 @@ fn named(store: &mut Store) -> Result<String, BeginError> {
 fn keep<'f, P: Position>(
     disk: Option<DiskSetup<'f>>,
     engine: &mut Engine<P>,
-    directory: &dyn Fn(TaskId) -> Option<PathBuf>,
+    directory: &(dyn Fn(TaskId) -> Option<PathBuf> + Sync),
     (known, recalled): (&Taken, &[(WorkerId, Task, Token)]),
     into: &mut Option<Kept<'f>>,
 ) -> Result<Option<Tight>, Unkept> {

@@ -56,7 +56,7 @@ pub(crate) fn another_command(
 pub fn run_family(
     mut store: Store,
     setup: FamilySetup<'_>,
-    asked: &dyn Fn() -> u32,
+    asked: &(dyn Fn() -> u32 + Sync),
     watch: Watch<'_>,
 ) -> Result<Summary, RunError> {
     let clock = Clock::new();

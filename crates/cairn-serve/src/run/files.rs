@@ -23,7 +23,7 @@ pub(crate) struct Files<'f> {
     /// Files that may be deleted once they were read: whether they are there says nothing.
     temp: HashSet<&'f str>,
     /// Where the files of a task are, if not here.
-    directory: &'f dyn Fn(TaskId) -> Option<PathBuf>,
+    directory: &'f (dyn Fn(TaskId) -> Option<PathBuf> + Sync),
     /// What was seen already, so that a file that a thousand tasks read is asked for once.
     seen: HashMap<PathBuf, Option<Seen>>,
 }
@@ -64,7 +64,7 @@ pub enum HalfMade {
 impl<'f> Files<'f> {
     pub(crate) fn new(
         flow: &'f Flow,
-        directory: &'f dyn Fn(TaskId) -> Option<PathBuf>,
+        directory: &'f (dyn Fn(TaskId) -> Option<PathBuf> + Sync),
         is_temp: &dyn Fn(&str) -> bool,
     ) -> Files<'f> {
         let outputs = flow.dag().tasks().flat_map(|t| flow.outputs(t));

@@ -99,7 +99,7 @@ pub fn run(
     mut store: Store,
     setup: Setup<'_>,
     orders: Orders<'_>,
-    asked: &dyn Fn() -> u32,
+    asked: &(dyn Fn() -> u32 + Sync),
     watch: Watch<'_>,
 ) -> Result<Summary, RunError> {
     let clock = Clock::new();
