@@ -16,7 +16,6 @@ pub use memory::step_back;
 pub use orphans::end_survivors;
 pub use output::{Log, tail};
 pub use program::{Line, Program};
-pub use start::hear_no_ends;
 
 use output::Capture;
 use rustix::event::{Timespec, epoll};
@@ -24,6 +23,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOption
 use start::{Started, Starter};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,9 @@ const ONCE: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::O
 
 /// Only the end of a pipe is told, which needs no asking for, and once.
 const END_OF_PIPE: epoll::EventFlags = epoll::EventFlags::ONESHOT;
+
+/// So many events are taken at once; what is beyond is told the next time.
+const AT_ONCE: usize = 64;
 
 /// Marks what is watched but is no process.
 const ELSEWHERE: u64 = u64::MAX;
@@ -104,6 +107,22 @@ impl Sign {
     }
 }
 
+/// Does `work`, which starts processes, on a thread of its own that has done nothing yet. For two reasons:
+///
+/// - Linux keeps an estimate of how much of a processor a thread uses (`util_est`), which does not fall as long as the thread
+///   has to wait for a processor at all. A thread that read and planned a large flow counts as busy for ever after: each process
+///   that it starts is put behind another one, on the other processor, while its own has nothing to do. Four in ten tasks of a
+///   millisecond behind a flow of a million began half a millisecond late; they ran at 0.4 to 1 of their speed.
+/// - A process that starts another one by `posix_spawn` blocks all signals of that thread meanwhile. Where that is the first
+///   thread, the end of another process (`SIGCHLD`, which nobody here listens to) is kept, and some third thread is woken for it,
+///   on a processor where a task could run.
+pub(crate) fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let done = scope.spawn(work).join();
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// All processes started here.
 pub(crate) struct Processes {
     epoll: OwnedFd,
@@ -121,7 +140,6 @@ pub(crate) struct Processes {
     unheard: VecDeque<Sign>,
     /// Those for which there was no descriptor: they are asked again and again.
     unseen: Vec<Sign>,
-    events: Vec<epoll::Event>,
 }
 
 impl Processes {
@@ -141,7 +159,6 @@ impl Processes {
             places: BTreeMap::new(),
             unheard: VecDeque::new(),
             unseen: Vec::new(),
-            events: Vec::with_capacity(64),
         })
     }
 
@@ -254,17 +271,13 @@ impl Processes {
             tv_sec: most.as_secs() as i64,
             tv_nsec: most.subsec_nanos().into(),
         };
-        self.events.clear();
-        match epoll::wait(
-            &self.epoll,
-            rustix::buffer::spare_capacity(&mut self.events),
-            Some(&most),
-        ) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        let mut events = [MaybeUninit::uninit(); AT_ONCE];
+        let events = match epoll::wait(&self.epoll, &mut events, Some(&most)) {
+            Ok((events, _)) => events,
+            Err(rustix::io::Errno::INTR) => &mut [],
             Err(e) => return Err(e.into()),
-        }
-        let events = std::mem::take(&mut self.events);
-        for event in &events {
+        };
+        for event in events {
             let data = event.data.u64();
             if data == ELSEWHERE {
                 continue; // whoever gave it to us reads it
@@ -286,7 +299,6 @@ impl Processes {
                 (false, _) => drop(self.reap(place, ended)?),
             }
         }
-        self.events = events;
         for sign in std::mem::take(&mut self.unseen) {
             let place = sign.place as usize;
             let running = self.running[place].as_ref();

@@ -19,7 +19,7 @@ use self::talk::{Mouth, Talk, Word};
 use crate::client::{CallError, Caller, is_loopback};
 use crate::http::types::{Attempt, Join, Joined, Lease, Reason};
 use crate::near;
-use crate::spawn::{Processes, end_survivors};
+use crate::spawn::{Processes, apart, end_survivors};
 use cairn_engine::Outcome;
 use std::collections::HashMap;
 use std::io::Read;
@@ -210,7 +210,7 @@ struct Worker<'s> {
     /// Why there is nothing to do, as it was last said.
     idle_for: Option<Reason>,
     name: String,
-    said: &'s dyn Fn(Note),
+    said: &'s (dyn Fn(Note) + Sync),
 }
 
 /// Works until all is done, until it had nothing to do for too long, or until it is told to end. `interrupts` says how often
@@ -221,8 +221,8 @@ struct Worker<'s> {
 pub fn work(
     caller: Caller,
     settings: Settings,
-    interrupts: &dyn Fn() -> u32,
-    said: &dyn Fn(Note),
+    interrupts: &(dyn Fn() -> u32 + Sync),
+    said: &(dyn Fn(Note) + Sync),
 ) -> Result<Summary, WorkError> {
     let folder = settings.folder.clone();
     let unusable = |error| WorkError::Folder { folder, error };
@@ -280,7 +280,7 @@ pub fn work(
         name,
         said,
     };
-    let ended = worker.run(&inbox, &mut reader, interrupts);
+    let ended = apart(|| worker.run(inbox, &mut reader, interrupts));
     talk.end();
     let known = talk.client().worker();
     if let Some(known) = known {
@@ -326,9 +326,9 @@ fn whole_results(place: &Place) -> std::io::Result<Vec<Spooled>> {
 impl Worker<'_> {
     fn run(
         &mut self,
-        inbox: &Receiver<Word>,
+        inbox: Receiver<Word>,
         waker: &mut std::io::PipeReader,
-        interrupts: &dyn Fn() -> u32,
+        interrupts: &(dyn Fn() -> u32 + Sync),
     ) -> Result<(), WorkError> {
         let begun = Instant::now();
         let mut idle_since = Instant::now();

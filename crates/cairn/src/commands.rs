@@ -49,8 +49,6 @@ pub(crate) struct Ready {
     /// What it may cost; none for commands that plan nothing.
     pub(crate) limits: Option<Limits>,
     pub(crate) interrupts: Interrupts,
-    /// Whether this process runs tasks.
-    pub(crate) runs_tasks: bool,
     pub(crate) work: Box<Work>,
 }
 
@@ -73,7 +71,6 @@ fn ready(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
     Ready {
         limits: None,
         interrupts: Interrupts::End,
-        runs_tasks: false,
         work: Box::new(work),
     }
 }
@@ -83,7 +80,6 @@ fn within(limits: Limits, work: impl FnOnce(&Output) -> Result<(), Failure> + 's
     Ready {
         limits: Some(limits),
         interrupts: Interrupts::BestSoFar,
-        runs_tasks: false,
         work: Box::new(work),
     }
 }
@@ -93,16 +89,7 @@ fn counted(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready
     Ready {
         limits: None,
         interrupts: Interrupts::Counted,
-        runs_tasks: false,
         work: Box::new(work),
-    }
-}
-
-/// The same where this process runs tasks.
-fn running(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
-    Ready {
-        runs_tasks: true,
-        ..counted(work)
     }
 }
 
@@ -150,7 +137,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         }
         Command::Run(flags) => {
             let settings = run::Settings::new(flags)?;
-            running(move |out| run::run(&settings, out))
+            counted(move |out| run::run(&settings, out))
         }
         Command::Submit(flags) => {
             let settings = submit::Settings::new(flags)?;
@@ -162,7 +149,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         }
         Command::Work(flags) => {
             let settings = work::Settings::new(flags)?;
-            running(move |out| work::run(settings, out))
+            counted(move |out| work::run(settings, out))
         }
         Command::Confine(flags) => ready(move |_| work::confine(flags)),
         Command::Status(flags) => {

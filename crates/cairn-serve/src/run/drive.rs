@@ -8,7 +8,7 @@ use super::{Counts, Failed, HERE, MARK, News, RunError, Summary, TOUCHED, WINDOW
 use crate::clock::Clock;
 use crate::disk::{Disk, Planner, SIZES};
 use crate::found::About;
-use crate::spawn::{Ended, Exit, Processes, group_memory};
+use crate::spawn::{Ended, Exit, Processes, apart, group_memory};
 use crate::store::{Condensed, Group, Store, StoreError, Writer};
 use cairn_engine::{
     Cause, Engine, Granted, Moment, Offer, Order, Outbox, Outcome, Position, Refusal, Task, Token,
@@ -16,7 +16,6 @@ use cairn_engine::{
 };
 use cairn_theory::game::Standing;
 use std::collections::HashMap;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -212,14 +211,7 @@ impl<'a, P: Position> Drive<'a, P> {
         asked: &(dyn Fn() -> u32 + Sync),
     ) -> Result<bool, RunError> {
         let writer = Writer::new(store, WINDOW);
-        // On a thread that has done nothing yet. Linux takes a thread that read and planned a large flow for busy as long as it
-        // has to wait for a processor at all (`util_est`): it then puts each new process behind another one, while the
-        // processor of the thread, which waits for it to start, has nothing to do. Tasks of a millisecond behind a flow of a
-        // million: 0.6 to 1 times as many a second.
-        let was_stopped = std::thread::scope(|scope| {
-            let turn = scope.spawn(|| self.turn(&writer, asked));
-            turn.join().unwrap_or_else(|panic| resume_unwind(panic))
-        })?;
+        let was_stopped = apart(|| self.turn(&writer, asked))?;
         writer.close().map_err(RunError::Stopped)?;
         // All is committed.
         self.tend_disk(|| u64::MAX);
