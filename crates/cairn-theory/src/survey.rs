@@ -299,7 +299,7 @@ impl<'a, 'w> Surveyor<'a, 'w> {
             self.order.extend(0..self.block.sources() as u32);
             return Solution::TooHard;
         }
-        // Numbered first: a dag has many blocks of one shape and seldom two with the same numbers.
+        // Numbered first: blocks of one shape come with other numbers each time.
         let (normal, numbering) = normal::numbered(&self.block);
         if !self.known.contains_key(&normal) {
             let found = self.find(&normal, kind);
