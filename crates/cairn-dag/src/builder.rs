@@ -1,5 +1,6 @@
 //! Builds a flow from names in any order. Knows the reader's places only as opaque marks.
 
+use crate::columns::permuted;
 use crate::flow::Attributes;
 use crate::names::Names;
 use crate::{Dag, DagError, Flow, TaskId, narrow, wide};
@@ -16,6 +17,12 @@ pub const NOWHERE: Mark = Mark::MAX;
 /// A task name known to one [`FlowBuilder`], declared or only mentioned so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
+
+impl Symbol {
+    fn index(self) -> usize {
+        wide(self.0)
+    }
+}
 
 /// Why the tasks and arcs given to a [`FlowBuilder`] are no flow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -172,7 +179,7 @@ impl FlowBuilder {
     /// # Errors
     /// As [`FlowBuilder::declare`].
     pub fn declare_mentioned(&mut self, task: Symbol, mark: Mark) -> Result<(), BuildError> {
-        let i = wide(task.0);
+        let i = task.index();
         let Some(&rank) = self.rank.get(i) else {
             return Ok(()); // there was no room for its name, which `finish` reports
         };
@@ -246,12 +253,12 @@ impl FlowBuilder {
 
     /// Whether the task has been declared yet.
     pub fn is_declared(&self, task: Symbol) -> bool {
-        (self.rank.get(wide(task.0))).is_some_and(|&r| r != NONE)
+        (self.rank.get(task.index())).is_some_and(|&r| r != NONE)
     }
 
     /// The task's name.
     pub fn name(&self, task: Symbol) -> &str {
-        self.names.get(wide(task.0))
+        self.names.get(task.index())
     }
 
     /// `child` waits for `parent`. The same arc may be given again.
@@ -279,7 +286,7 @@ impl FlowBuilder {
             true => Cow::Owned(lines.collect::<Vec<_>>().join("\n")),
             false => Cow::Borrowed(label.trim()),
         };
-        if !is_name && !label.is_empty() && !self.attributes.label.set(wide(task.0), &label) {
+        if !is_name && !label.is_empty() && !self.attributes.label.set(task.index(), &label) {
             self.overflow = Some("labels");
         }
     }
@@ -287,7 +294,7 @@ impl FlowBuilder {
     /// What kind of job it is. A blank kind is none.
     pub fn set_kind(&mut self, task: Symbol, kind: &str) {
         let kind = kind.trim();
-        if !kind.is_empty() && !self.attributes.kind.set(wide(task.0), kind) {
+        if !kind.is_empty() && !self.attributes.kind.set(task.index(), kind) {
             self.overflow = Some("kinds of job");
         }
     }
@@ -307,7 +314,7 @@ impl FlowBuilder {
 
     /// The command line to run.
     pub fn set_command(&mut self, task: Symbol, command: &str) {
-        if !self.attributes.command.set(wide(task.0), command) {
+        if !self.attributes.command.set(task.index(), command) {
             self.overflow = Some("commands");
         }
     }
@@ -323,33 +330,33 @@ impl FlowBuilder {
                 seconds: seconds.to_string(),
             });
         }
-        set(&mut self.attributes.seconds, task, Some(seconds));
+        *self.attributes.seconds.slot(task.index()) = Some(seconds);
         Ok(())
     }
 
     /// Processors the task wants.
     pub fn set_cpus(&mut self, task: Symbol, cpus: u32) {
-        set(&mut self.attributes.cpus, task, Some(cpus));
+        *self.attributes.cpus.slot(task.index()) = Some(cpus);
     }
 
     /// How often to try again after a failure.
     pub fn set_retries(&mut self, task: Symbol, retries: u32) {
-        set(&mut self.attributes.retries, task, Some(retries));
+        *self.attributes.retries.slot(task.index()) = Some(retries);
     }
 
     /// A priority the input gives; larger goes first.
     pub fn set_priority(&mut self, task: Symbol, priority: i64) {
-        set(&mut self.attributes.priority, task, Some(priority));
+        *self.attributes.priority.slot(task.index()) = Some(priority);
     }
 
     /// Bytes of memory the task wants.
     pub fn set_memory(&mut self, task: Symbol, bytes: u64) {
-        set(&mut self.attributes.memory, task, Some(bytes));
+        *self.attributes.memory.slot(task.index()) = Some(bytes);
     }
 
     /// Bytes of disk that the task needs while it runs, beside its outputs.
     pub fn set_scratch(&mut self, task: Symbol, bytes: u64) {
-        set(&mut self.attributes.scratch, task, Some(bytes));
+        *self.attributes.scratch.slot(task.index()) = Some(bytes);
     }
 
     /// Seconds after which an attempt has failed.
@@ -363,13 +370,13 @@ impl FlowBuilder {
                 seconds: seconds.to_string(),
             });
         }
-        set(&mut self.attributes.time_limit, task, Some(seconds));
+        *self.attributes.time_limit.slot(task.index()) = Some(seconds);
         Ok(())
     }
 
     /// The task holds so much of a named resource while it runs. The last one counts where a task names one twice.
     pub fn add_pool(&mut self, task: Symbol, pool: &str, count: u32) {
-        if !self.attributes.pools.add(wide(task.0), pool, count) {
+        if !self.attributes.pools.add(task.index(), pool, count) {
             self.overflow = Some("pools");
         }
     }
@@ -384,7 +391,7 @@ impl FlowBuilder {
     /// Only a worker with this word among its labels may do the task.
     pub fn add_tag(&mut self, task: Symbol, tag: &str) {
         let tags = &mut self.attributes;
-        let pushed = (tags.tag_names.intern(tag)).map(|tag| tags.tags.push(wide(task.0), tag));
+        let pushed = (tags.tag_names.intern(tag)).map(|tag| tags.tags.push(task.index(), tag));
         if pushed != Some(true) {
             self.overflow = Some("tags");
         }
@@ -392,18 +399,18 @@ impl FlowBuilder {
 
     /// The task was executed before.
     pub fn set_done(&mut self, task: Symbol) {
-        set(&mut self.attributes.done, task, true);
+        *self.attributes.done.slot(task.index()) = true;
     }
 
     /// The engine starts the task by itself, outside of the dag, as DAGMan does a FINAL node.
     pub fn set_apart(&mut self, task: Symbol) {
-        set(&mut self.attributes.apart, task, true);
+        *self.attributes.apart.slot(task.index()) = true;
     }
 
     /// The task reads the file. A size, once known, holds for every mention of the path.
     pub fn add_input(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
         let file = self.file(path, bytes);
-        if !self.attributes.inputs.push(wide(task.0), file) {
+        if !self.attributes.inputs.push(task.index(), file) {
             self.overflow = Some("input files");
         }
     }
@@ -411,7 +418,7 @@ impl FlowBuilder {
     /// The task writes the file. A size, once known, holds for every mention of the path.
     pub fn add_output(&mut self, task: Symbol, path: &str, bytes: Option<u64>) {
         let file = self.file(path, bytes);
-        if !self.attributes.outputs.push(wide(task.0), file) {
+        if !self.attributes.outputs.push(task.index(), file) {
             self.overflow = Some("output files");
         }
     }
@@ -419,8 +426,7 @@ impl FlowBuilder {
     /// The file may be deleted once the last task that reads it is executed: this holds for every mention of the path.
     pub fn set_temp(&mut self, path: &str) {
         let file = self.file(path, None);
-        // Columns by file are set by the same function: a symbol is only the index.
-        set(&mut self.attributes.file_temp, Symbol(file), true);
+        *self.attributes.file_temp.slot(wide(file)) = true;
     }
 
     fn file(&mut self, path: &str, bytes: Option<u64>) -> u32 {
@@ -429,7 +435,7 @@ impl FlowBuilder {
             return 0;
         };
         if bytes.is_some() {
-            set(&mut self.attributes.file_bytes, Symbol(file), bytes);
+            *self.attributes.file_bytes.slot(wide(file)) = bytes;
         }
         file
     }
@@ -458,7 +464,7 @@ impl FlowBuilder {
         if rank.iter().enumerate().any(|(i, &r)| narrow(i) != r) {
             self.names.permute(&rank);
             self.attributes.permute(&rank);
-            self.mark = crate::names::permuted(&self.mark, &rank);
+            self.mark = permuted(&self.mark, &rank);
             for (parent, child) in &mut self.arcs {
                 *parent = rank[wide(*parent)];
                 *child = rank[wide(*child)];
@@ -504,14 +510,6 @@ fn marks_of(cycle: &[TaskId], arcs: &[(u32, u32)], marks: &[Mark]) -> Vec<Option
         }
     }
     found
-}
-
-fn set<T: Clone + Default>(column: &mut Vec<T>, task: Symbol, value: T) {
-    let i = wide(task.0);
-    if i >= column.len() {
-        column.resize(i + 1, T::default());
-    }
-    column[i] = value;
 }
 
 /// A file has one name: `./a//b/` is `a/b`. Without this, who reads `./x` would not be seen to read the `x` that another task

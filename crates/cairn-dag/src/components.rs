@@ -45,6 +45,7 @@ impl Dag {
             if std::mem::replace(&mut seen[start.index()], true) {
                 continue;
             }
+            // The smallest task that is left: so components are numbered by it.
             component[start.index()] = count;
             stack.push(start);
             while let Some(task) = stack.pop() {

@@ -4,6 +4,7 @@ use crate::{Dag, TaskId};
 use std::collections::VecDeque;
 
 /// How many arcs the search may look at: the cycle is the shortest where this suffices, else the shortest found.
+// Some tenths of a second: whoever reads the message waits for it, and any cycle tells what is wrong.
 const WORK: usize = 20_000_000;
 
 /// A cycle of `graph`, each task a parent of the next and the last a parent of the first. Shortest of all

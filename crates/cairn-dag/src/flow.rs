@@ -1,9 +1,9 @@
 //! A flow: a dag with names and what the input says of each task. Knows no file format and no schedule.
 
-use crate::names::{Names, Shared, Texts, permuted};
+use crate::columns::{Column, Lists};
+use crate::names::{Names, Shared, Texts};
 use crate::pools::Pools;
-use crate::{Dag, TaskId, narrow, wide};
-use std::ops::Range;
+use crate::{Dag, TaskId, wide};
 use std::sync::OnceLock;
 
 /// A file that a task reads or writes.
@@ -97,29 +97,27 @@ impl Flow {
 
     /// Expected duration in seconds: finite and not negative.
     pub fn seconds(&self, task: TaskId) -> Option<f64> {
-        self.attributes.seconds.get(task.index()).copied().flatten()
+        self.attributes.seconds.get(task.index())
     }
 
     /// Processors the task wants.
     pub fn cpus(&self, task: TaskId) -> Option<u32> {
-        self.attributes.cpus.get(task.index()).copied().flatten()
+        self.attributes.cpus.get(task.index())
     }
 
     /// Bytes of memory the task wants.
     pub fn memory(&self, task: TaskId) -> Option<u64> {
-        self.attributes.memory.get(task.index()).copied().flatten()
+        self.attributes.memory.get(task.index())
     }
 
     /// Bytes of disk that the task needs while it runs, beside its outputs.
     pub fn scratch(&self, task: TaskId) -> Option<u64> {
-        self.attributes.scratch.get(task.index()).copied().flatten()
+        self.attributes.scratch.get(task.index())
     }
 
     /// Seconds after which an attempt has failed: finite and above zero.
     pub fn time_limit(&self, task: TaskId) -> Option<f64> {
-        (self.attributes.time_limit.get(task.index()))
-            .copied()
-            .flatten()
+        self.attributes.time_limit.get(task.index())
     }
 
     /// Named resources that the task holds while it runs, with how much of each, in the input's order.
@@ -159,34 +157,28 @@ impl Flow {
         assert_eq!(seconds.len(), self.dag.len(), "one duration a task");
         let good = |s: &f64| s.is_finite() && *s >= 0.0;
         assert!(seconds.iter().flatten().all(good), "durations from zero on");
-        self.attributes.seconds = seconds;
+        self.attributes.seconds = Column(seconds);
         self
     }
 
     /// How often to try again after a failure.
     pub fn retries(&self, task: TaskId) -> Option<u32> {
-        self.attributes.retries.get(task.index()).copied().flatten()
+        self.attributes.retries.get(task.index())
     }
 
     /// The priority the input already gives; larger goes first.
     pub fn priority(&self, task: TaskId) -> Option<i64> {
-        (self.attributes.priority.get(task.index()))
-            .copied()
-            .flatten()
+        self.attributes.priority.get(task.index())
     }
 
     /// Whether the input says the task was executed before.
     pub fn is_done(&self, task: TaskId) -> bool {
-        (self.attributes.done.get(task.index()))
-            .copied()
-            .unwrap_or(false)
+        self.attributes.done.get(task.index())
     }
 
     /// Whether the engine starts the task by itself, outside of the dag, as DAGMan does a FINAL node: nobody chooses it.
     pub fn is_apart(&self, task: TaskId) -> bool {
-        (self.attributes.apart.get(task.index()))
-            .copied()
-            .unwrap_or(false)
+        self.attributes.apart.get(task.index())
     }
 
     /// Files the task reads, in the input's order.
@@ -233,23 +225,23 @@ pub(crate) struct Attributes {
     pub(crate) label: Shared,
     pub(crate) kind: Shared,
     pub(crate) command: Texts,
-    pub(crate) seconds: Vec<Option<f64>>,
-    pub(crate) cpus: Vec<Option<u32>>,
-    pub(crate) retries: Vec<Option<u32>>,
-    pub(crate) priority: Vec<Option<i64>>,
-    pub(crate) memory: Vec<Option<u64>>,
-    pub(crate) scratch: Vec<Option<u64>>,
-    pub(crate) time_limit: Vec<Option<f64>>,
+    pub(crate) seconds: Column<Option<f64>>,
+    pub(crate) cpus: Column<Option<u32>>,
+    pub(crate) retries: Column<Option<u32>>,
+    pub(crate) priority: Column<Option<i64>>,
+    pub(crate) memory: Column<Option<u64>>,
+    pub(crate) scratch: Column<Option<u64>>,
+    pub(crate) time_limit: Column<Option<f64>>,
     pub(crate) pools: Pools,
     pub(crate) tag_names: Names,
     pub(crate) tags: Lists,
-    pub(crate) done: Vec<bool>,
-    pub(crate) apart: Vec<bool>,
+    pub(crate) done: Column<bool>,
+    pub(crate) apart: Column<bool>,
     pub(crate) file_names: Names,
     /// By file. Unknown where shorter.
-    pub(crate) file_bytes: Vec<Option<u64>>,
+    pub(crate) file_bytes: Column<Option<u64>>,
     /// By file. Not temporary where shorter.
-    pub(crate) file_temp: Vec<bool>,
+    pub(crate) file_temp: Column<bool>,
     pub(crate) inputs: Lists,
     pub(crate) outputs: Lists,
     /// By task, what executed ones left for it beyond its inputs, as heaps of files: many tasks may find the same.
@@ -258,102 +250,22 @@ pub(crate) struct Attributes {
     pub(crate) heaps: Lists,
 }
 
-/// For each task a list of numbers, kept as runs in one vector.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lists {
-    spans: Vec<Span>,
-    items: Vec<u32>,
-}
-
-/// Where a list lies, how long it is, and how long it may become without moving.
-#[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    start: u32,
-    length: u32,
-    room: u32,
-}
-
-impl Lists {
-    /// Appends `item` to the task's list, moving the list to the end of the vector when another came between. Amortised
-    /// O(1), in whatever order the lists are spoken of.
-    #[must_use]
-    pub(crate) fn push(&mut self, task: usize, item: u32) -> bool {
-        if task >= self.spans.len() {
-            self.spans.resize(task + 1, Span::default());
-        }
-        let span = &mut self.spans[task];
-        let (end, length) = (self.items.len(), wide(span.length));
-        if span.length < span.room {
-            self.items[wide(span.start) + length] = item;
-            span.length += 1;
-            return true;
-        }
-        // A list that moves takes three times its length at the most; 32 bits must count that, too.
-        if end + 3 * length >= u32::MAX as usize {
-            return false;
-        }
-        if wide(span.start + span.room) == end || length == 0 {
-            // Most inputs speak of one task after the other: lists stay where they are, and have no gaps.
-            span.start = narrow(end - length);
-            self.items.push(item);
-            span.room = span.length + 1;
-        } else {
-            // The old run is left as a gap. Twice the room, so that lists that grow by turns do not move every time.
-            let old = wide(span.start)..wide(span.start) + length;
-            self.items.extend_from_within(old);
-            self.items.push(item);
-            self.items.resize(end + 2 * length, 0);
-            span.start = narrow(end);
-            span.room = 2 * span.length;
-        }
-        span.length += 1;
-        true
-    }
-
-    /// How many lists there are.
-    pub(crate) fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    pub(crate) fn items(&self, task: usize) -> &[u32] {
-        &self.items[self.span(task)]
-    }
-
-    pub(crate) fn items_mut(&mut self, task: usize) -> &mut [u32] {
-        let span = self.span(task);
-        &mut self.items[span]
-    }
-
-    fn span(&self, task: usize) -> Range<usize> {
-        let span = self.spans.get(task).copied().unwrap_or_default();
-        wide(span.start)..wide(span.start + span.length)
-    }
-
-    pub(crate) fn permute(&mut self, to: &[u32]) {
-        self.spans = permuted(&self.spans, to);
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Span>() * self.spans.capacity() + 4 * self.items.capacity()
-    }
-}
-
 impl Attributes {
     pub(crate) fn permute(&mut self, to: &[u32]) {
         self.label.permute(to);
         self.kind.permute(to);
-        self.command.spans = permuted(&self.command.spans, to);
-        self.seconds = permuted(&self.seconds, to);
-        self.cpus = permuted(&self.cpus, to);
-        self.retries = permuted(&self.retries, to);
-        self.priority = permuted(&self.priority, to);
-        self.memory = permuted(&self.memory, to);
-        self.scratch = permuted(&self.scratch, to);
-        self.time_limit = permuted(&self.time_limit, to);
+        self.command.permute(to);
+        self.seconds.permute(to);
+        self.cpus.permute(to);
+        self.retries.permute(to);
+        self.priority.permute(to);
+        self.memory.permute(to);
+        self.scratch.permute(to);
+        self.time_limit.permute(to);
         self.pools.permute(to);
         self.tags.permute(to);
-        self.done = permuted(&self.done, to);
-        self.apart = permuted(&self.apart, to);
+        self.done.permute(to);
+        self.apart.permute(to);
         self.inputs.permute(to);
         self.outputs.permute(to);
         self.left_for.permute(to);
@@ -367,8 +279,8 @@ impl Attributes {
     ) -> impl Iterator<Item = File<'a>> {
         lists.items(number).iter().map(|&file| File {
             path: self.file_names.get(wide(file)),
-            bytes: self.file_bytes.get(wide(file)).copied().flatten(),
-            temp: self.file_temp.get(wide(file)).copied().unwrap_or(false),
+            bytes: self.file_bytes.get(wide(file)),
+            temp: self.file_temp.get(wide(file)),
         })
     }
 
@@ -376,19 +288,21 @@ impl Attributes {
         self.label.heap_bytes()
             + self.kind.heap_bytes()
             + self.command.heap_bytes()
-            + 16 * self.seconds.capacity()
-            + 8 * (self.cpus.capacity() + self.retries.capacity())
-            + 16 * self.priority.capacity()
-            + 16 * (self.memory.capacity() + self.scratch.capacity())
-            + 16 * self.time_limit.capacity()
+            + self.seconds.heap_bytes()
+            + self.cpus.heap_bytes()
+            + self.retries.heap_bytes()
+            + self.priority.heap_bytes()
+            + self.memory.heap_bytes()
+            + self.scratch.heap_bytes()
+            + self.time_limit.heap_bytes()
             + self.pools.heap_bytes()
             + self.tag_names.heap_bytes()
             + self.tags.heap_bytes()
-            + self.done.capacity()
-            + self.apart.capacity()
+            + self.done.heap_bytes()
+            + self.apart.heap_bytes()
             + self.file_names.heap_bytes()
-            + 16 * self.file_bytes.capacity()
-            + self.file_temp.capacity()
+            + self.file_bytes.heap_bytes()
+            + self.file_temp.heap_bytes()
             + self.inputs.heap_bytes()
             + self.outputs.heap_bytes()
             + self.left_for.heap_bytes()
@@ -398,31 +312,7 @@ impl Attributes {
 
 #[cfg(test)]
 mod tests {
-    use super::Lists;
     use crate::FlowBuilder;
-
-    /// Lists that grow by turns, in runs of several lengths, hold what they were given, in a few times the room of it.
-    #[test]
-    fn lists_that_grow_by_turns_stay_small() {
-        for run in [1, 2, 3, 50, 10_000] {
-            let (tasks, each) = (7, 10_000u32);
-            let mut lists = Lists::default();
-            for first in (0..each).step_by(run) {
-                for task in (0..tasks).rev() {
-                    for item in first..(first + run as u32).min(each) {
-                        assert!(lists.push(task, item * 7 + task as u32));
-                    }
-                }
-            }
-            for task in 0..tasks {
-                let expected: Vec<u32> = (0..each).map(|item| item * 7 + task as u32).collect();
-                assert_eq!(lists.items(task), expected, "runs of {run}");
-            }
-            let least = 4 * tasks * each as usize;
-            assert!(lists.heap_bytes() < 9 * least, "{}", lists.heap_bytes());
-            assert!(lists.items(tasks).is_empty());
-        }
-    }
 
     #[test]
     fn tasks_without_a_duration_take_as_long_as_the_others_on_the_mean() {

@@ -58,6 +58,7 @@ impl Flow {
         merges: &[(TaskId, TaskId)],
     ) -> Result<Flow, FlowOperationError> {
         let composed = self.dag().compose(second.dag(), merges)?;
+        // After `compose`, which has refused pairs that name a task twice.
         let mut merged_with = vec![None; self.dag().len()];
         for &(sink, source) in merges {
             merged_with[sink.index()] = Some(source);
@@ -111,6 +112,23 @@ impl Flow {
 
 type TaskOf<'a> = (&'a Flow, TaskId);
 
+/// A task, and perhaps another one that is merged with it.
+#[derive(Clone, Copy)]
+struct Merged<'a>(TaskOf<'a>, Option<TaskOf<'a>>);
+
+impl<'a> Merged<'a> {
+    fn both(self) -> impl Iterator<Item = TaskOf<'a>> {
+        [Some(self.0), self.1].into_iter().flatten()
+    }
+
+    /// Sets what the first of them has that has it.
+    fn first<T>(self, get: impl Fn(&'a Flow, TaskId) -> Option<T>, set: impl FnOnce(T)) {
+        if let Some(found) = self.both().find_map(|(flow, task)| get(flow, task)) {
+            set(found);
+        }
+    }
+}
+
 /// Declares a task with the attributes of `from`, and those of `partner` where `from` has none.
 fn add(
     build: &mut FlowBuilder,
@@ -118,92 +136,58 @@ fn add(
     from: TaskOf<'_>,
     partner: Option<TaskOf<'_>>,
 ) -> Result<(), FlowOperationError> {
-    let (flow, task) = from;
     let to = build.declare(name, 0).map_err(|error| match error {
         BuildError::Duplicate { name, .. } => FlowOperationError::NameTaken(name),
         other => unreachable!("the names of a flow are not empty: {other}"),
     })?;
-    // The attribute in the flow itself or else in its partner's.
-    fn either<T>(
-        (flow, task): TaskOf<'_>,
-        partner: Option<TaskOf<'_>>,
-        get: impl Fn(&Flow, TaskId) -> Option<T>,
-    ) -> Option<T> {
-        get(flow, task).or_else(|| partner.and_then(|(flow, task)| get(flow, task)))
-    }
-    let label = |flow: &Flow, task| flow.label(task).map(str::to_owned);
-    if let Some(label) = either(from, partner, label) {
-        build.set_label(to, &label);
-    }
-    let kind = |flow: &Flow, task| flow.given_kind(task).map(str::to_owned);
-    if let Some(kind) = either(from, partner, kind) {
-        build.set_kind(to, &kind);
-    }
-    let command = |flow: &Flow, task| flow.command(task).map(str::to_owned);
-    if let Some(command) = either(from, partner, command) {
-        build.set_command(to, &command);
-    }
-    if let Some(seconds) = either(from, partner, Flow::seconds) {
+    let merged = Merged(from, partner);
+    merged.first(Flow::label, |label| build.set_label(to, label));
+    merged.first(Flow::given_kind, |kind| build.set_kind(to, kind));
+    merged.first(Flow::command, |command| build.set_command(to, command));
+    merged.first(Flow::seconds, |seconds| {
         let set = build.set_seconds(to, seconds);
         set.expect("durations in a flow are finite and not negative");
-    }
-    if let Some(cpus) = either(from, partner, Flow::cpus) {
-        build.set_cpus(to, cpus);
-    }
-    if let Some(retries) = either(from, partner, Flow::retries) {
-        build.set_retries(to, retries);
-    }
-    if let Some(priority) = either(from, partner, Flow::priority) {
-        build.set_priority(to, priority);
-    }
-    if let Some(bytes) = either(from, partner, Flow::memory) {
-        build.set_memory(to, bytes);
-    }
-    if let Some(bytes) = either(from, partner, Flow::scratch) {
-        build.set_scratch(to, bytes);
-    }
-    if let Some(seconds) = either(from, partner, Flow::time_limit) {
+    });
+    merged.first(Flow::cpus, |cpus| build.set_cpus(to, cpus));
+    merged.first(Flow::retries, |retries| build.set_retries(to, retries));
+    merged.first(Flow::priority, |priority| build.set_priority(to, priority));
+    merged.first(Flow::memory, |bytes| build.set_memory(to, bytes));
+    merged.first(Flow::scratch, |bytes| build.set_scratch(to, bytes));
+    merged.first(Flow::time_limit, |seconds| {
         let set = build.set_time_limit(to, seconds);
         set.expect("time limits in a flow are finite and above zero");
-    }
+    });
     // Pools and tags as a whole from one of the two: a mixture would be neither's wish.
-    let holds_pools = |&(flow, task): &TaskOf<'_>| flow.pools(task).next().is_some();
-    if let Some((flow, task)) = [Some(from), partner]
-        .into_iter()
-        .flatten()
-        .find(holds_pools)
-    {
+    if let Some((flow, task)) = (merged.both()).find(|(f, t)| f.pools(*t).next().is_some()) {
         for (pool, count) in flow.pools(task) {
             build.add_pool(to, pool, count);
         }
     }
-    let has_tags = |&(flow, task): &TaskOf<'_>| flow.tags(task).next().is_some();
-    if let Some((flow, task)) = [Some(from), partner].into_iter().flatten().find(has_tags) {
+    if let Some((flow, task)) = (merged.both()).find(|(f, t)| f.tags(*t).next().is_some()) {
         flow.tags(task).for_each(|tag| build.add_tag(to, tag));
     }
-    if flow.is_done(task) || partner.is_some_and(|(flow, task)| flow.is_done(task)) {
+    if merged.both().any(|(flow, task)| flow.is_done(task)) {
         build.set_done(to);
     }
-    if flow.is_apart(task) || partner.is_some_and(|(flow, task)| flow.is_apart(task)) {
+    if merged.both().any(|(flow, task)| flow.is_apart(task)) {
         build.set_apart(to);
     }
-    add_files(build, to, from, partner);
+    add_files(build, to, merged);
     Ok(())
 }
 
-fn add_files(build: &mut FlowBuilder, to: Symbol, from: TaskOf<'_>, partner: Option<TaskOf<'_>>) {
-    let both = || [Some(from), partner].into_iter().flatten();
+fn add_files(build: &mut FlowBuilder, to: Symbol, merged: Merged<'_>) {
     // Also of inputs: who writes them may be no part of the result, and then nobody else says that they are temporary.
     let mark = |build: &mut FlowBuilder, file: &File<'_>| {
         if file.temp {
             build.set_temp(file.path);
         }
     };
-    for file in united(both().flat_map(|(flow, task)| flow.inputs(task))) {
+    for file in united(merged.both().flat_map(|(flow, task)| flow.inputs(task))) {
         build.add_input(to, file.path, file.bytes);
         mark(build, &file);
     }
-    for file in united(both().flat_map(|(flow, task)| flow.outputs(task))) {
+    for file in united(merged.both().flat_map(|(flow, task)| flow.outputs(task))) {
         build.add_output(to, file.path, file.bytes);
         mark(build, &file);
     }

@@ -12,6 +12,7 @@
 //!   computing".
 
 mod builder;
+mod columns;
 mod components;
 mod cycle;
 mod dag;

@@ -1,5 +1,6 @@
 //! Interned names: one text arena and a table from text to dense number. Knows nothing of tasks or arcs.
 
+use crate::columns::Column;
 use crate::dag::touch;
 use crate::{narrow, wide};
 use cairn_kernel::NONE;
@@ -36,7 +37,7 @@ const FREE: Slot = Slot {
 
 impl Names {
     pub(crate) fn len(&self) -> usize {
-        self.text.spans.len()
+        self.text.spans.0.len()
     }
 
     pub(crate) fn get(&self, index: usize) -> &str {
@@ -57,23 +58,29 @@ impl Names {
         if self.slots.is_empty() {
             return Err(0);
         }
+        // Hash and length first: both are in the slot, the text is another cache miss.
+        let is_it = |slot: &Slot| {
+            slot.hash == hash
+                && wide(slot.length) == name.len()
+                && self.text.at(slot.start, slot.length) == name
+        };
+        let at = self.first(hash, is_it);
+        match self.slots[at].index {
+            NONE => Err(at),
+            index => Ok(index),
+        }
+    }
+
+    /// Where the first slot is that is free or wanted, of those where a name of this hash may be.
+    #[inline]
+    fn first(&self, hash: u32, is_wanted: impl Fn(&Slot) -> bool) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = wide(hash) & mask;
         // A slot is always free, so this ends.
-        loop {
-            let slot = &self.slots[at];
-            if slot.index == NONE {
-                return Err(at);
-            }
-            // Hash and length first: both are in the slot, the text is another cache miss.
-            if slot.hash == hash
-                && wide(slot.length) == name.len()
-                && self.text.at(slot.start, slot.length) == name
-            {
-                return Ok(slot.index);
-            }
+        while self.slots[at].index != NONE && !is_wanted(&self.slots[at]) {
             at = (at + 1) & mask;
         }
+        at
     }
 
     /// The number of `name`, new or old. `None` when the arena is full.
@@ -94,9 +101,9 @@ impl Names {
         if self.len() * 4 > self.slots.len() * 3 {
             // Half full at the most after growing, so that growing costs O(1) a name.
             self.grow((self.len() * 2).next_power_of_two());
-            at = self.free_slot(hash);
+            at = self.first(hash, |_| false);
         }
-        let (start, length) = self.text.spans[wide(index)];
+        let (start, length) = self.text.spans.get(wide(index));
         self.slots[at] = Slot {
             hash,
             index,
@@ -158,15 +165,7 @@ impl Names {
         if self.slots.is_empty() {
             return FREE;
         }
-        let mask = self.slots.len() - 1;
-        let mut at = wide(hash) & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot.index == NONE || slot.hash == hash {
-                return slot;
-            }
-            at = (at + 1) & mask;
-        }
+        self.slots[self.first(hash, |slot| slot.hash == hash)]
     }
 
     /// Makes room for so many names in all.
@@ -177,31 +176,22 @@ impl Names {
             self.grow(slots);
         }
         let more = names.saturating_sub(self.len());
-        self.text.spans.reserve(more);
+        self.text.spans.0.reserve(more);
     }
 
     fn grow(&mut self, slots: usize) {
         let old = std::mem::replace(&mut self.slots, vec![FREE; slots]);
         for slot in old {
             if slot.index != NONE {
-                let at = self.free_slot(slot.hash);
+                let at = self.first(slot.hash, |_| false);
                 self.slots[at] = slot;
             }
         }
     }
 
-    fn free_slot(&self, hash: u32) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = wide(hash) & mask;
-        while self.slots[at].index != NONE {
-            at = (at + 1) & mask;
-        }
-        at
-    }
-
     /// Moves entry `i` to `to[i]`.
     pub(crate) fn permute(&mut self, to: &[u32]) {
-        self.text.spans = permuted(&self.text.spans, to);
+        self.text.permute(to);
         for slot in &mut self.slots {
             if slot.index != NONE {
                 slot.index = to[wide(slot.index)];
@@ -218,15 +208,13 @@ impl Names {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Texts {
     arena: String,
-    pub(crate) spans: Vec<(u32, u32)>,
+    spans: Column<(u32, u32)>,
 }
 
 impl Texts {
     pub(crate) fn get(&self, index: usize) -> &str {
-        match self.spans.get(index) {
-            Some(&(start, length)) => self.at(start, length),
-            None => "",
-        }
+        let (start, length) = self.spans.get(index);
+        self.at(start, length)
     }
 
     #[inline]
@@ -241,7 +229,7 @@ impl Texts {
     /// Appends an entry; `false` when the arena would pass 4 GiB.
     #[must_use]
     pub(crate) fn push(&mut self, text: &str) -> bool {
-        self.set(self.spans.len(), text)
+        self.set(self.spans.0.len(), text)
     }
 
     /// Sets entry `index`, growing the list as needed; `false` when the arena would pass 4 GiB.
@@ -253,16 +241,17 @@ impl Texts {
         if end > u32::MAX as usize {
             return false;
         }
-        if index >= self.spans.len() {
-            self.spans.resize(index + 1, (0, 0));
-        }
-        self.spans[index] = (narrow(self.arena.len()), narrow(text.len()));
+        *self.spans.slot(index) = (narrow(self.arena.len()), narrow(text.len()));
         self.arena.push_str(text);
         true
     }
 
+    pub(crate) fn permute(&mut self, to: &[u32]) {
+        self.spans.permute(to);
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.arena.capacity() + 8 * self.spans.capacity()
+        self.arena.capacity() + self.spans.heap_bytes()
     }
 }
 
@@ -270,18 +259,18 @@ impl Texts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
     texts: Names,
-    /// By task: one more than the number of its text, or 0. None where shorter.
-    of: Vec<u32>,
+    /// By task: one more than the number of its text, or 0.
+    of: Column<u32>,
 }
 
 impl Shared {
     pub(crate) fn get(&self, index: usize) -> Option<&str> {
-        let text = self.of.get(index)?.checked_sub(1)?;
+        let text = self.of.get(index).checked_sub(1)?;
         Some(self.texts.get(wide(text)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.of.is_empty()
+        self.of.0.is_empty()
     }
 
     /// Sets entry `index`; `false` when the arena would pass 4 GiB.
@@ -290,32 +279,17 @@ impl Shared {
         let Some(text) = self.texts.intern(text) else {
             return false;
         };
-        if index >= self.of.len() {
-            self.of.resize(index + 1, 0);
-        }
-        self.of[index] = text + 1;
+        *self.of.slot(index) = text + 1;
         true
     }
 
     pub(crate) fn permute(&mut self, to: &[u32]) {
-        self.of = permuted(&self.of, to);
+        self.of.permute(to);
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.texts.heap_bytes() + 4 * self.of.capacity()
+        self.texts.heap_bytes() + self.of.heap_bytes()
     }
-}
-
-/// `items` with entry `i` moved to `to[i]`; shorter lists are filled up with defaults first.
-pub(crate) fn permuted<T: Copy + Default>(items: &[T], to: &[u32]) -> Vec<T> {
-    if items.is_empty() {
-        return Vec::new();
-    }
-    let mut out = vec![T::default(); to.len()];
-    for (&target, &item) in to.iter().zip(items) {
-        out[wide(target)] = item;
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Named resources: which a task holds, how much of each, and how much there is. Knows nothing of who waits for them.
 
-use crate::flow::Lists;
+use crate::columns::{Column, Lists};
 use crate::names::Names;
 use crate::{narrow, wide};
 
@@ -8,8 +8,8 @@ use crate::{narrow, wide};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pools {
     names: Names,
-    /// By pool, perhaps shorter.
-    limits: Vec<Option<u32>>,
+    /// By pool.
+    limits: Column<Option<u32>>,
     /// The pools whose limit was given, in that order.
     limited: Vec<u32>,
     /// By task: numbers of `uses`.
@@ -26,6 +26,7 @@ impl Pools {
         let Some(pool) = self.names.intern(pool) else {
             return false;
         };
+        // Pairs, not pools: how much a task holds is mostly the same, and one number a task is all there is to keep.
         let next = narrow(self.uses.len());
         let number = *self.by_use.entry((pool, count)).or_insert(next);
         if number == next {
@@ -48,11 +49,7 @@ impl Pools {
         let Some(pool) = self.names.intern(pool) else {
             return false;
         };
-        let i = wide(pool);
-        if i >= self.limits.len() {
-            self.limits.resize(i + 1, None);
-        }
-        if self.limits[i].replace(limit).is_none() {
+        if self.limits.slot(wide(pool)).replace(limit).is_none() {
             self.limited.push(pool);
         }
         true
@@ -65,7 +62,7 @@ impl Pools {
 
     pub(crate) fn limits(&self) -> impl Iterator<Item = (&str, u32)> {
         self.limited.iter().filter_map(|&pool| {
-            let limit = self.limits[wide(pool)]?;
+            let limit = self.limits.get(wide(pool))?;
             Some((self.names.get(wide(pool)), limit))
         })
     }
@@ -76,7 +73,7 @@ impl Pools {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.names.heap_bytes()
-            + 8 * self.limits.capacity()
+            + self.limits.heap_bytes()
             + 4 * self.limited.capacity()
             + self.lists.heap_bytes()
             + 8 * self.uses.capacity()

@@ -40,6 +40,7 @@ impl Dag {
                 }
             }
         }
+        // Met in the order of the search, which nobody should come to rely on.
         met.sort_unstable();
         met
     }

@@ -78,6 +78,7 @@ impl Flow {
         let mut known: HashMap<Source, Option<u32>> = HashMap::new();
         for (place, &task) in left.iter().enumerate() {
             for source in self.sources_of(task, is_executed, &written) {
+                // Each source is looked through once, however many tasks find it.
                 let heap = match known.get(&source) {
                     Some(&heap) => heap,
                     None => {
@@ -164,14 +165,10 @@ impl Attributes {
         for file in &files {
             let number = self.file_names.intern(file.path).ok_or(TOO_LARGE)?;
             if file.bytes.is_some() {
-                let bytes = &mut self.file_bytes;
-                bytes.resize(bytes.len().max(wide(number) + 1), None);
-                bytes[wide(number)] = file.bytes;
+                *self.file_bytes.slot(wide(number)) = file.bytes;
             }
             if file.temp {
-                let temp = &mut self.file_temp;
-                temp.resize(temp.len().max(wide(number) + 1), false);
-                temp[wide(number)] = true;
+                *self.file_temp.slot(wide(number)) = true;
             }
             if !self.heaps.push(heap, number) {
                 return Err(TOO_LARGE);

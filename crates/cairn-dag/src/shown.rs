@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The most characters of a label that are shown: some programs put whole scripts there.
+// A line of a terminal and a little more; chosen by eye, as the next.
 const LONGEST: usize = 100;
 
 /// The longest name that tells equal labels apart; longer ones are no help to the eye.
@@ -89,6 +90,7 @@ fn told_apart(flow: &Flow) -> Option<Names> {
         Some(label) => Cow::Owned(one_line(label)),
         None => plain(flow.name(task)),
     };
+    // Counted before the first name is given: whether a label is alone shows only at the end.
     let mut count: HashMap<Cow<'_, str>, u32> = HashMap::new();
     for task in flow.dag().tasks() {
         *count.entry(base(task)).or_default() += 1;

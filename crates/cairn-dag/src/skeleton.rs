@@ -66,6 +66,8 @@ struct Tuning {
 }
 
 impl Tuning {
+    // 64 bits are the hubs of one word, 512 heads a cache line. The other three were chosen by eye: a round of hubs looks at
+    // every arc three times, a search of a few arcs costs less than setting it up.
     const USUAL: Tuning = Tuning {
         hubs: 64,
         worth: 64,
@@ -84,6 +86,7 @@ fn skeleton(dag: &Dag, tuning: &Tuning) -> Skeleton {
             removed: 0,
         };
     }
+    // From cheap to dear: each step sees only what the ones before left open.
     hubs::mark_through_hubs(&ranked, &mut fates, tuning);
     search_open(&ranked, &mut fates, tuning);
     let mut arcs = sweep::sweep(&ranked, &fates, tuning.block);

@@ -27,14 +27,12 @@ pub fn colours<T: Id, P: Id>(
     // Both sides are coloured from the round before: so the colour of a task does not depend on the side begun with.
     let (mut next_of_task, mut next_of_prize) = (Vec::new(), Vec::new());
     // Summed by walking the gates once a round: so no rows from a prize to those behind it are needed.
-    let mut behind = vec![
-        0u64;
-        if joins.gate.is_empty() {
-            0
-        } else {
-            of_prize.len()
-        }
-    ];
+    let gated = if joins.gate.is_empty() {
+        0
+    } else {
+        of_prize.len()
+    };
+    let mut behind = vec![0u64; gated];
     for _ in 0..rounds {
         behind.fill(0);
         for (gate, colour) in joins.gate.iter().zip(&of_task) {

@@ -76,9 +76,7 @@ pub fn convolve_within<N: Value>(
 ) -> Option<Vec<N>> {
     let end = most.saturating_add(1);
     // Charged as if neither were concave: what is paid must not depend on a look at the entries.
-    if !work.spend(a.len().min(end) as u64 * b.len().min(end) as u64 / 8) {
-        return None;
-    }
+    work.take(a.len().min(end) as u64 * b.len().min(end) as u64 / 8)?;
     let mut out = Vec::new();
     convolve_into(a, b, most, &mut out);
     Some(out)

@@ -13,6 +13,19 @@ pub trait Id: Copy + Ord + Default {
     fn index(self) -> usize;
 }
 
+/// By number: its place in an order that names each once.
+///
+/// ```
+/// assert_eq!(cairn_kernel::places(&[2u32, 0, 1]), [1, 2, 0]);
+/// ```
+pub fn places<T: Id>(order: &[T]) -> Vec<u32> {
+    let mut place = vec![0; order.len()];
+    for (one, i) in order.iter().zip(0..) {
+        place[one.index()] = i;
+    }
+    place
+}
+
 impl Id for u32 {
     #[inline]
     fn new(index: usize) -> u32 {

@@ -18,7 +18,7 @@ pub use colours::{Joins, colours};
 pub use convolution::{NEVER, Value, convolve, convolve_into, convolve_within, signed};
 pub use disjoint_sets::DisjointSets;
 pub use envelope::corners;
-pub use id::{Id, NONE};
+pub use id::{Id, NONE, places};
 pub use puzzle::{Puzzle, SCALE, largest_shares, part};
 pub use rows::Rows;
 pub use work::{Stopped, Work};

@@ -5,7 +5,7 @@
 //! tasks: that of Malewicz and Rosenberg, "On batch-scheduling dags for Internet-based computing", §5, without its inner
 //! loop over sink choices. Where a few vertices spoil that, both states of each of them are tried (cutset conditioning).
 
-use crate::{Id, Puzzle, Rows, Work, convolve_into};
+use crate::{Id, Puzzle, Rows, Work, convolve_into, places};
 use std::ops::Range;
 
 /// Steps for a table beside those for its entries: memory.
@@ -37,9 +37,7 @@ pub fn profile_by_cutset<T: Id, P: Id>(
     let mut tried = 0;
     // At most 2^`most_cut` states, of which callers allow 14; a contradiction among them costs a step, no program.
     for mask in 0u64..1 << cut.len() {
-        if !work.spend(1) {
-            return None;
-        }
+        work.take(1)?;
         let is_on = |i: usize| mask >> i & 1 == 1;
         let Some(forced) = program.graph.forced(&cut, is_on) else {
             continue;
@@ -68,10 +66,7 @@ pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
     let program = Program::new(puzzle, &[], count);
     let tables = program.fill(&[], true, &mut Work::unlimited());
     let tables = tables.expect("nobody says stop");
-    let mut place = vec![0; program.graph.len()];
-    for (i, &v) in program.order.iter().enumerate() {
-        place[v.index()] = i;
-    }
+    let place = places(&program.order);
     let mut picked = Vec::with_capacity(count);
     let roots = program.roots.iter().map(|&root| (root, None)).collect();
     // (vertex, whether it is on, how many may be chosen of it and all below)
@@ -84,7 +79,7 @@ pub fn choose<T: Id, P: Id>(puzzle: &Puzzle<T, P>, count: usize) -> Vec<T> {
             picked.push(T::new(v.index()));
             left -= 1;
         }
-        let below = program.below.row(place[v.index()]).iter();
+        let below = program.below.row(place[v.index()].index()).iter();
         // One join lets a vertex follow the one above when that is on, the other when it is off.
         let below = below.map(|&(u, is_implied)| (u, (is_on == is_implied).then_some(is_on)));
         todo.extend(tables.shared_among(below.collect(), left));
@@ -387,7 +382,7 @@ impl Sum {
     ) -> Option<()> {
         // As `convolve_within` is charged.
         let cells = self.best.len() as u64 * more.best.len() as u64;
-        work.spend(TABLE + cells / 8).then_some(())?;
+        work.take(TABLE + cells / 8)?;
         self.least += more.least;
         // Impossible with either, or more tasks than anybody asks for.
         if cells == 0 || self.least > most {

@@ -100,11 +100,13 @@ impl<'a> Work<'a> {
     /// If fewer steps are left, or it is time to stop.
     #[inline]
     pub fn pay(&mut self, steps: u64) -> Result<(), Stopped> {
-        if self.afford(steps) {
-            Ok(())
-        } else {
-            Err(Stopped)
-        }
+        self.afford(steps).then_some(()).ok_or(Stopped)
+    }
+
+    /// [`Work::spend`] for use with `?`.
+    #[inline]
+    pub fn take(&mut self, steps: u64) -> Option<()> {
+        self.spend(steps).then_some(())
     }
 
     /// How many steps are left.
@@ -138,11 +140,7 @@ impl<'a> Work<'a> {
     /// # Errors
     /// If it is time to stop.
     pub fn go_on(&mut self) -> Result<(), Stopped> {
-        if self.is_stopped() {
-            Err(Stopped)
-        } else {
-            Ok(())
-        }
+        (!self.is_stopped()).then_some(()).ok_or(Stopped)
     }
 
     /// Does something with at most `steps` of this budget.

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The most tasks a dag may have here.
+/// The most tasks a dag may have here: 2²⁴ sets, which is what a test can go through in a second.
 pub const MOST: usize = 24;
 
 /// For each size `t = 0..=n`, all ideals of that size.
@@ -151,6 +151,14 @@ impl Random {
     }
 }
 
+/// The dag of these arcs with its ids shuffled.
+fn relabelled(n: usize, arcs: Vec<(usize, usize)>, random: &mut Random) -> Dag {
+    let mut label: Vec<u32> = (0..n as u32).collect();
+    random.shuffle(&mut label);
+    let arcs = arcs.into_iter().map(|(p, c)| (label[p], label[c]));
+    Dag::from_arcs(n, arcs.collect()).expect("arcs go from smaller to larger before relabelling")
+}
+
 /// One dag of [`any_dag`]: `style` is 0 uniform sparse, 1 uniform dense, 2 layered, 3 windowed, 4 tree-like.
 pub fn random_dag(n: usize, style: usize, seed: u64) -> Dag {
     let mut random = Random::new(seed);
@@ -175,11 +183,8 @@ pub fn random_dag(n: usize, style: usize, seed: u64) -> Dag {
             arcs.push((parent, v));
         }
     }
-    let mut label: Vec<u32> = (0..n as u32).collect();
-    random.shuffle(&mut label);
-    let arcs = arcs.into_iter().filter(|(p, c)| p != c);
-    let arcs = arcs.map(|(p, c)| (label[p], label[c])).collect();
-    Dag::from_arcs(n, arcs).expect("arcs go from smaller to larger before relabelling")
+    arcs.retain(|(p, c)| p != c);
+    relabelled(n, arcs, &mut random)
 }
 
 /// A dag of at most `most` tasks that often admits no IC-optimal order: one to three tasks that have one to four
@@ -203,10 +208,7 @@ pub fn random_tangle(most: usize, seed: u64) -> Dag {
             arcs.push((a.min(b), a.max(b)));
         }
     }
-    let mut label: Vec<u32> = (0..n as u32).collect();
-    random.shuffle(&mut label);
-    let arcs = arcs.into_iter().map(|(p, c)| (label[p], label[c]));
-    Dag::from_arcs(n, arcs.collect()).expect("arcs go from smaller to larger before relabelling")
+    relabelled(n, arcs, &mut random)
 }
 
 #[cfg(test)]

@@ -30,7 +30,8 @@ pub(crate) mod theory {
 
 /// Orders by simple rules.
 pub(crate) mod policy {
-    /// The hull by paths, for each task: it is one rule of many.
+    /// The hull by paths, for each task: it is one rule of many, and its share of a contest should not be the largest. A
+    /// judgement.
     pub(crate) const HULL_STEPS_A_TASK: u64 = 20_000;
 
     /// Descendants as bits are n²/8 bytes, 50 MB, and up to n²/2 additions, half a second; beyond, they are estimated.
@@ -39,10 +40,10 @@ pub(crate) mod policy {
 
 /// Deciding along the hull, a round; the later ones have eight times as many.
 pub(crate) mod decide {
-    use crate::decide::{ComponentSteps, Steps};
+    use crate::decide::{ComponentSteps, DecideSteps};
 
     /// A second or two at the worst for a few thousand tasks.
-    pub(crate) const USUAL: Steps = Steps {
+    pub(crate) const USUAL: DecideSteps = DecideSteps {
         component: component::USUAL,
         // About four components' worth: with many different ones each gets less.
         components: 150_000_000,
@@ -60,7 +61,7 @@ pub(crate) mod decide {
     };
 
     /// Some ten seconds.
-    pub(crate) const THOROUGH: Steps = Steps {
+    pub(crate) const THOROUGH: DecideSteps = DecideSteps {
         component: component::THOROUGH,
         components: 1_000_000_000,
         across: 200_000_000,
@@ -69,7 +70,7 @@ pub(crate) mod decide {
     };
 
     /// Nothing beside the hull.
-    pub(crate) const QUICK: Steps = Steps {
+    pub(crate) const QUICK: DecideSteps = DecideSteps {
         components: 0,
         forest: 0,
         across: 0,
@@ -121,7 +122,8 @@ pub(crate) mod decide {
         /// could do with.
         pub(crate) const SHARES: u64 = 8;
 
-        /// Width of the beam that looks for one best set.
+        /// Width of the beam that looks for one best set: five times the first beam's, as the wide one of a component is. Chosen
+        /// by eye.
         pub(crate) const BEAM: usize = 150;
     }
 
@@ -136,7 +138,8 @@ pub(crate) mod decide {
         pub(crate) const LONGEST_ITEM: usize = 400;
     }
 
-    /// An order whose area falls short of the bound by less than this is good enough: no later round is spent on it.
+    /// An order whose area falls short of the bound by less than this is good enough: no later round is spent on it. A
+    /// judgement: nobody sees half a percent of eligible tasks, and another round takes eight times as long.
     pub(crate) const ENOUGH: f64 = 0.005;
 
     /// Adding up the components of all intervals: so much that only sums of very many large ones keep the chord.
@@ -151,9 +154,17 @@ pub(crate) mod decide {
 
     /// Methods for a component of a window, by name: there may be hundreds of windows.
     pub(crate) mod window {
+        /// All states: a tenth of a second, about half of what a component of an interval may cost.
         pub(crate) const STATES: u64 = 10_000_000;
+
+        /// Twice the others': of the three it is the one whose time is known before, so that it mostly ends. A judgement.
         pub(crate) const TREES: u64 = 20_000_000;
+
+        /// As much as the states: the last try.
         pub(crate) const FRONTIER: u64 = 10_000_000;
+
+        /// Vertices set by hand, two fewer than in a component: a quarter of the settings, for many windows.
+        pub(crate) const MOST_SET: usize = 12;
     }
 }
 
@@ -191,11 +202,16 @@ pub(crate) mod batch {
 
     /// Moves when lining tasks up: more do not make better lines.
     pub(crate) const MOST_MOVES: u64 = 40_000;
+
+    /// By which part a worse line may be worse at first: near twice as dear, which one more task that matters everywhere makes
+    /// it. Chosen by eye.
+    pub(crate) const HEAT: f64 = 0.7;
 }
 
 /// Orders under a cap on open results.
 pub(crate) mod cap {
-    /// Thresholds between nothing and the cap at which a list turns to closing results, each a whole order.
+    /// Thresholds between nothing and the cap at which a list turns to closing results, each a whole order. Chosen by eye, as
+    /// the next: all of them cost some forty orders.
     pub(crate) const THRESHOLDS: u64 = 32;
 
     /// And so many just below it: the list may pass its threshold by a few results before it closes some.
@@ -212,33 +228,37 @@ pub(crate) mod storage {
         400_000_000 + 5_000 * size.min(32 * tasks)
     }
 
-    /// From so many tasks on a cut takes so long that there are few.
+    /// From so many tasks on a cut takes so long that there are few: other starts are not polished, and two of the noisy ones
+    /// are tried. A judgement.
     pub(crate) const LARGE: usize = 5_000;
 
-    /// From so many tasks on valleys are not sought.
+    /// From so many tasks on valleys are not sought: a goal may have all tasks for ancestors, so that they are the one start
+    /// that is not near-linear. A judgement.
     pub(crate) const LARGE_VALLEY: usize = 100_000;
 
-    /// How many begun tasks a valley is sought from.
+    /// How many begun tasks a valley is sought from: each is closed on trial and taken back. Chosen by eye.
     pub(crate) const VALLEY: usize = 32;
 
-    /// A goal of a valley with more missing ancestors than this is not near.
+    /// A goal of a valley with more missing ancestors than this is not near: what a trial costs at the most. Chosen by eye.
     pub(crate) const NEAR: usize = 200;
 
     /// Joins that are looked at two and two: at most 276 pairs, two cuts each for first and for last.
     pub(crate) const JOINS: usize = 24;
 
-    /// Tasks whose neighbourhoods give antichains: each costs two passes over the piece, and gives some at every depth.
+    /// Tasks whose neighbourhoods give antichains: each costs two passes over the piece, and gives some at every depth. Chosen
+    /// by eye.
     pub(crate) const NEIGHBOURS: usize = 60;
 
     /// Starts that are polished; more did not help.
     pub(crate) const STARTS: u64 = 40;
 
-    /// Noisy starts of every kind for one piece.
+    /// Noisy starts of every kind for one piece: more of them without polishing did not help.
     pub(crate) const RESTARTS: u64 = 10;
 
-    /// Cuts at the peak of one piece.
+    /// Cuts at the peak of one piece: each must have made it better, so that this only ends long runs of small steps. Chosen by
+    /// eye.
     pub(crate) const ROUNDS: usize = 40;
 
-    /// How often a piece is divided.
+    /// How often a piece is divided: into sixteen parts at the most, each with all starts of its own. Chosen by eye.
     pub(crate) const DEPTH: u32 = 4;
 }

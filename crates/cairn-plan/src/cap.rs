@@ -5,8 +5,8 @@
 
 use crate::budgets::cap::{JUST_BELOW, THRESHOLDS};
 use crate::counts::{children_left, parents_left};
-use crate::order::places;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::places;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -39,12 +39,14 @@ pub fn least_possible(dag: &Dag) -> u64 {
 /// Follows `order` (a topological order) as long as the open results stay under a threshold, and does what closes
 /// most results when they do not; several thresholds up to the cap are tried. O((tasks + arcs)·log tasks) each.
 pub fn under_cap(dag: &Dag, order: &[TaskId], cap: u64) -> Option<Capped> {
+    // Nothing is given up where the order itself fits.
     let free = follow(dag, order, u64::MAX);
     if free.peak <= cap {
         return Some(free);
     }
     let tried = thresholds(cap).map(|threshold| follow(dag, order, threshold));
     let fit = tried.filter(|c| c.peak <= cap);
+    // Of equal areas the one that leaves more room.
     fit.max_by_key(|c| (c.area, Reverse(c.peak)))
 }
 
@@ -157,6 +159,7 @@ impl<'a> List<'a> {
 
     /// Executes one task; `false` when none is left.
     fn step(&mut self, threshold: u64) -> bool {
+        // Whoever went by the other heap is still in this one: to pass it by is cheaper than to take it out of the middle.
         while (self.by_rank.peek()).is_some_and(|Reverse((_, t))| self.executed[t.index()]) {
             self.by_rank.pop();
         }

@@ -4,11 +4,10 @@ use crate::counts::{narrow, wide};
 use crate::decide::{self, Refusal};
 use crate::hull::{Hull, hull, upper_bound};
 use crate::hull_proof::{PieceProof, certify};
-use crate::order::places;
 use crate::plan::{Evidence, Plan};
 use crate::{CertificateError, Verdict, Weights};
 use cairn_dag::{Dag, Flow, TaskId};
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, places};
 use cairn_verify::{
     self as written, Blocks, Certificate, Corner, Corners, Fingerprint, Foreseen, Piece, Search,
     VERSION, Witness,
@@ -65,6 +64,7 @@ pub fn certificate(
     let mut certificate = claims(flow, plan, &upper_bound(dag, hull), &place);
     certificate.dag = written::fingerprint(flow);
     certificate.order = names(flow, &plan.order);
+    // Last, as it takes longest.
     certificate.evidence.hull = pieces(dag, hull, &place, &mut work)?;
     Ok(certificate)
 }
@@ -114,6 +114,7 @@ fn places_in(dag: &Dag, plan: &Plan) -> Vec<u32> {
 
 /// The certificate without what takes long: fingerprint, names of the order, flows of the hull.
 fn claims(flow: &Flow, plan: &Plan, by_hull: &[u32], place: &[u32]) -> Certificate {
+    // The lesser: the hull that is proved may be a better one than the plan had when it was stopped.
     let bound: Vec<u64> = (plan.bound.iter().zip(by_hull))
         .map(|(&ours, &hulls)| u64::from(ours.min(hulls)))
         .collect();
@@ -159,6 +160,7 @@ fn names(flow: &Flow, tasks: &[TaskId]) -> Vec<String> {
 
 /// A few names, for people: nothing that is checked.
 fn first_names(flow: &Flow, tasks: &[TaskId]) -> String {
+    // As many as stay on a line beside the sentence they are in.
     const SHOWN: usize = 4;
     let more = if tasks.len() > SHOWN { ", …" } else { "" };
     let shown = &tasks[..tasks.len().min(SHOWN)];
@@ -195,7 +197,7 @@ fn pieces(
             .map(|f| (number(&f.parent), number(&f.child), units(piece, f.amount)))
             .collect(),
     };
-    Ok(proof.pieces.iter().map(piece).collect())
+    Ok(proof.iter().map(piece).collect())
 }
 
 fn blocks(dag: &Dag, plan: &Plan, place: &[u32]) -> Blocks {

@@ -1,7 +1,7 @@
 //! Counts in the width that an array or a sum wants: the casts of this crate, in one place. Knows only numbers.
 
-use cairn_dag::Dag;
 pub(crate) use cairn_dag::narrow;
+use cairn_dag::{Dag, TaskId};
 
 /// A count for sums that may pass 32 bits.
 #[inline]
@@ -27,4 +27,33 @@ pub(crate) fn parents_left(dag: &Dag) -> Vec<u32> {
 /// By task: how many children it has, to be counted down.
 pub(crate) fn children_left(dag: &Dag) -> Vec<u32> {
     dag.tasks().map(|t| narrow(dag.children(t).len())).collect()
+}
+
+/// The children that waited for nothing but this task, now that it is executed. Counts down as it goes, so it must be
+/// gone through to its end.
+#[inline]
+pub(crate) fn opened<'a>(
+    dag: &'a Dag,
+    task: TaskId,
+    waiting: &'a mut [u32],
+) -> impl Iterator<Item = TaskId> + 'a {
+    let is_last = |child: &TaskId| {
+        let left = &mut waiting[child.index()];
+        // Zero just once: whoever is given out here is given out by the last of its parents.
+        *left -= 1;
+        *left == 0
+    };
+    dag.children(task).iter().copied().filter(is_last)
+}
+
+/// The members of a bit set given word by word, rising.
+pub(crate) fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    words.enumerate().flat_map(|(w, mut bits)| {
+        std::iter::from_fn(move || {
+            let next = (bits != 0).then(|| w * 64 + at(bits.trailing_zeros()));
+            // Clears the lowest bit; of 0 it stays 0.
+            bits &= bits.wrapping_sub(1);
+            next
+        })
+    })
 }

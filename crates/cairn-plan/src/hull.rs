@@ -72,13 +72,8 @@ fn tuned_hull(
     let chain = chain(&graph, tuning, work);
     let link_of = chain.link_of(graph.len());
     let of_copy = |copies: &[u32]| {
-        let link = |&copy: &u32| {
-            if copy == NONE {
-                NONE
-            } else {
-                link_of[at(copy)]
-            }
-        };
+        // `NONE` lies behind all nodes.
+        let link = |&copy: &u32| link_of.get(at(copy)).copied().unwrap_or(NONE);
         copies.iter().map(link).collect()
     };
     let mut vertices = vec![Vertex {
@@ -90,7 +85,7 @@ fn tuned_hull(
     let mut unsettled = Vec::new();
     let parts = &chain.parts;
     for (i, part) in parts.iter().enumerate() {
-        let mut at = part.base;
+        let mut at = part.place.base;
         for link in &part.links {
             at += link.gain;
             vertices.push(Vertex {
@@ -101,19 +96,19 @@ fn tuned_hull(
         }
         // Neighbouring parts of equal slope are one edge: no corner between. In an unsettled part only its range of
         // slopes is known, so that this may miss a corner, never invent one.
-        let corner = parts
-            .get(i + 1)
-            .is_none_or(|next| part.flattest.cmp_slope(next.steepest) == Ordering::Greater);
+        let corner = parts.get(i + 1).is_none_or(|next| {
+            part.place.flattest.cmp_slope(next.place.steepest) == Ordering::Greater
+        });
         if let Some(last) = vertices.last_mut() {
             last.is_strict = corner;
         }
         match &part.bound {
             Some(points) => {
-                bound.extend(points.iter().map(|&point| part.base + point));
+                bound.extend(points.iter().map(|&point| part.place.base + point));
                 // A stretch that was not settled is one link, hence one piece: the last one.
                 unsettled.push(narrow(vertices.len()) - 2);
             }
-            None => bound.push(part.base + part.total),
+            None => bound.push(part.place.base + part.place.total),
         }
     }
     Ok(Hull {

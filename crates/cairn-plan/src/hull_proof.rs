@@ -7,29 +7,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{NONE, Rows, Work};
 use rayon::prelude::*;
 
-/// A proof that no ideal lies above the hull.
-///
-/// The *split graph* of a dag has a node out(v), "v is executed", for every task v that has children, and a node
-/// in(v), "v is eligible or executed", for every task v that has parents. in(v) needs out(p) for each parent p;
-/// out(v) needs in(v). in(v) earns v's reward, out(v) costs v's cost. An ideal without sinks is a set X of nodes
-/// with all their needs.
-///
-/// The certificate parts the nodes into pieces and gives every piece a flow along needs inside it, in units of
-/// 1/`scale` of a reward. The *load* of a node is its reward (times `scale`) plus what flows in minus what flows
-/// out. Because flow can enter X but never leave it, the reward of X inside a piece is at most the load of X
-/// there. So the reward of an ideal of cost t is at most what the steepest loads per cost add up to, over all
-/// pieces, until their cost is t. For a complete hull all loads of a piece are in proportion to costs, and this
-/// bound *is* the hull.
-///
-/// To check it: (1) every node lies in exactly one piece, (2) every flow runs along a need inside one piece and
-/// is not negative, (3) add up loads, sort by load per cost, add up again. Nothing else has to be believed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HullCertificate {
-    /// In the order of the chain.
-    pub(crate) pieces: Vec<PieceProof>,
-}
-
-/// One piece of a [`HullCertificate`].
+/// One piece of the proof that [`certify`] gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PieceProof {
     /// The tasks whose out copies lie here: they are executed in this piece.
@@ -68,7 +46,23 @@ pub(crate) struct SelfFlow {
     pub(crate) amount: u128,
 }
 
-/// Proves a hull that [`hull`](crate::hull()) found for the same dag and weights.
+/// Proves that no ideal lies above a hull that [`hull`](crate::hull()) found for the same dag and weights: its pieces, in
+/// the order of the chain.
+///
+/// The *split graph* of a dag has a node out(v), "v is executed", for every task v that has children, and a node
+/// in(v), "v is eligible or executed", for every task v that has parents. in(v) needs out(p) for each parent p;
+/// out(v) needs in(v). in(v) earns v's reward, out(v) costs v's cost. An ideal without sinks is a set X of nodes
+/// with all their needs.
+///
+/// The proof parts the nodes into pieces and gives every piece a flow along needs inside it, in units of
+/// 1/`scale` of a reward. The *load* of a node is its reward (times `scale`) plus what flows in minus what flows
+/// out. Because flow can enter X but never leave it, the reward of X inside a piece is at most the load of X
+/// there. So the reward of an ideal of cost t is at most what the steepest loads per cost add up to, over all
+/// pieces, until their cost is t. For a complete hull all loads of a piece are in proportion to costs, and this
+/// bound *is* the hull.
+///
+/// To check it: (1) every node lies in exactly one piece, (2) every flow runs along a need inside one piece and
+/// is not negative, (3) add up loads, sort by load per cost, add up again. Nothing else has to be believed.
 ///
 /// Every piece is solved once more, by itself and at its own price, so that the proof does not depend on how the
 /// pieces were found. Time is about that of one of the maximum flows that finding the hull took; threads share
@@ -82,7 +76,7 @@ pub(crate) fn certify(
     weights: &Weights,
     hull: &Hull,
     work: &Work<'_>,
-) -> Result<HullCertificate, HullError> {
+) -> Result<Vec<PieceProof>, HullError> {
     tuned_certify(dag, weights, hull, &Tuning::default(), work)
 }
 
@@ -92,7 +86,7 @@ fn tuned_certify(
     hull: &Hull,
     tuning: &Tuning,
     work: &Work<'_>,
-) -> Result<HullCertificate, HullError> {
+) -> Result<Vec<PieceProof>, HullError> {
     if hull.tasks() != dag.len() {
         return Err(HullError::OtherHull {
             given: hull.tasks(),
@@ -108,12 +102,10 @@ fn tuned_certify(
         links.proof(dag, weights, &graph, members, &flow)
     };
     let pieces = (0..hull.pieces()).into_par_iter();
-    Ok(HullCertificate {
-        // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
-        pieces: (pieces.with_min_len(64))
-            .map_init(|| (Scratch::default(), work.part(u64::MAX)), prove)
-            .collect(),
-    })
+    // Most pieces are a few nodes: handing them out one by one would cost more than solving them.
+    Ok((pieces.with_min_len(64))
+        .map_init(|| (Scratch::default(), work.part(u64::MAX)), prove)
+        .collect())
 }
 
 /// The nodes of the closure graph sorted by piece.
@@ -207,12 +199,18 @@ impl Links {
             let task = self.task[at(node)];
             let is_out = graph.out_copy[task.index()] == node;
             for to in self.needs(node) {
+                // In the order in which `graph` listed the needs.
                 let amount = amounts.next().unwrap_or(0);
                 if is_out {
                     from_self[i] = amount;
-                    proof.add_to_self(task, amount);
+                    proof.to_self.push(SelfFlow { task, amount });
                 } else {
-                    proof.add_to_parent(task, self.task[at(to)], amount);
+                    let (child, parent) = (task, self.task[at(to)]);
+                    proof.to_parent.push(ParentFlow {
+                        child,
+                        parent,
+                        amount,
+                    });
                 }
             }
         }
@@ -240,28 +238,17 @@ impl Links {
                     0
                 };
                 let own = u128::from(reward) * u128::from(flow.scale);
-                proof.add_to_parent(child, task, own + given);
+                let (parent, amount) = (task, own + given);
+                proof.to_parent.push(ParentFlow {
+                    child,
+                    parent,
+                    amount,
+                });
             }
         }
+        proof.to_parent.retain(|flow| flow.amount > 0);
+        proof.to_self.retain(|flow| flow.amount > 0);
         proof
-    }
-}
-
-impl PieceProof {
-    fn add_to_parent(&mut self, child: TaskId, parent: TaskId, amount: u128) {
-        if amount > 0 {
-            self.to_parent.push(ParentFlow {
-                child,
-                parent,
-                amount,
-            });
-        }
-    }
-
-    fn add_to_self(&mut self, task: TaskId, amount: u128) {
-        if amount > 0 {
-            self.to_self.push(SelfFlow { task, amount });
-        }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod batch;
 mod budgets;
 pub mod cap;
 mod certificate;
+mod chance;
 mod closure;
 mod counts;
 mod decide;

@@ -14,6 +14,7 @@ impl Plan<'_> {
             format!("{} ({} → {})", survey.kind(b), names(sources), names(sinks))
         };
         let counted = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+        // Here and not in the theory, which has numbers for blocks and tasks and no names.
         Some(match *self.obstacle()? {
             Obstacle::NotComposite { ref tasks } => {
                 let tasks = names(tasks);

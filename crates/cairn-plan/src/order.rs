@@ -33,15 +33,6 @@ pub(crate) fn chain_order_by_cost(dag: &Dag, hull: &Hull, weights: &Weights) -> 
     order
 }
 
-/// By task: its place in an order of all tasks.
-pub(crate) fn places(order: &[TaskId]) -> Vec<u32> {
-    let mut place = vec![0; order.len()];
-    for (i, task) in order.iter().enumerate() {
-        place[task.index()] = narrow(i);
-    }
-    place
-}
-
 /// (gain now, nearness of children, id): the largest is executed next. The first two by unit of cost, as the bits of
 /// floats, which sort like the numbers as none is negative.
 type Entry = (u64, u64, Reverse<TaskId>);
@@ -103,6 +94,7 @@ impl<'a> Greedy<'a> {
 
     /// Executes the tasks of a piece, all of which have their parents in this piece or an earlier one.
     fn execute_all(&mut self, piece: &[TaskId]) {
+        // All are offered before the first goes: a task of the piece may open another one of it.
         for &task in piece {
             self.offered[task.index()] = true;
             if self.missing[task.index()] == 0 {

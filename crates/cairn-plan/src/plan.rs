@@ -4,10 +4,10 @@
 use crate::counts::{at, narrow, wide};
 use crate::decide::{self, Chain, IntervalId, Refusal};
 use crate::hull::{Hull, hull};
-use crate::order::{chain_order, places};
+use crate::order::chain_order;
 use crate::{Verdict, Weights, budgets, policy};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, places};
 use cairn_theory::linearize::{Failure, Linearization, Obstacle, Proof, Theorem, linearize};
 use cairn_theory::profile::profile;
 use cairn_theory::survey::{self, Survey};
@@ -98,7 +98,7 @@ pub struct Limits {
     /// For blocks and priorities.
     pub theory: survey::Steps,
     /// For deciding along the hull.
-    pub decide: decide::Steps,
+    pub decide: decide::DecideSteps,
 }
 
 impl Default for Limits {
@@ -106,7 +106,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             theory: budgets::theory::usual(),
-            decide: decide::Steps::default(),
+            decide: budgets::decide::USUAL,
         }
     }
 }
@@ -115,7 +115,7 @@ impl Limits {
     /// For verdicts and orders that the default does not reach: some ten seconds for a few thousand tasks.
     pub fn thorough() -> Limits {
         Limits {
-            decide: decide::Steps::thorough(),
+            decide: budgets::decide::THOROUGH,
             ..Limits::default()
         }
     }
@@ -124,7 +124,7 @@ impl Limits {
     pub fn quick() -> Limits {
         Limits {
             theory: budgets::theory::quick(),
-            decide: decide::Steps::quick(),
+            decide: budgets::decide::QUICK,
         }
     }
 }
@@ -186,6 +186,7 @@ fn plan_by_hull<'a>(
     // The skeleton has the same ideals and the same eligible tasks, and fewer arcs.
     let skeleton = failure.survey.dag();
     // Two orders to start from: in every component the better one is kept.
+    // Beside each other: neither needs the other, and on large dags both take long.
     let (hull, longest) = rayon::join(
         || {
             let weights = Weights::unit(skeleton.len());
@@ -200,6 +201,7 @@ fn plan_by_hull<'a>(
         Some(hull) => chain_of(skeleton, hull, longest),
         None => chain_at_once(skeleton, longest),
     };
+    // Its own budgets, and the same question: what the hull took is no reason to decide less.
     let decision = decide::decide(skeleton, &chain, &limits.decide, &mut Work::until(stop));
     let search = hull.as_ref().map(|hull| SearchRecord {
         vertices: chain.is_edge.len().saturating_sub(1),

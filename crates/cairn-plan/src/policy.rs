@@ -18,7 +18,7 @@ pub use path_plus::path_plus;
 pub use rules::{Rule, Rules};
 pub use share::share;
 
-use crate::counts::{children_left, narrow, parents_left, wide};
+use crate::counts::{children_left, narrow, opened, parents_left};
 use cairn_dag::{Dag, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -50,12 +50,7 @@ pub fn lifo(dag: &Dag) -> Vec<TaskId> {
     let mut order = Vec::with_capacity(dag.len());
     while let Some(task) = stack.pop() {
         order.push(task);
-        for &child in dag.children(task) {
-            waiting[child.index()] -= 1;
-            if waiting[child.index()] == 0 {
-                stack.push(child);
-            }
-        }
+        stack.extend(opened(dag, task, &mut waiting));
     }
     order
 }
@@ -68,7 +63,7 @@ pub fn lifo(dag: &Dag) -> Vec<TaskId> {
 pub fn critical_path(dag: &Dag, seconds: Option<&[f64]>) -> Vec<TaskId> {
     let rank = bottom_levels(dag, seconds);
     // Durations are finite and not negative, and the bits of such floats sort like the numbers.
-    by_static_key(dag, |t| rank[t.index()].to_bits())
+    largest_first(dag, |t, _| rank[t.index()].to_bits())
 }
 
 /// Length of the longest path from each task to a sink, the task's own duration included (1 when unknown).
@@ -91,7 +86,7 @@ pub(crate) fn bottom_levels(dag: &Dag, seconds: Option<&[f64]>) -> Vec<f64> {
 
 /// Most children first, ties by id. O(arcs + tasks·log tasks).
 pub fn outdegree(dag: &Dag) -> Vec<TaskId> {
-    by_static_key(dag, |t| wide(dag.children(t).len()))
+    largest_first(dag, |t, _| dag.children(t).len())
 }
 
 /// The eligible task with the highest number first; equal ones in the order in which they become eligible, then by id.
@@ -107,20 +102,7 @@ pub fn outdegree(dag: &Dag) -> Vec<TaskId> {
 /// If there is not one number a task.
 pub fn by_priority(dag: &Dag, priority: &[i64]) -> Vec<TaskId> {
     assert_eq!(priority.len(), dag.len(), "one priority a task");
-    let mut waiting = parents_left(dag);
-    let entry = |t: TaskId, since: usize| (priority[t.index()], Reverse((since, t)));
-    let mut heap: BinaryHeap<_> = dag.sources().map(|t| entry(t, 0)).collect();
-    let mut order = Vec::with_capacity(dag.len());
-    while let Some((_, Reverse((_, task)))) = heap.pop() {
-        order.push(task);
-        for &child in dag.children(task) {
-            waiting[child.index()] -= 1;
-            if waiting[child.index()] == 0 {
-                heap.push(entry(child, order.len()));
-            }
-        }
-    }
-    order
+    largest_first(dag, |t, since| (priority[t.index()], Reverse(since)))
 }
 
 /// Fewest open results first: prefers the task that closes most results (it is the last child they wait for)
@@ -142,15 +124,11 @@ pub fn memory(dag: &Dag) -> Vec<TaskId> {
         }
         order.push(task);
         let step = narrow(order.len());
-        for &child in dag.children(task) {
-            waiting[child.index()] -= 1;
-            if waiting[child.index()] == 0 {
-                since[child.index()] = step;
-                let lasts = dag.parents(child).iter();
-                closes[child.index()] =
-                    lasts.filter(|p| open_children[p.index()] == 1).count() as i64;
-                heap.push((key(&closes, child), step, Reverse(child)));
-            }
+        for child in opened(dag, task, &mut waiting) {
+            since[child.index()] = step;
+            let lasts = dag.parents(child).iter();
+            closes[child.index()] = lasts.filter(|p| open_children[p.index()] == 1).count() as i64;
+            heap.push((key(&closes, child), step, Reverse(child)));
         }
         for &parent in dag.parents(task) {
             open_children[parent.index()] -= 1;
@@ -168,19 +146,17 @@ pub fn memory(dag: &Dag) -> Vec<TaskId> {
     order
 }
 
-/// Always the eligible task with the largest key, ties by id.
-fn by_static_key(dag: &Dag, key: impl Fn(TaskId) -> u64) -> Vec<TaskId> {
+/// Always the eligible task with the largest key, ties by id. A key may tell how many tasks were executed when its task
+/// became eligible. O(arcs + tasks·log tasks).
+fn largest_first<K: Ord>(dag: &Dag, key: impl Fn(TaskId, usize) -> K) -> Vec<TaskId> {
     let mut waiting = parents_left(dag);
-    let entry = |t: TaskId| (key(t), Reverse(t));
-    let mut heap: BinaryHeap<_> = dag.sources().map(entry).collect();
+    let entry = |t: TaskId, since: usize| (key(t, since), Reverse(t));
+    let mut heap: BinaryHeap<_> = dag.sources().map(|t| entry(t, 0)).collect();
     let mut order = Vec::with_capacity(dag.len());
     while let Some((_, Reverse(task))) = heap.pop() {
         order.push(task);
-        for &child in dag.children(task) {
-            waiting[child.index()] -= 1;
-            if waiting[child.index()] == 0 {
-                heap.push(entry(child));
-            }
+        for child in opened(dag, task, &mut waiting) {
+            heap.push(entry(child, order.len()));
         }
     }
     order

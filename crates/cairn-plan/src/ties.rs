@@ -1,9 +1,10 @@
 //! Which of equally good tasks goes first: an order rearranged without changing its profile. Knows no bound.
 
 use crate::Weights;
-use crate::counts::{at, children_left, narrow, parents_left};
+use crate::counts::{at, children_left, narrow, opened, parents_left};
 use crate::policy::bottom_levels;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::places;
 use cairn_theory::memory::memory_cost;
 use cairn_theory::split::Decomposition;
 use std::cmp::Reverse;
@@ -71,10 +72,11 @@ pub fn break_ties(
     }
     let walk =
         |order: &[TaskId], starts| Walk::new(&gains, order, starts, level.as_deref()).rearrange();
+    // Each leaves the profile as it was, so that they may follow one another.
     // From coarse to fine: whole blocks find their places before packets in them do, and packets before tasks.
     new = walk(&new, cut_blocks(blocks, &new));
     new = walk(&new, cut_packets(&gains, &new));
-    new = walk(&new, cut_tasks(&gains, &new));
+    new = walk(&new, (0..new.len()).collect());
     // Greedy by the next step: the peak may rise all the same.
     let is_worse = level.is_none() && memory_cost(dag, &new) > memory_cost(dag, order);
     if is_worse { order.to_vec() } else { new }
@@ -97,12 +99,9 @@ impl<'a> Gains<'a> {
         let mut last_parent = vec![TaskId(0); dag.len()];
         for &task in order {
             assert_eq!(missing[task.index()], 0, "each task after its parents");
-            for &child in dag.children(task) {
-                missing[child.index()] -= 1;
-                if missing[child.index()] == 0 {
-                    gain[task.index()] += 1;
-                    last_parent[child.index()] = task;
-                }
+            for child in opened(dag, task, &mut missing) {
+                gain[task.index()] += 1;
+                last_parent[child.index()] = task;
             }
         }
         Gains {
@@ -127,17 +126,14 @@ impl<'a> Gains<'a> {
     /// Lets the task of the lowest level go last in each packet, if it is a parent of all that the packet makes
     /// eligible: before the packet's end nothing is gained either way.
     fn turn_packets(&mut self, order: &mut [TaskId], level: &[f64]) {
-        let mut place = vec![0; order.len()];
-        for (i, task) in order.iter().enumerate() {
-            place[task.index()] = i;
-        }
+        let mut place = places(order);
         let mut start = 0;
         for end in 0..order.len() {
             let last = order[end];
             let made: Vec<TaskId> = self.made_eligible(last).collect();
             let Some(&first) = made.first() else { continue };
             let fits = |p: &TaskId| {
-                (start..end).contains(&place[p.index()])
+                (start..end).contains(&at(place[p.index()]))
                     && self.weights.cost(p.index()) == self.weights.cost(last.index())
                     && level[p.index()] < level[last.index()]
                     && made.iter().all(|&child| self.dag.has_arc(*p, child))
@@ -150,8 +146,8 @@ impl<'a> Gains<'a> {
                 let early = place[lower.index()];
                 // All tasks of a packet are eligible at its start, as nothing in it gains before its end: any two may
                 // change places.
-                order.swap(early, end);
-                place[lower.index()] = end;
+                order.swap(at(early), end);
+                place[lower.index()] = narrow(end);
                 place[last.index()] = early;
                 self.gain.swap(lower.index(), last.index());
                 for child in made {
@@ -161,11 +157,6 @@ impl<'a> Gains<'a> {
             start = end + 1;
         }
     }
-}
-
-/// Where the stretches of an order start: one for each task.
-fn cut_tasks(_: &Gains<'_>, order: &[TaskId]) -> Vec<usize> {
-    (0..order.len()).collect()
 }
 
 /// Where packets start: after each task that gains.
@@ -282,6 +273,7 @@ impl<'a> Walk<'a> {
 
     fn execute_run(&mut self, run: std::ops::Range<usize>) {
         for s in run.clone() {
+            // Counted once for each arc, and released once for each: no list of who needs whom is kept.
             self.waits[s] = self.needs(s, &run);
         }
         for s in run.clone() {

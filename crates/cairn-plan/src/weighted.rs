@@ -5,7 +5,7 @@
 //! after c units of executed *work*: those still eligible and those executed. For tasks that all take one unit it is
 //! the same question.
 
-use crate::counts::{parents_left, wide};
+use crate::counts::{opened, parents_left, wide};
 use crate::order::chain_order_by_cost;
 use crate::{Hull, HullError, Weights, hull};
 use cairn_dag::{Dag, TaskId};
@@ -103,6 +103,7 @@ impl OverWork {
     }
 
     fn area_of(&self, moments: &[u64]) -> u128 {
+        // In 128 bits: all work is below 2⁵⁹, times as many tasks.
         let after = |&moment: &u64| u128::from(self.total - moment);
         u128::from(self.sources) * u128::from(self.total) + moments.iter().map(after).sum::<u128>()
     }
@@ -133,12 +134,7 @@ fn reached(dag: &Dag, order: &[TaskId], weights: &Weights) -> Vec<u64> {
     for &task in order {
         assert_eq!(missing[task.index()], 0, "each task after its parents");
         work += weights.cost(task.index());
-        for &child in dag.children(task) {
-            missing[child.index()] -= 1;
-            if missing[child.index()] == 0 {
-                moments.push(work);
-            }
-        }
+        moments.extend(opened(dag, task, &mut missing).map(|_| work));
     }
     moments
 }
@@ -154,6 +150,7 @@ fn waits_by_path(dag: &Dag, weights: &Weights) -> Vec<u64> {
         .filter(|&t| !dag.is_source(t))
         .map(|t| wait[t.index()])
         .collect();
+    // The k-th to become eligible comes no sooner than the k-th shortest wait.
     waits.sort_unstable();
     waits
 }

@@ -4,6 +4,7 @@
 const LARGEST_TOTAL: u64 = 1 << 59;
 
 /// The largest single cost that durations are scaled to.
+// Finer than any clock: of an hour, some nanoseconds. And half a million such tasks still stay below the total.
 const LARGEST_SCALED: f64 = (1u64 << 40) as f64;
 
 /// Costs of executing tasks and rewards for making them eligible: ones, unless told otherwise.
@@ -80,6 +81,7 @@ impl Weights {
                 let given = given.len();
                 return Err(WeightError::Count { what, given, tasks });
             }
+            // In 128 bits: the numbers may come from a file, and their sum must not wrap before it is refused.
             let total: u128 = given.iter().map(|&w| u128::from(w)).sum();
             if total > u128::from(LARGEST_TOTAL) {
                 return Err(WeightError::TooLarge { what });

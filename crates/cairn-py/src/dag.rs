@@ -2,7 +2,7 @@
 
 use crate::work::beside;
 use crate::{CycleError, refused};
-use cairn_dag::{DagError, Flow, TaskId, narrow};
+use cairn_dag::{DagError, Flow, TaskId};
 use cairn_formats::{Format, ReadLimits, Report, Severity, Source};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -89,16 +89,14 @@ impl Dag {
         path: PathBuf,
         format: Option<&str>,
     ) -> PyResult<(Dag, Vec<String>, Vec<String>)> {
-        let format = match format {
-            None => None,
-            Some(name) => Some(Format::from_name(name).ok_or_else(|| {
+        let of_name = |name: &str| {
+            Format::from_name(name).ok_or_else(|| {
                 let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
-                refused(format!(
-                    "there is no format {name:?}; formats: {}",
-                    known.join(", ")
-                ))
-            })?),
+                let known = known.join(", ");
+                refused(format!("there is no format {name:?}; formats: {known}"))
+            })
         };
+        let format = format.map(of_name).transpose()?;
         beside(py, None, |_| {
             let mut report = Report::default();
             let read = Source::load(&path, &ReadLimits::default(), &mut report)
@@ -168,7 +166,7 @@ impl Dag {
             return Vec::new();
         };
         let done = flow.dag().tasks().filter(|&t| flow.is_done(t));
-        done.map(|t| narrow(t.index())).collect()
+        done.map(|t| t.0).collect()
     }
 
     /// The outputs of a task as (path, bytes or None, temporary, numbers of the tasks that read it).

@@ -140,6 +140,7 @@ pub(crate) fn plan<'py>(
     let made = beside(py, time, move |stop| {
         let plan = cairn_plan::plan(&dag, &limits, stop);
         let proof = proof(&plan);
+        // Its profile and verdict are at hand: nothing need be judged again.
         if policy == "ic" {
             return Ok((
                 plan.order,

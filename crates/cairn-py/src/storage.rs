@@ -36,16 +36,12 @@ impl Storage {
         }
         let mut stored = Vec::with_capacity(files.len());
         for (producer, bytes, is_kept, consumers) in files {
-            let producer = match producer {
-                Some(number) => Some(tasks(&dag, &[number])?[0]),
-                None => None,
-            };
-            let consumers = tasks(&dag, &consumers)?;
+            let producer = producer.map(|number| tasks(&dag, &[number]));
             stored.push(Stored {
-                producer,
+                producer: producer.transpose()?.map(|task| task[0]),
                 bytes,
                 is_kept,
-                consumers,
+                consumers: tasks(&dag, &consumers)?,
             });
         }
         check_reach(&dag, &stored)?;
@@ -107,6 +103,7 @@ fn check_reach(dag: &cairn_dag::Dag, files: &[Stored]) -> PyResult<()> {
         if far.is_empty() {
             continue;
         }
+        // Only where a reader is no child, which is rare: it may look at the whole dag.
         let after = dag.descendants(&[producer]);
         if let Some(task) = far.iter().find(|t| !after.contains(t)) {
             return Err(refused(format!(
@@ -118,32 +115,13 @@ fn check_reach(dag: &cairn_dag::Dag, files: &[Stored]) -> PyResult<()> {
     Ok(())
 }
 
-/// Where a task is; the only moves are those that a run makes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Waiting,
-    Running,
-    Done,
-    GivenUp,
-}
-
-impl Phase {
-    fn words(self) -> &'static str {
-        match self {
-            Phase::Waiting => "waits",
-            Phase::Running => "runs",
-            Phase::Done => "is done",
-            Phase::GivenUp => "was given up",
-        }
-    }
-
-    fn standing(self) -> Standing {
-        match self {
-            Phase::Waiting => Standing::Waiting,
-            Phase::Running => Standing::Leased,
-            Phase::Done => Standing::Executed,
-            Phase::GivenUp => Standing::Failed,
-        }
+/// Where a task is, in words; the only moves are those that a run makes.
+fn words(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Leased => "runs",
+        Standing::Executed => "is done",
+        Standing::Failed => "was given up",
+        _ => "waits",
     }
 }
 
@@ -151,22 +129,39 @@ impl Phase {
 #[pyclass(module = "cairn._cairn")]
 pub(crate) struct Keeper {
     keeper: cairn_engine::Keeper,
-    phase: Vec<Phase>,
+    /// By task.
+    standing: Vec<Standing>,
     numbers: Vec<FileId>,
 }
 
 impl Keeper {
     /// The task, if it is one and is where it must be.
-    fn at(&self, task: u32, phase: Phase) -> PyResult<TaskId> {
-        match self.phase.get(TaskId(task).index()) {
+    fn at(&self, task: u32, standing: Standing) -> PyResult<TaskId> {
+        match self.standing.get(TaskId(task).index()) {
             None => Err(refused(format!("there is no task number {task}"))),
-            Some(&now) if now == phase => Ok(TaskId(task)),
-            Some(now) => Err(refused(format!(
+            Some(&now) if now == standing => Ok(TaskId(task)),
+            Some(&now) => Err(refused(format!(
                 "task number {task} {}; it must be one that {}",
-                now.words(),
-                phase.words()
+                words(now),
+                words(standing)
             ))),
         }
+    }
+
+    /// Tells the keeper of a move from one standing to another.
+    fn shift(
+        &mut self,
+        task: u32,
+        [from, to]: [Standing; 2],
+        tell: fn(&mut cairn_engine::Keeper, TaskId),
+    ) -> PyResult<()> {
+        let task = self.at(task, from)?;
+        here(|| {
+            tell(&mut self.keeper, task);
+            Ok(())
+        })?;
+        self.standing[task.index()] = to;
+        Ok(())
     }
 
     fn file(&self, file: usize) -> PyResult<FileId> {
@@ -190,7 +185,7 @@ impl Keeper {
             BadOrder::Incomplete => refused(error),
         })?;
         Ok(Keeper {
-            phase: vec![Phase::Waiting; storage.dag.len()],
+            standing: vec![Standing::Waiting; storage.dag.len()],
             numbers: storage.numbers.clone(),
             keeper,
         })
@@ -198,67 +193,50 @@ impl Keeper {
 
     /// Whether a waiting task may start now.
     fn may(&mut self, task: u32) -> PyResult<bool> {
-        let task = self.at(task, Phase::Waiting)?;
+        let task = self.at(task, Standing::Waiting)?;
         here(|| Ok(self.keeper.may(task)))
     }
 
     /// A waiting task starts, whether it may or not.
     fn start(&mut self, task: u32) -> PyResult<()> {
-        let task = self.at(task, Phase::Waiting)?;
-        here(|| {
-            self.keeper.start(task);
-            Ok(())
-        })?;
-        self.phase[task.index()] = Phase::Running;
-        Ok(())
+        let start = cairn_engine::Keeper::start;
+        self.shift(task, [Standing::Waiting, Standing::Leased], start)
     }
 
     /// A running task has ended well, and what nobody wants any more is deleted.
     fn finish(&mut self, task: u32) -> PyResult<()> {
-        let task = self.at(task, Phase::Running)?;
-        here(|| {
-            self.keeper.finish(task);
-            Ok(())
-        })?;
-        self.phase[task.index()] = Phase::Done;
-        Ok(())
+        let finish = cairn_engine::Keeper::finish;
+        self.shift(task, [Standing::Leased, Standing::Executed], finish)
     }
 
     /// A running task comes back undone, and what it wrote is deleted: it goes first.
     fn release(&mut self, task: u32) -> PyResult<()> {
-        let task = self.at(task, Phase::Running)?;
-        here(|| {
-            self.keeper.release(task);
-            Ok(())
-        })?;
-        self.phase[task.index()] = Phase::Waiting;
-        Ok(())
+        let release = cairn_engine::Keeper::release;
+        self.shift(task, [Standing::Leased, Standing::Waiting], release)
     }
 
     /// Tasks that will not be executed, and whose outputs are not there. Their inputs stay, unless `frees`.
     fn give_up(&mut self, given_up: Vec<u32>, frees: bool) -> PyResult<()> {
         for &task in &given_up {
-            match self.phase.get(TaskId(task).index()) {
+            match self.standing.get(TaskId(task).index()) {
                 None => return Err(refused(format!("there is no task number {task}"))),
-                Some(Phase::Done) => {
+                Some(Standing::Executed) => {
                     return Err(refused(format!("task number {task} is done")));
                 }
                 Some(_) => (),
             }
         }
         for task in given_up {
-            self.phase[TaskId(task).index()] = Phase::GivenUp;
+            self.standing[TaskId(task).index()] = Standing::Failed;
         }
         let leftovers = if frees {
             Leftovers::Go
         } else {
             Leftovers::Stay
         };
-        let phase = &self.phase;
-        let keeper = &mut self.keeper;
         here(|| {
-            keeper.set_leftovers(leftovers);
-            keeper.sync(|t| phase[t.index()].standing());
+            self.keeper.set_leftovers(leftovers);
+            self.keeper.sync(|t| self.standing[t.index()]);
             Ok(())
         })
     }

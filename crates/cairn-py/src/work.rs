@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often Ctrl-C is asked for.
+/// How often Ctrl-C is asked for: soon enough for whoever pressed it, seldom enough not to be felt by the work.
 const ASK: Duration = Duration::from_millis(50);
 
 /// Does the work in another thread. `stop` answers yes once the time is up or Ctrl-C was pressed; in the second case the
@@ -30,9 +30,11 @@ pub(crate) fn beside<T: Send>(
             // Whoever asked waits for it.
             let _ = done.send(made);
         });
+        // Kept until the work has ended: the thread borrows what the caller holds.
         let mut interrupt = None;
         loop {
             let answer = &mut answer;
+            // Without the lock while it waits: else every other thread of Python would stand still.
             match py.detach(move || answer.recv_timeout(ASK)) {
                 Ok(Ok(made)) => return interrupt.map_or(made, Err),
                 Ok(Err(panic)) => return Err(internal(panic.as_ref())),

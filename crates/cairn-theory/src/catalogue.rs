@@ -84,6 +84,7 @@ fn walk_sources(block: &Bipartite, order: &mut Vec<u32>) {
     // An N ends on one side with a source whose only child is shared: begun there, the first step would gain nothing.
     let is_end = |&u: &u32| shared(u) <= 1 && shared(u) < block.children(u).len();
     let mut here = (0..block.sources() as u32).find(is_end);
+    // The sink that led here, which does not lead on.
     let mut over = None;
     while let Some(u) = here {
         order.push(u);

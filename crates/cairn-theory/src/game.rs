@@ -295,6 +295,7 @@ impl<'d> Game<'d> {
         }
     }
 
+    // Apart: the check stands in the inner loop of every play, and is hardly ever refused.
     #[cold]
     fn reason(&self, task: TaskId, wanted: Move) -> IllegalMove {
         let tasks = self.dag.len();
@@ -323,10 +324,11 @@ impl<'d> Game<'d> {
         before
     }
 
-    /// A task that no longer waits for any parent is eligible.
-    fn open_if_free(&mut self, task: TaskId) {
-        if self.standing(task) == Standing::Waiting && self.missing[task.index()] == 0 {
+    /// A task that waits for no parent any more is eligible, and `opened` called with it.
+    fn open_if_free(&mut self, task: TaskId, opened: impl FnOnce(TaskId)) {
+        if self.missing[task.index()] == 0 {
             self.put(task, Standing::Eligible);
+            opened(task);
         }
     }
 
@@ -423,11 +425,7 @@ impl<'d> Game<'d> {
     /// # Errors
     /// If the task is neither failed nor cancelled; the game is then unchanged. An aborted task is revived with the
     /// ancestor that was given up.
-    pub fn revive(
-        &mut self,
-        task: TaskId,
-        mut opened: impl FnMut(TaskId),
-    ) -> Result<(), IllegalMove> {
+    pub fn revive(&mut self, task: TaskId, opened: impl FnMut(TaskId)) -> Result<(), IllegalMove> {
         self.check(task, Move::Revive)?;
         // `after` lets an aborted task wait again, which is for those below a revived one; by itself it would wait for
         // ever.
@@ -446,10 +444,7 @@ impl<'d> Game<'d> {
             self.put(task, Standing::Aborted);
             return Ok(());
         }
-        self.open_if_free(task);
-        if self.standing(task) == Standing::Eligible {
-            opened(task);
-        }
+        self.open_if_free(task, opened);
         let mut stack = vec![task];
         while let Some(parent) = stack.pop() {
             for &child in self.dag.children(parent) {
@@ -473,7 +468,7 @@ impl<'d> Game<'d> {
     pub fn reopen(
         &mut self,
         task: TaskId,
-        mut opened: impl FnMut(TaskId),
+        opened: impl FnMut(TaskId),
         mut closed: impl FnMut(TaskId),
     ) -> Result<(), IllegalMove> {
         let after = self.check(task, Move::Reopen)?;
@@ -495,10 +490,7 @@ impl<'d> Game<'d> {
                 closed(child);
             }
         }
-        self.open_if_free(task);
-        if self.standing(task) == Standing::Eligible {
-            opened(task);
-        }
+        self.open_if_free(task, opened);
         Ok(())
     }
 }

@@ -37,6 +37,7 @@ mod eager;
 mod normal;
 #[cfg(test)]
 mod testing;
+mod undirected;
 
 pub mod catalogue;
 pub mod client_game;

@@ -6,7 +6,7 @@ use crate::ranks::{Admission, Class, NoChain, Rank, chain};
 use crate::split::BlockId;
 use crate::survey::{Solution, Steps, Survey};
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Rows, Work};
+use cairn_kernel::{Rows, Work, places};
 
 /// An IC-optimal schedule and why it is one.
 #[derive(Clone, Debug)]
@@ -189,29 +189,22 @@ pub fn linearize<'a>(
 ) -> Result<Linearization<'a>, Box<Failure<'a>>> {
     let survey = Survey::new(dag, limits, work);
     match plan(&survey, &mut work.part(limits.work)) {
-        Ok(Plan {
+        Ok((order, ranks, blocks)) => Ok(Linearization {
             order,
-            ranks,
-            blocks,
-        }) => {
-            let proof = Proof {
+            proof: Proof {
                 survey,
                 ranks,
                 blocks,
-            };
-            Ok(Linearization { order, proof })
-        }
+            },
+        }),
         Err(obstacle) => Err(Box::new(Failure { obstacle, survey })),
     }
 }
 
-struct Plan {
-    order: Vec<TaskId>,
-    ranks: Vec<Rank>,
-    blocks: Rows<BlockId>,
-}
+/// The order, with ranks and blocks as in [`Proof`].
+type Planned = (Vec<TaskId>, Vec<Rank>, Rows<BlockId>);
 
-fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Plan, Obstacle> {
+fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Planned, Obstacle> {
     if let Some(tasks) = survey.blocks().cycle() {
         return Err(Obstacle::NotComposite { tasks });
     }
@@ -223,11 +216,7 @@ fn plan(survey: &Survey<'_>, work: &mut Work<'_>) -> Result<Plan, Obstacle> {
     // Whether arcs inside a merged rank are kept shows only in the order itself: the merge interleaves blocks.
     let order = execute(survey, &class_of, &ranks, &blocks);
     check_inside_merge(survey, &order, &inside_merge)?;
-    Ok(Plan {
-        order,
-        ranks,
-        blocks,
-    })
+    Ok((order, ranks, blocks))
 }
 
 /// The class of each block, if each has an IC-optimal order.
@@ -302,12 +291,8 @@ fn rank_of_blocks(survey: &Survey<'_>, class_of: &[u32], ranks: &[Rank]) -> Vec<
         .collect()
 }
 
-/// An arc of the super-dag between two blocks of one merged rank.
-struct InsideMerge {
-    from: BlockId,
-    to: BlockId,
-    by: TaskId,
-}
+/// An arc of the super-dag between two blocks of one merged rank: from where, to where, by which task.
+type InsideMerge = (BlockId, BlockId, TaskId);
 
 /// Refuses arcs that lead to an earlier rank, and lists those inside a merged rank: they need a closer look.
 fn arcs_against_rank(
@@ -324,7 +309,7 @@ fn arcs_against_rank(
             }
             // Inside a level any order will do, hence the topological one; inside a merge the order is fixed.
             if rank_of[to.index()] == rank && matches!(ranks[rank as usize], Rank::Merged { .. }) {
-                inside.push(InsideMerge { from, to, by });
+                inside.push((from, to, by));
             }
         }
     }
@@ -402,11 +387,8 @@ fn check_inside_merge(
     if inside.is_empty() {
         return Ok(());
     }
-    let mut position = vec![0u32; order.len()];
-    for (i, task) in order.iter().enumerate() {
-        position[task.index()] = i as u32;
-    }
-    for &InsideMerge { from, to, by } in inside {
+    let position = places(order);
+    for &(from, to, by) in inside {
         // The parents of `by` are sources of `from`; all arcs that lead to other ranks were settled before.
         let early = |p: &TaskId| position[p.index()] > position[by.index()];
         if survey.dag().parents(by).iter().any(early) {

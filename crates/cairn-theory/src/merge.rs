@@ -47,6 +47,7 @@ pub fn largest_merge(profiles: &[&[u32]], units: &[u32]) -> Vec<u32> {
         let rank = ranks.of(units[unit] as usize, taken as usize);
         rank.map(|rank| (rank, Reverse(unit as u32)))
     };
+    // A remaining string only shrinks when its own unit is taken, so that no entry ever goes stale.
     let mut heap: BinaryHeap<_> = (0..units.len()).filter_map(|unit| entry(unit, 0)).collect();
     let mut order = Vec::new();
     while let Some((_, Reverse(unit))) = heap.pop() {

@@ -1,7 +1,7 @@
 //! A normal numbering for blocks, so that most equal ones are found equal. Knows nothing of kinds or profiles.
 
 use crate::Bipartite;
-use cairn_kernel::colours;
+use cairn_kernel::{colours, places};
 
 /// Renumbers a block by what can be told of its sources and sinks without their numbers. Returns the renumbered
 /// block and, for each new number of a source, the old one.
@@ -15,10 +15,7 @@ pub(crate) fn numbered(block: &Bipartite) -> (Bipartite, Vec<u32>) {
     let mut old = sources;
     // Stable: what stays alike keeps its order, so the numbering is the same in every run.
     old.sort_by_key(|&u| of_source[u as usize]);
-    let mut new = vec![0; s as usize];
-    for (number, &u) in old.iter().enumerate() {
-        new[u as usize] = number as u32;
-    }
+    let new = places(&old);
     // Sinks are told by their parents alone.
     let mut rows: Vec<Vec<u32>> = (0..k)
         .map(|v| {

@@ -145,10 +145,8 @@ impl<'a> Contender<'a> {
         // Then the first k increments are the least and the last k the most of any window.
         let rising = increments().zip(increments().skip(1)).all(|(a, b)| a <= b);
         Contender {
-            profile,
             reflexive: rising,
-            least: Vec::new(),
-            most: Vec::new(),
+            ..Contender::known_reflexive(profile)
         }
     }
 

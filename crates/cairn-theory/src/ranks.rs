@@ -92,6 +92,7 @@ pub fn chain(classes: &[Class<'_>], work: &mut Work<'_>) -> Result<Vec<Rank>, No
     sorted.sort_by(|&a, &b| concatenation_order(profile(classes, a), profile(classes, b)));
     let mut field = Field::new(classes, work);
     let mut components: Vec<Component> = Vec::new();
+    // Windows longer than any class to come are never asked for, so that they need not be computed.
     let mut longest = longest_after(classes, &sorted);
     for class in sorted {
         let longest = longest.pop().expect("one for each class");

@@ -119,6 +119,7 @@ struct SinkClass {
 
 impl Classes {
     fn new(block: &Bipartite) -> Classes {
+        // Sorted maps: classes are numbered the same way in every run, and with them the states that fit the budget.
         let mut by_children: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
         for u in 0..block.sources() as u32 {
             by_children.entry(block.children(u)).or_default().push(u);

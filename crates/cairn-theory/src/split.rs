@@ -216,6 +216,7 @@ fn label(dag: &Dag) -> (Vec<u32>, Vec<u32>, usize) {
     let mut out_block = vec![NONE; dag.len()];
     let mut in_block = vec![NONE; dag.len()];
     let mut blocks = 0;
+    // One stack for all blocks, of which there may be nearly as many as tasks.
     let mut open = Vec::new();
     // In topological order, which numbers the blocks as `blocks` says.
     for &root in dag.topological_order() {

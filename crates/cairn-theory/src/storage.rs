@@ -12,7 +12,7 @@
 //! L is submodular: L(X ∪ Y) + L(X ∩ Y) ≤ L(X) + L(Y). Every rule and bound on storage rests on that.
 
 use cairn_dag::{TaskId, narrow, wide};
-use cairn_kernel::Rows;
+use cairn_kernel::{Rows, places};
 use std::ops::Range;
 
 /// All bytes of a flow together must stay below this, so that sums and differences fit in 64 bits.
@@ -119,26 +119,12 @@ impl Storage {
         }
         // Files without a producer form a last row, behind those of all tasks.
         let row = |file: &Stored| file.producer.map_or(tasks, TaskId::index);
-        // A counting sort by producer, stable, so that the files of a task keep the order of the input.
-        let mut first = vec![0u32; tasks + 2];
-        for file in &files {
-            first[row(file) + 1] += 1;
-        }
-        for i in 0..=tasks {
-            first[i + 1] += first[i];
-        }
-        let mut next = first.clone();
-        let mut numbers = Vec::with_capacity(files.len());
-        let mut given = vec![0; files.len()];
-        for (i, file) in files.iter().enumerate() {
-            let number = &mut next[row(file)];
-            numbers.push(FileId(*number));
-            given[wide(*number)] = i;
-            *number += 1;
-        }
-        first.truncate(tasks + 1);
+        // Stable, so that the files of a task keep the order of the input.
+        let numbered = files.iter().map(|file| narrow(row(file))).zip(0u32..);
+        let by_producer = Rows::by_row(tasks + 1, numbered);
+        let given = by_producer.items();
         let readers = (given.iter().zip(0u32..)).flat_map(|(&i, number)| {
-            let file = &files[i];
+            let file = &files[wide(i)];
             // That a task reads what it wrote is no reason to keep it after the task.
             let others = file.consumers.iter().filter(|c| Some(**c) != file.producer);
             others.map(move |c| (number, c.0))
@@ -151,15 +137,17 @@ impl Storage {
         // Few workflows say anything of it: then no memory is spent.
         let is_some = scratch.iter().any(|&s| s > 0);
         let storage = Storage {
-            first,
-            bytes: given.iter().map(|&i| files[i].bytes).collect(),
-            is_kept: given.iter().map(|&i| files[i].is_kept).collect(),
+            first: (0..=tasks)
+                .map(|row| narrow(by_producer.range(row).start))
+                .collect(),
+            bytes: given.iter().map(|&i| files[wide(i)].bytes).collect(),
+            is_kept: given.iter().map(|&i| files[wide(i)].is_kept).collect(),
             consumers,
             inputs,
             scratch: if is_some { scratch } else { Vec::new() },
             total,
         };
-        Ok((storage, numbers))
+        Ok((storage, places(given).into_iter().map(FileId).collect()))
     }
 
     /// Number of tasks.
@@ -181,6 +169,12 @@ impl Storage {
     /// The files that lie there from the beginning.
     pub fn initial(&self) -> impl ExactSizeIterator<Item = FileId> + use<> {
         (self.first[self.tasks()]..narrow(self.bytes.len())).map(FileId)
+    }
+
+    /// The bytes that are live before the first task.
+    pub fn live_at_first(&self) -> u64 {
+        let there = self.initial().filter(|&f| self.outlives(f));
+        there.map(|f| self.bytes(f)).sum()
     }
 
     /// The files that a task reads and that count.
@@ -287,8 +281,7 @@ impl Storage {
     pub fn needs(&self, order: &[TaskId]) -> Vec<u64> {
         let count = |f: FileId| narrow(self.consumer_slots(f).len());
         let mut left: Vec<u32> = self.files().map(count).collect();
-        let there = self.initial().filter(|&f| self.outlives(f));
-        let mut live: u64 = there.map(|f| self.bytes(f)).sum();
+        let mut live = self.live_at_first();
         let step = |&task: &TaskId| {
             // Inputs still count while the task runs: they are freed only below.
             let need = live + self.reserved(task);

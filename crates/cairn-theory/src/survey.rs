@@ -3,7 +3,7 @@
 use crate::recognise::{Kind, recognise_block};
 use crate::search::{self, SearchAnswer};
 use crate::split::{BlockId, Decomposition};
-use crate::tree::{self, TreeOrder};
+use crate::tree::{self, TreeAnswer, TreeOrder};
 use crate::{Bipartite, budgets, catalogue, normal};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{NONE, Rows, Work};
@@ -299,21 +299,16 @@ impl<'a, 'w> Surveyor<'a, 'w> {
             self.order.extend(0..self.block.sources() as u32);
             return Solution::TooHard;
         }
+        // Numbered first: blocks of one shape come with other numbers each time.
         let (normal, numbering) = normal::numbered(&self.block);
         if !self.known.contains_key(&normal) {
             let found = self.find(&normal, kind);
+            let found = found.map(|it| (self.class(it.profile, id, index), it.order));
             let (solution, order) = match found {
-                Found::Optimal { order, profile } => (
-                    Solution::Optimal(self.class(profile, id, index)),
-                    Some(order),
-                ),
-                Found::NoneExists { profile } => {
-                    (Solution::NoneExists(self.class(profile, id, index)), None)
-                }
-                Found::Undecided { profile } => {
-                    (Solution::Undecided(self.class(profile, id, index)), None)
-                }
-                Found::GaveUp => (Solution::TooHard, None),
+                Some((class, TreeOrder::Optimal(order))) => (Solution::Optimal(class), Some(order)),
+                Some((class, TreeOrder::NoneExists)) => (Solution::NoneExists(class), None),
+                Some((class, TreeOrder::Unknown)) => (Solution::Undecided(class), None),
+                None => (Solution::TooHard, None),
             };
             self.has_failed |= !matches!(solution, Solution::Optimal(_));
             self.known.insert(normal.clone(), (solution, order));
@@ -333,36 +328,32 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         solution
     }
 
-    fn find(&mut self, block: &Bipartite, kind: &Kind) -> Found {
+    /// What is found of a block; nothing where it is too hard.
+    fn find(&mut self, block: &Bipartite, kind: &Kind) -> Option<TreeAnswer> {
         match kind {
             // Asked for every block: the parts of the budget notice only while they are spent.
-            _ if self.work.is_stopped() => Found::GaveUp,
+            _ if self.work.is_stopped() => None,
             Kind::Tree => self.find_tree(block),
             _ => self.find_any(block),
         }
     }
 
-    fn find_tree(&mut self, block: &Bipartite) -> Found {
+    fn find_tree(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
         if block.sources() > self.limits.tree_sources {
-            return Found::GaveUp;
+            return None;
         }
         let most = self.limits.tree_steps.min(self.tree_steps.left());
-        let answer = tree::solve_within(block, &mut self.tree_steps.part(most));
-        let Some(tree::TreeAnswer { profile, order }) = answer else {
-            return Found::GaveUp;
-        };
+        let answer = tree::solve_within(block, &mut self.tree_steps.part(most))?;
         // What was spent is not told; a decided tree seldom takes more than its profile.
-        let square = (block.sources() as u64).pow(2);
-        let (found, spent) = match order {
-            TreeOrder::Optimal(order) => (Found::Optimal { order, profile }, square),
-            TreeOrder::NoneExists => (Found::NoneExists { profile }, square),
-            TreeOrder::Unknown => (Found::Undecided { profile }, most),
+        let spent = match answer.order {
+            TreeOrder::Unknown => most,
+            _ => (block.sources() as u64).pow(2),
         };
         let _ = self.tree_steps.spend(spent);
-        found
+        Some(answer)
     }
 
-    fn find_any(&mut self, block: &Bipartite) -> Found {
+    fn find_any(&mut self, block: &Bipartite) -> Option<TreeAnswer> {
         // Not zero, as a block has an arc.
         let price = block.arc_count().div_ceil(64) as u64;
         let most = self.limits.block_states.min(self.states.left()) / price;
@@ -370,11 +361,12 @@ impl<'a, 'w> Surveyor<'a, 'w> {
         let sets = 1u64.checked_shl(block.sources() as u32).unwrap_or(u64::MAX);
         // No overflow: `most` was divided by the price.
         let _ = self.states.spend(sets.min(most) * price);
-        match search::solve(block, &mut self.states.part(most)) {
-            SearchAnswer::Optimal { order, profile } => Found::Optimal { order, profile },
-            SearchAnswer::NoneExists { profile } => Found::NoneExists { profile },
-            SearchAnswer::GaveUp => Found::GaveUp,
-        }
+        let (profile, order) = match search::solve(block, &mut self.states.part(most)) {
+            SearchAnswer::Optimal { order, profile } => (profile, TreeOrder::Optimal(order)),
+            SearchAnswer::NoneExists { profile } => (profile, TreeOrder::NoneExists),
+            SearchAnswer::GaveUp => return None,
+        };
+        Some(TreeAnswer { profile, order })
     }
 
     /// The class of a profile, new if there is none yet.
@@ -406,32 +398,25 @@ impl<'a, 'w> Surveyor<'a, 'w> {
     }
 
     fn finish(self) -> (Vec<Kind>, Vec<ClassOfBlocks>) {
-        let mut kinds: Vec<(u32, Kind)> = self.kinds.into_iter().map(|(k, i)| (i, k)).collect();
-        // Out of a map in random order: by number they are as they were met, in every run.
-        kinds.sort_unstable_by_key(|k| k.0);
-        let mut profiles: Vec<(u32, Box<[u32]>)> = (self.class_of_profile.into_iter())
-            .map(|(p, c)| (c, p))
-            .collect();
-        profiles.sort_unstable_by_key(|p| p.0);
-        let classes = profiles
+        let classes = in_order(self.class_of_profile)
             .into_iter()
             .zip(self.classes)
-            .map(|((_, profile), pending)| ClassOfBlocks {
+            .map(|(profile, pending)| ClassOfBlocks {
                 profile,
                 copies: pending.copies,
                 first: pending.first,
                 kind: pending.kind,
                 strands: pending.strands,
             });
-        (kinds.into_iter().map(|k| k.1).collect(), classes.collect())
+        (in_order(self.kinds), classes.collect())
     }
 }
 
-enum Found {
-    Optimal { order: Vec<u32>, profile: Vec<u32> },
-    NoneExists { profile: Vec<u32> },
-    Undecided { profile: Vec<u32> },
-    GaveUp,
+/// What was numbered as it was met, in that order: out of a map it would come in another one every time.
+fn in_order<T>(numbers: HashMap<T, u32>) -> Vec<T> {
+    let mut numbered: Vec<(u32, T)> = numbers.into_iter().map(|(it, i)| (i, it)).collect();
+    numbered.sort_unstable_by_key(|&(i, _)| i);
+    numbered.into_iter().map(|(_, it)| it).collect()
 }
 
 #[cfg(test)]

@@ -24,9 +24,7 @@ impl Closures {
     pub(crate) fn new(part: &Part, effort: &mut Effort) -> Option<Closures> {
         let tasks = part.before.len();
         let words = tasks.div_ceil(64);
-        if !effort.spend(((tasks + part.rewards.len()) * words) as u64) {
-            return None;
-        }
+        effort.take(((tasks + part.rewards.len()) * words) as u64)?;
         let unite = |behind: &[Bits], list: &[u32]| {
             let mut set: Bits = vec![0; words].into();
             for &v in list {
@@ -111,9 +109,7 @@ impl Closures {
         // after.
         while let Some((size, sets)) = by_size.pop_first() {
             for set in &sets {
-                if !effort.spend(self.price()) {
-                    return None;
-                }
+                effort.take(self.price())?;
                 best[size] = best[size].max(self.gain(set));
                 for (size, larger) in self.next(set) {
                     by_size.entry(size).or_default().insert(larger);
@@ -137,9 +133,7 @@ impl Closures {
         let mut by_size: BTreeMap<usize, HashSet<Bits>> = start(self.tasks);
         while let Some((size, sets)) = by_size.pop_first() {
             for set in &sets {
-                if !effort.spend(self.price()) {
-                    return None;
-                }
+                effort.take(self.price())?;
                 let gain = self.gain(set);
                 let in_time = (size..=self.tasks).find(|&t| least[t] > gain);
                 let Some(in_time) = in_time else {

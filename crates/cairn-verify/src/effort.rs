@@ -12,6 +12,11 @@ impl Effort {
         enough
     }
 
+    /// [`Effort::spend`] for use with `?`.
+    pub(crate) fn take(&mut self, steps: u64) -> Option<()> {
+        self.spend(steps).then_some(())
+    }
+
     /// Takes the steps, or all that are left.
     pub(crate) fn wear(&mut self, steps: u64) {
         self.0 = self.0.saturating_sub(steps);

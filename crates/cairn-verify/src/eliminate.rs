@@ -187,9 +187,7 @@ fn add(a: &[i64], b: &[i64], effort: &mut Effort) -> Option<Vec<i64>> {
     if a.is_empty() || b.is_empty() {
         return Some(Vec::new());
     }
-    if !effort.spend((a.len() * b.len()) as u64) {
-        return None;
-    }
+    effort.take((a.len() * b.len()) as u64)?;
     let mut out = vec![NEVER; a.len() + b.len() - 1];
     for (i, &x) in a.iter().enumerate().filter(|e| *e.1 >= 0) {
         for (best, &y) in out[i..].iter_mut().zip(b) {

@@ -6,24 +6,28 @@ use crate::eliminate;
 use crate::parts::Part;
 use hashbrown::HashMap;
 
-/// The most steps for a glance at a part, where there are many to look at.
+// All of these are judgements about how long somebody waits for a checker: a step takes a nanosecond or few. What they are
+// changes how much is proved, never what is rejected.
+
+/// The most steps for a glance at a part, where there are many to look at: some hundredths of a second.
 const GLANCE: u64 = 10_000_000;
 
-/// The most steps for a first look at a part.
+/// The most steps for a first look at a part: enough for trees and rings of thousands of tasks.
 pub(crate) const LOOK: u64 = 20_000_000;
 
-/// The most steps for another look, where the first did not do.
+/// The most steps for another look, where the first did not do: some tenths of a second.
 const LONG_LOOK: u64 = 100_000_000;
 
-/// The most steps that are spent on anything at once.
+/// The most steps that are spent on anything at once: a second.
 pub(crate) const LONGEST_LOOK: u64 = 300_000_000;
 
-/// All steps for one question: is the bound true, is the verdict?
+/// All steps for one question: is the bound true, is the verdict? Some seconds.
 const ALL: u64 = 2_000_000_000;
 
 /// Answers about parts, equal ones looked at once. `None` says that a part is too large for this checker.
 #[derive(Debug)]
 pub(crate) struct Solver {
+    // By the whole part, not by a hash of it: what is looked up here counts as proved.
     profiles: HashMap<Part, Option<Vec<u64>>>,
     admits: HashMap<Part, Option<bool>>,
     /// The steps for one question, and how many must be left for a look to be worth it.

@@ -71,6 +71,7 @@ pub fn foresee(
         solver.next_question();
         lower_by_parts(&mut best, bound, &ground, &mut solver);
     }
+    // With more steps the checker might go another way, and end with less: then nothing is foretold.
     let mut steps = match solver.is_as_with_all_effort() {
         true => reached(&best),
         // What the hull proves by itself needs no effort.

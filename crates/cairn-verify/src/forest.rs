@@ -46,9 +46,7 @@ pub(crate) fn bound(
             while let Some((_, other)) = below.next_if(|&(after, _)| after <= done) {
                 begun = sum(&[&begun, &best[other]], effort)?;
             }
-            if !effort.spend(begun.len() as u64) {
-                return None;
-            }
+            effort.take(begun.len() as u64)?;
             total.resize(total.len().max(done + begun.len()), 0);
             for (most, more) in total[done..].iter_mut().zip(&begun) {
                 *most = (*most).max(own + more);
@@ -73,15 +71,11 @@ fn controllers(
         let entries = (placed.tasks.iter().zip(&placed.part.before))
             .filter(|(_, before)| before.is_empty())
             .map(|(&task, _)| task);
-        if !effort.spend(parts.len() as u64) {
-            return None;
-        }
+        effort.take(parts.len() as u64)?;
         // By part: the fewest tasks of it before any entry.
         let mut fewest = vec![usize::MAX; parts.len()];
         for entry in entries {
-            if !effort.spend((before.words + parts.len()) as u64) {
-                return None;
-            }
+            effort.take((before.words + parts.len()) as u64)?;
             for (fewest, count) in fewest.iter_mut().zip(before.counts(entry)) {
                 *fewest = (*fewest).min(count);
             }
@@ -120,9 +114,7 @@ impl Before {
         }
         let words = tasks.div_ceil(64);
         // Memory counts too.
-        if !effort.spend(((4 * tasks + dag.arc_count()) * words) as u64) {
-            return None;
-        }
+        effort.take(((4 * tasks + dag.arc_count()) * words) as u64)?;
         let mut bits = vec![0; tasks * words];
         for &task in dag.topological_order().iter().filter(|&&t| !dag.is_sink(t)) {
             let own = row[task.index()] * words;

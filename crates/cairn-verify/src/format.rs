@@ -9,6 +9,7 @@ pub const VERSION: u32 = 1;
 ///
 /// In `evidence`, tasks are numbered by their place in `order`, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+// A field that nobody knows could be a claim that nobody checks.
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
     /// [`VERSION`].

@@ -78,9 +78,7 @@ pub(crate) fn across(
     solver: &mut Solver,
 ) -> Option<Vec<u64>> {
     let dag = ground.flow.dag();
-    if !solver.effort.spend((dag.len() + dag.arc_count()) as u64) {
-        return None;
-    }
+    solver.effort.take((dag.len() + dag.arc_count()) as u64)?;
     // Numbers may be left out in between: only their order matters.
     let group = |&j: &u32| if j <= last { j.min(first) } else { j };
     let groups: Vec<u32> = ground.hull.interval.iter().map(group).collect();

@@ -4,6 +4,7 @@ use crate::format::Piece;
 use crate::rejected::Rejected;
 use cairn_dag::{Dag, TaskId};
 
+/// The piece of what lies in none: there are never so many pieces, since each has a task.
 const NOWHERE: u32 = u32::MAX;
 
 /// A hull that was proved.

@@ -37,6 +37,7 @@ pub(crate) fn parts(dag: &Dag, group: &[u32], ordered: bool) -> Vec<Placed> {
     };
     // If its last parents are of an earlier group, they are taken as executed.
     let waits = |v: TaskId| ordered && !dag.is_sink(v) && last(v) == Some(group[v.index()]);
+    // Written out once more, as all here: the planner has one of its own.
     let mut sets = DisjointSets((0..dag.len() as u32).collect());
     for v in dag.tasks() {
         let mut parents = asked(v);
@@ -137,9 +138,7 @@ pub(crate) fn sum(profiles: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> 
 /// The sum of profiles one by one.
 fn add_up(mut total: Vec<u64>, others: &[&[u64]], effort: &mut Effort) -> Option<Vec<u64>> {
     for profile in others {
-        if !effort.spend(total.len() as u64 * profile.len() as u64) {
-            return None;
-        }
+        effort.take(total.len() as u64 * profile.len() as u64)?;
         let mut next = vec![0; total.len() + profile.len() - 1];
         for (i, a) in total.iter().enumerate() {
             for (best, b) in next[i..].iter_mut().zip(*profile) {

@@ -46,6 +46,7 @@ impl Real {
         };
         orders.iter().for_each(|gains| real.note(0, gains));
         real.orders = orders;
+        // Last, as it alone takes more than linear time: what comes before is found whatever the effort.
         real.walk_from_corners(start, &by_piece, hull, effort);
         real.settle();
         real

@@ -315,9 +315,7 @@ fn has_chain(profiles: &[Vec<u64>], best: &[u64], effort: &mut Effort) -> Option
         let mut next = BTreeSet::new();
         for given in &layer {
             // A copy and a sum for each part, and a place in a sorted set.
-            if !effort.spend(1000 + (given.len() * given.len()) as u64) {
-                return None;
-            }
+            effort.take(1000 + (given.len() * given.len()) as u64)?;
             for i in 0..given.len() {
                 let stands_for_another =
                     i > 0 && profiles[i - 1] == profiles[i] && given[i - 1] == given[i];

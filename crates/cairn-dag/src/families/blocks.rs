@@ -1,7 +1,7 @@
 //! The bipartite blocks of \[MRY06\] §2.1.2, with the complete bipartite ones. Knows no larger dag.
 
 use super::FamilyError;
-use super::draft::{Draft, at_least, check};
+use super::draft::{Draft, at_least, room};
 use crate::Dag;
 
 /// A bipartite dag: arcs from sources `0..sources` to sinks `0..sinks`, both numbered from left to right.
@@ -14,29 +14,18 @@ pub(super) struct Block {
 impl Block {
     /// Room for a block of this size.
     pub(super) fn new(sources: u64, sinks: u64, arcs: u64) -> Result<Block, FamilyError> {
-        check("tasks", u128::from(sources) + u128::from(sinks))?;
-        check("arcs", u128::from(arcs))?;
-        let mut list = Vec::new();
-        let reserved = list.try_reserve_exact(arcs as usize);
-        reserved.map_err(|_| FamilyError::OutOfMemory {
-            tasks: u128::from(sources + sinks),
-            arcs: u128::from(arcs),
-        })?;
         Ok(Block {
+            arcs: room(u128::from(sources) + u128::from(sinks), u128::from(arcs))?,
             sources: sources as u32,
             sinks: sinks as u32,
-            arcs: list,
         })
     }
 
     /// As a dag: first the sources, then the sinks.
-    pub(super) fn into_dag(self) -> Result<Dag, FamilyError> {
+    pub(super) fn into_dag(mut self) -> Result<Dag, FamilyError> {
         let tasks = u128::from(self.sources) + u128::from(self.sinks);
-        let mut draft = Draft::new(tasks, self.arcs.len() as u128)?;
-        for (source, sink) in self.arcs {
-            draft.arc(source, self.sources + sink);
-        }
-        draft.finish()
+        (self.arcs.iter_mut()).for_each(|(_, sink)| *sink += self.sources);
+        Draft::of(tasks, self.arcs)?.finish()
     }
 
     /// Sources become sinks.

@@ -50,254 +50,81 @@ pub struct FamilyUsage {
     parse: fn(&Words) -> Result<Family, FamilyError>,
 }
 
+/// The table of families: a name, its arguments, its options, what it is; and the family that words make.
+// A table, so that a family is a row and what is alike for all of them stands here once.
+macro_rules! catalogue {
+    ($($name:literal, $arguments:literal, $options:expr, $about:literal, |$words:ident| $family:expr;)*) => {
+        &[$(FamilyUsage {
+            name: $name,
+            arguments: $arguments,
+            options: &$options,
+            about: $about,
+            parse: |$words| Ok($family),
+        }),*]
+    };
+}
+
 /// All families, in the order of the help text.
-const CATALOGUE: &[FamilyUsage] = &[
-    FamilyUsage {
-        name: "w",
-        arguments: "S D",
-        options: &[],
-        about: "W-dag: S sources of D children each, neighbours sharing one",
-        parse: |words| {
-            Ok(Family::W {
-                s: words.number(0)?,
-                d: words.number(1)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "m",
-        arguments: "S D",
-        options: &[],
-        about: "M-dag: S sinks of D parents each, neighbours sharing one",
-        parse: |words| {
-            Ok(Family::M {
-                s: words.number(0)?,
-                d: words.number(1)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "n",
-        arguments: "S",
-        options: &[],
-        about: "N-dag: source v has the sinks v and v+1",
-        parse: |words| {
-            Ok(Family::N {
-                s: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "c",
-        arguments: "S",
-        options: &[],
-        about: "cycle-dag: the N-dag closed to a cycle",
-        parse: |words| {
-            Ok(Family::C {
-                s: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "q",
-        arguments: "S",
-        options: &[],
-        about: "clique-dag: S sources, S sinks, all arcs",
-        parse: |words| {
-            Ok(Family::Q {
-                s: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "k",
-        arguments: "S T",
-        options: &[],
-        about: "complete bipartite: S sources, T sinks, all arcs",
-        parse: |words| {
-            Ok(Family::K {
-                s: words.number(0)?,
-                t: words.number(1)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "wstrand",
-        arguments: "D,D,...",
-        options: &[],
-        about: "strand of W-dags: sources of these outdegrees",
-        parse: |words| Ok(Family::WStrand(words.numbers(0)?)),
-    },
-    FamilyUsage {
-        name: "mstrand",
-        arguments: "D,D,...",
-        options: &[],
-        about: "strand of M-dags: sinks of these indegrees",
-        parse: |words| Ok(Family::MStrand(words.numbers(0)?)),
-    },
-    FamilyUsage {
-        name: "tstrand",
-        arguments: "D,D,...",
-        options: &[],
-        about: "strand of T-dags: outdegrees of sources and indegrees of sinks in turn",
-        parse: |words| Ok(Family::TStrand(words.numbers(0)?)),
-    },
-    FamilyUsage {
-        name: "bitree",
-        arguments: "N",
-        options: &[],
-        about: "random bipartite tree of N tasks",
-        parse: |words| {
-            Ok(Family::BipartiteTree {
-                tasks: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "expansive",
-        arguments: "SOURCES PHI",
-        options: &["blocks"],
-        about: "random expansive dag: each source has 2 to PHI children of its own, at most as many shared",
-        parse: |words| {
-            Ok(Family::Expansive {
-                sources: words.number(0)?,
-                phi: words.number(1)?,
-                blocks: words.options.blocks.unwrap_or(1),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "mesh",
-        arguments: "LEVELS",
-        options: &["dim"],
-        about: "evolving mesh: from one source outward",
-        parse: |words| {
-            Ok(Family::Mesh {
-                levels: words.number(0)?,
-                dim: words.options.dim.unwrap_or(2),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "rmesh",
-        arguments: "LEVELS",
-        options: &["dim"],
-        about: "reduction-mesh (pyramid): inward to one sink",
-        parse: |words| {
-            Ok(Family::ReductionMesh {
-                levels: words.number(0)?,
-                dim: words.options.dim.unwrap_or(2),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "tree",
-        arguments: "HEIGHT",
-        options: &["arity"],
-        about: "complete reduction-tree: from the leaves to one sink",
-        parse: |words| {
-            Ok(Family::ReductionTree {
-                height: words.number(0)?,
-                arity: words.options.arity.unwrap_or(2),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "outtree",
-        arguments: "HEIGHT",
-        options: &["arity"],
-        about: "complete out-tree: from one source to the leaves",
-        parse: |words| {
-            Ok(Family::OutTree {
-                height: words.number(0)?,
-                arity: words.options.arity.unwrap_or(2),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "prefixtree",
-        arguments: "WORD,WORD,...",
-        options: &["arity"],
-        about: "reduction-tree of these words and all their prefixes, such as 00,01,1",
-        parse: |words| {
-            Ok(Family::PrefixTree {
-                words: words.list(0).map(str::to_owned).collect(),
-                arity: words.options.arity.unwrap_or(2),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "fft",
-        arguments: "D",
-        options: &[],
-        about: "FFT dag of 2^D inputs",
-        parse: |words| {
-            Ok(Family::Fft {
-                dimension: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "airsn",
-        arguments: "W",
-        options: &[],
-        about: "the fMRI workflow AIRSN of width W: 3W+23 tasks",
-        parse: |words| {
-            Ok(Family::Airsn {
-                w: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "forkjoin",
-        arguments: "W",
-        options: &[],
-        about: "one task, W tasks, one task",
-        parse: |words| {
-            Ok(Family::ForkJoin {
-                w: words.number(0)?,
-            })
-        },
-    },
-    FamilyUsage {
-        name: "layered",
-        arguments: "LEVELS WIDTH MAXPARENTS",
-        options: &["skip"],
-        about: "random layers: each task has 1 to MAXPARENTS parents on the level before (or the SKIP levels before)",
-        parse: |words| {
-            Ok(Family::Layered {
-                levels: words.number(0)?,
-                width: words.number(1)?,
-                most_parents: words.number(2)?,
-                skip: words.options.skip.unwrap_or(1),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "composite",
-        arguments: "BLOCKS",
-        options: &["size"],
-        about: "random composite of W, M, N, C, Q and K blocks",
-        parse: |words| {
-            Ok(Family::Composite {
-                blocks: words.number(0)?,
-                size: words.options.size.unwrap_or(4),
-            })
-        },
-    },
-    FamilyUsage {
-        name: "random",
-        arguments: "N P",
-        options: &[],
-        about: "random dag G(n,p): N tasks, each pair joined with probability P",
-        parse: |words| {
-            Ok(Family::ErdosRenyi {
-                tasks: words.number(0)?,
-                p: words.probability(1)?,
-            })
-        },
-    },
-];
+const CATALOGUE: &[FamilyUsage] = catalogue! {
+    "w", "S D", [], "W-dag: S sources of D children each, neighbours sharing one",
+        |words| Family::W { s: words.number(0)?, d: words.number(1)? };
+    "m", "S D", [], "M-dag: S sinks of D parents each, neighbours sharing one",
+        |words| Family::M { s: words.number(0)?, d: words.number(1)? };
+    "n", "S", [], "N-dag: source v has the sinks v and v+1",
+        |words| Family::N { s: words.number(0)? };
+    "c", "S", [], "cycle-dag: the N-dag closed to a cycle",
+        |words| Family::C { s: words.number(0)? };
+    "q", "S", [], "clique-dag: S sources, S sinks, all arcs",
+        |words| Family::Q { s: words.number(0)? };
+    "k", "S T", [], "complete bipartite: S sources, T sinks, all arcs",
+        |words| Family::K { s: words.number(0)?, t: words.number(1)? };
+    "wstrand", "D,D,...", [], "strand of W-dags: sources of these outdegrees",
+        |words| Family::WStrand(words.numbers(0)?);
+    "mstrand", "D,D,...", [], "strand of M-dags: sinks of these indegrees",
+        |words| Family::MStrand(words.numbers(0)?);
+    "tstrand", "D,D,...", [], "strand of T-dags: outdegrees of sources and indegrees of sinks in turn",
+        |words| Family::TStrand(words.numbers(0)?);
+    "bitree", "N", [], "random bipartite tree of N tasks",
+        |words| Family::BipartiteTree { tasks: words.number(0)? };
+    "expansive", "SOURCES PHI", ["blocks"],
+        "random expansive dag: each source has 2 to PHI children of its own, at most as many shared",
+        |words| Family::Expansive {
+            sources: words.number(0)?,
+            phi: words.number(1)?,
+            blocks: words.options.blocks.unwrap_or(1),
+        };
+    "mesh", "LEVELS", ["dim"], "evolving mesh: from one source outward",
+        |words| Family::Mesh { levels: words.number(0)?, dim: words.options.dim.unwrap_or(2) };
+    "rmesh", "LEVELS", ["dim"], "reduction-mesh (pyramid): inward to one sink",
+        |words| Family::ReductionMesh { levels: words.number(0)?, dim: words.options.dim.unwrap_or(2) };
+    "tree", "HEIGHT", ["arity"], "complete reduction-tree: from the leaves to one sink",
+        |words| Family::ReductionTree { height: words.number(0)?, arity: words.options.arity.unwrap_or(2) };
+    "outtree", "HEIGHT", ["arity"], "complete out-tree: from one source to the leaves",
+        |words| Family::OutTree { height: words.number(0)?, arity: words.options.arity.unwrap_or(2) };
+    "prefixtree", "WORD,WORD,...", ["arity"], "reduction-tree of these words and all their prefixes, such as 00,01,1",
+        |words| Family::PrefixTree {
+            words: words.list(0).map(str::to_owned).collect(),
+            arity: words.options.arity.unwrap_or(2),
+        };
+    "fft", "D", [], "FFT dag of 2^D inputs",
+        |words| Family::Fft { dimension: words.number(0)? };
+    "airsn", "W", [], "the fMRI workflow AIRSN of width W: 3W+23 tasks",
+        |words| Family::Airsn { w: words.number(0)? };
+    "forkjoin", "W", [], "one task, W tasks, one task",
+        |words| Family::ForkJoin { w: words.number(0)? };
+    "layered", "LEVELS WIDTH MAXPARENTS", ["skip"],
+        "random layers: each task has 1 to MAXPARENTS parents on the level before (or the SKIP levels before)",
+        |words| Family::Layered {
+            levels: words.number(0)?,
+            width: words.number(1)?,
+            most_parents: words.number(2)?,
+            skip: words.options.skip.unwrap_or(1),
+        };
+    "composite", "BLOCKS", ["size"], "random composite of W, M, N, C, Q and K blocks",
+        |words| Family::Composite { blocks: words.number(0)?, size: words.options.size.unwrap_or(4) };
+    "random", "N P", [], "random dag G(n,p): N tasks, each pair joined with probability P",
+        |words| Family::ErdosRenyi { tasks: words.number(0)?, p: words.probability(1)? };
+};
 
 impl Family {
     /// All families, with what they take: for parsing, for help texts.

@@ -11,17 +11,14 @@ use cairn_kernel::Rows;
 /// coin.
 pub(super) fn bipartite_tree(tasks: u32, dice: &mut Dice) -> Result<Dag, FamilyError> {
     at_least("N", 2, tasks)?;
-    let edges = random_tree(tasks, dice)?;
+    let mut edges = random_tree(tasks, dice)?;
     let is_source = two_colours(tasks, &edges, dice.coin());
-    let mut draft = Draft::new(u128::from(tasks), u128::from(tasks) - 1)?;
-    for (u, v) in edges {
-        if is_source[wide(u)] {
-            draft.arc(u, v);
-        } else {
-            draft.arc(v, u);
+    for (u, v) in &mut edges {
+        if !is_source[wide(*u)] {
+            std::mem::swap(u, v);
         }
     }
-    draft.finish()
+    Draft::of(u128::from(tasks), edges)?.finish()
 }
 
 /// The edges of a uniform labelled tree, from a random Prüfer word. Linear.
@@ -200,9 +197,5 @@ fn compose(
         sinks.extend(tasks..tasks + block.sinks);
         tasks += block.sinks;
     }
-    let mut draft = Draft::new(u128::from(tasks), arcs.len() as u128)?;
-    for (parent, child) in arcs {
-        draft.arc(parent, child);
-    }
-    draft.finish()
+    Draft::of(u128::from(tasks), arcs)?.finish()
 }

@@ -18,16 +18,20 @@ impl Draft {
     /// # Errors
     /// More than ids can count, or than memory can hold.
     pub(super) fn new(tasks: u128, arcs: u128) -> Result<Draft, FamilyError> {
-        check("tasks", tasks)?;
-        check("arcs", arcs)?;
-        let mut list = Vec::new();
-        // All at once: a family too large for the memory is an error, not the end of the process.
-        let reserved = list.try_reserve_exact(arcs as usize);
-        reserved.map_err(|_| FamilyError::OutOfMemory { tasks, arcs })?;
         Ok(Draft {
+            arcs: room(tasks, arcs)?,
             tasks: tasks as usize,
-            arcs: list,
         })
+    }
+
+    /// Of arcs that are there.
+    ///
+    /// # Errors
+    /// More tasks than ids can count.
+    pub(super) fn of(tasks: u128, arcs: Vec<(u32, u32)>) -> Result<Draft, FamilyError> {
+        check("tasks", tasks)?;
+        let tasks = tasks as usize;
+        Ok(Draft { tasks, arcs })
     }
 
     pub(super) fn arc(&mut self, parent: u32, child: u32) {
@@ -47,6 +51,17 @@ impl Draft {
         }
         self.finish()
     }
+}
+
+/// Room for the arcs of so many tasks, both as counted without overflow.
+pub(super) fn room(tasks: u128, arcs: u128) -> Result<Vec<(u32, u32)>, FamilyError> {
+    check("tasks", tasks)?;
+    check("arcs", arcs)?;
+    let mut list = Vec::new();
+    // All at once: a family too large for the memory is an error, not the end of the process.
+    let reserved = list.try_reserve_exact(arcs as usize);
+    reserved.map_err(|_| FamilyError::OutOfMemory { tasks, arcs })?;
+    Ok(list)
 }
 
 /// Whether 32-bit ids can count so many.

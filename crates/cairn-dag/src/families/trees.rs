@@ -73,11 +73,7 @@ pub(super) fn prefix_tree(words: &[String], arity: u32) -> Result<Dag, FamilyErr
         }
         next += 1;
     }
-    let mut draft = Draft::new(order.len() as u128, arcs.len() as u128)?;
-    for (parent, child) in arcs {
-        draft.arc(parent, child);
-    }
-    draft.finish_upside_down()
+    Draft::of(order.len() as u128, arcs)?.finish_upside_down()
 }
 
 fn letter(digit: u32) -> char {

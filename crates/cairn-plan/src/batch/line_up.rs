@@ -1,7 +1,7 @@
 //! Lines up the tasks of a piece so that few of them matter at a time: an approximate path decomposition. Knows nothing
 //! of gains.
 
-use crate::budgets::batch::{LINES, MOST_MOVES};
+use crate::budgets::batch::{HEAT, LINES, MOST_MOVES};
 use crate::counts::{at, narrow, wide};
 use cairn_kernel::{Puzzle, Work};
 
@@ -51,7 +51,7 @@ fn anneal(piece: &Puzzle, mut measure: Measure, start: (f64, Vec<u32>), moves: u
         shift(&mut order, from, to);
         let moved = measure.cost(piece, &order);
         // Nothing but products: the same on every machine.
-        let heat = 0.7 * (1.0 - step as f64 / moves as f64);
+        let heat = HEAT * (1.0 - step as f64 / moves as f64);
         let luck = draw() as f64 / (1u64 << 31) as f64;
         if moved <= cost * (1.0 + heat * luck) {
             cost = moved;

@@ -4,7 +4,7 @@ use super::{Batch, Batcher, Steps};
 use cairn_dag::TaskId;
 
 /// A way through a sequence of requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ahead {
     /// The batch for each request.
     pub batches: Vec<Vec<TaskId>>,
@@ -13,6 +13,15 @@ pub struct Ahead {
 }
 
 impl Ahead {
+    /// One batch more, executed.
+    fn serve(&mut self, batcher: &mut Batcher<'_>, chosen: Vec<TaskId>) {
+        for &task in &chosen {
+            (batcher.state_mut().execute(task)).expect("a chosen task is eligible");
+        }
+        self.eligible.push(batcher.state().eligible().len());
+        self.batches.push(chosen);
+    }
+
     fn total(&self) -> usize {
         self.eligible.iter().sum()
     }
@@ -24,47 +33,28 @@ impl Ahead {
 /// Costs O(k²) batches for k requests.
 pub fn look_ahead(batcher: &Batcher<'_>, requests: &[usize], effort: &Steps) -> Ahead {
     let mut now = batcher.clone();
-    let mut way = Ahead {
-        batches: Vec::new(),
-        eligible: Vec::new(),
-    };
+    let mut way = Ahead::default();
     for (i, &count) in requests.iter().enumerate() {
         let best = now.choose(count, effort);
         // The plan knows what comes after many batches, the best batch only the next step: either may be the better
         // start.
         let planned = now.first_by_rank(best.chosen.len());
-        let follow = |first: &[TaskId]| serve(&now, first, &requests[i + 1..], effort).total();
+        // The first batch as given, then the best one for each request.
+        let follow = |first: &[TaskId]| {
+            let (mut now, mut way) = (now.clone(), Ahead::default());
+            way.serve(&mut now, first.to_vec());
+            for &count in &requests[i + 1..] {
+                let Batch { chosen, .. } = now.choose(count, effort);
+                way.serve(&mut now, chosen);
+            }
+            way.total()
+        };
         let chosen = if planned != best.chosen && follow(&planned) > follow(&best.chosen) {
             planned
         } else {
             best.chosen
         };
-        execute(&mut now, &chosen);
-        way.eligible.push(now.state().eligible().len());
-        way.batches.push(chosen);
+        way.serve(&mut now, chosen);
     }
     way
-}
-
-/// The first batch as given, then the best batch for each request.
-fn serve(start: &Batcher<'_>, first: &[TaskId], requests: &[usize], effort: &Steps) -> Ahead {
-    let mut now = start.clone();
-    execute(&mut now, first);
-    let mut way = Ahead {
-        batches: vec![first.to_vec()],
-        eligible: vec![now.state().eligible().len()],
-    };
-    for &count in requests {
-        let Batch { chosen, .. } = now.choose(count, effort);
-        execute(&mut now, &chosen);
-        way.eligible.push(now.state().eligible().len());
-        way.batches.push(chosen);
-    }
-    way
-}
-
-fn execute(batcher: &mut Batcher<'_>, chosen: &[TaskId]) {
-    for &task in chosen {
-        (batcher.state_mut().execute(task)).expect("a chosen task is eligible");
-    }
 }

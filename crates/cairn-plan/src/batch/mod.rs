@@ -196,6 +196,7 @@ impl<'d> Batcher<'d> {
             let gain = self.state.yield_of(&chosen);
             (chosen, gain)
         };
+        // Where every gain is exact, what no set can beat is the gain itself: one sharing does for both.
         let bound = if self.stock.is_all(Grade::Exact) {
             bought.bound
         } else {
@@ -250,6 +251,7 @@ impl<'d> Batcher<'d> {
         }
         ranks.sort_unstable();
         let bought = ranks.len();
+        // Tasks with children first: a sink makes nothing eligible, now or later.
         for waiting in &self.waiting {
             let more = (waiting.iter()).filter(|&r| ranks[..bought].binary_search(r).is_err());
             let more: Vec<u32> = more.take(requests - ranks.len()).copied().collect();

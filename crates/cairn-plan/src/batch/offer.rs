@@ -78,6 +78,7 @@ fn attempt(piece: &Puzzle, asked: &mut Asked, work: &mut Work<'_>) -> Offer {
         grade: Grade::Exact,
         sets,
     };
+    // Nothing to decide, so that no work need be asked for.
     if piece.is_complete() {
         let mut gain = vec![0; reach + 1];
         if reach == piece.len() {

@@ -10,7 +10,7 @@
 use super::line_up::line_up;
 use crate::budgets::batch::{BEAMS, MOST_STATES, ROUNDS};
 use crate::counts::{at, narrow, wide};
-use cairn_kernel::{Puzzle, SCALE, Work, part};
+use cairn_kernel::{Puzzle, SCALE, Work, part, places};
 use hashbrown::HashMap;
 use std::ops::{Range, RangeInclusive};
 
@@ -82,10 +82,7 @@ struct Line {
 impl Line {
     fn new(piece: &Puzzle, work: &mut Work<'_>) -> Line {
         let order = line_up(piece, work);
-        let mut place = vec![0u32; piece.len()];
-        for (i, &v) in order.iter().enumerate() {
-            place[at(v)] = narrow(i);
-        }
+        let place = places(&order);
         let mut line = Line {
             needing: vec![0; piece.len()],
             opening: vec![0; piece.len()],

@@ -5,7 +5,7 @@
 //! Where the rest cannot be filled to that bound, a program runs over the few offers that could still matter: a share
 //! that falls further below the line than the gap that is left is in no better sharing.
 
-use super::stock::{Class, Step, Stock, View};
+use super::stock::{Step, Stock, View};
 use crate::counts::{at, narrow, wide};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -127,11 +127,11 @@ impl<'s> Cart<'s> {
 
     /// Lets `pieces` pieces of a class that give `from` tasks give `more`.
     fn give(&mut self, class: u32, from: u32, more: u32, pieces: u32) {
-        let Class { members, .. } = self.stock.class(class);
-        let curve = self.stock.class(class).curve(self.view);
+        let offer = self.stock.class(class);
+        let curve = offer.curve(self.view);
         let rise = u64::from(curve[(from + more) as usize] - curve[at(from)]);
         self.value += rise * u64::from(pieces);
-        self.shift(class, from, from + more, pieces, members.len());
+        self.shift(class, from, from + more, pieces, offer.members.len());
     }
 
     fn shift(&mut self, class: u32, from: u32, to: u32, pieces: u32, members: usize) {
@@ -171,12 +171,9 @@ impl<'s> Cart<'s> {
     }
 
     /// Any number of tasks of one piece that fits, where they gain most a task; again and again.
-    fn jump(&mut self, mut left: u64) {
-        if left == 0 {
-            return;
-        }
+    fn jump(&mut self, left: u64) {
         let (stock, view) = (self.stock, self.view);
-        let jump = |class: u32, from: u32, left: u64| {
+        self.buy(left, |class, from, left| {
             let curve = &stock.class(class).curve(view)[at(from)..];
             let steps = (curve.iter().enumerate().skip(1)).map(|(run, height)| Step {
                 rise: height - curve[0],
@@ -187,33 +184,61 @@ impl<'s> Cart<'s> {
             let fitting = steps.take(left.min(u64::from(u32::MAX)) as usize);
             // Steeper compares as less. Of equal slopes the shorter run: it leaves more room.
             let best = fitting.min_by(|a, b| a.cmp_slope(b).then(a.run.cmp(&b.run)));
-            best.filter(|step| step.rise > 0).map(Reverse)
+            let best = best.filter(|step| step.rise > 0);
+            best.map(|step| (Reverse(step), step.run))
+        });
+    }
+
+    /// One task at a time, where the next one gains most.
+    fn one_by_one(&mut self, left: u64) {
+        let (stock, view) = (self.stock, self.view);
+        self.buy(left, |class, share, _| {
+            let offer = stock.class(class);
+            let curve = offer.curve(view);
+            let next = curve.get(at(share) + 1)?;
+            let gain = next - curve[at(share)];
+            Some(((gain, Reverse(offer.rank())), 1))
+        });
+    }
+
+    /// Buys what is best, again and again, until nothing is left. Of pieces of a class that give so many tasks, `next` tells
+    /// what one of them could give beside when so many are left: how good that is, and how many tasks.
+    fn buy<K: Ord + Copy>(
+        &mut self,
+        mut left: u64,
+        next: impl Fn(u32, u32, u64) -> Option<(K, u32)>,
+    ) {
+        if left == 0 {
+            return;
+        }
+        let entry = |class: u32, from: u32, left: u64| {
+            next(class, from, left).map(|(key, run)| (key, class, from, run))
         };
         let mut heap = BinaryHeap::new();
-        for (class, _) in stock.classes() {
+        for (class, _) in self.stock.classes() {
             match self.shares.get(&class) {
-                Some(runs) => heap.extend(runs.keys().filter_map(|&s| jump(class, s, left))),
-                None => heap.extend(jump(class, 0, left)),
+                Some(runs) => heap.extend(runs.keys().filter_map(|&s| entry(class, s, left))),
+                None => heap.extend(entry(class, 0, left)),
             }
         }
         while left > 0
-            && let Some(Reverse(step)) = heap.pop()
+            && let Some(top) = heap.pop()
         {
-            if u64::from(step.run) > left {
+            let (_, class, from, run) = top;
+            if u64::from(run) > left {
                 // The room has shrunk since the entry was made: look again with what is left.
-                heap.extend(jump(step.class, step.from, left));
+                heap.extend(entry(class, from, left));
                 continue;
             }
-            let to = step.from + step.run;
             // Pieces of a class that give equally many have one entry in the heap together.
-            let is_new = self.pieces_at(step.class, to) == 0;
-            self.give(step.class, step.from, step.run, 1);
-            left -= u64::from(step.run);
-            if self.pieces_at(step.class, step.from) > 0 {
-                heap.push(Reverse(step));
+            let is_new = self.pieces_at(class, from + run) == 0;
+            self.give(class, from, run, 1);
+            left -= u64::from(run);
+            if self.pieces_at(class, from) > 0 {
+                heap.push(top);
             }
             if is_new {
-                heap.extend(jump(step.class, to, left));
+                heap.extend(entry(class, from + run, left));
             }
         }
     }
@@ -224,42 +249,6 @@ impl<'s> Cart<'s> {
             Some(runs) => runs.get(&share).copied().unwrap_or(0),
             None if share == 0 => narrow(self.stock.class(class).members.len()),
             None => 0,
-        }
-    }
-
-    /// One task at a time, where the next one gains most.
-    fn one_by_one(&mut self, mut left: u64) {
-        if left == 0 {
-            return;
-        }
-        let (stock, view) = (self.stock, self.view);
-        let entry = |class: u32, share: u32| {
-            let offer = stock.class(class);
-            let curve = offer.curve(view);
-            let next = curve.get(at(share) + 1)?;
-            let gain = next - curve[at(share)];
-            Some((gain, Reverse(offer.rank()), class, share))
-        };
-        let mut heap = BinaryHeap::new();
-        for (class, _) in stock.classes() {
-            match self.shares.get(&class) {
-                Some(runs) => heap.extend(runs.keys().filter_map(|&share| entry(class, share))),
-                None => heap.extend(entry(class, 0)),
-            }
-        }
-        while left > 0
-            && let Some(top) = heap.pop()
-        {
-            let (_, _, class, share) = top;
-            let is_new = self.pieces_at(class, share + 1) == 0;
-            self.give(class, share, 1, 1);
-            left -= 1;
-            if self.pieces_at(class, share) > 0 {
-                heap.push(top);
-            }
-            if is_new {
-                heap.extend(entry(class, share + 1));
-            }
         }
     }
 
@@ -306,16 +295,10 @@ fn close_gap<'s>(
     let least = price.full % price.run;
     let mut items = items(steep, price, slack, count);
     // Fewer tasks than at the corner always lose something, so that few pieces give fewer.
-    let fewer = |i: &Item| {
-        i.options
-            .iter()
-            .copied()
-            .filter(|o| o.0 < 0)
-            .collect::<Vec<_>>()
-    };
-    let falls: Vec<(i64, u64)> = items.iter().flat_map(fewer).collect();
-    let times = falls.iter().map(|o| slack / o.1.max(1)).max().unwrap_or(0);
-    let most = falls.iter().map(|o| o.0.unsigned_abs()).max().unwrap_or(0);
+    let all = || items.iter().flat_map(|item| &item.options);
+    let falls = || all().filter(|option| option.0 < 0);
+    let times = falls().map(|o| slack / o.1.max(1)).max().unwrap_or(0);
+    let most = falls().map(|o| o.0.unsigned_abs()).max().unwrap_or(0);
     let below = (times.saturating_mul(most)).min(wide(count) - price.left) as usize;
     let width = price.left as usize + 2 * below + 1;
     let goal = below + price.left as usize;

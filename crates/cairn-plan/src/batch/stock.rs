@@ -28,6 +28,7 @@ struct Numbers {
 pub(super) struct Class {
     numbers: Numbers,
     /// Pieces by rank.
+    // Sorted: of equal pieces those give most that come first in the plan.
     pub(super) members: BTreeMap<u32, u32>,
 }
 
@@ -119,6 +120,7 @@ impl Stock {
             self.classes.push(None);
             narrow(self.classes.len()) - 1
         });
+        // Found by their numbers, not by what they are of: pieces of other shapes with equal offers are as good.
         self.by_numbers.insert(numbers.clone(), number);
         let class = Class {
             numbers,

@@ -27,7 +27,7 @@ pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
         &mut Work::unlimited(),
     );
     debug_assert!(levelled.is_ok(), "nobody says stop");
-    let unit = piece.total.reduced();
+    let unit = piece.place.total.reduced();
     let loads = (0..piece.len()).map(|u| {
         let own = N::product(piece.cost[u], unit.reward);
         Load::new(
@@ -36,8 +36,8 @@ pub(crate) fn load_bound<N: Amount>(piece: &mut Piece<N>) -> Vec<Gain> {
         )
     });
     // Only at the very start may there be rewards that cost nothing.
-    let at_start = piece.steepest == Gain::INFINITE_SLOPE;
-    greedy_points(loads.collect(), unit.cost, piece.total, at_start)
+    let at_start = piece.place.steepest == Gain::INFINITE_SLOPE;
+    greedy_points(loads.collect(), unit.cost, piece.place.total, at_start)
 }
 
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ use crate::counts::{at, narrow};
 use cairn_kernel::{NONE, Stopped, Work};
 
 /// Sources after which to ask whether to stop.
+// A path may be as long as the dag is deep: at a thousand arcs each, some milliseconds.
 const SOURCES_A_CHECK: usize = 1 << 12;
 
 /// Whether a bounded attempt came to an end.
@@ -34,33 +35,34 @@ pub(crate) fn attempt<N: Amount>(
     let mut before: Option<f64> = None;
     for phase in 0.. {
         work.go_on()?;
-        label_from_deficits(network, &mut scratch.queue);
-        let mut sources = std::mem::take(&mut scratch.live);
+        let Scratch {
+            queue,
+            live: sources,
+            path,
+            ..
+        } = &mut *scratch;
+        // Labels come first each time: the last ones tell the sides, or that it was too slow.
+        label_from_deficits(network, queue);
         sources.clear();
         let has_surplus = |&u: &u32| network.nodes[at(u)].balance > N::ZERO;
-        sources.extend(scratch.queue.iter().copied().filter(has_surplus));
+        sources.extend(queue.iter().copied().filter(has_surplus));
+        if sources.is_empty() {
+            set_sides(network, scratch);
+            return Ok(Attempt::Finished);
+        }
         let surplus: f64 = (sources.iter())
             .map(|&u| network.nodes[at(u)].balance.to_float())
             .sum();
         // A phase that leaves most of the surplus would be followed by many like it.
-        let slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
-        let done = sources.is_empty();
-        // Labels come first each time: the last ones tell the sides, or that it was too slow.
-        if !done && !slow && phase < tuning.cold_phases {
-            for some in sources.chunks(SOURCES_A_CHECK) {
-                work.go_on()?;
-                for &source in some {
-                    drain(network, at(source), &mut scratch.path);
-                }
-            }
-        }
-        scratch.live = sources;
-        if done {
-            set_sides(network, scratch);
-            return Ok(Attempt::Finished);
-        }
-        if slow || phase == tuning.cold_phases {
+        let is_slow = before.is_some_and(|before| tuning.cold_leaves * surplus > before);
+        if is_slow || phase == tuning.cold_phases {
             return Ok(Attempt::GaveUp);
+        }
+        for some in sources.chunks(SOURCES_A_CHECK) {
+            work.go_on()?;
+            for &source in some {
+                drain(network, at(source), path);
+            }
         }
         before = Some(surplus);
     }
@@ -181,11 +183,9 @@ fn find_path<N: Amount>(
 /// First: the nodes that the last labelling did not reach.
 fn set_sides<N: Amount>(network: &Network<N>, scratch: &mut Scratch) {
     scratch.sides.clear();
-    scratch.sides.extend((0..network.len()).map(|u| {
-        if network.labels[u] == NONE {
-            Side::First
-        } else {
-            Side::Last
-        }
-    }));
+    let side = |&label: &u32| match label {
+        NONE => Side::First,
+        _ => Side::Last,
+    };
+    scratch.sides.extend(network.labels.iter().map(side));
 }

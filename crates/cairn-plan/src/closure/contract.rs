@@ -1,10 +1,10 @@
 //! Cuts one side out of a piece and merges nodes that no later cut can part. Knows nothing of how cuts are found.
 
 use super::amount::Amount;
-use super::components::components;
+use super::components::{Components, components};
 use super::gain::Gain;
 use super::network::{Arc, Network};
-use super::piece::Piece;
+use super::piece::{Piece, Place};
 use super::sides::Side;
 use crate::counts::{at, narrow};
 use cairn_kernel::{NONE, Rows};
@@ -16,15 +16,6 @@ const WORTH_MERGING: usize = 20;
 
 /// (node, the node that stands for it from now on), as closure nodes. Every node is merged at most once.
 pub(crate) type Merges = Vec<(u32, u32)>;
-
-/// Where the new piece lies: its lower ideal and the range of its slopes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) base: Gain,
-    pub(crate) total: Gain,
-    pub(crate) steepest: Gain,
-    pub(crate) flattest: Gain,
-}
 
 /// Cuts the nodes on `side` out of `piece`, after a finished flow.
 ///
@@ -54,21 +45,9 @@ pub(crate) fn cut_out<N: Amount, M: Amount>(
 
 /// The whole piece with nodes merged by the rules of [`cut_out`], or `None` where that would save few.
 pub(crate) fn merge<N: Amount>(piece: &Piece<N>, merges: &mut Merges) -> Option<Piece<N>> {
-    let place = Place {
-        base: piece.base,
-        total: piece.total,
-        steepest: piece.steepest,
-        flattest: piece.flattest,
-    };
     let sides = vec![Side::First; piece.len()];
-    let classes = Ties::new(piece, &sides, Side::First, place).merged()?;
-    Some(quotient(piece, &classes, place, merges))
-}
-
-/// By node its class, `NONE` for nodes left out; and the number of classes.
-struct Classes {
-    of: Vec<u32>,
-    count: usize,
+    let classes = Ties::new(piece, &sides, Side::First, piece.place).merged()?;
+    Some(quotient(piece, &classes, piece.place, merges))
 }
 
 /// The node takes its only need along (rule 1).
@@ -114,10 +93,7 @@ impl<'a, N: Amount> Ties<'a, N> {
     }
 
     fn flag(&self, u: usize, place: Place) -> u8 {
-        let own = Gain {
-            reward: self.piece.reward[u],
-            cost: self.piece.cost[u],
-        };
+        let own = self.piece.gain(u);
         let network = &self.piece.network;
         let is_single = |slots: std::ops::Range<usize>| {
             let inside = slots.filter(|&s| self.includes(at(network.slots[s].to)));
@@ -144,7 +120,7 @@ impl<'a, N: Amount> Ties<'a, N> {
     }
 
     /// A class for what is tied together, or `None` if that saves few nodes.
-    fn merged(&self) -> Option<Classes> {
+    fn merged(&self) -> Option<Components> {
         // Each tie saves one node at the most: a cheap look before the components are found.
         if self.count_ties() * WORTH_MERGING < self.members {
             return None;
@@ -152,14 +128,11 @@ impl<'a, N: Amount> Ties<'a, N> {
         let network = &self.piece.network;
         let found = components(network, |u| self.includes(u), |w, s| self.is_tied(w, s));
         let saved = self.members - found.count;
-        (saved * WORTH_MERGING >= self.members).then_some(Classes {
-            of: found.of,
-            count: found.count,
-        })
+        (saved * WORTH_MERGING >= self.members).then_some(found)
     }
 
     /// A class for every node.
-    fn unmerged(&self) -> Classes {
+    fn unmerged(&self) -> Components {
         let mut count = 0;
         let number = |u| {
             if self.includes(u) {
@@ -169,9 +142,8 @@ impl<'a, N: Amount> Ties<'a, N> {
                 NONE
             }
         };
-        let of = (0..self.piece.len()).map(number).collect();
-        Classes {
-            of,
+        Components {
+            of: (0..self.piece.len()).map(number).collect(),
             count: self.members,
         }
     }
@@ -192,7 +164,7 @@ impl<'a, N: Amount> Ties<'a, N> {
 /// The piece whose nodes are the classes. Its arcs carry the old flow in the new units, if that was worth keeping.
 fn quotient<N: Amount, M: Amount>(
     piece: &Piece<N>,
-    classes: &Classes,
+    classes: &Components,
     place: Place,
     merges: &mut Merges,
 ) -> Piece<M> {
@@ -214,7 +186,7 @@ fn quotient<N: Amount, M: Amount>(
     }
     // Balances count in units of the chord's reduced cost: the old flow means as much in the new units times this factor.
     let unit = |total: Gain| total.reduced().cost as f64;
-    let factor = unit(place.total) / unit(piece.total);
+    let factor = unit(place.total) / unit(piece.place.total);
     let flow_in_new_units = |flow: N| {
         if piece.is_routed {
             // Rounding only makes the start worse: any flow is valid, and balances are set from it.
@@ -229,10 +201,7 @@ fn quotient<N: Amount, M: Amount>(
         id,
         reward,
         cost,
-        base: place.base,
-        total: place.total,
-        steepest: place.steepest,
-        flattest: place.flattest,
+        place,
         is_routed: piece.is_routed,
         cold_failure: piece.cold_failure,
     };
@@ -247,7 +216,7 @@ fn quotient<N: Amount, M: Amount>(
 /// The arcs between different classes, parallel ones merged, sorted by their `from`.
 fn merged_arcs<N: Amount, M: Amount>(
     piece: &Piece<N>,
-    classes: &Classes,
+    classes: &Components,
     in_new_units: impl Fn(N) -> M,
 ) -> Vec<Arc<M>> {
     let inside = (classes.of.iter().zip(0..)).filter(|(class, _)| **class != NONE);

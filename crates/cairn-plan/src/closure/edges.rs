@@ -3,10 +3,10 @@
 use super::amount::Amount;
 use super::bound::load_bound;
 use super::components::components;
-use super::contract::{Merges, Place, cut_out, merge};
+use super::contract::{Merges, cut_out, merge};
 use super::gain::Gain;
 use super::graph::ClosureGraph;
-use super::piece::{Piece, fits};
+use super::piece::{Piece, Place, fits};
 use super::scratch::Scratch;
 use super::sides::Side;
 use super::solve::{Tuning, solve};
@@ -25,13 +25,8 @@ pub(crate) struct Link {
 /// A finished stretch of the chain between two vertices of the hull.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// Reward and cost of the ideal where it starts.
-    pub(crate) base: Gain,
-    /// What it adds.
-    pub(crate) total: Gain,
-    /// The slopes of the hull over this stretch lie between these two; they are equal when it is an edge.
-    pub(crate) steepest: Gain,
-    pub(crate) flattest: Gain,
+    /// Where it lies; its slopes are one where it is an edge.
+    pub(crate) place: Place,
     pub(crate) links: Vec<Link>,
     /// Closure nodes, link by link.
     pub(crate) members: Vec<u32>,
@@ -107,6 +102,7 @@ pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, work: &mut Work<'_>) 
             merges,
         }),
     };
+    // Threads would cost a small hull more than it takes.
     if root.len() < tuning.worth_a_thread {
         settlers.settle(None, root);
     } else {
@@ -115,7 +111,7 @@ pub(crate) fn chain(graph: &ClosureGraph, tuning: &Tuning, work: &mut Work<'_>) 
     let mut chain = (settlers.done.into_inner()).unwrap_or_else(PoisonError::into_inner);
     // Threads finish in any order; bases tell the place. Two parts of one cost differ in reward: rewards without cost
     // come first.
-    (chain.parts).sort_unstable_by_key(|part| (part.base.cost, part.base.reward));
+    (chain.parts).sort_unstable_by_key(|part| (part.place.base.cost, part.place.base.reward));
     chain
 }
 
@@ -170,7 +166,7 @@ impl Settlers<'_> {
         merges: &mut Merges,
         work: &mut Work<'_>,
     ) -> Step {
-        if piece.total.is_degenerate() {
+        if piece.place.total.is_degenerate() {
             return Step::Done(whole(piece, None));
         }
         if let Err(Stopped) = solve(&mut piece, scratch, self.tuning, work) {
@@ -241,20 +237,20 @@ fn split<N: Amount>(piece: &Piece<N>, sides: &[Side], merges: &mut Merges) -> St
         }
     }
     let last = Gain {
-        reward: piece.total.reward - first.reward,
-        cost: piece.total.cost - first.cost,
+        reward: piece.place.total.reward - first.reward,
+        cost: piece.place.total.cost - first.cost,
     };
     let steep = Place {
-        base: piece.base,
+        base: piece.place.base,
         total: first,
-        steepest: piece.steepest,
-        flattest: piece.total,
+        steepest: piece.place.steepest,
+        flattest: piece.place.total,
     };
     let flat = Place {
-        base: piece.base + first,
+        base: piece.place.base + first,
         total: last,
-        steepest: piece.total,
-        flattest: piece.flattest,
+        steepest: piece.place.total,
+        flattest: piece.place.flattest,
     };
     Step::Split(Box::new([
         any_cut_out(piece, sides, Side::First, steep, merges),
@@ -280,18 +276,13 @@ fn any_cut_out<N: Amount>(
 
 /// The piece as one link: an edge of infinite or zero slope, or a stretch with a bound.
 fn whole<N: Amount>(piece: Piece<N>, bound: Option<Vec<Gain>>) -> Part {
-    let (steepest, flattest) = if bound.is_none() {
-        (piece.total, piece.total)
-    } else {
-        (piece.steepest, piece.flattest)
-    };
     Part {
-        base: piece.base,
-        total: piece.total,
-        steepest,
-        flattest,
+        place: match bound {
+            None => piece.place.as_edge(),
+            Some(_) => piece.place,
+        },
         links: vec![Link {
-            gain: piece.total,
+            gain: piece.place.total,
             end: piece.len(),
         }],
         members: piece.id,
@@ -332,10 +323,7 @@ fn edge<N: Amount>(piece: Piece<N>) -> Part {
         *place += 1;
     }
     Part {
-        base: piece.base,
-        total: piece.total,
-        steepest: piece.total,
-        flattest: piece.total,
+        place: piece.place.as_edge(),
         links,
         members,
         bound: None,

@@ -70,6 +70,7 @@ impl ClosureGraph {
         let reward = weights.reward(task.index());
         self.in_copy[task.index()] = match dag.parents(task) {
             [] => NONE,
+            // Half of the nodes of a chain or an out-tree are spared so.
             [parent] => {
                 let shared = self.out_copy[parent.index()];
                 self.reward[at(shared)] += reward;

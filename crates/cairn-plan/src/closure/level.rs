@@ -21,30 +21,22 @@ pub(crate) fn level<N: Amount>(
     sweeps: usize,
     work: &mut Work<'_>,
 ) -> Result<(), Stopped> {
+    let mut sweep = Sweep {
+        network,
+        cost,
+        shares: Vec::new(),
+    };
     for pass in 0..sweeps {
+        let nodes = 0..cost.len();
+        // From the last dependants towards the first needs, all flow can go the whole way: so that is the first pass.
         if pass % 2 == 0 {
-            sweep_down(network, cost);
+            nodes.rev().for_each(|u| sweep.level_node(u));
         } else {
-            sweep_up(network, cost);
+            nodes.for_each(|u| sweep.level_node(u));
         }
         work.go_on()?;
     }
     Ok(())
-}
-
-/// One sweep from the last dependants towards the first needs: all flow can go the whole way.
-fn sweep_down<N: Amount>(network: &mut Network<N>, cost: &[u64]) {
-    let mut sweep = Sweep::new(network, cost);
-    for u in (0..cost.len()).rev() {
-        sweep.level_node(u);
-    }
-}
-
-fn sweep_up<N: Amount>(network: &mut Network<N>, cost: &[u64]) {
-    let mut sweep = Sweep::new(network, cost);
-    for u in 0..cost.len() {
-        sweep.level_node(u);
-    }
 }
 
 struct Sweep<'a, N> {
@@ -68,15 +60,7 @@ impl Share {
     }
 }
 
-impl<'a, N: Amount> Sweep<'a, N> {
-    fn new(network: &'a mut Network<N>, cost: &'a [u64]) -> Self {
-        Sweep {
-            network,
-            cost,
-            shares: Vec::new(),
-        }
-    }
-
+impl<N: Amount> Sweep<'_, N> {
     fn level_node(&mut self, u: usize) {
         if self.cost[u] == 0 {
             self.pour_out(u);

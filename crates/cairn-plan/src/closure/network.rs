@@ -65,6 +65,7 @@ impl<N: Amount> Network<N> {
                 ..Node::default()
             });
             start += needs[u] + dependants[u];
+            // Both counters become cursors: no third array of this size.
             // From here on: where the node's next need and next dependant go.
             needs[u] = nodes[u].needs;
             dependants[u] = nodes[u].dependants;

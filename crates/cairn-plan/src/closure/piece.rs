@@ -5,6 +5,30 @@ use super::amount::Amount;
 use super::gain::Gain;
 use super::network::{Arc, Network};
 
+/// Where a stretch of the chain lies, between two ideals A ⊂ B, and the range of its slopes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Reward and cost of A.
+    pub(crate) base: Gain,
+    /// Reward and cost of B∖A.
+    pub(crate) total: Gain,
+    /// No edge of the hull inside is steeper.
+    pub(crate) steepest: Gain,
+    /// No edge of the hull inside is flatter.
+    pub(crate) flattest: Gain,
+}
+
+impl Place {
+    /// The same stretch, once it is known to be an edge.
+    pub(crate) fn as_edge(self) -> Place {
+        Place {
+            steepest: self.total,
+            flattest: self.total,
+            ..self
+        }
+    }
+}
+
 /// The nodes of B∖A for two ideals A ⊂ B of the chain.
 ///
 /// The price of the piece is the slope of its chord, r/c for its whole reward r and cost c. In units of r and c
@@ -20,14 +44,7 @@ pub(crate) struct Piece<N> {
     pub(crate) reward: Vec<u64>,
     /// By node.
     pub(crate) cost: Vec<u64>,
-    /// Reward and cost of A.
-    pub(crate) base: Gain,
-    /// Reward and cost of B∖A.
-    pub(crate) total: Gain,
-    /// No edge of the hull inside the piece is steeper.
-    pub(crate) steepest: Gain,
-    /// No edge of the hull inside the piece is flatter.
-    pub(crate) flattest: Gain,
+    pub(crate) place: Place,
     /// Whether the flow was routed, here or in a piece that this one was cut from, and not by a cold start alone.
     pub(crate) is_routed: bool,
     /// Of how many nodes the smallest ancestor was that a cold start could not solve.
@@ -60,10 +77,12 @@ impl<N: Amount> Piece<N> {
             id: (0..reward.len() as u32).collect(),
             reward,
             cost,
-            base: Gain::ZERO,
-            total,
-            steepest: Gain::INFINITE_SLOPE,
-            flattest: Gain::ZERO_SLOPE,
+            place: Place {
+                base: Gain::ZERO,
+                total,
+                steepest: Gain::INFINITE_SLOPE,
+                flattest: Gain::ZERO_SLOPE,
+            },
             is_routed: false,
             cold_failure: usize::MAX,
         };
@@ -108,7 +127,7 @@ impl<N: Amount> Piece<N> {
         for slot in &mut self.network.slots {
             slot.flow = N::ZERO;
         }
-        let unit = self.total.reduced();
+        let unit = self.place.total.reduced();
         for u in 0..self.len() {
             self.network.nodes[u].balance = self.own_balance(u, unit);
         }
@@ -116,7 +135,7 @@ impl<N: Amount> Piece<N> {
 
     /// Sets the balances that belong to the flow on the arcs.
     pub(crate) fn set_balances(&mut self) {
-        let unit = self.total.reduced();
+        let unit = self.place.total.reduced();
         for u in 0..self.len() {
             let mut balance = self.own_balance(u, unit);
             for slot in self.network.needs(u) {
@@ -139,7 +158,7 @@ impl<N: Amount> Piece<N> {
     /// Any flow is a valid start; but the nodes without cost are many, and a flow that came here through rounding
     /// would leave a small balance on each.
     pub(crate) fn settle_flow(&mut self) {
-        let unit = self.total.reduced();
+        let unit = self.place.total.reduced();
         // Needs come before their dependants, so from the end all inflow is known.
         for u in (0..self.len()).rev() {
             if self.cost[u] == 0 {

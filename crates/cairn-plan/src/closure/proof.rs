@@ -63,6 +63,7 @@ fn solved<N: Amount>(
     tuning: &Tuning,
     work: &mut Work<'_>,
 ) -> LinkFlow {
+    // Alone, whatever it was cut from: the proof must not rest on how the link was found.
     let mut piece = Piece::<N>::new(graph.reward, graph.cost, &graph.needs, total);
     let stopped = unsettled || solve(&mut piece, scratch, tuning, work).is_err();
     if stopped {

@@ -16,7 +16,8 @@ const CLOSED: u32 = NONE - 2;
 
 /// Slots to look at for each live node, that the first round may take before the labels are made exact again. Each round
 /// gets more than the one before, so that in the end one comes to its own end.
-// This and the next change the time, never the result.
+// This and the next change the time, never the result: figures by trial, from when pseudoflow came in. No table of them was
+// kept.
 const LOOKS_A_NODE: usize = 30;
 
 /// The fewer should move; but pulling costs less than pushing, until deficits are so many times more than surpluses.

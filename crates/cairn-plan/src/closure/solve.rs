@@ -42,6 +42,7 @@ pub(crate) fn solve<N: Amount>(
 ) -> Result<(), Stopped> {
     // Half the size is another problem; a little smaller fails again.
     if piece.len() <= piece.cold_failure / 2 {
+        // Only a flow that was dear is worth a copy; one of a cold start is found again as quickly.
         let kept = piece.is_routed.then(|| piece.flow());
         piece.is_routed = false;
         piece.reset_flow();

@@ -71,6 +71,7 @@ fn blocks(component: &Component) -> Vec<Component> {
     let mut rewards: Vec<(Rows<NodeId>, Vec<u32>)> = vec![Default::default(); sizes.len()];
     for r in component.all_rewards() {
         let needs = component.needs(r);
+        // All that a reward needs is in one block, so that any of them tells which.
         let (lists, weights) = &mut rewards[block_of[needs[0].index()]];
         lists.push(needs.iter().map(|&v| local[v.index()]));
         weights.push(component.weight(r));
@@ -82,7 +83,7 @@ fn blocks(component: &Component) -> Vec<Component> {
 
 /// The exact profile of a block where one of the methods finds it, else a valid bound.
 fn upper_profile(block: &Component, work: &mut Work<'_>) -> Vec<u32> {
-    let mut known = Knowledge::new(block, block.puzzle().equal_shares(), gate_order(block));
+    let mut known = Knowledge::new(block, block.equal_shares(), gate_order(block));
     let methods: [&dyn Method; 3] = [
         // 2⁶ settings at the most: there may be many blocks, and a bound is all that is wanted.
         &TreeProgram { most: 6 },

@@ -8,7 +8,7 @@ use super::ids::{IntervalId, NodeId, RewardId};
 use crate::counts::{at, narrow, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::{DisjointSets, Joins, Puzzle, Rows, colours};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// One component, cut out and renumbered: a puzzle of *nodes* (tasks to execute) and *rewards* (tasks made eligible).
 ///
@@ -17,6 +17,15 @@ use std::ops::Range;
 /// refinement, so that most isomorphic components are equal as values, and equal values are always isomorphic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Component(Puzzle<NodeId, RewardId>);
+
+impl Deref for Component {
+    type Target = Puzzle<NodeId, RewardId>;
+
+    #[inline]
+    fn deref(&self) -> &Puzzle<NodeId, RewardId> {
+        &self.0
+    }
+}
 
 impl Component {
     /// From the needs of each reward (sorted node numbers), its weight, and the gate of each node.
@@ -29,11 +38,6 @@ impl Component {
         gate: Vec<Option<RewardId>>,
     ) -> Component {
         Component(Puzzle::gated(needs, weight, gate))
-    }
-
-    /// The puzzle that it is.
-    pub(super) fn puzzle(&self) -> &Puzzle<NodeId, RewardId> {
-        &self.0
     }
 
     /// Number of nodes.
@@ -56,32 +60,10 @@ impl Component {
         (0..self.rewards()).map(RewardId::new)
     }
 
-    /// The nodes that reward `r` needs, sorted.
-    #[inline]
-    pub(super) fn needs(&self, r: RewardId) -> &[NodeId] {
-        self.0.needs(r)
-    }
-
-    /// By reward: how many nodes it needs, to be counted down.
-    pub(super) fn needs_left(&self) -> Vec<u32> {
-        self.0.needs_left()
-    }
-
     /// How many tasks become eligible with reward `r`.
     #[inline]
     pub(super) fn weight(&self, r: RewardId) -> u32 {
         self.0.weight[r.index()]
-    }
-
-    /// The reward that must be gained before node `v` may be executed.
-    #[inline]
-    pub(super) fn gate(&self, v: NodeId) -> Option<RewardId> {
-        self.0.gate(v)
-    }
-
-    /// Sum of all weights.
-    pub(super) fn total(&self) -> u32 {
-        self.0.total()
     }
 
     /// The rewards that need node `v`, sorted.
@@ -178,6 +160,7 @@ pub(crate) fn components(
 ) -> Vec<Placed> {
     let copies = Copies::new(dag, interval);
     let part = copies.parts();
+    // Of all components at once: one pass over the arcs a round, instead of one for each component.
     let colour = copies.colours(&part);
     let mut nodes: Vec<(IntervalId, u32, u64, TaskId)> = (dag.tasks())
         .filter_map(|v| {
@@ -348,7 +331,7 @@ impl Copies {
 /// All nodes, each after its gate can be open: first come, first served. Linear.
 pub(crate) fn gate_order(component: &Component) -> Vec<NodeId> {
     let mut waiting = component.needs_left();
-    let behind = component.puzzle().behind();
+    let behind = component.behind();
     let mut order = Vec::with_capacity(component.nodes());
     order.extend((component.all_nodes()).filter(|&v| component.gate(v).is_none()));
     let mut next = 0;

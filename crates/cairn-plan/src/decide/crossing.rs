@@ -52,6 +52,7 @@ pub(super) fn narrow(
 }
 
 fn contains(large: &[TaskId], small: &[TaskId]) -> bool {
+    // Sets as they were found, in no order.
     let large: HashSet<TaskId> = large.iter().copied().collect();
     small.iter().all(|task| large.contains(task))
 }

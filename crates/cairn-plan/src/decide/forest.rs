@@ -102,9 +102,7 @@ impl Forest {
                 open = convolve_within(&open, &self.best[d], usize::MAX, work)?;
             }
             opened = self.open_below(c, done).len();
-            if !work.spend(wide(open.len()) / 8) {
-                return None;
-            }
+            work.take(wide(open.len()) / 8)?;
             for (slot, &more) in best[done..].iter_mut().zip(&open) {
                 // With NEVER added this stays far below zero, which counts as unreachable wherever it is used.
                 *slot = (*slot).max(own + more);
@@ -158,9 +156,7 @@ impl Sharing<'_> {
         let mut todo = Vec::new();
         self.share(&self.roots, &self.sums, total, &mut todo);
         while let Some((c, tasks)) = todo.pop() {
-            if !work.spend(1 + wide(tasks) / 8) {
-                return None;
-            }
+            work.take(1 + wide(tasks) / 8)?;
             let controlled = &self.forest.controlled[c];
             if self.below[c].is_empty() {
                 self.below[c] = self.forest.sums(controlled, work)?;
@@ -226,6 +222,7 @@ fn controllers(
                 break;
             }
         }
+        // That a part waits for itself bounds nothing.
         let others = common.unwrap_or_default().into_iter();
         let others = others.filter(|&(c, _)| c != d);
         // The latest in the chain: it opens last, and so binds most.
@@ -260,9 +257,7 @@ impl Ancestors {
         }
         // n²/8 bytes in all: `most_for_across` keeps that within some 18 MB.
         let words = next.div_ceil(64);
-        if !work.spend(wide(arcs * words) / 8) {
-            return None;
-        }
+        work.take(wide(arcs * words) / 8)?;
         let mut bits = vec![0u64; next * words];
         for &task in dag.topological_order() {
             let Some(own) = bit[task.index()] else {
@@ -290,9 +285,7 @@ impl Ancestors {
 
     /// The parts that have ancestors of `task`, and how many, sorted by part. O(tasks/64 + parts).
     fn by_part(&self, task: TaskId, work: &mut Work<'_>) -> Option<Vec<(usize, usize)>> {
-        if !work.spend(wide(self.words + self.ends.len()) / 8) {
-            return None;
-        }
+        work.take(wide(self.words + self.ends.len()) / 8)?;
         let row = self.bit[task.index()].expect("a task of a part").index();
         let bits = &self.bits[row * self.words..][..self.words];
         // Bits of its word before the given one.

@@ -21,6 +21,7 @@ pub(super) struct Frontier;
 const MOST_OPEN: usize = 60;
 
 /// Steps for finding a state's place in the next layer, twice.
+// Reckoned: a sorted map of some thousand states is gone down in a dozen comparisons, most of them in cold memory.
 const STATE: u64 = 100;
 
 /// What a state remembers of an open reward.
@@ -41,7 +42,7 @@ impl Method for Frontier {
 
 /// For each reward, the nodes whose state touches it: those it needs and those behind its gate.
 fn touching(component: &Component) -> Vec<Vec<NodeId>> {
-    let behind = component.puzzle().behind();
+    let behind = component.behind();
     (component.all_rewards().zip(behind.iter()))
         .map(|(r, behind)| [component.needs(r), behind].concat())
         .collect()
@@ -101,9 +102,7 @@ fn line_up(
             .iter()
             .map(|&v| rewards_of[v.index()].len())
             .sum();
-        if !work.spend(1 + wide(cost)) {
-            return None;
-        }
+        work.take(1 + wide(cost))?;
         let next = candidates.iter().copied().min_by_key(|&v| (change(v), v));
         // Where nothing shares a reward with what was placed, any node will do.
         let next = next.or_else(|| (0..nodes).find(|&v| !placed[v]).map(NodeId::new))?;
@@ -147,6 +146,7 @@ type Layer = BTreeMap<u128, Vec<i32>>;
 fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option<(Vec<u32>, u64)> {
     let mut left: Vec<usize> = touching(component).iter().map(Vec::len).collect();
     let mut slot = vec![usize::MAX; component.rewards()];
+    // Numbers of closed rewards are used again: only those open at one time must fit.
     let mut free: Vec<usize> = (0..MOST_OPEN + 2).rev().collect();
     let mut layer: Layer = BTreeMap::from([(0, vec![0])]);
     let mut states = 0;
@@ -174,9 +174,7 @@ fn sweep(component: &Component, order: &[NodeId], work: &mut Work<'_>) -> Option
             .collect();
         let mut next = Layer::new();
         for (state, best) in layer {
-            if !work.spend(STATE + wide(best.len())) {
-                return None;
-            }
+            work.take(STATE + wide(best.len()))?;
             for executed in [false, true] {
                 let moved = step(state, executed, needed_by, gate, &slot);
                 let Some(moved) = moved else { continue };

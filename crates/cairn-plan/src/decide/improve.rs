@@ -2,7 +2,7 @@
 
 use super::compact::compact;
 use crate::budgets::decide::improve::{LONGEST_ITEM, STAGES};
-use crate::counts::{at, narrow, parents_left, wide};
+use crate::counts::{at, narrow, opened, parents_left, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 use cairn_theory::profile::area;
@@ -45,9 +45,8 @@ pub(super) fn improve(
 fn compacted(dag: &Dag, order: &[TaskId]) -> Vec<TaskId> {
     let mut waiting = parents_left(dag);
     let mut gained = Vec::new();
-    for child in order.iter().flat_map(|&task| dag.children(task)) {
-        waiting[child.index()] -= 1;
-        gained.extend((waiting[child.index()] == 0).then_some(*child));
+    for &task in order {
+        gained.extend(opened(dag, task, &mut waiting));
     }
     let parents = |child| dag.parents(child).iter().copied();
     compact(order, &gained, parents, TaskId::index)
@@ -101,10 +100,7 @@ pub(crate) fn gains(dag: &Dag, order: &[TaskId]) -> Vec<u32> {
     out.push(0);
     for &task in order {
         debug_assert_eq!(waiting[task.index()], 0, "a topological order");
-        for &child in dag.children(task) {
-            waiting[child.index()] -= 1;
-            gained += u32::from(waiting[child.index()] == 0);
-        }
+        gained += narrow(opened(dag, task, &mut waiting).count());
         out.push(gained);
     }
     out
@@ -130,6 +126,7 @@ fn cut_into_items(dag: &Dag, order: &[TaskId], gains: &[u32], coarseness: u32) -
             let [(a, gain_a), (b, gain_b)] = &items[items.len() - 2..] else {
                 unreachable!("two items");
             };
+            // Asked only where it matters, as it looks at all parents of an item.
             let depends = || (b.iter()).any(|&t| dag.parents(t).iter().any(|p| a.contains(p)));
             let denser = gain_b * wide(a.len()) >= gain_a * wide(b.len());
             if !denser || a.len() + b.len() >= LONGEST_ITEM || (coarseness == 1 && !depends()) {

@@ -75,6 +75,7 @@ impl Intervals {
         let parts = &self.parts[j];
         let to = from + self.tasks[j].len();
         let knowns: Vec<&Knowledge> = parts.iter().map(|&c| solved.known(c)).collect();
+        // By profiles alone: whichever component is taken next, the others stay as good as they were.
         let merged = merge(parts, &knowns, solved);
         let mut taken = vec![0usize; parts.len()];
         let mut gain = 0;
@@ -125,13 +126,6 @@ impl Intervals {
         found: &mut Witnesses,
         work: &mut Work<'_>,
     ) {
-        self.note_inside(solved, found, work);
-        witness::greedy(dag, &self.tasks, found, work);
-        found.settle();
-    }
-
-    /// Real sets inside the intervals.
-    fn note_inside(&self, solved: &Solved, found: &mut Witnesses, work: &mut Work<'_>) {
         for (j, parts) in self.parts.iter().enumerate() {
             if let Some(sum) = sum_of(parts, solved, |known| &known.lower, work) {
                 for (t, &gain) in sum.iter().enumerate() {
@@ -139,6 +133,8 @@ impl Intervals {
                 }
             }
         }
+        witness::greedy(dag, &self.tasks, found, work);
+        found.settle();
     }
 
     /// A witness above what the vertices around it allow; of two vertices perhaps one is enough.
@@ -195,9 +191,7 @@ fn sum_of(
         let mut left = run.len();
         while left > 0 {
             // Both convolutions of the turn, charged together.
-            if !work.spend((wide(sum.len()) + wide(power.len())) * wide(power.len()) / 8) {
-                return None;
-            }
+            work.take((wide(sum.len()) + wide(power.len())) * wide(power.len()) / 8)?;
             if left % 2 == 1 {
                 sum = convolve(&sum, &power);
             }

@@ -23,15 +23,13 @@ pub(super) struct Finding {
 impl Finding {
     /// The exact profile and the states looked at, from a program that gives no order; nothing where it gave up.
     pub(super) fn exact(found: Option<(Vec<u32>, u64)>) -> Finding {
-        let Some((profile, states)) = found else {
-            return Finding::default();
-        };
-        Finding {
+        let finding = found.map(|(profile, states)| Finding {
             upper: Some(profile.clone()),
             lower: Some(profile),
             states,
             ..Finding::default()
-        }
+        });
+        finding.unwrap_or_default()
     }
 }
 
@@ -101,23 +99,22 @@ impl Knowledge {
         component: &Component,
         work: &mut Work<'_>,
     ) {
+        // One place through which all that is claimed goes, so that no method need be trusted to keep the best.
         let finding = method.examine(component, self, work);
         self.absorb(component, finding, method.name());
     }
 
+    fn sums(&self) -> (Option<bool>, [u64; 3]) {
+        let of = [&self.upper, &self.lower, &self.profile];
+        (self.admits, of.map(|gains| area(gains)))
+    }
+
     fn absorb(&mut self, component: &Component, finding: Finding, name: &'static str) {
-        let before = (
-            self.admits,
-            area(&self.upper),
-            area(&self.lower),
-            area(&self.profile),
-        );
+        let before = self.sums();
         for (have, new) in self.upper.iter_mut().zip(finding.upper.iter().flatten()) {
             *have = (*have).min(*new);
         }
-        for (have, new) in self.lower.iter_mut().zip(finding.lower.iter().flatten()) {
-            *have = (*have).max(*new);
-        }
+        self.raise_lower(finding.lower.iter().flatten());
         if let Some(order) = finding.order {
             self.take_order(component, &order);
         }
@@ -130,15 +127,15 @@ impl Knowledge {
             self.admits = Some(admits);
         }
         self.settle();
-        let after = (
-            self.admits,
-            area(&self.upper),
-            area(&self.lower),
-            area(&self.profile),
-        );
         // Each bound moves one way only: equal sums mean that nothing changed.
-        if after != before {
+        if self.sums() != before {
             self.by = (name, finding.states);
+        }
+    }
+
+    fn raise_lower<'g>(&mut self, gains: impl Iterator<Item = &'g u32>) {
+        for (have, new) in self.lower.iter_mut().zip(gains) {
+            *have = (*have).max(*new);
         }
     }
 
@@ -148,9 +145,7 @@ impl Knowledge {
     /// If it does not respect the gates.
     pub(super) fn take_order(&mut self, component: &Component, order: &[NodeId]) {
         let (order, profile) = compacted(component, order);
-        for (have, new) in self.lower.iter_mut().zip(&profile) {
-            *have = (*have).max(*new);
-        }
+        self.raise_lower(profile.iter());
         // Strictly: of equal orders the first stays, so that later methods do not change a plan for nothing.
         if area(&profile) > area(&self.profile) {
             (self.order, self.profile) = (order, profile);

@@ -34,6 +34,7 @@ impl Method for ListOrders {
             shape.nearest_first(),
         ];
         let reached = |order: &Vec<NodeId>| area(&component.profile(order).expect("within gates"));
+        // Compacted before they are compared: what a rule does too early is not held against it.
         let best = (orders.iter())
             .map(|order| component.compacted(order).expect("rules respect gates"))
             .max_by_key(reached);
@@ -55,12 +56,12 @@ impl<'a> Shape<'a> {
     fn new(component: &'a Component) -> Shape<'a> {
         Shape {
             component,
-            behind: component.puzzle().behind(),
+            behind: component.behind(),
         }
     }
 
     fn size(&self) -> usize {
-        self.component.nodes() + self.component.rewards() + self.component.puzzle().arcs()
+        self.component.nodes() + self.component.rewards() + self.component.arcs()
     }
 
     fn rewards_of(&self, v: NodeId) -> &[RewardId] {
@@ -131,6 +132,7 @@ impl<'a> Shape<'a> {
     /// What gains most now, then what comes nearest to gaining.
     fn nearest_first(&self) -> Vec<NodeId> {
         /// Rewards that still need more nodes than this do not count as near.
+        // As in `batch/greedy.rs`: each reward tells its needs a few times, however many they are.
         const NEAR: u32 = 4;
         let worth = |r: RewardId, waiting: u32| match waiting {
             0 => (0, 0),

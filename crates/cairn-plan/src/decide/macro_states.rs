@@ -39,10 +39,8 @@ impl Method for MacroStates {
     }
 
     fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
-        let Some(space) = Space::new(component, work) else {
-            return Finding::default();
-        };
-        let Some(walk) = space.walk(None, self.beam, work) else {
+        let walk = Space::new(component, work).and_then(|space| space.walk(None, self.beam, work));
+        let Some(walk) = walk else {
             return Finding::default();
         };
         let order = walk
@@ -75,18 +73,15 @@ impl Method for ChainSearch {
     }
 
     fn examine(&self, component: &Component, known: &Knowledge, work: &mut Work<'_>) -> Finding {
-        let Some(space) = Space::new(component, work) else {
-            return Finding::default();
-        };
-        match space.walk(Some(&known.lower), None, work) {
-            None => Finding::default(),
-            Some(walk) => Finding {
-                // An order that was found proves nothing by itself: `Knowledge` compares it with the bound.
-                admits: walk.order.is_none().then_some(false),
-                order: walk.order,
-                states: walk.states,
-                ..Finding::default()
-            },
-        }
+        let least = Some(&known.lower[..]);
+        let walk = Space::new(component, work).and_then(|space| space.walk(least, None, work));
+        let finding = walk.map(|walk| Finding {
+            // An order that was found proves nothing by itself: `Knowledge` compares it with the bound.
+            admits: walk.order.is_none().then_some(false),
+            order: walk.order,
+            states: walk.states,
+            ..Finding::default()
+        });
+        finding.unwrap_or_default()
     }
 }

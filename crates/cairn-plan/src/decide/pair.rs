@@ -165,6 +165,7 @@ impl Pairs<'_> {
 
     /// A set of `t` nodes that gains `lower[t]`. Has a budget of its own, a share for each try.
     fn best_set(&self, t: usize, known: &Knowledge, work: &Work<'_>) -> Option<Vec<NodeId>> {
+        // The order at hand passes through such a set: nothing need be searched.
         if known.profile[t] >= self.lower[t] {
             return Some(sorted(known.order[..t].to_vec()));
         }

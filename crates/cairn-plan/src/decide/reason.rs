@@ -32,6 +32,7 @@ impl Solved {
             .map(|(first, _)| first)
             .filter(|&c| length(c) <= refusal.size() && Some(self.class(c)) != own)
             .collect();
+        // The smallest is understood soonest.
         others.sort_by_key(|&c| length(c));
         for component in others {
             let j = self.placed(component).interval.index();

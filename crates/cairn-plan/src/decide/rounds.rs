@@ -17,18 +17,18 @@ use std::ops::Range;
 
 /// How much work deciding may cost, at the most: less where less decides.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps {
+pub struct DecideSteps {
     /// For each component; less when there are very many.
     pub component: ComponentSteps,
-    /// Steps for all components together.
+    /// DecideSteps for all components together.
     pub components: u64,
-    /// Steps for the forest of all components: quadratic at the worst, and worth it in any round.
+    /// DecideSteps for the forest of all components: quadratic at the worst, and worth it in any round.
     pub forest: u64,
-    /// Steps for other bounds across intervals: witnesses and windows.
+    /// DecideSteps for other bounds across intervals: witnesses and windows.
     pub across: u64,
-    /// Steps for making an order better that is not proved optimal.
+    /// DecideSteps for making an order better that is not proved optimal.
     pub improve: u64,
-    /// Steps for finding two steps that show why no IC-optimal order exists.
+    /// DecideSteps for finding two steps that show why no IC-optimal order exists.
     pub pair: u64,
     /// With fewer nonsinks than this, bounds across intervals are tried: they take quadratic time and space.
     pub most_for_across: usize,
@@ -39,25 +39,9 @@ pub struct Steps {
     pub most_to_polish: usize,
 }
 
-impl Default for Steps {
-    fn default() -> Steps {
-        budgets::USUAL
-    }
-}
-
-impl Steps {
-    /// Several times the work, for verdicts and orders that the default does not reach.
-    pub(crate) fn thorough() -> Steps {
-        budgets::THOROUGH
-    }
-
-    /// About the time of a hull, whatever the dag.
-    pub(crate) fn quick() -> Steps {
-        budgets::QUICK
-    }
-
+impl DecideSteps {
     /// The steps of one round, counted from 0; the last has them all.
-    fn in_round(&self, round: u32) -> Steps {
+    fn in_round(&self, round: u32) -> DecideSteps {
         // Forest, improvement and pairs are not divided: each is needed once at most, or worth its price in any round.
         let divisor = 8u64.saturating_pow(self.rounds.saturating_sub(round + 1));
         let mut limits = *self;
@@ -98,7 +82,12 @@ pub(crate) struct Decision {
 /// quadratic below `limits.most_for_across` nonsinks, and linear above.
 ///
 /// The answer is the same on every machine as long as nobody says stop; then what was found by that time is returned.
-pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Steps, work: &mut Work<'_>) -> Decision {
+pub(crate) fn decide(
+    dag: &Dag,
+    chain: &Chain,
+    limits: &DecideSteps,
+    work: &mut Work<'_>,
+) -> Decision {
     if work.is_stopped() {
         return Decision::undecided(dag, chain);
     }
@@ -152,7 +141,7 @@ pub(crate) fn decide(dag: &Dag, chain: &Chain, limits: &Steps, work: &mut Work<'
 struct Decider<'a, 'w> {
     dag: &'a Dag,
     chain: &'a Chain,
-    limits: &'a Steps,
+    limits: &'a DecideSteps,
     work: &'a mut Work<'w>,
     solved: Solved,
     upper: Vec<u32>,
@@ -169,7 +158,7 @@ struct Round {
 
 impl Decider<'_, '_> {
     /// Solves, adds up, and looks across intervals, within these steps.
-    fn round(&mut self, limits: &Steps) -> Round {
+    fn round(&mut self, limits: &DecideSteps) -> Round {
         self.solved.deepen(limits, self.work);
         let mut intervals = Intervals::new(self.chain, &self.solved, self.work);
         let order = std::mem::take(&mut intervals.order);
@@ -212,6 +201,7 @@ impl Decider<'_, '_> {
         let segments: Vec<Range<usize>> = (start.windows(2).map(|w| w[0]..w[1]))
             .filter(is_open)
             .collect();
+        // A budget of its own: what deciding has used up says nothing about how far the order is from the bound.
         let mut work = self.work.part(self.limits.improve);
         improve(self.dag, &mut round.order, &segments, &mut work);
         round.gains = gains(self.dag, &round.order);

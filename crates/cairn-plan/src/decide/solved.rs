@@ -4,7 +4,7 @@ use super::component::{Component, Placed, components};
 use super::ids::{ClassId, ComponentId, IntervalId, NodeId};
 use super::intervals::Chain;
 use super::knowledge::Knowledge;
-use super::rounds::Steps;
+use super::rounds::DecideSteps;
 use super::solve::solve;
 use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
@@ -41,13 +41,14 @@ impl Solved {
             })
             .collect();
         drop(classes);
+        // Each class by itself, so that threads need share nothing.
         let known = (first.par_iter())
             .map(|&i| {
                 let p = &placed[i.index()];
                 let upper = if is_edge(p.interval) {
                     p.component.chord()
                 } else {
-                    p.component.puzzle().equal_shares()
+                    p.component.equal_shares()
                 };
                 let by_rank = |rank: &Vec<u32>| {
                     let mut order: Vec<NodeId> = p.component.all_nodes().collect();
@@ -107,7 +108,7 @@ impl Solved {
     }
 
     /// Learns more of each class that is not decided, the classes in parallel: each has a budget of its own.
-    pub(super) fn deepen(&mut self, limits: &Steps, work: &Work<'_>) {
+    pub(super) fn deepen(&mut self, limits: &DecideSteps, work: &Work<'_>) {
         let placed = &self.placed;
         let size = |c: ComponentId| wide(placed[c.index()].component.nodes());
         let open = self.classes().filter(|(_, known)| !known.is_decided());

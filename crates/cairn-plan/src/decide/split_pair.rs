@@ -33,6 +33,7 @@ pub(super) fn look(parts: &[Part<'_>], first: usize, work: &mut Work<'_>) -> Con
         let Some(splits) = Splits::new(parts, end, work) else {
             return Conflict::Unknown;
         };
+        // Where the best does not rise, a best set with any task more is best: such a step conflicts with nothing new.
         for t in (begin..=end).filter(|&t| splits.rises(t)) {
             for s in (1..t).filter(|&s| splits.rises(s)) {
                 match splits.nest(s, t, work) {
@@ -123,9 +124,7 @@ impl<'a> Splits<'a> {
             next.sort_unstable();
             next.dedup();
             let cost = states.len() * 2 * part.profile.len() + next.len();
-            if !work.spend(1 + wide(cost)) {
-                return None;
-            }
+            work.take(1 + wide(cost))?;
             states = next;
         }
         Some(!states.is_empty())
@@ -156,9 +155,7 @@ impl<'a> Splits<'a> {
 /// (max,+) convolution up to `end`.
 fn joined(a: &[u32], b: &[u32], end: usize, work: &mut Work<'_>) -> Option<Vec<u32>> {
     // Eight times what `convolve_within` asks for: the sums of all prefixes and suffixes are kept, so that steps bound the room, too.
-    if !work.spend(wide(1 + a.len() * b.len().min(end + 1))) {
-        return None;
-    }
+    work.take(wide(1 + a.len() * b.len().min(end + 1)))?;
     let mut sum = Vec::new();
     convolve_into(a, b, end, &mut sum);
     Some(sum)

@@ -53,6 +53,7 @@ impl States {
 
     fn hash(&self, bits: &[u64]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
+        // Word by word: all states are equally long, so that no length need be hashed.
         bits.iter().for_each(|&word| hasher.write_u64(word));
         hasher.finish()
     }
@@ -90,16 +91,4 @@ pub(super) fn has(bits: &[u64], v: NodeId) -> bool {
 /// How many nodes a bit set has.
 pub(super) fn count(bits: &[u64]) -> usize {
     bits.iter().map(|w| at(w.count_ones())).sum()
-}
-
-/// The nodes of a bit set given word by word, rising.
-pub(super) fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
-    words.enumerate().flat_map(|(w, mut bits)| {
-        std::iter::from_fn(move || {
-            let next = (bits != 0).then(|| w * 64 + at(bits.trailing_zeros()));
-            // Clears the lowest bit; of 0 it stays 0.
-            bits &= bits.wrapping_sub(1);
-            next
-        })
-    })
 }

@@ -2,9 +2,9 @@
 
 use super::improve::gains;
 use super::*;
-use crate::order::places;
+use crate::budgets::decide::USUAL;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::Work;
+use cairn_kernel::{Work, places};
 use cairn_oracle::{
     Among, any_dag, best_profile, ic_optimal_order, ideals, is_independent, mask, most_between,
     only_best,
@@ -71,7 +71,7 @@ proptest! {
 
     #[test]
     fn verdicts_agree_with_brute_force_and_are_never_open(dag in any_dag(13)) {
-        let decision = check(&dag, &Steps::default())?;
+        let decision = check(&dag, &USUAL)?;
         prop_assert!(decision.gains == decision.upper || decision.refusal.is_some(), "open");
     }
 
@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn the_later_methods_are_never_wrong(dag in any_dag(13), steps in 100u64..2_000_000) {
         let component = ComponentSteps { beam: 1, steps, enumerate: false };
-        let limits = Steps { component, forest: steps, across: steps, improve: steps, ..Steps::default() };
+        let limits = DecideSteps { component, forest: steps, across: steps, improve: steps, ..USUAL };
         check(&dag, &limits)?;
     }
 
@@ -89,7 +89,7 @@ proptest! {
         let chain = obvious_chain(&dag);
         let count = AtomicU32::new(0);
         let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
-        let decision = decide(&dag, &chain, &Steps::default(), &mut Work::until(&stop));
+        let decision = decide(&dag, &chain, &USUAL, &mut Work::until(&stop));
         compare(&dag, &decision, false)?;
     }
 }
@@ -103,7 +103,7 @@ fn every_kind_of_reason_is_literally_true() {
         let most = 9 + random.below(6);
         let dag = cairn_oracle::random_tangle(most, seed);
         let effort = match random.below(2) {
-            0 => Steps::default().component,
+            0 => USUAL.component,
             // Small components are beyond it: then sets are met that cross the vertices.
             _ => ComponentSteps {
                 enumerate: false,
@@ -111,9 +111,9 @@ fn every_kind_of_reason_is_literally_true() {
                 steps: 2_000,
             },
         };
-        let limits = Steps {
+        let limits = DecideSteps {
             component: effort,
-            ..Steps::default()
+            ..USUAL
         };
         let Some(refusal) = check(&dag, &limits).unwrap().refusal else {
             continue;
@@ -159,8 +159,8 @@ fn a_proof_is_not_lost_by_stopping_later() {
             let count = AtomicU32::new(0);
             let stop = || count.fetch_add(1, Ordering::Relaxed) >= asked;
             // On one thread, so that the questions come in the same order each time.
-            let decision = one_thread
-                .install(|| decide(&dag, &chain, &Steps::default(), &mut Work::until(&stop)));
+            let decision =
+                one_thread.install(|| decide(&dag, &chain, &USUAL, &mut Work::until(&stop)));
             let is_proved = decision.refusal.is_some();
             assert!(is_proved || !was_proved, "seed {seed}, asked {asked} times");
             was_proved = is_proved;
@@ -186,12 +186,7 @@ fn the_pair_of_a_sum() {
         (2, 8),
     ];
     let dag = Dag::from_arcs(9, arcs).unwrap();
-    let decision = decide(
-        &dag,
-        &obvious_chain(&dag),
-        &Steps::default(),
-        &mut Work::unlimited(),
-    );
+    let decision = decide(&dag, &obvious_chain(&dag), &USUAL, &mut Work::unlimited());
     let Some(Refusal::Sum {
         conflict: Conflict::Pair(pair),
         ..
@@ -205,10 +200,7 @@ fn the_pair_of_a_sum() {
     let quick = decide(
         &dag,
         &obvious_chain(&dag),
-        &Steps {
-            pair: 0,
-            ..Steps::default()
-        },
+        &DecideSteps { pair: 0, ..USUAL },
         &mut Work::unlimited(),
     );
     let Some(Refusal::Sum { conflict, .. }) = quick.refusal else {
@@ -217,7 +209,7 @@ fn the_pair_of_a_sum() {
     assert_eq!(conflict, Conflict::Unknown);
 }
 
-fn check(dag: &Dag, limits: &Steps) -> Result<Decision, TestCaseError> {
+fn check(dag: &Dag, limits: &DecideSteps) -> Result<Decision, TestCaseError> {
     let decision = decide(dag, &obvious_chain(dag), limits, &mut Work::unlimited());
     compare(dag, &decision, limits.component.enumerate)?;
     Ok(decision)

@@ -19,7 +19,6 @@ impl Method for TreeProgram {
     }
 
     fn examine(&self, component: &Component, _: &Knowledge, work: &mut Work<'_>) -> Finding {
-        let puzzle = component.puzzle();
-        Finding::exact(tree_program::profile_by_cutset(puzzle, self.most, work))
+        Finding::exact(tree_program::profile_by_cutset(component, self.most, work))
     }
 }

@@ -79,6 +79,7 @@ impl<'a> Windows<'a> {
         let mut memo = HashMap::new();
         // Small windows first, for they are cheap. Radius 0 and 1 are the pairs to either side.
         for radius in 0..2 * intervals {
+            // Asked anew for every radius: what was closed meanwhile needs no window.
             for window in self.gaps(upper, found, radius) {
                 let is_one = window[0] == window[1];
                 // One interval alone was solved before; a window without a gap has nothing to give.
@@ -203,9 +204,7 @@ impl<'a> Windows<'a> {
         memo: &mut HashMap<Component, Option<Vec<i32>>>,
         work: &mut Work<'_>,
     ) -> Option<Vec<WindowPart>> {
-        if !work.spend(wide(self.dag.len() + self.dag.arc_count())) {
-            return None;
-        }
+        work.take(wide(self.dag.len() + self.dag.arc_count()))?;
         // Before, inside, and never.
         let [before, inside] = [0, 1].map(IntervalId::new);
         let thrown_together: Vec<Option<IntervalId>> = (self.chain.interval.iter())
@@ -281,9 +280,7 @@ fn sum_at<'p>(
 ) -> Option<u32> {
     let mut sum = vec![0];
     for profile in profiles {
-        if !work.spend(1) {
-            return None;
-        }
+        work.take(1)?;
         sum = convolve_within(&sum, profile, t, work)?;
     }
     sum.get(t).map(|&gain| gained(gain))
@@ -295,7 +292,12 @@ fn exact_profile(component: &Component, work: &mut Work<'_>) -> Option<Vec<i32>>
     let mut known = Knowledge::new(component, start, gate_order(component));
     let methods: [(&dyn Method, u64); 3] = [
         (&MacroStates { beam: None }, window::STATES),
-        (&TreeProgram { most: 12 }, window::TREES),
+        (
+            &TreeProgram {
+                most: window::MOST_SET,
+            },
+            window::TREES,
+        ),
         (&Frontier, window::FRONTIER),
     ];
     for (method, steps) in methods {

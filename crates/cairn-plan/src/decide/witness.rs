@@ -1,6 +1,6 @@
 //! Real sets of tasks that gain much at some step: what a bound must not fall below. Knows no bound.
 
-use crate::counts::{narrow, wide};
+use crate::counts::{narrow, opened, wide};
 use cairn_dag::{Dag, TaskId};
 use cairn_kernel::Work;
 
@@ -53,17 +53,13 @@ impl Witnesses {
 
     /// Notes a gain that some real set of `t` tasks is known to have.
     pub(super) fn note(&mut self, t: usize, gain: u32) {
-        if gain > self.gain[t] {
-            self.gain[t] = gain;
-            self.set[t] = Set::Nowhere;
-        }
+        self.raise(t, gain, || Set::Nowhere);
     }
 
-    /// Notes a gain together with its set.
-    pub(super) fn note_set(&mut self, gain: u32, set: impl FnOnce() -> Vec<TaskId>, t: usize) {
+    fn raise(&mut self, t: usize, gain: u32, set: impl FnOnce() -> Set) {
         if gain > self.gain[t] {
             self.gain[t] = gain;
-            self.set[t] = Set::Here(set());
+            self.set[t] = set();
         }
     }
 
@@ -72,20 +68,14 @@ impl Witnesses {
         let number = self.orders.len();
         self.orders.push(order.to_vec());
         for (t, &gain) in gains.iter().enumerate() {
-            if gain > self.gain[t] {
-                self.gain[t] = gain;
-                self.set[t] = Set::Prefix(number);
-            }
+            self.raise(t, gain, || Set::Prefix(number));
         }
     }
 
     /// One more task never loses a reward: gains never fall along the steps.
     pub(super) fn settle(&mut self) {
         for t in 1..self.gain.len() {
-            if self.gain[t] < self.gain[t - 1] {
-                self.gain[t] = self.gain[t - 1];
-                self.set[t] = Set::Nowhere;
-            }
+            self.note(t, self.gain[t - 1]);
         }
     }
 }
@@ -93,49 +83,63 @@ impl Witnesses {
 /// Walks greedily forward from each vertex of the chain, past the next one, and backward from each: sets that
 /// leave the chain. `chain` lists the tasks of each interval. O(tasks²) for each; stops with the budget.
 pub(super) fn greedy(dag: &Dag, chain: &[Vec<TaskId>], found: &mut Witnesses, work: &mut Work<'_>) {
-    // Marks, missing parents and the gain are counted anew for each vertex.
-    let begin = 2 * wide(dag.len() + dag.arc_count());
-    for start in 0..chain.len() {
-        let steps: usize = chain[start..].iter().take(2).map(Vec::len).sum();
-        if !work.spend(begin) || forward(dag, chain, start, steps, found, work).is_none() {
-            return;
+    // Ends with the budget.
+    let _ = (0..chain.len()).all(|start| forward(dag, chain, start, found, work).is_some())
+        && (1..=chain.len()).all(|end| backward(dag, chain, end, found, work).is_some());
+}
+
+/// A set of executed nonsinks, and what it gains.
+struct Executed<'a> {
+    dag: &'a Dag,
+    is: Vec<bool>,
+    /// By task: parents that are not executed.
+    missing: Vec<u32>,
+    gain: u32,
+    count: usize,
+}
+
+impl<'a> Executed<'a> {
+    fn new(dag: &'a Dag, tasks: impl Iterator<Item = &'a TaskId>) -> Executed<'a> {
+        let mut is = vec![false; dag.len()];
+        let mut count = 0;
+        for task in tasks {
+            is[task.index()] = true;
+            count += 1;
+        }
+        let missing = |t| dag.parents(t).iter().filter(|p| !is[p.index()]).count();
+        let missing: Vec<u32> = dag.tasks().map(|t| narrow(missing(t))).collect();
+        let gained = |&t: &TaskId| !dag.is_source(t) && missing[t.index()] == 0;
+        Executed {
+            gain: narrow(dag.tasks().filter(gained).count()),
+            dag,
+            is,
+            missing,
+            count,
         }
     }
-    for end in 1..=chain.len() {
-        let steps: usize = chain[..end].iter().rev().take(2).map(Vec::len).sum();
-        if !work.spend(begin) || backward(dag, chain, end, steps, found, work).is_none() {
-            return;
+
+    fn has(&self, task: TaskId) -> bool {
+        self.is[task.index()]
+    }
+
+    /// Whether nothing lacks that this task waits for.
+    fn is_free(&self, task: TaskId) -> bool {
+        self.missing[task.index()] == 0
+    }
+
+    fn note(&self, found: &mut Witnesses) {
+        let tasks = || self.dag.tasks().filter(|&t| self.has(t)).collect();
+        found.raise(self.count, self.gain, || Set::Here(tasks()));
+    }
+
+    /// The set is written down only where it is the best so far: that is a pass over all tasks.
+    fn note_within(&self, found: &mut Witnesses, work: &mut Work<'_>) -> Option<()> {
+        if self.gain > found.gain(self.count) {
+            work.take(wide(self.dag.len()))?;
         }
+        self.note(found);
+        Some(())
     }
-}
-
-fn executed_after(dag: &Dag, chain: &[Vec<TaskId>], intervals: usize) -> Vec<bool> {
-    let mut executed = vec![false; dag.len()];
-    for task in chain[..intervals].iter().flatten() {
-        executed[task.index()] = true;
-    }
-    executed
-}
-
-fn collect(executed: &[bool]) -> Vec<TaskId> {
-    let marked = executed.iter().enumerate().filter(|e| *e.1);
-    marked.map(|(i, _)| TaskId::new(i)).collect()
-}
-
-fn missing_parents(dag: &Dag, executed: &[bool]) -> Vec<u32> {
-    (dag.tasks())
-        .map(|t| {
-            let missing = dag.parents(t).iter().filter(|p| !executed[p.index()]);
-            narrow(missing.count())
-        })
-        .collect()
-}
-
-fn total_gain(dag: &Dag, missing: &[u32]) -> u32 {
-    let gained = dag
-        .tasks()
-        .filter(|&t| !dag.is_source(t) && missing[t.index()] == 0);
-    narrow(gained.count())
 }
 
 /// Always executes the eligible nonsink that gains most now, or else brings most children nearest.
@@ -143,51 +147,39 @@ fn forward(
     dag: &Dag,
     chain: &[Vec<TaskId>],
     start: usize,
-    steps: usize,
     found: &mut Witnesses,
     work: &mut Work<'_>,
 ) -> Option<()> {
-    let mut executed = executed_after(dag, chain, start);
-    let mut missing = missing_parents(dag, &executed);
-    let mut gain = total_gain(dag, &missing);
-    let mut t: usize = chain[..start].iter().map(Vec::len).sum();
+    let steps: usize = chain[start..].iter().take(2).map(Vec::len).sum();
+    work.take(begin(dag))?;
+    let mut executed = Executed::new(dag, chain[..start].iter().flatten());
     let mut eligible: Vec<TaskId> = (dag.tasks())
-        .filter(|&v| !executed[v.index()] && missing[v.index()] == 0 && !dag.is_sink(v))
+        .filter(|&v| !executed.has(v) && executed.is_free(v) && !dag.is_sink(v))
         .collect();
     for _ in 0..steps {
-        let look: usize = eligible.iter().map(|&v| dag.children(v).len()).sum();
-        if !work.spend(1 + wide(look)) {
-            return None;
-        }
+        work.take(look(dag, &eligible))?;
         let worth = |v: TaskId| {
+            let missing = |c: &TaskId| executed.missing[c.index()];
             let children = dag.children(v).iter();
-            let now = children.clone().filter(|c| missing[c.index()] == 1).count();
+            let now = children.clone().filter(|c| missing(c) == 1).count();
             // A child that lacks one counts 100,000, one that lacks two half of it, and so on: integers, the same
             // everywhere.
             // No division by zero: of a child that it is to open, at least the task itself is missing.
-            let near: u64 = children
-                .map(|c| 100_000 / u64::from(missing[c.index()]))
-                .sum();
+            let near: u64 = children.map(|c| 100_000 / u64::from(missing(c))).sum();
             (now, near, std::cmp::Reverse(v))
         };
+        // Where `swap_remove` leaves the others does not matter: the id is the last key.
         let (at, &task) = eligible.iter().enumerate().max_by_key(|e| worth(*e.1))?;
         eligible.swap_remove(at);
-        executed[task.index()] = true;
-        for &child in dag.children(task) {
-            missing[child.index()] -= 1;
-            if missing[child.index()] == 0 {
-                gain += 1;
-                if !dag.is_sink(child) {
-                    eligible.push(child);
-                }
+        executed.is[task.index()] = true;
+        for child in opened(dag, task, &mut executed.missing) {
+            executed.gain += 1;
+            if !dag.is_sink(child) {
+                eligible.push(child);
             }
         }
-        t += 1;
-        // The set is written down only where it is the best so far: that is a pass over all tasks.
-        if gain > found.gain(t) && !work.spend(wide(dag.len())) {
-            return None;
-        }
-        found.note_set(gain, || collect(&executed), t);
+        executed.count += 1;
+        executed.note_within(found, work)?;
     }
     Some(())
 }
@@ -197,44 +189,28 @@ fn backward(
     dag: &Dag,
     chain: &[Vec<TaskId>],
     end: usize,
-    steps: usize,
     found: &mut Witnesses,
     work: &mut Work<'_>,
 ) -> Option<()> {
-    let mut executed = executed_after(dag, chain, end);
-    let mut missing = missing_parents(dag, &executed);
-    let mut gain = total_gain(dag, &missing);
-    let mut t: usize = chain[..end].iter().map(Vec::len).sum();
-    let mut executed_children: Vec<u32> = (dag.tasks())
-        .map(|v| {
-            narrow(
-                dag.children(v)
-                    .iter()
-                    .filter(|c| executed[c.index()])
-                    .count(),
-            )
-        })
-        .collect();
+    let steps: usize = chain[..end].iter().rev().take(2).map(Vec::len).sum();
+    work.take(begin(dag))?;
+    let mut executed = Executed::new(dag, chain[..end].iter().flatten());
+    let children = |v: TaskId| dag.children(v).iter().filter(|c| executed.has(**c));
+    let mut executed_children: Vec<u32> =
+        (dag.tasks()).map(|v| narrow(children(v).count())).collect();
     let mut last: Vec<TaskId> = (dag.tasks())
-        .filter(|&v| executed[v.index()] && executed_children[v.index()] == 0)
+        .filter(|&v| executed.has(v) && executed_children[v.index()] == 0)
         .collect();
     for _ in 0..steps {
-        let look: usize = last.iter().map(|&v| dag.children(v).len()).sum();
-        if !work.spend(1 + wide(look)) {
-            return None;
-        }
-        let loss = |v: TaskId| {
-            dag.children(v)
-                .iter()
-                .filter(|c| missing[c.index()] == 0)
-                .count()
-        };
+        work.take(look(dag, &last))?;
+        let lost = |v: TaskId| dag.children(v).iter().filter(|c| executed.is_free(**c));
+        let loss = |v: TaskId| lost(v).count();
         let (at, &task) = last.iter().enumerate().min_by_key(|e| (loss(*e.1), *e.1))?;
-        gain -= narrow(loss(task));
+        executed.gain -= narrow(loss(task));
         last.swap_remove(at);
-        executed[task.index()] = false;
+        executed.is[task.index()] = false;
         for &child in dag.children(task) {
-            missing[child.index()] += 1;
+            executed.missing[child.index()] += 1;
         }
         for &parent in dag.parents(task) {
             executed_children[parent.index()] -= 1;
@@ -242,30 +218,28 @@ fn backward(
                 last.push(parent);
             }
         }
-        t -= 1;
-        if gain > found.gain(t) && !work.spend(wide(dag.len())) {
-            return None;
-        }
-        found.note_set(gain, || collect(&executed), t);
+        executed.count -= 1;
+        executed.note_within(found, work)?;
     }
     Some(())
 }
 
-/// Notes the union of the first `count` tasks of each order, if it is a set that can have been executed.
+/// Steps for the beginning of a walk: marks, missing parents and the gain are counted anew for each vertex.
+fn begin(dag: &Dag) -> u64 {
+    2 * wide(dag.len() + dag.arc_count())
+}
+
+/// Steps for one look at the children of some tasks.
+fn look(dag: &Dag, tasks: &[TaskId]) -> u64 {
+    let children: usize = tasks.iter().map(|&v| dag.children(v).len()).sum();
+    1 + wide(children)
+}
+
+/// Notes the union of these tasks, if it is a set that can have been executed.
 pub(super) fn note_prefixes(dag: &Dag, prefixes: &[&[TaskId]], found: &mut Witnesses) {
-    let mut executed = vec![false; dag.len()];
-    prefixes
-        .iter()
-        .copied()
-        .flatten()
-        .for_each(|t| executed[t.index()] = true);
-    let missing = missing_parents(dag, &executed);
-    if dag
-        .tasks()
-        .all(|t| !executed[t.index()] || missing[t.index()] == 0)
-    {
-        let t = prefixes.iter().map(|p| p.len()).sum();
-        found.note_set(total_gain(dag, &missing), || collect(&executed), t);
+    let executed = Executed::new(dag, prefixes.iter().copied().flatten());
+    if dag.tasks().all(|t| !executed.has(t) || executed.is_free(t)) {
+        executed.note(found);
     }
 }
 
@@ -285,7 +259,7 @@ mod tests {
         assert_eq!(found.set(1), Some(&tasks(&[9])[..]));
         assert_eq!(found.set(2), Some(&tasks(&[4, 7])[..]));
         assert_eq!((found.set(0), found.set(3)), (None, None));
-        found.note_set(3, || tasks(&[1, 2]), 2);
+        found.raise(2, 3, || Set::Here(tasks(&[1, 2])));
         found.settle();
         assert_eq!(found.gains(), [0, 2, 3, 3]);
         assert_eq!(found.set(2), Some(&tasks(&[1, 2])[..]));

@@ -14,10 +14,10 @@ type Node = (TaskId, bool);
 fn check(
     dag: &Dag,
     weights: &Weights,
-    proof: &HullCertificate,
+    proof: &[PieceProof],
 ) -> Result<BTreeMap<Node, (usize, i128)>, String> {
     let mut nodes: BTreeMap<Node, (usize, i128)> = BTreeMap::new();
-    for (i, piece) in proof.pieces.iter().enumerate() {
+    for (i, piece) in proof.iter().enumerate() {
         if piece.scale == 0 {
             return Err(format!("piece {i} has the scale 0"));
         }
@@ -36,7 +36,7 @@ fn check(
     if nodes.len() != 2 * dag.len() - dag.sinks().count() - dag.sources().count() {
         return Err("some node lies in no piece".into());
     }
-    for (i, piece) in proof.pieces.iter().enumerate() {
+    for (i, piece) in proof.iter().enumerate() {
         let to_parents = (piece.to_parent.iter())
             .map(|flow| ((flow.child, false), (flow.parent, true), flow.amount));
         let to_selves =
@@ -57,9 +57,9 @@ fn check(
 }
 
 /// Step (3) for unit weights: the bound at t = 0, 1, … in units of 1/denominator, and the denominator.
-fn unit_bound(proof: &HullCertificate, nodes: &BTreeMap<Node, (usize, i128)>) -> (Vec<i128>, i128) {
-    let scale = |piece: usize| i128::from(proof.pieces[piece].scale);
-    let denominator = (0..proof.pieces.len()).fold(1, |lcm, i| lcm / gcd(lcm, scale(i)) * scale(i));
+fn unit_bound(proof: &[PieceProof], nodes: &BTreeMap<Node, (usize, i128)>) -> (Vec<i128>, i128) {
+    let scale = |piece: usize| i128::from(proof[piece].scale);
+    let denominator = (0..proof.len()).fold(1, |lcm, i| lcm / gcd(lcm, scale(i)) * scale(i));
     let loads = |wanted: bool| {
         (nodes.iter())
             .filter(move |((_, is_out), _)| *is_out == wanted)
@@ -79,7 +79,7 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 /// Whether what the certificate proves is the hull, at every step.
-fn proves_the_hull(dag: &Dag, hull: &Hull, proof: &HullCertificate) -> Result<bool, String> {
+fn proves_the_hull(dag: &Dag, hull: &Hull, proof: &[PieceProof]) -> Result<bool, String> {
     let nodes = check(dag, &Weights::unit(dag.len()), proof)?;
     let (bound, denominator) = unit_bound(proof, &nodes);
     let rounded = bound.iter().map(|b| (b / denominator) as u64);
@@ -95,14 +95,14 @@ fn proves_the_hull(dag: &Dag, hull: &Hull, proof: &HullCertificate) -> Result<bo
 }
 
 /// Every load must be in proportion to its cost, by the slope of its piece: no rounding anywhere.
-fn check_proportions(dag: &Dag, weights: &Weights, hull: &Hull, proof: &HullCertificate) {
-    for (i, piece) in proof.pieces.iter().enumerate() {
+fn check_proportions(dag: &Dag, weights: &Weights, hull: &Hull, proof: &[PieceProof]) {
+    for (i, piece) in proof.iter().enumerate() {
         let (start, end) = (hull.vertices()[i], hull.vertices()[i + 1]);
         assert_eq!(piece.reward, end.reward - start.reward);
         assert_eq!(piece.cost, end.cost - start.cost);
     }
     for ((task, is_out), (i, load)) in check(dag, weights, proof).unwrap() {
-        let piece = &proof.pieces[i];
+        let piece = &proof[i];
         if piece.cost == 0 || piece.reward == 0 {
             continue;
         }
@@ -158,7 +158,7 @@ proptest! {
         let weights = Weights::unit(n);
         let hull = hull(&dag, &weights, &mut Work::unlimited()).unwrap();
         let mut proof = certify(&dag, &weights, &hull, &Work::unlimited()).unwrap();
-        let mut amounts: Vec<&mut u128> = (proof.pieces.iter_mut())
+        let mut amounts: Vec<&mut u128> = (proof.iter_mut())
             .flat_map(|p| {
                 let selves = p.to_self.iter_mut().map(|flow| &mut flow.amount);
                 p.to_parent.iter_mut().map(|flow| &mut flow.amount).chain(selves)

@@ -5,6 +5,7 @@ use super::by_score::by_score;
 use cairn_dag::{Dag, TaskId};
 
 /// What the path counts; the place in the plan's order has the rest.
+// Chosen by eye, so that the path decides but where tasks differ by little in it; no other share was tried.
 const PATH: f64 = 0.75;
 
 /// Tasks by ¾ of the longest path to the end (as a share of the longest of all) less ¼ of the place in `ic` (as a share of

@@ -1,9 +1,10 @@
 //! Orders by a number a task: the highest first. Knows not what the numbers mean.
 
-use crate::counts::{at, narrow, parents_left};
+use super::largest_first;
+use crate::counts::at;
 use cairn_dag::{Dag, TaskId};
+use cairn_kernel::places;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Always the eligible task with the highest score; of equal ones the first in `ties`, which must be topological.
 /// O(tasks·log tasks + arcs).
@@ -30,10 +31,7 @@ fn falling_bits(number: f64) -> u64 {
 
 /// Always the eligible task that stands first in the list: the list itself where it is topological.
 fn first_eligible(dag: &Dag, list: Vec<TaskId>) -> Vec<TaskId> {
-    let mut place = vec![0u32; list.len()];
-    for (i, task) in list.iter().enumerate() {
-        place[task.index()] = narrow(i);
-    }
+    let place = places(&list);
     let is_behind = |task: TaskId| {
         let parents = dag.parents(task).iter();
         parents.map(|p| place[p.index()]).max() < Some(place[task.index()])
@@ -42,21 +40,7 @@ fn first_eligible(dag: &Dag, list: Vec<TaskId>) -> Vec<TaskId> {
     if dag.tasks().all(is_behind) {
         return list;
     }
-    let mut waiting = parents_left(dag);
-    let mut heap: BinaryHeap<Reverse<u32>> =
-        (dag.sources().map(|t| Reverse(place[t.index()]))).collect();
-    let mut order = Vec::with_capacity(dag.len());
-    while let Some(Reverse(first)) = heap.pop() {
-        let task = list[at(first)];
-        order.push(task);
-        for &child in dag.children(task) {
-            waiting[child.index()] -= 1;
-            if waiting[child.index()] == 0 {
-                heap.push(Reverse(place[child.index()]));
-            }
-        }
-    }
-    order
+    largest_first(dag, |task, _| Reverse(place[task.index()]))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::by_score::by_score;
 use super::sketch::sketched;
 use crate::budgets;
+use crate::counts::members;
 use cairn_dag::{Dag, TaskId};
 
 /// Most work below first: a task's score is its own duration and that of all its descendants, each once, in `seconds`, or
@@ -48,6 +49,7 @@ pub(crate) fn descendants_work(dag: &Dag, seconds: Option<&[f64]>) -> Vec<f64> {
 fn exact(dag: &Dag, work: impl Fn(TaskId) -> f64) -> Vec<f64> {
     let words = dag.len().div_ceil(64);
     let mut below = vec![0u64; words * dag.len()];
+    // Gathered apart, as rows of children are read meanwhile.
     let mut set = vec![0u64; words];
     let mut sums = vec![0.0; dag.len()];
     for &task in dag.topological_order().iter().rev() {
@@ -60,15 +62,8 @@ fn exact(dag: &Dag, work: impl Fn(TaskId) -> f64) -> Vec<f64> {
             }
         }
         // Always in the same order, so that rounding never puts a child above its parent.
-        let mut sum = 0.0;
-        for (i, &word) in set.iter().enumerate() {
-            let mut left = word;
-            while left != 0 {
-                sum += work(TaskId::new(i * 64 + left.trailing_zeros() as usize));
-                left &= left - 1;
-            }
-        }
-        sums[task.index()] = sum;
+        let members = members(set.iter().copied());
+        sums[task.index()] = members.fold(0.0, |sum, t| sum + work(TaskId::new(t)));
         below[task.index() * words..][..words].copy_from_slice(&set);
     }
     sums

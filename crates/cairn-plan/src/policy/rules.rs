@@ -81,6 +81,7 @@ pub struct Rules<'a> {
     blocks: &'a Decomposition,
     ic: &'a [TaskId],
     seconds: Option<&'a [f64]>,
+    // Several rules ask for each, perhaps from several threads; where none does, a large dag is spared both.
     level: OnceLock<Vec<f64>>,
     below: OnceLock<Vec<f64>>,
 }
@@ -141,6 +142,7 @@ impl<'a> Rules<'a> {
         most: usize,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Vec<(Rule, Vec<TaskId>)> {
+        // So many for each rule, whatever the others took: an order does not depend on which rules were asked before it.
         let steps = HULL_STEPS_A_TASK * wide(self.dag.len());
         let mut candidates: Vec<(Rule, Vec<TaskId>)> = Vec::new();
         for &rule in Rule::ALL.iter().take(most) {

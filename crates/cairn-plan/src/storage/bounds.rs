@@ -8,7 +8,7 @@
 use super::cut::{Cut, Cuts};
 use super::piece::Piece;
 use crate::budgets::storage as budget;
-use cairn_dag::{TaskId, narrow};
+use cairn_dag::TaskId;
 use cairn_kernel::{Stopped, Work};
 use cairn_theory::storage::FileId;
 use std::cmp::Reverse;
@@ -143,43 +143,20 @@ impl<'p> Bounds<'p> {
                 break;
             }
             work.pay(tasks.len() as u64)?;
-            // The first of them in the order comes before all others there, so that its need is no less than the least.
-            if along.first(&tasks) > self.best {
-                self.first(&tasks, &along, work)?;
+            for is_last in [false, true] {
+                // The first of them in the order comes before all others there, so that its need is no less than the
+                // least; and so with the last.
+                if along.need(&tasks, is_last) > self.best
+                    && let Some((need, task, cut)) = self.least(&tasks, &along, is_last, work)?
+                {
+                    self.best = need;
+                    let tasks = tasks.clone();
+                    self.reason = match is_last {
+                        true => Reason::Last { tasks, task, cut },
+                        false => Reason::First { tasks, task, cut },
+                    };
+                }
             }
-            if along.last(&tasks) > self.best {
-                self.last(&tasks, &along, work)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn first(
-        &mut self,
-        tasks: &[TaskId],
-        along: &Along,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stopped> {
-        let found = self.least(tasks, along, false, work)?;
-        if let Some((need, task, cut)) = found {
-            self.best = need;
-            let tasks = tasks.to_vec();
-            self.reason = Reason::First { tasks, task, cut };
-        }
-        Ok(())
-    }
-
-    fn last(
-        &mut self,
-        tasks: &[TaskId],
-        along: &Along,
-        work: &mut Work<'_>,
-    ) -> Result<(), Stopped> {
-        let found = self.least(tasks, along, true, work)?;
-        if let Some((need, task, cut)) = found {
-            self.best = need;
-            let tasks = tasks.to_vec();
-            self.reason = Reason::Last { tasks, task, cut };
         }
         Ok(())
     }
@@ -236,16 +213,11 @@ impl Along {
         Along { tasks }
     }
 
-    /// What the first of some tasks needs.
-    fn first(&self, tasks: &[TaskId]) -> i64 {
+    /// What the first of some tasks needs, or the last.
+    fn need(&self, tasks: &[TaskId], is_last: bool) -> i64 {
         let places = tasks.iter().map(|t| self.tasks[t.index()]);
-        places.min().map_or(0, |(_, need)| need)
-    }
-
-    /// What the last of some tasks needs.
-    fn last(&self, tasks: &[TaskId]) -> i64 {
-        let places = tasks.iter().map(|t| self.tasks[t.index()]);
-        places.max().map_or(0, |(_, need)| need)
+        let end = if is_last { places.max() } else { places.min() };
+        end.map_or(0, |(_, need)| need)
     }
 }
 
@@ -280,16 +252,7 @@ fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped
     let mut before: Vec<Vec<bool>> = Vec::new();
     for &(_, task) in &tasks {
         work.pay(piece.steps())?;
-        let mut seen = vec![false; piece.len()];
-        let mut todo = vec![task];
-        while let Some(task) = todo.pop() {
-            for parent in piece.parents(task) {
-                if !std::mem::replace(&mut seen[parent.index()], true) {
-                    todo.push(parent);
-                }
-            }
-        }
-        before.push(seen);
+        before.push(reached(piece, task, true).0);
     }
     let mut pairs = Vec::new();
     for (j, &(second, b)) in tasks.iter().enumerate() {
@@ -303,14 +266,32 @@ fn joins(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped
     Ok(pairs.into_iter().map(|(_, pair)| pair).collect())
 }
 
+/// By task whether it comes before this one, or with `up` false after it; and a list of those, this one first.
+fn reached(piece: &Piece, task: TaskId, up: bool) -> (Vec<bool>, Vec<TaskId>) {
+    let mut seen = vec![false; piece.len()];
+    let mut all = vec![task];
+    let mut next = 0;
+    while let Some(&task) = all.get(next) {
+        next += 1;
+        let visit = |t: TaskId| {
+            if !std::mem::replace(&mut seen[t.index()], true) {
+                all.push(t);
+            }
+        };
+        match up {
+            true => piece.parents(task).for_each(visit),
+            false => piece.children(task).for_each(visit),
+        }
+    }
+    (seen, all)
+}
+
 /// Tasks of one depth never come before each other. Small antichains first.
 fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, Stopped> {
+    // Chosen by eye: with fewer neighbours on either side there is little to choose between.
     const LARGE: usize = 4;
     let mut depth = vec![0u32; piece.len()];
-    let mut waiting: Vec<u32> = piece
-        .tasks()
-        .map(|t| narrow(piece.parents(t).len()))
-        .collect();
+    let mut waiting = piece.parents_left();
     let mut ready: Vec<TaskId> = piece.tasks().filter(|t| waiting[t.index()] == 0).collect();
     while let Some(task) = ready.pop() {
         for child in piece.children(task) {
@@ -339,22 +320,7 @@ fn antichains(piece: &Piece, work: &mut Work<'_>) -> Result<Vec<Vec<TaskId>>, St
     for task in large {
         for up in [false, true] {
             work.pay(piece.steps())?;
-            let mut seen = vec![false; piece.len()];
-            let mut all = vec![task];
-            let mut next = 0;
-            while let Some(&task) = all.get(next) {
-                next += 1;
-                let mut visit = |t: TaskId| {
-                    if !std::mem::replace(&mut seen[t.index()], true) {
-                        all.push(t);
-                    }
-                };
-                match up {
-                    true => piece.parents(task).for_each(&mut visit),
-                    false => piece.children(task).for_each(&mut visit),
-                }
-            }
-            split(all);
+            split(reached(piece, task, up).1);
         }
     }
     found.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));

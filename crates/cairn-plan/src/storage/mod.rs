@@ -6,8 +6,6 @@
 mod bounds;
 mod cut;
 mod of_flow;
-#[cfg(test)]
-mod of_flow_tests;
 mod piece;
 mod planner;
 mod priority;

@@ -110,6 +110,7 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
             files.write(file, task, assumed)?;
         }
     }
+    // All writers before the first reader: a file may be declared to be read before the task that writes it.
     files.sort_written();
     let reads_nothing = |t: TaskId| flow.inputs(t).next().is_none();
     for task in dag.tasks() {
@@ -119,13 +120,9 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
         for file in flow.left_for(task) {
             files.find(file, task, assumed);
         }
-        let mut silent = dag
-            .children(task)
-            .iter()
-            .copied()
-            .filter(|&c| reads_nothing(c));
-        if let Some(first) = silent.next() {
-            let silent: Vec<TaskId> = std::iter::once(first).chain(silent).collect();
+        let silent = dag.children(task).iter().filter(|c| reads_nothing(**c));
+        let silent: Vec<TaskId> = silent.copied().collect();
+        if !silent.is_empty() {
             files.hand_on(flow, task, &silent, assumed);
         }
     }
@@ -134,41 +131,57 @@ pub fn storage_of<'f>(flow: &'f Flow, assumed: &Assumed<'_>) -> Result<Modelled<
     files.finish(flow, assumed)
 }
 
+/// A file, and what is known of it beside.
+struct Found<'f> {
+    stored: Stored,
+    path: Option<&'f str>,
+    is_unknown: bool,
+    is_temporary: bool,
+}
+
+impl Found<'_> {
+    /// Whether somebody but its own task reads it: else it is a final result.
+    fn is_read(&self) -> bool {
+        let Stored {
+            producer,
+            consumers,
+            ..
+        } = &self.stored;
+        consumers.iter().any(|c| Some(*c) != *producer)
+    }
+}
+
 #[derive(Default)]
 struct Gathered<'f> {
     by_path: HashMap<&'f str, usize>,
-    files: Vec<Stored>,
-    paths: Vec<Option<&'f str>>,
-    is_unknown: Vec<bool>,
-    is_temporary: Vec<bool>,
+    files: Vec<Found<'f>>,
     /// What tasks write, by path, to be found by the folders above it.
     written: Vec<(&'f str, usize)>,
 }
 
 impl<'f> Gathered<'f> {
-    fn add(&mut self, path: Option<&'f str>, stored: Stored, is_unknown: bool) -> usize {
-        self.files.push(stored);
-        self.paths.push(path);
-        self.is_unknown.push(is_unknown);
-        self.is_temporary.push(false);
-        self.files.len() - 1
-    }
-
     /// A file seen for the first time.
     fn begin(&mut self, file: File<'f>, producer: Option<TaskId>, assumed: &Assumed<'_>) -> usize {
         // What the user says of a path wins over the file, and both over what is said of all.
         let known = (assumed.size_of)(file.path).or(file.bytes).or(assumed.size);
         let is_temporary = file.temp || (assumed.is_temporary)(file.path);
-        let stored = Stored {
-            producer,
-            bytes: known.unwrap_or(0),
-            is_kept: assumed.keeping == Keeping::Marked && !is_temporary,
-            consumers: Vec::new(),
-        };
-        let number = self.add(Some(file.path), stored, known.is_none());
-        self.is_temporary[number] = is_temporary;
-        self.by_path.insert(file.path, number);
-        number
+        self.by_path.insert(file.path, self.files.len());
+        self.files.push(Found {
+            stored: Stored {
+                producer,
+                bytes: known.unwrap_or(0),
+                is_kept: assumed.keeping == Keeping::Marked && !is_temporary,
+                consumers: Vec::new(),
+            },
+            path: Some(file.path),
+            is_unknown: known.is_none(),
+            is_temporary,
+        });
+        self.files.len() - 1
+    }
+
+    fn add_reader(&mut self, number: usize, task: TaskId) {
+        self.files[number].stored.consumers.push(task);
     }
 
     fn sort_written(&mut self) {
@@ -187,11 +200,10 @@ impl<'f> Gathered<'f> {
 
     /// Temporary files that nobody is said to read stay for the children of their writers.
     fn spare_unread(&mut self, flow: &Flow) {
-        for (file, is_temporary) in self.files.iter_mut().zip(&self.is_temporary) {
-            let is_read = file.consumers.iter().any(|c| Some(*c) != file.producer);
-            let unread = file.producer.filter(|_| *is_temporary && !is_read);
+        for file in self.files.iter_mut() {
+            let unread = (file.stored.producer).filter(|_| file.is_temporary && !file.is_read());
             if let Some(producer) = unread {
-                file.consumers.extend(flow.dag().children(producer));
+                (file.stored.consumers).extend(flow.dag().children(producer));
             }
         }
     }
@@ -206,7 +218,7 @@ impl<'f> Gathered<'f> {
             self.begin(file, Some(task), assumed);
             return Ok(());
         };
-        match self.files[number].producer {
+        match self.files[number].stored.producer {
             Some(other) if other != task => Err(ModelError::TwoProducers {
                 path: file.path.to_owned(),
                 tasks: [other, task],
@@ -228,9 +240,7 @@ impl<'f> Gathered<'f> {
             None => self.beneath(file.path),
         };
         if !inside.is_empty() {
-            for number in inside {
-                self.files[number].consumers.push(task);
-            }
+            inside.into_iter().for_each(|n| self.add_reader(n, task));
             return Ok(());
         }
         let number = match found {
@@ -245,7 +255,7 @@ impl<'f> Gathered<'f> {
                 });
             }
         };
-        self.files[number].consumers.push(task);
+        self.add_reader(number, task);
         Ok(())
     }
 
@@ -258,7 +268,7 @@ impl<'f> Gathered<'f> {
             Some(&number) => number,
             None => self.begin(file, None, assumed),
         };
-        self.files[number].consumers.push(task);
+        self.add_reader(number, task);
     }
 
     /// Children that name no inputs read all that the task writes.
@@ -268,47 +278,51 @@ impl<'f> Gathered<'f> {
             is_said = true;
             // There, as all that is written was gathered before anything is read.
             let number = self.by_path[file.path];
-            self.files[number].consumers.extend(silent);
+            self.files[number].stored.consumers.extend(silent);
         }
         if !is_said {
-            let stored = Stored {
-                producer: Some(task),
-                bytes: assumed.size.unwrap_or(0),
-                is_kept: false,
-                consumers: silent.to_vec(),
-            };
-            self.add(None, stored, assumed.size.is_none());
+            self.files.push(Found {
+                stored: Stored {
+                    producer: Some(task),
+                    bytes: assumed.size.unwrap_or(0),
+                    is_kept: false,
+                    consumers: silent.to_vec(),
+                },
+                path: None,
+                is_unknown: assumed.size.is_none(),
+                is_temporary: false,
+            });
         }
     }
 
     fn finish(mut self, flow: &Flow, assumed: &Assumed<'_>) -> Result<Modelled<'f>, ModelError> {
-        for file in &mut self.files {
-            let others = file.consumers.iter().any(|c| Some(*c) != file.producer);
-            // A file that only its own task reads is a final result like one that nobody reads.
-            if assumed.keeping == Keeping::FinalsCounted && !others {
-                file.is_kept = true;
+        // Last: children that name no inputs may have become readers of what looked final.
+        match assumed.keeping {
+            Keeping::FinalsCounted => {
+                for file in self.files.iter_mut() {
+                    file.stored.is_kept |= !file.is_read();
+                }
             }
-        }
-        if assumed.keeping == Keeping::FinalsOutside {
-            self.leave_finals_out();
+            Keeping::FinalsOutside => self.files.retain(Found::is_read),
+            Keeping::Marked => (),
         }
         let tasks = flow.dag().tasks();
         let scratch = tasks.map(|t| flow.scratch(t).unwrap_or(0)).collect();
-        let made = Storage::new(flow.dag().len(), self.files, scratch);
+        let of_file = |f: Found<'f>| (f.stored, (f.path, f.is_unknown));
+        let (stored, known): (Vec<Stored>, Vec<_>) = self.files.into_iter().map(of_file).unzip();
+        let made = Storage::new(flow.dag().len(), stored, scratch);
         let (storage, numbers) = made.map_err(|error| match error {
             StorageError::TooLarge { file } => ModelError::TooLarge {
-                path: file.and_then(|f| self.paths[f]).map(str::to_owned),
+                path: file.and_then(|f| known[f].0).map(str::to_owned),
             },
             StorageError::NoTask(task) => unreachable!("{task:?} is a task of the flow"),
         })?;
         debug_assert!(storage.total() < MOST_BYTES);
         let mut paths = vec![None; numbers.len()];
         let mut unknown = Vec::new();
-        for (given, number) in numbers.into_iter().enumerate() {
-            paths[number.index()] = self.paths[given];
-            if self.is_unknown[given] {
-                unknown.push(number);
-            }
+        for ((path, is_unknown), number) in known.into_iter().zip(numbers) {
+            paths[number.index()] = path;
+            unknown.extend(is_unknown.then_some(number));
         }
         unknown.sort_unstable();
         Ok(Modelled {
@@ -317,43 +331,23 @@ impl<'f> Gathered<'f> {
             unknown,
         })
     }
-
-    fn leave_finals_out(&mut self) {
-        let is_read = |f: &Stored| f.consumers.iter().any(|c| Some(*c) != f.producer);
-        let stays: Vec<bool> = self.files.iter().map(is_read).collect();
-        let mut mask = stays.iter();
-        self.files.retain(|_| *mask.next().expect("one a file"));
-        let mut mask = stays.iter();
-        self.paths.retain(|_| *mask.next().expect("one a file"));
-        let mut mask = stays.iter();
-        self.is_unknown
-            .retain(|_| *mask.next().expect("one a file"));
-    }
 }
 
 /// Whoever reads a file comes after who writes it.
 fn check_order(flow: &Flow, files: &Gathered<'_>) -> Result<(), ModelError> {
     let dag = flow.dag();
-    for (file, path) in files.files.iter().zip(&files.paths) {
-        let Some(producer) = file.producer else {
+    for Found { stored, path, .. } in &files.files {
+        let Some(producer) = stored.producer else {
             continue;
         };
         let is_far = |t: &&TaskId| **t != producer && !dag.has_arc(producer, **t);
         // Nearly all readers are children: a search through the dag only for those that are not.
-        let mut far = file.consumers.iter().filter(is_far).peekable();
+        let mut far = stored.consumers.iter().filter(is_far).peekable();
         if far.peek().is_none() {
             continue;
         }
-        let mut is_after = vec![false; dag.len()];
-        let mut todo = vec![producer];
-        while let Some(task) = todo.pop() {
-            for &child in dag.children(task) {
-                if !std::mem::replace(&mut is_after[child.index()], true) {
-                    todo.push(child);
-                }
-            }
-        }
-        if let Some(&reader) = far.find(|t| !is_after[t.index()]) {
+        let after = dag.descendants(&[producer]);
+        if let Some(&reader) = far.find(|t| after.binary_search(t).is_err()) {
             return Err(ModelError::Unordered {
                 path: path.unwrap_or_default().to_owned(),
                 producer,
@@ -363,3 +357,6 @@ fn check_order(flow: &Flow, files: &Gathered<'_>) -> Result<(), ModelError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

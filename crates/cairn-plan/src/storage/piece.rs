@@ -5,7 +5,7 @@
 //! with storage of its own, and whatever is true of a whole dag is true of it.
 
 use cairn_dag::{Dag, TaskId, narrow, wide};
-use cairn_kernel::Rows;
+use cairn_kernel::{Rows, places};
 use cairn_theory::storage::{FileId, Storage, Stored};
 
 /// Tasks numbered from 0, with their arcs and files.
@@ -29,8 +29,7 @@ impl Piece {
     /// All tasks of a dag.
     pub(crate) fn whole(dag: &Dag, storage: &Storage) -> Piece {
         assert_eq!(dag.len(), storage.tasks(), "files of another dag");
-        let arcs = || dag.arcs().map(|(p, c)| (p.0, c.0));
-        let arcs: Vec<(u32, u32)> = arcs().collect();
+        let arcs: Vec<(u32, u32)> = dag.arcs().map(|(p, c)| (p.0, c.0)).collect();
         Piece::new(&arcs, storage.clone())
     }
 
@@ -48,16 +47,14 @@ impl Piece {
 
     /// The tasks `order[from..to]`, numbered in that order, when all before them are executed. `live` is L of those.
     pub(crate) fn part(&self, order: &[TaskId], from: usize, to: usize, live: i64) -> Piece {
-        let mut place = vec![0u32; self.len()];
-        for (i, task) in order.iter().enumerate() {
-            place[task.index()] = narrow(i);
-        }
+        let place = places(order);
         let inside = |t: TaskId| (from..to).contains(&wide(place[t.index()]));
         let local = |t: TaskId| TaskId(place[t.index()] - narrow(from));
         let mut arcs = Vec::new();
         let mut files = Vec::new();
         let mut scratch = Vec::new();
         let mut fixed = live;
+        // A file that several tasks of the part read is listed by the first of them.
         let mut seen = hashbrown::HashSet::new();
         for &task in &order[from..to] {
             let children = self.children(task).filter(|&c| inside(c));
@@ -113,6 +110,11 @@ impl Piece {
     /// All tasks.
     pub(crate) fn tasks(&self) -> impl ExactSizeIterator<Item = TaskId> + use<> {
         (0..narrow(self.len())).map(TaskId)
+    }
+
+    /// By task: how many parents it has, to be counted down.
+    pub(crate) fn parents_left(&self) -> Vec<u32> {
+        self.parents.lengths().collect()
     }
 
     #[inline]

@@ -6,12 +6,12 @@
 
 use super::bounds::{Bounds, LowerBound};
 use super::cut::{Cut, Cuts};
-use super::piece::Piece;
+use super::piece::{Piece, signed};
 use super::starts::{self, Goals, Uphill};
 use crate::budgets::storage as budget;
 use crate::counts::wide;
 use cairn_dag::{Dag, TaskId};
-use cairn_kernel::{Stopped, Work};
+use cairn_kernel::{Stopped, Work, places};
 use cairn_theory::storage::Storage;
 
 /// An order of small peak, and what no order can do without.
@@ -183,7 +183,7 @@ fn start(
     };
     match round {
         0 => starts::depth_first(piece, work),
-        1 => starts::lean(piece, &crate::order::places(given), work),
+        1 => starts::lean(piece, &places(given), work),
         2..=4 => valley(Goals::Begun, round - 2, work),
         5 => starts::liu(piece, given, 0.0, 1, work),
         6 => Ok(given.to_vec()),
@@ -217,6 +217,7 @@ fn improve(
         return Ok(());
     }
     let mut cuts = Cuts::new(piece);
+    let initial = signed(piece.storage.live_at_first());
     for _ in 0..budget::ROUNDS {
         let task = best.order[best.place];
         let cut = cuts.before(task, &[], &[], work)?;
@@ -239,7 +240,7 @@ fn improve(
             let mut done = Ok(());
             for (from, to) in parts {
                 work.pay(2 * piece.steps())?;
-                let live = if from == 0 { initial(piece) } else { cut.live };
+                let live = if from == 0 { initial } else { cut.live };
                 let part = piece.part(&order, from, to, live);
                 let mut inner = Candidate::new(&part, part.tasks().collect());
                 done = done.and(improve(&part, &mut inner, depth - 1, enough, true, work));
@@ -276,6 +277,7 @@ fn try_starts(
     // Of every three numbers the third is a valley, which costs most: not for each piece.
     let noisy = (10..10 + 3 * rounds).filter(|round| round % 3 < 2);
     for round in simple.chain(valleys).chain(noisy) {
+        // From the order that was given, not from the best so far: starts should differ.
         let order = start(piece, &given, round, work)?;
         best.offer(piece, order);
         if best.peak <= enough {
@@ -318,11 +320,4 @@ fn rearrange(
         }
     }
     Ok(false)
-}
-
-/// What is live before the first task.
-fn initial(piece: &Piece) -> i64 {
-    let storage = &piece.storage;
-    let there = storage.initial().filter(|&f| storage.outlives(f));
-    there.map(|f| piece.bytes(f)).sum()
 }

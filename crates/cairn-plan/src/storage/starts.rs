@@ -3,34 +3,11 @@
 use super::piece::Piece;
 use super::walk::Walk;
 use crate::budgets::storage::NEAR;
+use crate::chance::Chance;
 use cairn_dag::{TaskId, narrow};
 use cairn_kernel::{Rows, Stopped, Work};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// Numbers that look like chance and are the same everywhere (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Chance(pub(crate) u64);
-
-impl Chance {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        // The bias of a remainder is some 2⁻⁴⁴ for a million tasks: no matter here.
-        (self.next() % count.max(1) as u64) as usize
-    }
-
-    fn unit(&mut self) -> f64 {
-        // 53 bits, as many as a float can tell apart below 1.
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// Always the eligible task after which the fewest bytes are live; ties by what it writes, then by `rank`.
 pub(crate) fn lean(
@@ -323,6 +300,7 @@ pub(crate) fn valley(
     let noise = if seed.is_some() { 0.2 } else { 0.0 };
     let keys = Keys::new(piece, order, noise, &mut chance);
     let mut sinks = keys.sinks(piece);
+    // Taken from the end: the largest key first.
     sinks.reverse();
     let mut climb = Climb::new(piece, keys);
     let mut sought = Sought::new(piece, goals, &sinks);
@@ -339,6 +317,7 @@ pub(crate) fn valley(
             let leaf = climb.leaf(*sinks.last().expect("a task is left"));
             climb.step(leaf);
         }
+        // Twice, since nearly all of it is tried and taken back.
         work.pay(std::mem::take(&mut climb.steps) * 2 + candidates.len() as u64)?;
     }
     Ok(climb.walk.order)

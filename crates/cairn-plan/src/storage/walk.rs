@@ -1,6 +1,6 @@
 //! Executing the tasks of a piece one by one, and taking them back: what is live, what a task would change. Knows no goal.
 
-use super::piece::Piece;
+use super::piece::{Piece, signed};
 use cairn_dag::{TaskId, narrow};
 use cairn_theory::storage::FileId;
 
@@ -46,14 +46,11 @@ impl<'p> Walk<'p> {
                 }
             })
             .collect();
-        let there = storage.initial().filter(|&f| storage.outlives(f));
         Walk {
             executed: vec![false; piece.len()],
-            waiting: (piece.tasks())
-                .map(|t| narrow(piece.parents(t).len()))
-                .collect(),
+            waiting: piece.parents_left(),
             left,
-            live: there.map(|f| piece.bytes(f)).sum(),
+            live: signed(storage.live_at_first()),
             order: Vec::with_capacity(piece.len()),
             piece,
         }

@@ -167,10 +167,6 @@ impl Family for Fft {
         self.width()
     }
 
-    fn source(&self, k: u64) -> u64 {
-        self.at(k)
-    }
-
     fn best_eligible(&self, steps: u64) -> u64 {
         let tasks = (self.dimension + 1) << self.dimension;
         let nonsinks = tasks - self.width();

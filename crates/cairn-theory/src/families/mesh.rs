@@ -33,6 +33,14 @@ fn place(task: u64) -> (u64, u64) {
     (level, task - before(level))
 }
 
+/// The neighbours of a task on the level before its own.
+fn on_level_before(task: u64) -> impl Iterator<Item = u64> {
+    let (level, x) = place(task);
+    let left = (x > 0).then(|| task - level - 1);
+    let right = (x < level).then(|| task - level);
+    left.into_iter().chain(right)
+}
+
 /// The evolving mesh: ⟨x, y⟩ is a parent of ⟨x + 1, y⟩ and ⟨x, y + 1⟩. One source, ⟨0, 0⟩; of a finite one, the last
 /// level are the sinks.
 ///
@@ -76,10 +84,7 @@ impl Family for EvolvingMesh {
     }
 
     fn parents(&self, task: u64) -> impl Iterator<Item = u64> {
-        let (level, x) = place(task);
-        let left = (x > 0).then(|| task - level - 1);
-        let right = (x < level).then(|| task - level);
-        left.into_iter().chain(right)
+        on_level_before(task)
     }
 
     /// Children whose numbers exceed 64 bits are left out.
@@ -90,20 +95,8 @@ impl Family for EvolvingMesh {
         both.into_iter().flatten()
     }
 
-    fn at(&self, step: u64) -> u64 {
-        step
-    }
-
-    fn step(&self, task: u64) -> u64 {
-        task
-    }
-
     fn source_count(&self) -> u64 {
         self.task_count().map_or(1, |tasks| tasks.min(1))
-    }
-
-    fn source(&self, _: u64) -> u64 {
-        0
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {
@@ -197,10 +190,7 @@ impl Family for ReductionMesh {
     }
 
     fn children(&self, task: u64) -> impl Iterator<Item = u64> {
-        let (level, x) = place(task);
-        let left = (x > 0).then(|| task - level - 1);
-        let right = (x < level).then(|| task - level);
-        left.into_iter().chain(right)
+        on_level_before(task)
     }
 
     fn at(&self, step: u64) -> u64 {
@@ -216,10 +206,6 @@ impl Family for ReductionMesh {
 
     fn source_count(&self) -> u64 {
         self.levels
-    }
-
-    fn source(&self, k: u64) -> u64 {
-        self.at(k)
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {

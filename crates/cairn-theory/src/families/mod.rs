@@ -40,17 +40,23 @@ pub trait Family {
     /// The tasks that wait for `task`, in increasing order.
     fn children(&self, task: u64) -> impl Iterator<Item = u64>;
 
-    /// The task that the order executes at this step, from 0.
-    fn at(&self, step: u64) -> u64;
+    /// The task that the order executes at this step, from 0. In the order of numbers, unless told otherwise.
+    fn at(&self, step: u64) -> u64 {
+        step
+    }
 
     /// The step at which the order executes this task.
-    fn step(&self, task: u64) -> u64;
+    fn step(&self, task: u64) -> u64 {
+        task
+    }
 
     /// How many tasks have no parents.
     fn source_count(&self) -> u64;
 
-    /// The `k`-th of them, from 0, in the order.
-    fn source(&self, k: u64) -> u64;
+    /// The `k`-th of them, from 0, in the order. Where the order begins with them it is the task of that step.
+    fn source(&self, k: u64) -> u64 {
+        self.at(k)
+    }
 
     /// The task at this place, if there is one. Found in O(log tasks) where numbers grow with the level, and along it.
     fn find(&self, level: u64, index: u64) -> Option<u64> {

@@ -116,20 +116,8 @@ impl Family for OutTree {
         self.0.below(task)
     }
 
-    fn at(&self, step: u64) -> u64 {
-        step
-    }
-
-    fn step(&self, task: u64) -> u64 {
-        task
-    }
-
     fn source_count(&self) -> u64 {
         1
-    }
-
-    fn source(&self, _: u64) -> u64 {
-        0
     }
 
     fn best_eligible(&self, steps: u64) -> u64 {

@@ -192,6 +192,7 @@ fn siblings_together(
                 return false;
             }
         }
+        // Its whole group at once, so that no parents need be counted.
         if let Some(Some(child)) = common {
             fed.set(child);
         }

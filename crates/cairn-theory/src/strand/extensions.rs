@@ -4,9 +4,10 @@
 //! others 2001), range minima over blocks. O(n) time and space after compressing the alphabet in O(n log n). No
 //! hashing: what rests on these comparisons may be called proved.
 
-use cairn_kernel::NONE;
+use cairn_kernel::{NONE, places};
 
 /// Symbols compared one by one before the index is asked: most comparisons end here.
+// A cache line of symbols, while the index touches three lines far apart.
 const DIRECT: usize = 16;
 
 /// Prefixes of rows per block of the range-minimum table.
@@ -27,20 +28,16 @@ pub(super) struct Extensions<'a> {
 impl<'a> Extensions<'a> {
     pub(super) fn new(text: &'a [u32]) -> Extensions<'a> {
         if text.len() <= DIRECT {
-            let (rank, common, minima) = (Vec::new(), Vec::new(), Vec::new());
             return Extensions {
                 text,
-                rank,
-                common,
-                minima,
+                rank: Vec::new(),
+                common: Vec::new(),
+                minima: Vec::new(),
             };
         }
         let (symbols, alphabet) = compress(text);
         let array = suffix_array(&symbols, alphabet);
-        let mut rank = vec![0; text.len()];
-        for (place, &suffix) in array.iter().enumerate() {
-            rank[suffix as usize] = place as u32;
-        }
+        let rank = places(&array);
         let common = common_prefixes(text, &array, &rank);
         let minima = block_minima(&common);
         Extensions {

@@ -15,6 +15,7 @@ mod order;
 pub use order::schedule_sum;
 
 use crate::Bipartite;
+use crate::undirected::Undirected;
 
 /// A caterpillar-shaped bipartite dag, its sources in planar order.
 ///
@@ -113,7 +114,7 @@ impl Strand {
     /// A strand can be read from either end. This picks the reading whose degree sequence is lexicographically
     /// larger, so that equal shapes give equal [`degrees`](Strand::degrees).
     pub fn recognise(block: &Bipartite) -> Option<Strand> {
-        let graph = Sides { block };
+        let graph = Sides(Undirected(block));
         let ends = graph.backbone_ends()?;
         let readings = ends.map(|end| graph.read_from(end));
         let [Some(first), Some(second)] = readings else {
@@ -220,49 +221,24 @@ fn check_degrees(degrees: &[u32]) -> Result<(), StrandError> {
     Ok(())
 }
 
-/// A node of either side.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Node {
-    Source(u32),
-    Sink(u32),
-}
-
-/// The block seen as an undirected graph.
-struct Sides<'a> {
-    block: &'a Bipartite,
-}
+/// The block, of whose nodes those with at least two neighbours make the backbone.
+struct Sides<'a>(Undirected<'a>);
 
 impl Sides<'_> {
-    fn neighbours(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
-        let (row, wrap): (_, fn(u32) -> Node) = match node {
-            Node::Source(u) => (self.block.children(u), Node::Sink),
-            Node::Sink(v) => (self.block.parents(v), Node::Source),
-        };
-        row.iter().map(move |&n| wrap(n))
+    fn degree(&self, node: usize) -> usize {
+        self.0.neighbours(node).len()
     }
 
-    fn degree(&self, node: Node) -> usize {
-        match node {
-            Node::Source(u) => self.block.children(u).len(),
-            Node::Sink(v) => self.block.parents(v).len(),
-        }
-    }
-
-    fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
-        let sources = (0..self.block.sources() as u32).map(Node::Source);
-        sources.chain((0..self.block.sinks() as u32).map(Node::Sink))
-    }
-
-    fn backbone_neighbours(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
-        self.neighbours(node).filter(|&n| self.degree(n) >= 2)
+    fn backbone_neighbours(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.0.neighbours(node).filter(|&n| self.degree(n) >= 2)
     }
 
     /// The two ends of the backbone (equal if it is one node; for a single arc, its source). `None` if the nodes
     /// of degree at least 2 have no two such ends.
-    fn backbone_ends(&self) -> Option<[Node; 2]> {
+    fn backbone_ends(&self) -> Option<[usize; 2]> {
         let mut ends = Vec::new();
         let mut nodes = 0;
-        for node in self.nodes().filter(|&n| self.degree(n) >= 2) {
+        for node in (0..self.0.count()).filter(|&n| self.degree(n) >= 2) {
             nodes += 1;
             // The third one tells that it is no path; a sink of a million parents need not be counted.
             let neighbours = self.backbone_neighbours(node).take(3).count();
@@ -276,13 +252,13 @@ impl Sides<'_> {
         }
         match ends[..] {
             [a, b] => Some([a, b]),
-            [] if nodes == 0 && self.block.arc_count() > 0 => Some([Node::Source(0); 2]),
+            [] if nodes == 0 && self.0.0.arc_count() > 0 => Some([0; 2]),
             _ => None,
         }
     }
 
     /// Walks the backbone from `end`; `None` unless every node of the block is met.
-    fn read_from(&self, end: Node) -> Option<Strand> {
+    fn read_from(&self, end: usize) -> Option<Strand> {
         let mut strand = Strand {
             sources: Vec::new(),
             private: Vec::new(),
@@ -294,33 +270,30 @@ impl Sides<'_> {
         // Comes to an end: every backbone node has at most two neighbours there, and the walk begins where there is one.
         while let Some(node) = here {
             let next = (self.backbone_neighbours(node)).find(|&n| Some(n) != previous);
-            let leaves = self.neighbours(node).filter(|&n| self.degree(n) == 1);
-            match node {
-                Node::Source(u) => {
-                    let private = leaves.count();
-                    sinks += private;
-                    strand.sources.push(u);
-                    strand.private.push(private as u32);
-                    strand.closes.push(previous.is_some());
+            let leaves = self.0.neighbours(node).filter(|&n| self.degree(n) == 1);
+            if self.0.is_sink(node) {
+                sinks += 1;
+                // Its leaves stand between its backbone parents: the right one of these closes it, or else the last leaf.
+                for leaf in leaves {
+                    strand.sources.push(leaf as u32);
+                    strand.private.push(0);
+                    strand.closes.push(false);
                 }
-                Node::Sink(_) => {
-                    sinks += 1;
-                    // Its leaves stand between its backbone parents: the right one of these closes it, or else the last leaf.
-                    for leaf in leaves {
-                        let Node::Source(u) = leaf else { continue };
-                        strand.sources.push(u);
-                        strand.private.push(0);
-                        strand.closes.push(false);
-                    }
-                    if next.is_none() {
-                        *strand.closes.last_mut()? = true;
-                    }
+                if next.is_none() {
+                    *strand.closes.last_mut()? = true;
                 }
+            } else {
+                let private = leaves.count();
+                sinks += private;
+                strand.sources.push(node as u32);
+                strand.private.push(private as u32);
+                strand.closes.push(previous.is_some());
             }
             previous = Some(node);
             here = next;
         }
-        let whole = strand.sources.len() == self.block.sources() && sinks == self.block.sinks();
+        let Undirected(block) = self.0;
+        let whole = strand.sources.len() == block.sources() && sinks == block.sinks();
         whole.then_some(strand)
     }
 }

@@ -36,6 +36,7 @@ use std::collections::BinaryHeap;
 pub fn schedule_sum(strands: &[Strand]) -> Vec<(u32, u32)> {
     let total: usize = strands.iter().map(Strand::source_count).sum();
     assert!(total < u32::MAX as usize, "positions are 32-bit");
+    // All strands in one text: comparisons between two of them need the same index.
     let rows = Rows::new(strands);
     let extensions = Extensions::new(&rows.gain);
     let sum = Sum {

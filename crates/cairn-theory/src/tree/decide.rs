@@ -8,7 +8,7 @@ use crate::Bipartite;
 use crate::budgets::tree::{MOST_CELLS, MOST_UNSPLIT};
 use crate::eager::eager_order;
 use crate::strand::Strand;
-use cairn_kernel::{Stopped, Work, convolve, corners};
+use cairn_kernel::{Stopped, Work, convolve, corners, places};
 use std::collections::{HashMap, HashSet};
 
 /// The answer for a tree or forest, in its own numbering.
@@ -54,6 +54,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 shape.sources[place as usize]
             }));
         }
+        // Only now: the hull of a known shape would be found for nothing.
         let vertices = corners(profile);
         // With two corners, the ends, the hull says nothing.
         let decision = if vertices.len() > 2 && self.shortcuts {
@@ -61,10 +62,7 @@ impl<'a, 'w> Solver<'a, 'w> {
         } else {
             self.decide_by_first_reward(tree, profile)?
         };
-        let mut place = vec![0; tree.sources()];
-        for (i, &source) in shape.sources.iter().enumerate() {
-            place[source as usize] = i as u32;
-        }
+        let place = places(&shape.sources);
         let canonical = renamed(decision.clone(), |source| place[source as usize]);
         self.known.insert(shape.name, canonical);
         Ok(decision)
@@ -91,10 +89,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                     *slot = Stage::Now;
                 }
             }
-            let wanted: Vec<u32> = profile[from..=to]
-                .iter()
-                .map(|e| e - profile[from])
-                .collect();
+            let wanted = from_first(&profile[from..=to]);
             // One interval without an order settles it, even if another is too much work.
             match self.decide_forest(parts(tree, &stage), &wanted) {
                 Ok(Decision::Order(next)) => order.extend(next),
@@ -135,7 +130,7 @@ impl<'a, 'w> Solver<'a, 'w> {
                 continue;
             }
             let done = first.len();
-            let wanted: Vec<u32> = profile[done..].iter().map(|e| e - profile[done]).collect();
+            let wanted = from_first(&profile[done..]);
             match self.decide_forest(rest, &wanted) {
                 Ok(Decision::Order(next)) => {
                     return Ok(Decision::Order([first, next].concat()));
@@ -202,6 +197,11 @@ fn renamed(decision: Decision, name: impl Fn(u32) -> u32) -> Decision {
         Decision::Order(order) => Decision::Order(order.into_iter().map(name).collect()),
         Decision::None => Decision::None,
     }
+}
+
+/// What a stretch of a profile gains over its first entry.
+fn from_first(profile: &[u32]) -> Vec<u32> {
+    profile.iter().map(|e| e - profile[0]).collect()
 }
 
 fn rise(profile: &[u32], from: usize, to: usize) -> i64 {

@@ -1,6 +1,7 @@
 //! Canonical names of bipartite trees: equal for equal shapes. Knows no profiles.
 
 use crate::Bipartite;
+use crate::undirected::Undirected;
 use std::collections::HashMap;
 
 /// A shape. Names are given in the order in which shapes are met, so they mean something only within one [`Names`].
@@ -23,8 +24,8 @@ pub(super) struct Shape {
 impl Names {
     /// Hangs the tree from its centre (of two, the source). O(n log n).
     pub(super) fn shape(&mut self, block: &Bipartite) -> Shape {
-        let graph = Graph { block };
-        let (order, above) = graph.breadth_first(graph.centre());
+        let graph = Undirected(block);
+        let (order, above) = graph.breadth_first(centre(&graph));
         let mut name = vec![Name(0); graph.count()];
         let mut below: Vec<Vec<(Name, usize)>> = vec![Vec::new(); graph.count()];
         // Leaves first: what hangs from a node has its name before the node gets one.
@@ -54,64 +55,20 @@ impl Names {
     }
 }
 
-/// Sources first, then sinks, as one undirected graph.
-struct Graph<'a> {
-    block: &'a Bipartite,
-}
-
-impl Graph<'_> {
-    fn count(&self) -> usize {
-        self.block.sources() + self.block.sinks()
+/// The middle of a longest path; of two the source.
+fn centre(graph: &Undirected<'_>) -> usize {
+    let last = |root| {
+        let (order, above) = graph.breadth_first(root);
+        (order[order.len() - 1], above)
+    };
+    let (end, _) = last(0);
+    let (mut node, above) = last(end);
+    let mut path = vec![node];
+    while above[node] != node {
+        node = above[node];
+        path.push(node);
     }
-
-    fn is_sink(&self, node: usize) -> bool {
-        node >= self.block.sources()
-    }
-
-    fn neighbours(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
-        let sources = self.block.sources();
-        let (row, offset) = if node < sources {
-            (self.block.children(node as u32), sources)
-        } else {
-            (self.block.parents((node - sources) as u32), 0)
-        };
-        row.iter().map(move |&n| n as usize + offset)
-    }
-
-    /// All nodes by distance from `root`, and the neighbour on the way to it.
-    fn breadth_first(&self, root: usize) -> (Vec<usize>, Vec<usize>) {
-        let mut above = vec![usize::MAX; self.count()];
-        above[root] = root;
-        let mut order = vec![root];
-        let mut next = 0;
-        while next < order.len() {
-            let node = order[next];
-            next += 1;
-            for other in self.neighbours(node) {
-                if above[other] == usize::MAX {
-                    above[other] = node;
-                    order.push(other);
-                }
-            }
-        }
-        (order, above)
-    }
-
-    /// The middle of a longest path.
-    fn centre(&self) -> usize {
-        let last = |root| {
-            let (order, above) = self.breadth_first(root);
-            (order[order.len() - 1], above)
-        };
-        let (end, _) = last(0);
-        let (mut node, above) = last(end);
-        let mut path = vec![node];
-        while above[node] != node {
-            node = above[node];
-            path.push(node);
-        }
-        // With an even number of nodes on it the two middle ones are neighbours, one of each side.
-        let (a, b) = (path[(path.len() - 1) / 2], path[path.len() / 2]);
-        if self.is_sink(a) { b } else { a }
-    }
+    // With an even number of nodes on it the two middle ones are neighbours, one of each side.
+    let (a, b) = (path[(path.len() - 1) / 2], path[path.len() / 2]);
+    if graph.is_sink(a) { b } else { a }
 }
