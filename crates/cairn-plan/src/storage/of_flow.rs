@@ -98,7 +98,8 @@ pub enum ModelError {
     },
 }
 
-/// The storage of a flow. O(files + readers), as long as whoever reads a file is a child of who writes it.
+/// The storage of a flow. O(files + readers), as long as whoever reads a file is a child of who writes it. A child that names no
+/// inputs is a reader of each file of its parents that may be freed.
 ///
 /// # Errors
 /// [`ModelError`].
@@ -268,7 +269,10 @@ impl<'f> Gathered<'f> {
             is_said = true;
             // There, as all that is written was gathered before anything is read.
             let number = self.by_path[file.path];
-            self.files[number].consumers.extend(silent);
+            // What is kept is never freed, whoever reads it: no pair of child and file need be gone over.
+            if !self.files[number].is_kept {
+                self.files[number].consumers.extend(silent);
+            }
         }
         if !is_said {
             let stored = Stored {
