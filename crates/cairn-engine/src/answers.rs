@@ -79,12 +79,12 @@ fn missing_bytes(missing: u64) -> String {
 pub enum Receipt {
     /// It counts.
     Accepted,
-    /// It counts: the attempt was given up for lost, but nobody had begun another. Of a volunteer: it is taken though its
-    /// time was up.
+    /// It counts: the attempt was given up for lost, but nobody had begun another, or none that must not run beside it. Of a
+    /// volunteer: it is taken though its time was up.
     AcceptedLate,
     /// The task is executed already: nothing is to be done, nothing is wrong.
     Already,
-    /// Another attempt has begun, or the task was cancelled: the result does not count.
+    /// Another attempt has begun that must not run beside it, or the task was cancelled: the result does not count.
     Superseded,
     /// There is no such task, or no such attempt was ever begun.
     Unknown,

@@ -2,8 +2,8 @@
 
 use cairn_dag::{Dag, TaskId};
 use cairn_engine::{
-    Batched, Cause, Engine, Entry, Event, Frozen, Granted, Moment, Needs, Offer, Order, Outbox,
-    Outcome, PoolId, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
+    Batched, Cause, Copies, Engine, Entry, Event, Frozen, Granted, Moment, Needs, Offer, Order,
+    Outbox, Outcome, PoolId, Position, Receipt, Refusal, Rules, Span, Task, Token, WorkerId,
 };
 use cairn_oracle::{Random, random_dag};
 use cairn_theory::client_game::{ClientGame, ClientId, Reply};
@@ -25,6 +25,8 @@ struct Play<'d> {
     random: Random,
     workers: usize,
     copies: usize,
+    /// Results that counted though somebody had begun anew.
+    overtook: usize,
 }
 
 impl<'d> Play<'d> {
@@ -46,6 +48,7 @@ impl<'d> Play<'d> {
             random,
             workers: 0,
             copies: 0,
+            overtook: 0,
         }
     }
 
@@ -225,13 +228,25 @@ impl<'d> Play<'d> {
         };
         let was_held = held.contains(&(task, token));
         let before = self.engine.position().standing(task).unwrap();
-        let receipt =
-            self.tell(|engine, now, out| engine.give_back(now, task, token, outcome, out));
+        let others: Vec<Token> = self.engine.attempts(task).map(|(_, t, _)| t).collect();
+        let mut told = Vec::new();
+        let receipt = self.tell(|engine, now, out| {
+            let receipt = engine.give_back(now, task, token, outcome, out);
+            told.extend(out.kills.iter().map(|kill| kill.2));
+            receipt
+        });
+        if receipt.counts() && outcome == Outcome::Executed {
+            let others: Vec<Token> = others.into_iter().filter(|t| *t != token).collect();
+            assert_eq!(told, others, "whoever else is at it hears, once");
+        }
         let after = self.engine.position().standing(task).unwrap();
         match receipt {
             Receipt::Accepted => assert!(was_held),
             Receipt::AcceptedLate => {
-                assert_eq!((before, after), (Standing::Eligible, Standing::Executed));
+                let may_be_two = self.rules.copies == Copies::All && before == Standing::Leased;
+                assert!(before == Standing::Eligible || may_be_two);
+                assert_eq!(after, Standing::Executed);
+                self.overtook += usize::from(may_be_two);
             }
             Receipt::Already => {
                 assert_eq!((before, after), (Standing::Executed, Standing::Executed))
@@ -360,7 +375,7 @@ fn needs(cpus: u32, memory: u64, pool: u32, limit: Option<u64>) -> Needs {
 
 #[test]
 fn random_play_keeps_the_laws() {
-    let mut copies = 0;
+    let (mut copies, mut overtook) = (0, 0);
     for seed in 0..2_000 {
         let mut random = Random::new(seed);
         let dag = random_dag(2 + random.below(12), random.below(4), seed);
@@ -368,6 +383,7 @@ fn random_play_keeps_the_laws() {
             retries: random.below(3) as u32,
             losses: random.below(3) as u32,
             gone: seed as usize % 4,
+            copies: [Copies::Never, Copies::All][seed as usize % 2].clone(),
             ..Rules::default()
         };
         if random.below(2) == 0 {
@@ -386,8 +402,10 @@ fn random_play_keeps_the_laws() {
         }
         play.finish();
         copies += play.copies;
+        overtook += play.overtook;
     }
     assert!(copies > 500, "{copies} copies");
+    assert!(overtook > 10, "{overtook} late results before the others'");
 }
 
 /// \[RY05\], Rules 1-4: with workers of one slot the engine answers as the server of the paper does.
@@ -753,4 +771,59 @@ fn requests_for_several_tasks_get_the_best_batch() {
         }
     }
     assert!(better > 20, "the batch beat the order {better} times");
+}
+
+/// Who was given up for lost is back before the one who has begun anew: its result counts, and the other hears of it, unless the
+/// two may not be at it at once.
+#[test]
+fn of_two_at_a_task_the_first_counts_though_it_was_lost() {
+    let dag = Dag::from_arcs(2, vec![(0, 1)]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let (task, now) = (Task(0), Moment(0));
+    for (copies, is_shared, counts) in [
+        (Copies::All, false, true),
+        (Copies::Of(vec![true]), false, true),
+        (Copies::All, true, false),
+        (Copies::Of(vec![false, true]), false, false),
+        (Copies::Never, false, false),
+    ] {
+        let rules = Rules {
+            copies,
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules, Order::of(&order));
+        let mut out = Outbox::default();
+        engine.open(now, &mut out);
+        let lost = engine.join(now, "lost", Offer::cpus(1), &mut out);
+        let first = engine.ask(now, lost, 1, &mut out).unwrap()[0].token;
+        engine.lose(now, lost, &mut out).unwrap();
+        let offer = Offer {
+            is_shared,
+            ..Offer::cpus(1)
+        };
+        let other = engine.join(now, "other", offer, &mut out);
+        let second = engine.ask(now, other, 1, &mut out).unwrap()[0].token;
+        let again = engine.join(now, "lost", Offer::cpus(1), &mut out);
+        // While both are at it, whoever would count goes on.
+        let stale = engine.heartbeat(now, again, &[(task, first)], &mut out);
+        assert_eq!(stale.unwrap().is_empty(), counts);
+        let receipt = engine.give_back(now, task, first, Outcome::Executed, &mut out);
+        match counts {
+            true => {
+                assert_eq!(receipt, Receipt::AcceptedLate);
+                assert_eq!(out.kills, [(other, task, second)]);
+                assert!(engine.workers()[other.index()].holds.is_empty());
+                let receipt = engine.give_back(now, task, second, Outcome::Executed, &mut out);
+                assert_eq!(receipt, Receipt::Already);
+                let next = engine.ask(now, other, 1, &mut out).unwrap();
+                assert_eq!(next[0].task, Task(1));
+            }
+            false => {
+                assert_eq!(receipt, Receipt::Superseded);
+                assert!(out.kills.is_empty());
+                let receipt = engine.give_back(now, task, second, Outcome::Executed, &mut out);
+                assert_eq!(receipt, Receipt::Accepted);
+            }
+        }
+    }
 }

@@ -139,9 +139,14 @@ mod tests {
             (learnt[0].kind, learnt[0].seen, learnt[0].most),
             (1, 4, 900.0)
         );
-        // Less than nothing is no size.
-        std::fs::write(&file.0, serde_json::to_string(&most(-1.0)).unwrap()).unwrap();
-        assert!(matches!(file.read(), Err(BookError::Strange(_))));
+        // Less than nothing is no size: the rest of the book is read all the same, and written without that.
+        let text = std::fs::read_to_string(&file.0).unwrap();
+        std::fs::write(&file.0, text.replace("900.0", "-900.0")).unwrap();
+        let read = file.read().unwrap();
+        assert_eq!((read.counts(), read.spoilt()), ((0, 1), 1));
+        assert!(read.files().is_empty());
+        file.add(most(700.0));
+        assert_eq!(file.read().unwrap().spoilt(), 0);
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(crate) struct LeaseState {
     pub(crate) start: f64,
     /// When the server expects it back.
     pub(crate) expected_end: f64,
-    /// As which attempt the engine knows it, where it decides.
+    /// As which attempt the engine knows it, where it decides; else how many were given out before. Of a task, the later the larger.
     pub(crate) attempt: u32,
     /// The worker is still at it.
     pub(crate) alive: bool,

@@ -13,7 +13,8 @@ pub struct Natures {
     /// The share that lies: four of five results are wrong, each in its own way. Who lies has no work with it, and is back in a
     /// fourth of the time.
     pub liars: f64,
-    /// So many of the liars agree: they always lie, and say the same.
+    /// So many of the liars that are there from the start agree: they always lie, and say the same. Of those who join later it is
+    /// as large a part.
     pub colluding: u32,
     /// The share that vanishes for good: half of them fall silent, the others say that they live and return nothing.
     pub vanishing: f64,
@@ -48,8 +49,10 @@ pub(crate) enum Said {
 /// The lie that several tell.
 const COMMON: Said = Said::Lie(u32::MAX);
 /// How many of a liar's results are wrong.
+// A judgement: one that always lied would never earn any trust.
 const LIES: f64 = 0.8;
 /// Workers that join later are told apart as finely as this.
+// Shares are exact to a millionth.
 const MANY: usize = 1 << 20;
 
 impl Natures {
@@ -91,9 +94,19 @@ impl Natures {
             // All places are taken, in an order that has nothing to do with who comes first.
             true => {
                 let first = Stream::new(seed, run, Purpose::Nature, 0).below(workers);
-                self.at((first + number * stride(workers)) % workers, workers)
+                let liars = part(self.liars, workers);
+                let colluding = liars.min(self.colluding as usize);
+                self.at(
+                    (first + number * stride(workers)) % workers,
+                    workers,
+                    colluding,
+                )
             }
-            false => self.at(own.below(MANY), MANY),
+            false => {
+                let of_liars = f64::from(self.colluding) / (self.liars * workers as f64);
+                let colluding = part(self.liars * of_liars.min(1.0), MANY);
+                self.at(own.below(MANY), MANY, colluding)
+            }
         };
         let vanishes = match nature {
             Nature::Silent | Nature::Stuck => own.uniform() * self.vanish_within,
@@ -102,21 +115,16 @@ impl Natures {
         (nature, vanishes)
     }
 
-    /// What the worker at this of so many places is like.
-    fn at(&self, place: usize, places: usize) -> Nature {
-        let part = |share: f64| (share * places as f64).round() as usize;
-        let (liars, vanishing) = (part(self.liars), part(self.vanishing));
-        let colluding = match places < MANY {
-            true => liars.min(self.colluding as usize),
-            false => 0,
-        };
+    /// What the worker at this of so many places is like, where so many collude.
+    fn at(&self, place: usize, places: usize, colluding: usize) -> Nature {
+        let (liars, vanishing) = (part(self.liars, places), part(self.vanishing, places));
         let silent = vanishing.div_ceil(2);
         let ends = [
             (colluding, Nature::Colluder),
             (liars - colluding, Nature::Liar),
             (silent, Nature::Silent),
             (vanishing - silent, Nature::Stuck),
-            (part(self.slow), Nature::Slow),
+            (part(self.slow, places), Nature::Slow),
         ];
         let mut before = 0;
         for (count, nature) in ends {
@@ -127,6 +135,11 @@ impl Natures {
         }
         Nature::Honest
     }
+}
+
+/// A share of so many, to the nearest.
+fn part(share: f64, of: usize) -> usize {
+    (share * of as f64).round() as usize
 }
 
 /// A step that comes to every one of so many places.
@@ -143,7 +156,7 @@ fn stride(places: usize) -> usize {
 }
 
 impl Nature {
-    /// How much faster it is for being so.
+    /// How much faster it is for being so: judgements, so that nobody can miss it.
     pub(crate) fn speed(self) -> f64 {
         match self {
             Nature::Liar | Nature::Colluder => 4.0,
@@ -203,8 +216,30 @@ mod tests {
 
     #[test]
     fn who_joins_later_is_one_by_chance() {
-        let liars = (20..10_020).filter(|&n| MIXED.of(n, 20, (1, 1)).0 == Nature::Liar);
-        assert!((2_800..3_200).contains(&liars.count()));
+        let count = |wanted: Nature| {
+            let later = 20..10_020;
+            later
+                .filter(|&n| MIXED.of(n, 20, (1, 1)).0 == wanted)
+                .count()
+        };
+        // Two of the first six liars collude, and so does a third of those who join later.
+        assert!((1_850..2_150).contains(&count(Nature::Liar)));
+        assert!((900..1_100).contains(&count(Nature::Colluder)));
+        let alone = Natures {
+            colluding: 0,
+            ..MIXED
+        };
+        let colludes = |n: usize| alone.of(n, 20, (1, 1)).0 == Nature::Colluder;
+        assert!(!(0..2_000).any(colludes));
+        // Of hardly any liars all collude, and none where nobody lies.
+        let few = |n: usize| MIXED.of(n, 1, (1, 1)).0;
+        assert!((1..2_000).any(|n| few(n) == Nature::Colluder));
+        assert!(!(1..2_000).any(|n| few(n) == Nature::Liar));
+        let honest = Natures {
+            liars: 0.0,
+            ..MIXED
+        };
+        assert!(!(0..2_000).any(|n| honest.of(n, 20, (1, 1)).0 == Nature::Colluder));
         let (nature, at) = Natures::default().of(3, 20, (1, 1));
         assert_eq!((nature, at), (Nature::Honest, f64::INFINITY));
     }

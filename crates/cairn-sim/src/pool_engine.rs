@@ -23,10 +23,13 @@ pub(crate) struct Back {
 /// Who gets nothing asks again after a third of the silence: within that time it must be heard of anyway.
 const ASKS: f64 = 1.0 / 3.0;
 /// And where nothing happened for long, after this share of that time: whoever waits for hours need not ask every second.
+// A judgement.
 const SELDOM: f64 = 0.05;
 /// A run in which nothing was settled for so many times as long as a copy may take at the most has no end.
+// A judgement: late copies are waited for ten times as long, and there are no more than a few of a task.
 const ENDLESS: f64 = 100.0;
 /// So many times what is expected a copy may take at the most.
+// The engine's: ten times what is expected (`Distrust::slack`), at a volunteer that may be four times as slow as others.
 const LONGEST: f64 = 40.0;
 
 impl<L: FnMut(Event)> PoolRun<'_, L> {
@@ -54,7 +57,8 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         // What should have been done by now is done now.
         let wake = wake.map(|at| Time::new(at.max(self.now))).min();
         let next = [event, wake].into_iter().flatten().min()?;
-        let is_endless = served.silence.is_some() && next.seconds() > self.endless_from();
+        let is_long = served.silence.is_some() && next.seconds() > self.endless_from();
+        let is_endless = is_long && self.up_cores > 0.0 && !self.expects_somebody();
         (!is_endless).then_some(next)
     }
 
@@ -62,7 +66,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn endless_from(&self) -> f64 {
         let deadline = self.served.as_ref().and_then(|served| served.deadline);
         let longest = LONGEST * self.longest;
-        self.settled_at + ENDLESS * deadline.unwrap_or(0.0).max(longest)
+        self.waits_since + ENDLESS * deadline.unwrap_or(0.0).max(longest)
     }
 
     /// Time has passed: what the engine waited for until now.

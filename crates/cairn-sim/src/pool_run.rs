@@ -99,6 +99,8 @@ pub(crate) struct PoolRun<'a, L> {
     /// When a task was last settled, and what workers' time had come to by then.
     pub(crate) settled_at: f64,
     settled: (f64, f64),
+    /// Since when those who are there wait for another to be settled.
+    pub(crate) waits_since: f64,
     /// What the longest task is expected to take.
     pub(crate) longest: f64,
     log: L,
@@ -106,7 +108,7 @@ pub(crate) struct PoolRun<'a, L> {
     last_ticket: u64,
     /// Tasks neither executed nor counted on from any worker.
     pub(crate) unassigned: usize,
-    up_cores: f64,
+    pub(crate) up_cores: f64,
     busy_cores: f64,
     up_time: f64,
     idle: f64,
@@ -156,6 +158,7 @@ impl Pool {
             changed_at: 0.0,
             settled_at: 0.0,
             settled: (0.0, 0.0),
+            waits_since: 0.0,
             longest: needs.estimates.iter().copied().fold(0.0, f64::max),
             log,
             now: 0.0,
@@ -270,6 +273,20 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         }
     }
 
+    /// Whether only so many ever come: by chance, and over and over, somebody always comes again, if never to any avail.
+    fn is_recorded(&self) -> bool {
+        matches!(
+            self.pool.attendance,
+            Attendance::Trace { repeat: false, .. }
+        )
+    }
+
+    /// Whether somebody will come of whom that is known.
+    pub(crate) fn expects_somebody(&self) -> bool {
+        let comes = |event: &Reverse<(Time, Kind, u32, u32)>| event.0.1 == Kind::Up;
+        self.is_recorded() && self.buffers.events.iter().any(comes)
+    }
+
     /// The next event, if there is any.
     pub(crate) fn next_event(&self) -> Option<Time> {
         self.buffers.events.peek().map(|&Reverse((at, ..))| at)
@@ -279,6 +296,10 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let passed = now - self.now;
         self.now = now;
         self.up_time += self.up_cores * passed;
+        // While nobody is there nobody waits.
+        if self.up_cores == 0.0 {
+            self.waits_since += passed;
+        }
         if self.unassigned > 0 {
             self.idle += (self.up_cores - self.busy_cores) * passed;
         }
@@ -321,6 +342,9 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
     fn come_up(&mut self, id: u32) {
         self.log(id, What::Up);
         self.up_cores += f64::from(self.pool.crew.cores);
+        if self.is_recorded() {
+            self.waits_since = self.now;
+        }
         let worker = &mut self.buffers.workers[id as usize];
         worker.is_up = true;
         let next = worker.next_change(self.pool, id as usize, self.now);
@@ -430,6 +454,7 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         let expected = begun + self.needs.estimates[task.index()] / worker.speed;
         let until = worker.works_until();
         let (number, generation) = self.buffers.leases.grant(task, id, self.now, expected);
+        self.buffers.leases.get_mut(number).attempt = self.begun as u32;
         // Who goes down first never delivers, and nobody is told: only the end of the lease tells.
         if end <= until {
             self.schedule(end, Kind::Finish, number, generation);
@@ -533,16 +558,18 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
 
     /// A task is executed or given up.
     pub(crate) fn note_settled(&mut self) {
-        self.settled_at = self.now;
+        (self.settled_at, self.waits_since) = (self.now, self.now);
         self.settled = (self.up_time, self.idle);
     }
 
     pub(crate) fn stop_others(&mut self, task: TaskId) {
-        let others: Vec<u32> = (self.buffers.leases.alive())
+        let mut others: Vec<(u32, u32)> = (self.buffers.leases.alive())
             .filter(|(_, l)| l.task == task)
-            .map(|(number, _)| number)
+            .map(|(number, l)| (l.attempt, number))
             .collect();
-        for number in others {
+        // As they were given out, which is how the engine tells them; numbers of leases are used again.
+        others.sort_unstable();
+        for (_, number) in others {
             self.stop(number);
         }
     }

@@ -1,5 +1,6 @@
 //! Who gets what in a pool at one instant: by turn, by plan, by earliest finish, and copies for the tail. Knows no events.
 
+use crate::clock::Time;
 use crate::heft::OptimisticCosts;
 use crate::measures::Event;
 use crate::pool_run::{Dispatch, PoolRun};
@@ -120,27 +121,28 @@ impl<L: FnMut(Event)> PoolRun<'_, L> {
         self.call_waiting(
             |_| true,
             |run, id| {
-                // What the server believes to be running, lost or not.
-                let copies_of = |task: TaskId| run.buffers.outstanding[task.index()];
-                let has_own = |task: TaskId| {
-                    let own = &run.buffers.workers[id as usize].running;
-                    own.iter().any(|&n| run.buffers.leases.get(n).task == task)
-                };
-                let candidate = (run.buffers.leases.outstanding())
-                    .filter(|l| run.buffers.made_by[l.task.index()].0 == NONE)
-                    .filter(|l| copies_of(l.task) < copies)
-                    .filter(|l| run.fits(l.task, id) && !has_own(l.task))
-                    .min_by(|a, b| {
-                        (copies_of(a.task).cmp(&copies_of(b.task)))
-                            .then(a.start.total_cmp(&b.start))
-                            .then(a.task.cmp(&b.task))
-                    })
-                    .map(|l| l.task);
-                if let Some(task) = candidate {
+                while let Some(task) = run.worth_a_copy(id, copies) {
                     run.start(task, id);
                 }
             },
         );
+    }
+
+    /// Of the running tasks that a worker has room for and is not at, the one that fewest are at, of these the one given out
+    /// first.
+    fn worth_a_copy(&self, id: u32, copies: u32) -> Option<TaskId> {
+        // What the server believes to be running, lost or not.
+        let copies_of = |task: TaskId| self.buffers.outstanding[task.index()];
+        let has_own = |task: TaskId| {
+            let own = &self.buffers.workers[id as usize].running;
+            (own.iter()).any(|&n| self.buffers.leases.get(n).task == task)
+        };
+        (self.buffers.leases.outstanding())
+            .filter(|l| self.buffers.made_by[l.task.index()].0 == NONE)
+            .filter(|l| copies_of(l.task) < copies)
+            .filter(|l| self.fits(l.task, id) && !has_own(l.task))
+            .min_by_key(|l| (copies_of(l.task), Time::new(l.start), l.task))
+            .map(|l| l.task)
     }
 
     fn serve_earliest_finish(&mut self, costs: Option<&OptimisticCosts>) {

@@ -8,7 +8,7 @@ use cairn_dag::{Dag, TaskId};
 use cairn_oracle::{Random, random_dag};
 use cairn_sim::{
     Breaks, Crew, Lease, Link, Measures, Natures, Policy, PoolSettings, Replay, Serving, Spread,
-    Terms, What, Work, World, replay,
+    Terms, Trace, What, Work, World, replay,
 };
 
 const MIXED: Natures = Natures {
@@ -342,4 +342,48 @@ fn who_falls_silent_is_missed_and_who_does_nothing_is_overtaken() {
         (2.0, 1.0)
     );
     assert!(trusted.makespan < 600.0, "{trusted:?}");
+}
+
+/// A year in which nobody is there is no reason to give up on those who come after it; nor is one of waiting for somebody who is
+/// known to come.
+#[test]
+fn who_comes_after_a_long_gap_is_waited_for() {
+    let dag = Dag::from_arcs(6, Vec::new()).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let crew = Crew {
+        lease: Some(Lease {
+            factor: 3.0,
+            at_least: 60.0,
+        }),
+        ..Crew::default()
+    };
+    let work = Work::drawn(Spread::Constant(50.0)).unwrap();
+    let year = 365.0 * 86_400.0;
+    for (rows, undone) in [
+        // Both go before they are done, and come back.
+        (
+            format!(
+                "a,0,70\nb,0,70\na,{year},{}\nb,{year},{}",
+                year + 900.0,
+                year + 900.0
+            ),
+            0.0,
+        ),
+        // One waits, the second comes after a year.
+        (
+            format!("a,0,{}\nb,{year},{}", year + 900.0, year + 900.0),
+            0.0,
+        ),
+        // One waits for a second who never comes again.
+        (format!("a,0,{year}\nb,0,10"), 6.0),
+    ] {
+        let world = World::trace(Trace::parse(&rows).unwrap(), false, crew.clone()).unwrap();
+        let policy = Policy::served("served", &order, volunteers(2, false));
+        let results = replay(&dag, &work, &world, &policy, 1, 0)
+            .unwrap()
+            .measures
+            .results;
+        assert_eq!(results.undone, undone, "{rows}");
+        assert_eq!(results.endless > 0.0, undone > 0.0, "{rows}: {results:?}");
+    }
 }

@@ -921,3 +921,37 @@ fn volunteers_cost_executions_and_save_results() {
     let plain = json(&simulate(&["--world", "pool", "--json"]));
     assert!(plain["policies"]["ic"]["wrong"].is_null(), "{plain}");
 }
+
+/// Two recorded volunteers can never return three equal results: told before anything is played.
+#[test]
+fn a_quorum_that_a_trace_can_never_have_is_refused_up_front() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = airsn(folder.path(), "5");
+    let trace = folder.path().join("trace.csv");
+    std::fs::write(&trace, "a,0,5000\nb,10,90\na,6000,9000\n").unwrap();
+    let trace = trace.to_str().unwrap();
+    let args = [
+        "simulate",
+        &file,
+        "--world",
+        "trace",
+        "--trace",
+        trace,
+        "--volunteers",
+        "--quorum",
+    ];
+    refused(
+        &[&args[..], &["4"]].concat(),
+        "needs 3 equal results of different volunteers, and there are 2",
+    );
+    refused(
+        &[&args[..], &["4"]].concat(),
+        "give a trace of 3 workers or more",
+    );
+    let enough = [
+        &args[..],
+        &["2", "--policies", "ic", "--runs", "3", "--json"],
+    ]
+    .concat();
+    assert!(json(&cairn(&enough))["volunteers"]["agree"] == 2);
+}

@@ -1,5 +1,6 @@
 //! What a book keeps for later runs, by name. Knows no run.
 
+use super::taken::{Lenient, Line};
 use super::{Client, Kind, Taken};
 use crate::Reputation;
 use serde::{Deserialize, Serialize};
@@ -11,15 +12,63 @@ const VERSION: u32 = 3;
 /// What was learnt in earlier runs: times of kinds of tasks and sizes of their files, speeds of workers, what is known of
 /// volunteers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Memory {
     version: u32,
     kinds: BTreeMap<String, Remembered>,
     workers: BTreeMap<String, Remembered>,
     /// By who they are, whatever they call themselves.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     volunteers: BTreeMap<String, Reputation>,
-    #[serde(default, skip_serializing_if = "Taken::is_empty")]
+    #[serde(skip_serializing_if = "Taken::is_empty")]
     files: Taken,
+    /// How many entries were left out when it was read, since they cannot be true.
+    #[serde(skip)]
+    spoilt: usize,
+}
+
+/// The same as it is read: whatever is wrong with one entry, the others count.
+#[derive(Deserialize)]
+struct Written {
+    version: u32,
+    kinds: BTreeMap<String, Lenient<Remembered>>,
+    workers: BTreeMap<String, Lenient<Remembered>>,
+    #[serde(default)]
+    volunteers: BTreeMap<String, Lenient<Reputation>>,
+    #[serde(default)]
+    files: Vec<Lenient<Line>>,
+}
+
+impl From<Written> for Memory {
+    fn from(written: Written) -> Memory {
+        let mut spoilt = written.files.len();
+        let files = Taken::from(written.files).for_others();
+        spoilt = spoilt.saturating_sub(files.len());
+        Memory {
+            version: written.version,
+            kinds: sound(written.kinds, Remembered::is_sound, &mut spoilt),
+            workers: sound(written.workers, Remembered::is_sound, &mut spoilt),
+            volunteers: sound(written.volunteers, |_| true, &mut spoilt),
+            files,
+            spoilt,
+        }
+    }
+}
+
+/// What can be read and can be true; the others are counted.
+fn sound<T>(
+    all: BTreeMap<String, Lenient<T>>,
+    is_sound: impl Fn(&T) -> bool,
+    spoilt: &mut usize,
+) -> BTreeMap<String, T> {
+    let count = all.len();
+    let good = all.into_iter().filter_map(|(name, known)| {
+        let known = known.good().filter(&is_sound)?;
+        Some((name, known))
+    });
+    let good: BTreeMap<String, T> = good.collect();
+    *spoilt += count - good.len();
+    good
 }
 
 /// More workers or volunteers than so many are not remembered: those that were seen last are.
@@ -64,6 +113,7 @@ impl Memory {
             workers,
             volunteers: BTreeMap::new(),
             files: Taken::default(),
+            spoilt: 0,
         }
     }
 
@@ -83,7 +133,7 @@ impl Memory {
     /// The same, and what files of kinds of tasks took.
     #[must_use]
     pub fn with_files(self, files: Taken) -> Memory {
-        let files = files.named();
+        let files = files.for_others();
         Memory { files, ..self }
     }
 
@@ -124,9 +174,11 @@ impl Memory {
     /// Whether this program can read it: it is not of a later form.
     pub fn is_readable(&self) -> bool {
         self.version <= VERSION
-            && self.files.is_sound()
-            && (self.kinds.values().chain(self.workers.values()))
-                .all(|r| r.log.is_finite() && r.variance.is_finite() && r.variance >= 0.0)
+    }
+
+    /// How many entries were left out when it was read, since they cannot be true or cannot be read.
+    pub fn spoilt(&self) -> usize {
+        self.spoilt
     }
 
     /// How many kinds and workers it knows.
@@ -181,6 +233,11 @@ fn keep_newest<T>(all: &mut BTreeMap<String, T>, seen: impl Fn(&T) -> u64) {
 }
 
 impl Remembered {
+    /// Whether it can be true.
+    fn is_sound(&self) -> bool {
+        self.log.is_finite() && self.variance.is_finite() && self.variance >= 0.0
+    }
+
     pub(super) fn of_kind(kind: &Kind) -> Remembered {
         let log = kind.log_seconds / kind.count;
         Remembered {
@@ -204,13 +261,14 @@ impl Remembered {
         }
     }
 
-    /// Squares of noise and how many: machines change, so no more than 20 tasks count.
+    /// Squares of noise and how many: machines change, so no more than 20 tasks count (a judgement).
     pub(super) fn noise(&self) -> (f64, f64) {
         let count = self.returned.min(20) as f64;
         (count * self.variance, count)
     }
 
-    /// How sure a remembered speed is. A machine that was fast may be busy with something else today.
+    /// How sure a remembered speed is. A machine that was fast may be busy with something else today: half as sure as it was, and
+    /// never surer than to 14 % (judgements).
     pub(super) fn precision(&self) -> f64 {
         1.0 / (2.0 * self.variance).max(0.02)
     }

@@ -2,8 +2,14 @@
 //! no cap.
 
 use crate::Learnt;
+use cairn_theory::storage::MOST_BYTES;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// A ratio of measured to declared bytes beyond this is not told to other workflows: what was declared there was no size, but
+/// something put in its place, and one such line would be the most that any has seen for ever.
+// A judgement: people declare sizes that are wrong by a few times, and placeholders of a byte or a kilobyte for gigabytes.
+const PLACEHOLDER: f64 = 1000.0;
 
 /// What was measured of files, by sort.
 ///
@@ -17,7 +23,7 @@ use std::collections::BTreeMap;
 /// assert_eq!(taken.learnt(&others), [Learnt { kind: 0, ..learnt }]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Vec<Line>", into = "Vec<Line>")]
+#[serde(from = "Vec<Lenient<Line>>", into = "Vec<Line>")]
 pub struct Taken(BTreeMap<Sort, Seen>);
 
 /// Files of one sort: the kind of the task, which of its outputs, and whether the input says nothing of their sizes.
@@ -30,9 +36,28 @@ struct Seen {
     most: f64,
 }
 
+/// Something that was written down, or what cannot be read as that: the rest is read all the same.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Lenient<T> {
+    /// As it should be.
+    Good(T),
+    /// Something else.
+    Bad(serde::de::IgnoredAny),
+}
+
+impl<T> Lenient<T> {
+    pub(super) fn good(self) -> Option<T> {
+        match self {
+            Lenient::Good(good) => Some(good),
+            Lenient::Bad(_) => None,
+        }
+    }
+}
+
 /// The same as it is written down.
 #[derive(Serialize, Deserialize)]
-struct Line {
+pub(super) struct Line {
     kind: String,
     output: u32,
     #[serde(default)]
@@ -41,10 +66,24 @@ struct Line {
     most: f64,
 }
 
-impl From<Vec<Line>> for Taken {
-    fn from(lines: Vec<Line>) -> Taken {
+impl Line {
+    /// Whether it can be true.
+    fn is_sound(&self) -> bool {
+        let most = match self.unknown {
+            true => MOST_BYTES as f64,
+            false => f64::MAX,
+        };
+        (0.0..=most).contains(&self.most)
+    }
+}
+
+impl From<Vec<Lenient<Line>>> for Taken {
+    fn from(lines: Vec<Lenient<Line>>) -> Taken {
         let mut taken = Taken::default();
-        for line in lines {
+        for line in lines.into_iter().filter_map(Lenient::good) {
+            if !line.is_sound() {
+                continue;
+            }
             let seen = Seen {
                 count: line.seen,
                 most: line.most,
@@ -111,20 +150,21 @@ impl Taken {
         self
     }
 
-    /// The same without kinds that have no name: they mean nothing in another workflow.
-    pub(super) fn named(mut self) -> Taken {
-        self.0.retain(|(kind, _, _), _| !kind.is_empty());
+    /// The same without what means nothing in another workflow: kinds that have no name, and how wrong a placeholder was.
+    pub(super) fn for_others(mut self) -> Taken {
+        let is_size = |is_unknown: bool, most: f64| is_unknown || most <= PLACEHOLDER;
+        (self.0)
+            .retain(|(kind, _, unknown), seen| !kind.is_empty() && is_size(*unknown, seen.most));
         self
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Whether all of it can be true.
-    pub(super) fn is_sound(&self) -> bool {
-        (self.0.values()).all(|seen| seen.most.is_finite() && seen.most >= 0.0)
     }
 
     fn add(&mut self, sort: Sort, seen: Seen) {
@@ -183,7 +223,7 @@ mod tests {
             sorts.dedup();
             assert_eq!(all.learnt(&kinds).len(), sorts.len());
             sorts.retain(|sort| sort.0 != 1);
-            assert_eq!(all.named().learnt(&kinds).len(), sorts.len());
+            assert_eq!(all.for_others().learnt(&kinds).len(), sorts.len());
         }
     }
 

@@ -278,3 +278,55 @@ fn the_book_learns_as_the_model_says() {
         }
     }
 }
+
+#[test]
+fn what_is_wrong_with_one_entry_does_not_cost_the_others() {
+    let text = r#"{"version":3,
+        "kinds":{"good":{"log":1,"variance":0.1,"returned":3},"bad":{"log":1,"variance":-1,"returned":3}},
+        "workers":{"good":{"log":0.5,"variance":0.1,"returned":3},"null":{"log":null,"variance":0.1,"returned":3}},
+        "volunteers":{"bad":7},
+        "files":[{"kind":"k","output":0,"seen":2,"most":1.5},
+                 {"kind":"k","output":1,"seen":2,"most":-1.0},
+                 {"kind":"k","output":2,"unknown":true,"seen":2,"most":1e300},
+                 {"kind":"k","output":3,"seen":"two","most":1.0},
+                 {"kind":"placeholder","output":0,"seen":1,"most":1e9},
+                 "what is this"]}"#;
+    let memory: Memory = serde_json::from_str(text).unwrap();
+    assert!(memory.is_readable());
+    assert_eq!(memory.counts(), (1, 1));
+    let kinds = ["k", "placeholder"].map(String::from);
+    let learnt = memory.files().learnt(&kinds);
+    assert_eq!(learnt.iter().map(|l| l.output).collect::<Vec<_>>(), [0]);
+    assert_eq!(memory.spoilt(), 8);
+    // What is written after that is without them.
+    let text = serde_json::to_string(&memory).unwrap();
+    let again: Memory = serde_json::from_str(&text).unwrap();
+    assert_eq!((again.spoilt(), again.counts()), (0, (1, 1)));
+}
+
+/// One run declares a byte for a gigabyte. That is true of it alone: others of the same kinds, with the same book, go by their
+/// own sizes.
+#[test]
+fn a_placeholder_for_a_size_does_not_spoil_a_book() {
+    let kinds = ["align".to_owned()];
+    let of = |most: f64| {
+        let learnt = crate::Learnt {
+            kind: 0,
+            output: 0,
+            is_unknown: false,
+            seen: 1,
+            most,
+        };
+        crate::Taken::of(&[learnt], &kinds)
+    };
+    let book = Memory::default().with_files(of(2.0));
+    let book = book.then(&Memory::default().with_files(of(1e9)));
+    let most: Vec<f64> = (book.files().learnt(&kinds).iter())
+        .map(|l| l.most)
+        .collect();
+    assert_eq!(most, [2.0]);
+    // In its own store it stays, for the rest of that run.
+    let text = serde_json::to_string(&of(1e9)).unwrap();
+    let kept: crate::Taken = serde_json::from_str(&text).unwrap();
+    assert_eq!(kept.learnt(&kinds)[0].most, 1e9);
+}

@@ -6,10 +6,11 @@ use cairn_dag::{Dag, TaskId, narrow};
 use std::collections::BTreeSet;
 
 /// Tasks are added up in no more than about so many pieces; smaller dags one by one.
-// All are gone over for every horizon. In pieces of several tasks it is too long by one piece's work at the most.
+// All are gone over for every horizon. In pieces of several tasks it is too long by one piece's work at the most. How many is a
+// judgement.
 const PIECES: usize = 512;
 /// Levels are computed anew when a kind takes longer or shorter than they say by more than this (a logarithm).
-// That goes over all tasks and arcs: a kind that only wavers is no reason for it.
+// That goes over all tasks and arcs: a kind that only wavers is no reason for it. The number is the prototype's.
 const MOVED: f64 = 0.15;
 
 /// Where a task is.
@@ -201,7 +202,7 @@ impl Outlook {
 
     /// How many tasks become eligible with this one and all that is out beside it.
     pub(super) fn unlocks(&self, task: u32) -> u32 {
-        self.unlocks.of(task)
+        self.unlocks.of(&self.dag, task, &self.state)
     }
 
     pub(super) fn has_eligible(&self) -> bool {

@@ -8,20 +8,22 @@ use super::{Dispatch, Move};
 // and half a deviation.
 const SOONER: f64 = 0.9;
 /// Only what ends in the last part of all that is foreseen is copied for want of better things to do.
-// What is over sooner holds up nothing: a copy of it would only cost.
+// What is over sooner holds up nothing: a copy of it would only cost. The share is the prototype's.
 const LAST: f64 = 0.6;
 /// How much of the doubt about two speeds speaks for trying.
+// Measured together with `SOONER`.
 const HOPE: f64 = 1.0;
 /// The most copies of a task at a time.
-// With three, copies were 1.6 to 3.6 % of all executions.
+// The prototype's: with three, copies were 1.6 to 3.6 % of all executions.
 const COPIES: usize = 3;
 /// How many running tasks are considered, of those that end last.
-// Each is weighed for every idle lane.
+// Each is weighed for every idle lane; how many is a judgement.
 const LATEST: usize = 16;
 /// Among how many of those that end last these are looked for: some have as many copies as they may.
+// A judgement: a request must not go over all that runs.
 const LOOKS: usize = 256;
 /// After so many idle lanes in a row for whom there is nothing, slower ones are not asked.
-// The fastest come first: what is worth nothing to them is hardly worth anything to slower ones.
+// The fastest come first: what is worth nothing to them is hardly worth anything to slower ones. A judgement.
 const MISSES: usize = 8;
 
 /// A running task.
@@ -34,6 +36,8 @@ struct Late {
     /// Variance of the speed of who will be back first.
     doubt: f64,
     copies: usize,
+    /// How many tasks wait for it and for what else is out; known where somebody wants to know.
+    unlocks: u32,
 }
 
 impl Dispatch {
@@ -87,7 +91,9 @@ impl Dispatch {
         }
         self.look(now);
         let horizon = self.horizon(now).max(self.last_end(now));
-        let late = self.late(now, self.latest(now, LAST * horizon));
+        let mut late = self.late(now, self.latest(now, LAST * horizon));
+        // Once, and not for each that is idle.
+        (late.iter_mut()).for_each(|l| l.unlocks = self.outlook.unlocks(l.task));
         let ends = late.iter().map(|l| l.left + l.tail);
         let horizon = ends.fold(horizon, f64::max);
         let score = |l: &Late, worker: u32| {
@@ -95,7 +101,7 @@ impl Dispatch {
             let time = hope * self.outlook.work(l.task) / self.lanes.speed(worker);
             let pays = time < SOONER * l.left && l.left + l.tail >= LAST * horizon;
             let is_uncopied = l.copies == 1;
-            pays.then(|| (is_uncopied, self.outlook.unlocks(l.task), l.left + l.tail))
+            pays.then_some((is_uncopied, l.unlocks, l.left + l.tail))
         };
         self.hand_out(&idle, late, score, may)
     }
@@ -207,6 +213,7 @@ impl Dispatch {
                 tail: self.tail(task),
                 doubt: self.doubt(worker),
                 copies: self.lanes.running(task).count(),
+                unlocks: 0,
             }
         });
         each.collect()

@@ -5,8 +5,8 @@ use crate::leases::Lease;
 use crate::queue::ClassId;
 use crate::trust::End;
 use crate::{
-    Dispatch, Ending, Entry, Event, Gone, Illegal, Keeper, Moment, Outbox, Position, Release, Task,
-    Token, Worker, WorkerId,
+    Cause, Digest, Dispatch, Ending, Entry, Event, Gone, Illegal, Keeper, Moment, Offer, Outbox,
+    Position, Release, Task, Token, Worker, WorkerId,
 };
 use cairn_theory::game::Standing;
 
@@ -70,76 +70,22 @@ impl<P: Position> Engine<P> {
                 worker,
                 name,
                 offer,
-            } => {
-                if worker.index() != self.workers.len() {
-                    return Err(Illegal("workers join out of order".into()));
-                }
-                let known = Worker::new(name.clone(), offer.clone());
-                if let Some(dispatch) = &mut self.dispatch {
-                    let name = known.book_name(self.trust.distrust());
-                    dispatch.joined(&name, offer.cpus, offer.told_speed());
-                }
-                self.trust.joined(offer.client);
-                self.here.insert(*worker);
-                self.volunteers += usize::from(offer.client.is_some());
-                self.workers.push(known);
-            }
+            } => self.joined(*worker, name, offer)?,
             Event::Remembered { client, record } => self.trust.begin_with(*client, record),
             Event::Forgotten { worker } => self.forget(at, *worker)?,
-            Event::Departed { worker, why } => {
-                let known = self.known(*worker)?;
-                known.is_here = false;
-                known.was_lost = *why == Gone::Lost;
-                let client = known.client();
-                if self.here.remove(worker) {
-                    self.gone.push_back(*worker);
-                    self.volunteers -= usize::from(client.is_some());
-                    self.trust.departed(client);
-                }
-                if let Some(dispatch) = &mut self.dispatch {
-                    dispatch.departed(worker.0);
-                }
-            }
+            Event::Departed { worker, why } => self.departed(*worker, *why)?,
             Event::Leased {
                 task,
                 token,
                 worker,
                 due,
-            } => {
-                let client = self.known(*worker)?.client();
-                match self.position.standing(*task)? {
-                    Standing::Leased => self.add_copy(*task, *token, *worker)?,
-                    _ => {
-                        self.position.lease(*task)?;
-                        self.tell_keeper(*task, Keeper::start);
-                    }
-                }
-                self.take(*task, *token, *worker, (at, *due));
-                let kind = self.rules.kind(*task);
-                let whose = (*worker, client);
-                self.trust.leased(*task, *token, whose, kind, at);
-            }
+            } => self.leased(*task, *token, *worker, (at, *due))?,
             Event::Returned {
                 task,
                 token,
                 worker,
                 digest,
-            } => {
-                self.once_known(*worker)?;
-                if self.position.standing(*task)? == Standing::Eligible {
-                    // It came late, and nobody had begun anew: now it waits for validation.
-                    self.position.lease(*task)?;
-                    self.tell_keeper(*task, Keeper::start);
-                }
-                // Before it is put back, which tells of an end without a result.
-                if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
-                    self.note_return(at, since, *task, worker);
-                }
-                self.put_back(*task, *token);
-                let tries = self.tries.entry(*task).or_default();
-                tries.ended(*token, Some(*worker));
-                self.trust.returned(*task, *token, *digest, at);
-            }
+            } => self.returned(at, (*task, *token), *worker, *digest)?,
             Event::Disputed { task } => {
                 self.position.fail(*task, &mut self.aborted)?;
                 self.put_all_back(*task);
@@ -150,89 +96,20 @@ impl<P: Position> Engine<P> {
                 task,
                 token,
                 worker,
-            } => {
-                self.once_known(*worker)?;
-                self.position.execute(*task, &mut self.opened)?;
-                if let Some(&Lease { worker, since, .. }) = self.leases.get(*task, *token) {
-                    self.note_return(at, since, *task, worker);
-                }
-                self.tell_dispatch(*task, Dispatch::over);
-                // Asked before one is put back: of two that leaves no copies.
-                let may_have_others = self.leases.has_copies() || self.trust.has(*task);
-                self.put_back(*task, *token);
-                if may_have_others {
-                    self.put_all_back(*task);
-                }
-                self.tell_keeper(*task, Keeper::execute);
-                // First attempts need no book: `Reopened` knows that there was one.
-                if let Some(tries) = self.tries.get_mut(task) {
-                    tries.ended(*token, Some(*worker));
-                }
-                let kind = self.rules.kind(*task);
-                self.trust.executed(*task, *token, kind);
-                if let Some(known) = self.workers.get_mut(worker.index()) {
-                    known.executed += 1;
-                }
-            }
+            } => self.executed(at, *task, *token, *worker)?,
             Event::Failed {
                 task,
                 token,
                 cause,
                 for_good,
                 ..
-            } => {
-                let goes_on = self.end_attempt(*task, *token, *for_good)?;
-                let lease = self.put_back(*task, *token);
-                let client = lease.and_then(|l| self.workers[l.worker.index()].client());
-                let needs = self.needs(*task);
-                let tries = self.tries.entry(*task).or_default();
-                tries.ended(*token, lease.map(|lease| lease.worker));
-                // Of volunteers trust counts the failures; what they claim makes no limit grow.
-                if client.is_none() {
-                    let here = self.here.iter().map(|w| &self.workers[w.index()]);
-                    let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
-                    tries.failed(*token, *cause, &needs, most.unwrap_or(u64::MAX));
-                }
-                if let Some(lease) = lease {
-                    self.workers[lease.worker.index()].failed += 1;
-                    self.note_end(at, *task, lease.worker, Ending::Failed);
-                }
-                let kind = self.rules.kind(*task);
-                self.trust.ended(*task, *token, End::Error, kind, at);
-                if !goes_on {
-                    self.after_release(*task, *for_good);
-                }
-            }
+            } => self.failed(at, (*task, *token), *cause, *for_good)?,
             Event::Released {
                 task,
                 token,
                 why,
                 for_good,
-            } => {
-                let goes_on = self.end_attempt(*task, *token, *for_good)?;
-                let lease = self.put_back(*task, *token);
-                let client = lease.and_then(|l| self.workers[l.worker.index()].client());
-                let tries = self.tries.entry(*task).or_default();
-                tries.ended(*token, lease.map(|lease| lease.worker));
-                if *why == Release::Lost {
-                    if client.is_none() {
-                        tries.losses += 1;
-                    }
-                    if let Some(lease) = lease {
-                        self.workers[lease.worker.index()].lost += 1;
-                        self.note_end(at, *task, lease.worker, Ending::Lost);
-                    }
-                }
-                let end = match why {
-                    Release::Lost | Release::Overdue => End::Late,
-                    Release::GivenBack | Release::Unheard | Release::Redundant => End::Aborted,
-                };
-                let kind = self.rules.kind(*task);
-                self.trust.ended(*task, *token, end, kind, at);
-                if !goes_on {
-                    self.after_release(*task, *for_good);
-                }
-            }
+            } => self.released(at, (*task, *token), *why, *for_good)?,
             Event::Cancelled { task } => {
                 self.position.cancel(*task, &mut self.aborted)?;
                 self.put_all_back(*task);
@@ -260,6 +137,176 @@ impl<P: Position> Engine<P> {
             Event::Paused => self.is_paused = true,
             Event::Unpaused => self.is_paused = false,
             Event::Halted { exit } => self.halted = Some(*exit),
+        }
+        Ok(())
+    }
+
+    fn joined(&mut self, worker: WorkerId, name: &str, offer: &Offer) -> Result<(), Illegal> {
+        if worker.index() != self.workers.len() {
+            return Err(Illegal("workers join out of order".into()));
+        }
+        let known = Worker::new(name.to_owned(), offer.clone());
+        if let Some(dispatch) = &mut self.dispatch {
+            let name = known.book_name(self.trust.distrust());
+            dispatch.joined(&name, offer.cpus, offer.told_speed());
+        }
+        self.trust.joined(offer.client);
+        self.here.insert(worker);
+        self.volunteers += usize::from(offer.client.is_some());
+        self.workers.push(known);
+        Ok(())
+    }
+
+    fn departed(&mut self, worker: WorkerId, why: Gone) -> Result<(), Illegal> {
+        let known = self.known(worker)?;
+        known.is_here = false;
+        known.was_lost = why == Gone::Lost;
+        let client = known.client();
+        if self.here.remove(&worker) {
+            self.gone.push_back(worker);
+            self.volunteers -= usize::from(client.is_some());
+            self.trust.departed(client);
+        }
+        if let Some(dispatch) = &mut self.dispatch {
+            dispatch.departed(worker.0);
+        }
+        Ok(())
+    }
+
+    /// A worker has the task since then, and until then.
+    fn leased(
+        &mut self,
+        task: Task,
+        token: Token,
+        worker: WorkerId,
+        (at, due): (Moment, Option<Moment>),
+    ) -> Result<(), Illegal> {
+        let client = self.known(worker)?.client();
+        match self.position.standing(task)? {
+            Standing::Leased => self.add_copy(task, token, worker)?,
+            _ => {
+                self.position.lease(task)?;
+                self.tell_keeper(task, Keeper::start);
+            }
+        }
+        self.take(task, token, worker, (at, due));
+        let kind = self.rules.kind(task);
+        (self.trust).leased(task, token, (worker, client), kind, at);
+        Ok(())
+    }
+
+    fn returned(
+        &mut self,
+        at: Moment,
+        (task, token): (Task, Token),
+        worker: WorkerId,
+        digest: Digest,
+    ) -> Result<(), Illegal> {
+        self.once_known(worker)?;
+        if self.position.standing(task)? == Standing::Eligible {
+            // It came late, and nobody had begun anew: now it waits for validation.
+            self.position.lease(task)?;
+            self.tell_keeper(task, Keeper::start);
+        }
+        // Before it is put back, which tells of an end without a result.
+        if let Some(&Lease { worker, since, .. }) = self.leases.get(task, token) {
+            self.note_return(at, since, task, worker);
+        }
+        self.put_back(task, token);
+        let tries = self.tries.entry(task).or_default();
+        tries.ended(token, Some(worker));
+        self.trust.returned(task, token, digest, at);
+        Ok(())
+    }
+
+    fn executed(
+        &mut self,
+        at: Moment,
+        task: Task,
+        token: Token,
+        worker: WorkerId,
+    ) -> Result<(), Illegal> {
+        self.once_known(worker)?;
+        self.position.execute(task, &mut self.opened)?;
+        if let Some(&Lease { worker, since, .. }) = self.leases.get(task, token) {
+            self.note_return(at, since, task, worker);
+        }
+        self.tell_dispatch(task, Dispatch::over);
+        // Asked before one is put back: of two that leaves no copies.
+        let may_have_others = self.leases.has_copies() || self.trust.has(task);
+        let own = self.put_back(task, token);
+        // Whoever was given up for lost has none of its own: others may be at it.
+        if may_have_others || own.is_none() {
+            self.put_all_back(task);
+        }
+        self.tell_keeper(task, Keeper::execute);
+        // First attempts need no book: `Reopened` knows that there was one.
+        if let Some(tries) = self.tries.get_mut(&task) {
+            tries.ended(token, Some(worker));
+        }
+        self.trust.executed(task, token, self.rules.kind(task));
+        if let Some(known) = self.workers.get_mut(worker.index()) {
+            known.executed += 1;
+        }
+        Ok(())
+    }
+
+    fn failed(
+        &mut self,
+        at: Moment,
+        (task, token): (Task, Token),
+        cause: Cause,
+        for_good: bool,
+    ) -> Result<(), Illegal> {
+        let goes_on = self.end_attempt(task, token, for_good)?;
+        let lease = self.put_back(task, token);
+        let client = lease.and_then(|l| self.workers[l.worker.index()].client());
+        let needs = self.needs(task);
+        let tries = self.tries.entry(task).or_default();
+        tries.ended(token, lease.map(|lease| lease.worker));
+        // Of volunteers trust counts the failures; what they claim makes no limit grow.
+        if client.is_none() {
+            let here = self.here.iter().map(|w| &self.workers[w.index()]);
+            let most = here.map(|w| w.offer.memory.unwrap_or(u64::MAX)).max();
+            tries.failed(token, cause, &needs, most.unwrap_or(u64::MAX));
+        }
+        if let Some(lease) = lease {
+            self.workers[lease.worker.index()].failed += 1;
+            self.note_end(at, task, lease.worker, Ending::Failed);
+        }
+        let kind = self.rules.kind(task);
+        self.trust.ended(task, token, End::Error, kind, at);
+        if !goes_on {
+            self.after_release(task, for_good);
+        }
+        Ok(())
+    }
+
+    fn released(
+        &mut self,
+        at: Moment,
+        (task, token): (Task, Token),
+        why: Release,
+        for_good: bool,
+    ) -> Result<(), Illegal> {
+        let goes_on = self.end_attempt(task, token, for_good)?;
+        let lease = self.put_back(task, token);
+        let client = lease.and_then(|l| self.workers[l.worker.index()].client());
+        let tries = self.tries.entry(task).or_default();
+        tries.ended(token, lease.map(|lease| lease.worker));
+        if why == Release::Lost {
+            if client.is_none() {
+                tries.losses += 1;
+            }
+            if let Some(lease) = lease {
+                self.workers[lease.worker.index()].lost += 1;
+                self.note_end(at, task, lease.worker, Ending::Lost);
+            }
+        }
+        let kind = self.rules.kind(task);
+        (self.trust).ended(task, token, why.into(), kind, at);
+        if !goes_on {
+            self.after_release(task, for_good);
         }
         Ok(())
     }

@@ -52,15 +52,15 @@ impl<P: Position> Engine<P> {
             None => {
                 let attempts = self.tries.get(&task).map_or(0, |tries| tries.attempts);
                 let is_known = attempts >= token.attempt.max(1) && token.epoch <= self.epoch;
-                // Who had it was given up for lost, and nobody has begun anew, or only those who have to be checked: the
-                // work is not thrown away.
+                // Who had it was given up for lost, and nobody has begun anew, or only those who have to be checked, or those
+                // who may be at it beside another: the work is not thrown away.
                 let may_count = match self.trust.has(task) {
                     true => {
                         let copy = self.trust.copy(task, token);
                         copy.is_some_and(|copy| copy.client.is_none())
                             && matches!(standing, Standing::Eligible | Standing::Leased)
                     }
-                    false => is_known && standing == Standing::Eligible,
+                    false => is_known && self.is_open_to_late(standing, task),
                 };
                 match () {
                     () if is_done && may_count && token.epoch >= self.reopened => {
@@ -70,6 +70,20 @@ impl<P: Position> Engine<P> {
                     () => Receipt::Unknown,
                 }
             }
+        }
+    }
+
+    /// Whether the first that is back counts, though it was given up for lost: where somebody has begun anew, that holds if the
+    /// two are not in each other's way, as copies are not.
+    fn is_open_to_late(&self, standing: Standing, task: Task) -> bool {
+        let shares = |lease: &Lease| self.workers[lease.worker.index()].offer.is_shared;
+        match standing {
+            Standing::Eligible => true,
+            Standing::Leased => {
+                let may_be_two = self.may_speculate() && self.rules.copies.may(task);
+                may_be_two && !self.leases.of(task).any(shares)
+            }
+            _ => false,
         }
     }
 
@@ -206,7 +220,13 @@ impl<P: Position> Engine<P> {
             }
             (Receipt::AcceptedLate, _) => {
                 let last = self.tries.get(&task).map(|tries| tries.last);
-                self.execute(now, task, token, last.unwrap_or(WorkerId(0)), out);
+                self.stop_all(task, out);
+                let event = Event::Executed {
+                    task,
+                    token,
+                    worker: last.unwrap_or(WorkerId(0)),
+                };
+                self.commit(now, event, out);
             }
             _ => (),
         }
@@ -423,12 +443,8 @@ impl<P: Position> Engine<P> {
         why: Release,
         out: &mut Outbox,
     ) {
-        let end = match why {
-            Release::Lost | Release::Overdue => End::Late,
-            Release::GivenBack | Release::Unheard | Release::Redundant => End::Aborted,
-        };
         // Whose time is up may still be at it: `due` sees to that.
-        let for_good = why != Release::Overdue && self.is_hopeless(task, token, end);
+        let for_good = why != Release::Overdue && self.is_hopeless(task, token, why.into());
         let event = Event::Released {
             task,
             token,

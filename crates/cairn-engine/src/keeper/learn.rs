@@ -32,19 +32,33 @@ impl Keeper {
         self.sizes.as_deref()
     }
 
-    /// What an earlier run learnt of sizes: the order in force may be unsafe afterwards.
-    ///
-    /// # Errors
-    /// If all files together would be too much; then some have their old sizes.
-    pub fn recall(&mut self, learnt: &[Learnt]) -> Result<(), StorageError> {
+    /// What an earlier run learnt of sizes: the order in force may be unsafe afterwards. Returns how many of them cannot be true,
+    /// since all files together would be too much: they count for nothing.
+    pub fn recall(&mut self, learnt: &[Learnt]) -> usize {
         let Some(mut sizes) = self.sizes.take() else {
-            return Ok(());
+            return 0;
         };
-        sizes.recall(learnt);
-        let done = sizes.apply(&mut self.storage);
+        let mut refused = 0;
+        if !self.believe(&mut sizes, learnt) {
+            // Which of them it is shows one by one.
+            for told in learnt {
+                refused += usize::from(!self.believe(&mut sizes, std::slice::from_ref(told)));
+            }
+        }
         self.sizes = Some(sizes);
         self.renumber(None);
-        done
+        refused
+    }
+
+    /// Counts what was learnt, unless all files together would be too much: then nothing is changed.
+    fn believe(&mut self, sizes: &mut Sizes, learnt: &[Learnt]) -> bool {
+        let (mut told, mut storage) = (sizes.clone(), self.storage.clone());
+        told.recall(learnt);
+        let fits = told.apply(&mut storage).is_ok();
+        if fits {
+            (*sizes, self.storage) = (told, storage);
+        }
+        fits
     }
 
     fn in_phase(&self, wanted: Phase) -> impl Iterator<Item = TaskId> + '_ {

@@ -671,3 +671,38 @@ fn an_order_that_is_followed_under_a_cap_keeps_it_and_is_the_same_where_there_is
         assert_eq!(room.follow(&dag, &wanted), wanted);
     }
 }
+
+/// One size that cannot be true does not keep the others from being believed, nor does anything of it stay.
+#[test]
+fn what_cannot_be_true_of_one_kind_is_not_believed_and_the_rest_is() {
+    let file = |task: u32| Stored {
+        producer: Some(TaskId(task)),
+        bytes: 100,
+        is_kept: true,
+        consumers: vec![],
+    };
+    let (mut storage, _) = Storage::new(3, (0..3).map(file).collect(), vec![]).unwrap();
+    let sizes = Sizes::new(&storage, vec![0, 1, 2], &[], 1.3);
+    sizes.apply(&mut storage).unwrap();
+    let order: Vec<TaskId> = (0..3).map(TaskId).collect();
+    let mut keeper = Keeper::new(storage, &order, 10_000).unwrap();
+    keeper.learn(sizes);
+    let told = |kind: u32, most: f64| crate::Learnt {
+        kind,
+        output: 0,
+        is_unknown: false,
+        seen: 16,
+        most,
+    };
+    let refused = keeper.recall(&[told(0, 2.0), told(1, 1e17), told(2, 3.0)]);
+    assert_eq!(refused, 1);
+    let bytes = |f: u32| keeper.storage().bytes(FileId(f));
+    assert_eq!(bytes(1), 130, "as if nothing had been said");
+    assert!((200..230).contains(&bytes(0)) && (300..330).contains(&bytes(2)));
+    check(&keeper);
+    assert!(keeper.is_safe());
+    let known: Vec<u32> = (keeper.sizes().unwrap().learnt().iter())
+        .map(|l| l.kind)
+        .collect();
+    assert_eq!(known, [0, 2]);
+}

@@ -1,7 +1,7 @@
 //! All copies of one task that is not settled. Decides nothing.
 
 use super::{ClientId, Digest};
-use crate::{Moment, Token, WorkerId};
+use crate::{Moment, Release, Token, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// How a copy ended.
@@ -16,6 +16,15 @@ pub(crate) enum End {
     Error,
     /// It came back with this.
     Returned(Digest),
+}
+
+impl From<Release> for End {
+    fn from(why: Release) -> End {
+        match why {
+            Release::Lost | Release::Overdue => End::Late,
+            Release::GivenBack | Release::Unheard | Release::Redundant => End::Aborted,
+        }
+    }
 }
 
 /// An attempt at a task that some copy of is, or was, a volunteer's.

@@ -98,7 +98,8 @@ pub enum ModelError {
     },
 }
 
-/// The storage of a flow. O(files + readers), as long as whoever reads a file is a child of who writes it.
+/// The storage of a flow. O(files + readers), as long as whoever reads a file is a child of who writes it. A child that names no
+/// inputs is a reader of each file of its parents that may be freed.
 ///
 /// # Errors
 /// [`ModelError`].
@@ -278,7 +279,11 @@ impl<'f> Gathered<'f> {
             is_said = true;
             // There, as all that is written was gathered before anything is read.
             let number = self.by_path[file.path];
-            self.files[number].stored.consumers.extend(silent);
+            // What is kept is never freed, whoever reads it: no pair of child and file need be gone over.
+            let stored = &mut self.files[number].stored;
+            if !stored.is_kept {
+                stored.consumers.extend(silent);
+            }
         }
         if !is_said {
             self.files.push(Found {

@@ -543,13 +543,8 @@ impl<'f, P: Position> Desk<'f, P> {
         let given = self.engine.ask_together(now, &asked, &mut self.out);
         self.after_serving(&asked, &given);
         if let Some(stamps) = &mut self.stamps {
-            // Of copies the one that began first counts: if what it read changes meanwhile, a later start sees that.
-            let is_first = |granted: &&Granted| {
-                let oldest = self.engine.lease(granted.task);
-                oldest.is_some_and(|(_, token, _)| token == granted.token)
-            };
-            let begun = given.iter().flatten().flatten().filter(is_first);
-            begun.for_each(|granted| stamps.started(granted.task));
+            let begun = given.iter().flatten().flatten();
+            begun.for_each(|granted| stamps.started(granted.task, granted.token));
         }
         let mut given = given.into_iter();
         for (number, given) in waiting.into_iter().zip(given.by_ref()) {

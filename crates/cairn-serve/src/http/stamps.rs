@@ -3,14 +3,15 @@
 use crate::run::Files;
 use crate::store::Stamp;
 use cairn_dag::TaskId;
-use cairn_engine::Task;
+use cairn_engine::{Task, Token};
 use std::collections::HashMap;
 
 /// Declared files of tasks that are under way.
 pub(crate) struct Stamps<'f> {
     files: Files<'f>,
-    /// Of tasks that are leased: a digest of what they read.
-    inputs: HashMap<TaskId, u64>,
+    /// Of tasks that were leased and are not executed: by attempt, a digest of what it read. Each has its own, since of several
+    /// any may be the one that counts.
+    inputs: HashMap<TaskId, Vec<(Token, u64)>>,
 }
 
 impl<'f> Stamps<'f> {
@@ -25,23 +26,22 @@ impl<'f> Stamps<'f> {
     }
 
     /// Somebody begins with the task.
-    pub(super) fn started(&mut self, task: Task) {
+    pub(super) fn started(&mut self, task: Task, token: Token) {
         if let Some(task) = task.frozen() {
             let inputs = self.files.inputs(task);
             if inputs != 0 {
-                self.inputs.insert(task, inputs);
+                self.inputs.entry(task).or_default().push((token, inputs));
             }
         }
     }
 
-    /// The task is done; `None` where it declares no files.
-    pub(super) fn executed(&mut self, task: Task) -> Option<Stamp> {
+    /// The task is done as this attempt has it; `None` where it declares no files.
+    pub(super) fn executed(&mut self, task: Task, token: Token) -> Option<Stamp> {
         let task = task.frozen()?;
-        let inputs = match self.inputs.remove(&task) {
-            Some(inputs) => inputs,
-            // Of an attempt that was given up for lost, nobody knows how it began.
-            None => self.files.inputs(task),
-        };
+        let begun = self.inputs.remove(&task).unwrap_or_default();
+        let own = begun.iter().find(|(other, _)| *other == token);
+        // Of an attempt that an earlier server gave out, nobody knows how it began.
+        let inputs = own.map_or_else(|| self.files.inputs(task), |&(_, inputs)| inputs);
         self.files.stamp(task, inputs)
     }
 }

@@ -22,6 +22,7 @@ use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::limits;
 use crate::output::Output;
+use crate::plural::counted;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Copies, Expected, Keeper, Placing, Position, Rules, Span, numbered};
@@ -252,7 +253,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
         about: lookout.about_quick(),
         // What opens most together is the theory's question; other policies go by their order.
         batches: flags.policy == cli::Wanted::Given(cli::Policy::Ic),
-        watch: watch(flags, &flow)?,
+        watch: watch(flags, &flow, &say)?,
     };
     let mut begun = http::begin(&mut store, setup, quick).map_err(|e| refused(&e))?;
     policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
@@ -355,7 +356,7 @@ fn book(flags: &cli::Serve) -> BookFile {
 }
 
 /// What is known of times and speeds before the first task, and whether tasks go by it.
-fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
+fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, Failure> {
     let dag = flow.dag();
     let memory = book(flags).read().map_err(|e| {
         let cure = match e {
@@ -364,6 +365,12 @@ fn watch(flags: &cli::Serve, flow: &Flow) -> Result<Watch, Failure> {
         };
         Failure::usage(plain(&e.to_string()).into_owned(), cure)
     })?;
+    if memory.spoilt() > 0 {
+        let lines = counted(memory.spoilt(), "line");
+        say(&format!(
+            "left out of the book of times and speeds: {lines} that cannot be true"
+        ));
+    }
     let seconds: Vec<Option<f64>> = dag.tasks().map(|t| flow.seconds(t)).collect();
     let known = seconds.iter().flatten().count();
     let placing = match flags.dispatch {

@@ -80,8 +80,18 @@ impl Settings {
 
     /// How many workers there are at all, where that is known.
     pub(crate) fn all_workers(&self) -> Option<u32> {
-        let is_known = self.name == WorldName::Pool && self.flags.join.is_none();
-        is_known.then(|| self.flags.workers.unwrap_or(WORKERS))
+        match (self.name, &self.trace) {
+            (WorldName::Trace, Some((_, trace))) => u32::try_from(trace.workers()).ok(),
+            (WorldName::Pool, _) if self.flags.join.is_none() => {
+                Some(self.flags.workers.unwrap_or(WORKERS))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the workers are those of a record.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.trace.is_some()
     }
 
     /// The workers in a few words.

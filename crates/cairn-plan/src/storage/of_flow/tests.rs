@@ -166,3 +166,34 @@ fn readers_are_found_under_other_names_and_by_folders() {
     assert_eq!(far("wor"), [6, 6, 1]);
     assert_eq!(far("/elsewhere/work/x"), [6, 6, 1]);
 }
+
+/// A task writes many files, and many children name none of what they read: files that are kept cost nothing for that.
+#[test]
+fn children_that_name_nothing_cost_nothing_for_files_that_are_kept() {
+    let mut build = FlowBuilder::new();
+    let parent = build.declare("a", 0).unwrap();
+    let many = 1_000;
+    for file in 0..many {
+        build.add_output(parent, &format!("f{file}"), Some(1));
+    }
+    build.add_output(parent, "t~", Some(7));
+    build.set_temp("t~");
+    for child in 0..many {
+        let child = build.declare(&format!("c{child}"), 0).unwrap();
+        build.arc(parent, child).unwrap();
+    }
+    let flow = build.finish().unwrap();
+    let storage = storage_of(&flow, &nothing(Keeping::Marked))
+        .unwrap()
+        .storage;
+    assert_eq!(storage.all_consumers().len(), many);
+    let order: Vec<TaskId> = flow.dag().tasks().collect();
+    let needs = storage.needs(&order);
+    assert_eq!((needs[0], needs[many]), (1_007, 1_007));
+    // Where nothing is kept, everything is freed when the last of them is done.
+    let storage = storage_of(&flow, &nothing(Keeping::FinalsOutside))
+        .unwrap()
+        .storage;
+    assert_eq!(storage.all_consumers().len(), many * (many + 1));
+    assert_eq!(storage.needs(&order), needs);
+}

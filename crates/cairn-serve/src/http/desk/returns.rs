@@ -84,7 +84,13 @@ impl<P: Position> Desk<'_, P> {
         let is_executed = receipt.counts() && is_executed && is_done;
         self.after_return(task, is_executed);
         if is_executed && let Some(stamps) = &mut self.stamps {
-            self.stamped.extend(stamps.executed(task));
+            // Of several that were returned another may be the one that counts.
+            let counts = self.out.entries.iter().rev().find_map(|e| match e.event {
+                Event::Executed { task: t, token, .. } => (t == task).then_some(token),
+                _ => None,
+            });
+            self.stamped
+                .extend(stamps.executed(task, counts.unwrap_or(token)));
         }
         receipt.into()
     }
@@ -101,7 +107,7 @@ impl<P: Position> Desk<'_, P> {
             self.engine.settle(now, task, &mut self.out);
             self.after_return(task, true);
             if let Some(stamps) = &mut self.stamps {
-                self.stamped.extend(stamps.executed(task));
+                self.stamped.extend(stamps.executed(task, winner));
             }
         }
     }

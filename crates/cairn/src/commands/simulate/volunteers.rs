@@ -75,7 +75,10 @@ pub(super) fn check(flags: &cli::Simulate, world: &world::Settings) -> Result<()
             format!(
                 "--quorum {quorum} needs {agree} equal results of different volunteers, and there are {workers}: none would ever count"
             ),
-            format!("give --workers {agree} or more, or a smaller --quorum"),
+            match world.is_recorded() {
+                true => format!("give a trace of {agree} workers or more, or a smaller --quorum"),
+                false => format!("give --workers {agree} or more, or a smaller --quorum"),
+            },
         )),
         None => Ok(()),
     }
