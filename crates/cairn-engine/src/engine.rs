@@ -420,9 +420,12 @@ impl<P: Position> Engine<P> {
         self.hear_of_late(now, worker, holding, out);
         let known = &self.workers[worker.index()];
         let stale = |&&(task, token): &&(Task, Token)| {
-            // Work on a task that nobody has may still count, though it was given up for lost.
+            // Work on a task that nobody has may still count, though it was given up for lost; so may work beside another's, but
+            // nobody is at one task twice.
+            let has_anew = |held: &(Task, Token)| held.0 == task;
             !known.holds.contains(&(task, token))
-                && !self.would_take(worker, task, token, Outcome::Executed)
+                && (known.holds.iter().any(has_anew)
+                    || !self.would_take(worker, task, token, Outcome::Executed))
         };
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);

@@ -21,6 +21,9 @@ pub(crate) struct Tries {
     pub(crate) limit: Option<Span>,
     /// Who had it last.
     pub(crate) last: WorkerId,
+    /// Attempts up to this number were given up by somebody who then wanted the task again: they count no more, however late.
+    #[serde(default)]
+    pub(crate) fenced: u32,
     #[serde(default)]
     outgrown: Outgrown,
 }
@@ -44,6 +47,7 @@ impl Default for Tries {
             memory: None,
             limit: None,
             last: WorkerId(0),
+            fenced: 0,
             outgrown: Outgrown::default(),
         }
     }

@@ -383,7 +383,7 @@ fn random_play_keeps_the_laws() {
             retries: random.below(3) as u32,
             losses: random.below(3) as u32,
             gone: seed as usize % 4,
-            copies: [Copies::Never, Copies::All][seed as usize % 2].clone(),
+            copies: [Copies::Never, Copies::All][seed as usize / 4 % 2].clone(),
             ..Rules::default()
         };
         if random.below(2) == 0 {
@@ -825,5 +825,74 @@ fn of_two_at_a_task_the_first_counts_though_it_was_lost() {
                 assert_eq!(receipt, Receipt::Accepted);
             }
         }
+    }
+}
+
+/// What stands against two at a task at once stands against a late one, too: a folder that the late one may share, a pool, a
+/// restart in between, somebody who gave the attempt up, and its own second attempt.
+#[test]
+fn a_late_one_counts_only_where_it_is_in_nobodys_way() {
+    let dag = Dag::from_arcs(1, vec![]).unwrap();
+    let order: Vec<TaskId> = dag.tasks().collect();
+    let (task, now) = (Task(0), Moment(0));
+    for (shares, pool, restarts, is_revived, is_its_own) in [
+        (false, 0, false, false, false),
+        (true, 0, false, false, false),
+        (false, 1, false, false, false),
+        (false, 0, true, false, false),
+        (false, 0, false, true, false),
+        (false, 0, false, false, true),
+    ] {
+        let is_free = !shares && pool == 0 && !restarts && !is_revived;
+        let rules = Rules {
+            copies: Copies::All,
+            classes: vec![needs(1, 0, pool, None)],
+            pools: vec![2],
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(Frozen::new(&dag), rules.clone(), Order::of(&order));
+        let mut out = Outbox::default();
+        engine.open(now, &mut out);
+        let offer = Offer {
+            is_shared: shares,
+            ..Offer::cpus(1)
+        };
+        let lost = engine.join(now, "lost", offer.clone(), &mut out);
+        let first = engine.ask(now, lost, 1, &mut out).unwrap()[0].token;
+        if is_revived {
+            engine.cancel(now, task, &mut out).unwrap();
+            engine.revive(now, task, &mut out).unwrap();
+        }
+        if restarts {
+            let snapshot = engine.snapshot();
+            let order = Order::of(&order);
+            engine = Engine::restore(Frozen::new(&dag), rules, order, snapshot).unwrap();
+            engine.open(now, &mut out);
+        }
+        engine.lose(now, lost, &mut out).unwrap();
+        let again = match is_its_own {
+            true => None,
+            false => Some(engine.join(now, "lost", offer.clone(), &mut out)),
+        };
+        let other = engine.join(now, "other", Offer::cpus(1), &mut out);
+        let second = engine.ask(now, other, 1, &mut out).unwrap()[0].token;
+        let late = again.unwrap_or(other);
+        let holding: Vec<_> = match is_its_own {
+            true => vec![(task, first), (task, second)],
+            false => vec![(task, first)],
+        };
+        let stale = engine.heartbeat(now, late, &holding, &mut out).unwrap();
+        let goes_on = is_free && !is_its_own;
+        assert_eq!(
+            stale.is_empty(),
+            goes_on,
+            "{shares} {pool} {restarts} {is_revived}"
+        );
+        let receipt = engine.give_back(now, task, first, Outcome::Executed, &mut out);
+        assert_eq!(
+            receipt.counts(),
+            is_free,
+            "{shares} {pool} {restarts} {is_revived}"
+        );
     }
 }

@@ -16,6 +16,7 @@ pub use memory::step_back;
 pub use orphans::end_survivors;
 pub use output::{Log, tail};
 pub use program::{Line, Program};
+pub use start::hear_no_ends;
 
 use output::Capture;
 use rustix::event::{Timespec, epoll};
@@ -107,15 +108,14 @@ impl Sign {
     }
 }
 
-/// Does `work`, which starts processes, on a thread of its own that has done nothing yet. For two reasons:
+/// Does `work`, which starts processes, on a thread of its own that has done nothing yet. Linux keeps an estimate of how much of a
+/// processor a thread uses (`util_est`), which does not fall as long as the thread has to wait for a processor at all. A thread
+/// that read and planned a large flow counts as busy for ever after: each process that it starts is put behind another one, on
+/// the other processor, while its own has nothing to do. Four in ten tasks of a millisecond behind a flow of a million began half
+/// a millisecond late; they ran at 0.4 to 1 of their speed.
 ///
-/// - Linux keeps an estimate of how much of a processor a thread uses (`util_est`), which does not fall as long as the thread
-///   has to wait for a processor at all. A thread that read and planned a large flow counts as busy for ever after: each process
-///   that it starts is put behind another one, on the other processor, while its own has nothing to do. Four in ten tasks of a
-///   millisecond behind a flow of a million began half a millisecond late; they ran at 0.4 to 1 of their speed.
-/// - A process that starts another one by `posix_spawn` blocks all signals of that thread meanwhile. Where that is the first
-///   thread, the end of another process (`SIGCHLD`, which nobody here listens to) is kept, and some third thread is woken for it,
-///   on a processor where a task could run.
+/// # Panics
+/// If `work` does, or if there is no thread to be had.
 pub(crate) fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let done = scope.spawn(work).join();

@@ -49,6 +49,8 @@ pub(crate) struct Ready {
     /// What it may cost; none for commands that plan nothing.
     pub(crate) limits: Option<Limits>,
     pub(crate) interrupts: Interrupts,
+    /// Whether this process runs tasks.
+    pub(crate) runs_tasks: bool,
     pub(crate) work: Box<Work>,
 }
 
@@ -71,6 +73,7 @@ fn ready(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
     Ready {
         limits: None,
         interrupts: Interrupts::End,
+        runs_tasks: false,
         work: Box::new(work),
     }
 }
@@ -80,6 +83,7 @@ fn within(limits: Limits, work: impl FnOnce(&Output) -> Result<(), Failure> + 's
     Ready {
         limits: Some(limits),
         interrupts: Interrupts::BestSoFar,
+        runs_tasks: false,
         work: Box::new(work),
     }
 }
@@ -89,7 +93,16 @@ fn counted(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready
     Ready {
         limits: None,
         interrupts: Interrupts::Counted,
+        runs_tasks: false,
         work: Box::new(work),
+    }
+}
+
+/// The same where this process runs tasks.
+fn running(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
+    Ready {
+        runs_tasks: true,
+        ..counted(work)
     }
 }
 
@@ -137,7 +150,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         }
         Command::Run(flags) => {
             let settings = run::Settings::new(flags)?;
-            counted(move |out| run::run(&settings, out))
+            running(move |out| run::run(&settings, out))
         }
         Command::Submit(flags) => {
             let settings = submit::Settings::new(flags)?;
@@ -149,7 +162,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
         }
         Command::Work(flags) => {
             let settings = work::Settings::new(flags)?;
-            counted(move |out| work::run(settings, out))
+            running(move |out| work::run(settings, out))
         }
         Command::Confine(flags) => ready(move |_| work::confine(flags)),
         Command::Status(flags) => {

@@ -42,6 +42,10 @@ fn main() -> ExitCode {
 /// Flags to settings, all of them checked; then the work.
 fn run(command: cli::Command, out: &output::Output) -> Result<(), failure::Failure> {
     let ready = commands::prepare(command, out)?;
+    if ready.runs_tasks {
+        // Before there is a second thread.
+        cairn_serve::spawn::hear_no_ends();
+    }
     if let Some(limits) = ready.limits {
         limits.set_threads();
     }

@@ -123,6 +123,7 @@ impl<P: Position> Engine<P> {
                 self.position.revive(*task, &mut self.opened)?;
                 if let Some(tries) = self.tries.get_mut(task) {
                     (tries.failures, tries.losses) = (0, 0);
+                    tries.fenced = tries.attempts;
                 }
                 self.unsettle_keeper();
             }

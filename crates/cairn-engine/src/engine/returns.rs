@@ -50,7 +50,8 @@ impl<P: Position> Engine<P> {
             Some(client) => self.worth_of_late(client, task, token, is_done),
             None if standing == Standing::Executed => Receipt::Already,
             None => {
-                let attempts = self.tries.get(&task).map_or(0, |tries| tries.attempts);
+                let tries = self.tries.get(&task);
+                let (attempts, fenced) = tries.map_or((0, 0), |t| (t.attempts, t.fenced));
                 let is_known = attempts >= token.attempt.max(1) && token.epoch <= self.epoch;
                 // Who had it was given up for lost, and nobody has begun anew, or only those who have to be checked, or those
                 // who may be at it beside another: the work is not thrown away.
@@ -60,7 +61,11 @@ impl<P: Position> Engine<P> {
                         copy.is_some_and(|copy| copy.client.is_none())
                             && matches!(standing, Standing::Eligible | Standing::Leased)
                     }
-                    false => is_known && self.is_open_to_late(standing, task),
+                    false => {
+                        is_known
+                            && token.attempt > fenced
+                            && self.is_open_to_late(standing, task, token)
+                    }
                 };
                 match () {
                     () if is_done && may_count && token.epoch >= self.reopened => {
@@ -75,13 +80,21 @@ impl<P: Position> Engine<P> {
 
     /// Whether the first that is back counts, though it was given up for lost: where somebody has begun anew, that holds if the
     /// two are not in each other's way, as copies are not.
-    fn is_open_to_late(&self, standing: Standing, task: Task) -> bool {
-        let shares = |lease: &Lease| self.workers[lease.worker.index()].offer.is_shared;
+    fn is_open_to_late(&self, standing: Standing, task: Task, token: Token) -> bool {
         match standing {
             Standing::Eligible => true,
             Standing::Leased => {
-                let may_be_two = self.may_speculate() && self.rules.copies.may(task);
-                may_be_two && !self.leases.of(task).any(shares)
+                // Of a lost one nobody knows where it works: so nobody who is here may work in the flow's own folder.
+                let shares = |w: &WorkerId| self.workers[w.index()].offer.is_shared;
+                // What is in a pool is there once. What was begun before a restart may have read what is no longer so.
+                let is_apart = |lease: &Lease| {
+                    token.epoch >= lease.token.epoch
+                        && self.queue.needs(lease.class).pools.is_empty()
+                };
+                self.may_speculate()
+                    && self.rules.copies.may(task)
+                    && self.leases.of(task).all(is_apart)
+                    && !self.here.iter().any(shares)
             }
             _ => false,
         }

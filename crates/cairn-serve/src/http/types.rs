@@ -251,7 +251,7 @@ pub enum Worth {
     AcceptedLate,
     /// The task was executed before: nothing is wrong.
     Already,
-    /// Another attempt has begun, or the task was cancelled: it does not count.
+    /// Another attempt has begun that must not run beside it, or the task was cancelled: it does not count.
     Superseded,
     /// There is no such task or attempt.
     Unknown,

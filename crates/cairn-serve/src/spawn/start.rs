@@ -3,7 +3,7 @@
 use super::program::{Line, Program};
 use nix::errno::Errno;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use rustix::process::Pid;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -118,6 +118,18 @@ impl Starter {
     }
 }
 
+/// No thread that begins from here on is woken when a process ends: that is told by pipes and descriptors. While a process is
+/// started all signals of the thread that starts it are blocked; then the kernel tells some other thread of the end of another
+/// process, which wakes up for nothing on a processor where a task could run.
+pub fn hear_no_ends() {
+    // Where that fails, threads wake up.
+    let _ = ends().thread_block();
+}
+
+fn ends() -> SigSet {
+    SigSet::from_iter([Signal::SIGCHLD])
+}
+
 /// In another folder, which `posix_spawn` as POSIX has it cannot change to; the standard library knows how.
 fn spawn_there(program: &Program, directory: &Path, fds: [BorrowedFd<'_>; 3]) -> io::Result<Pid> {
     let (file, words) = command_line(program)?;
@@ -135,7 +147,11 @@ fn spawn_there(program: &Program, directory: &Path, fds: [BorrowedFd<'_>; 3]) ->
     let [stdin, stdout, stderr] = fds.map(|fd| fd.try_clone_to_owned());
     command.stdin(stdin?).stdout(stdout?).stderr(stderr?);
     command.current_dir(directory).process_group(0);
-    Ok(Pid::from_child(&command.spawn()?))
+    // It leaves a process the signal mask of this thread.
+    let mask = ends().thread_swap_mask(SigmaskHow::SIG_UNBLOCK)?;
+    let child = command.spawn();
+    mask.thread_set_mask()?;
+    Ok(Pid::from_child(&child?))
 }
 
 /// The file to start, and what it gets: its name and its arguments.

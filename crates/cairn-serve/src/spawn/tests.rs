@@ -388,3 +388,31 @@ fn of_a_group_that_was_asked_to_end_nobody_stays() {
         }
     }
 }
+
+/// Whoever hears of no ends takes leave of processes all the same, and no process inherits that it does not.
+#[test]
+fn a_thread_that_hears_no_ends_leaves_processes_their_signals() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = "grep SigBlk /proc/self/status";
+    for directory in [None, Some(folder.path().to_owned())] {
+        let mut program = shell(folder.path(), blocked);
+        program.directory = directory;
+        let deaf = std::thread::spawn(move || {
+            hear_no_ends();
+            let own = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let ended = run(&program);
+            let after = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let mask = |text: &str| {
+                text.lines()
+                    .find(|l| l.starts_with("SigBlk"))
+                    .map(str::to_owned)
+            };
+            assert_eq!(mask(&own).as_deref(), Some("SigBlk:\t0000000000010000"));
+            assert_eq!(mask(&own), mask(&after));
+            ended
+        });
+        let ended = deaf.join().unwrap();
+        let printed = std::fs::read_to_string(ended.log.path.unwrap()).unwrap();
+        assert_eq!(printed, "SigBlk:\t0000000000000000\n");
+    }
+}
