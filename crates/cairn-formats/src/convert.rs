@@ -65,6 +65,7 @@ pub fn convert(
     let mut losses = compare(flow, &again);
     // Of what the file says beyond its flow; what the flow holds and the text does not is in the comparison.
     losses.extend(unheld::unheld(source, from, flow));
+    // Told beside the losses: the file is not whole before somebody has written these.
     losses.extend(promised_files(flow, to));
     Ok(Converted {
         bytes,
@@ -96,8 +97,7 @@ fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Fl
         .as_ref()
         .and_then(|source| crate::read(source, Some(format), &mut report));
     let (Some(source), Some((_, again))) = (source, again) else {
-        let why = report.problems().first();
-        let why = why.map_or(String::new(), |p| p.message.escape_debug().to_string());
+        let why = report.first_message().escape_debug();
         return Err(unfaithful(format!("it could not be read back: {why}")));
     };
     if let Some(why) = difference(flow, &again) {
@@ -109,20 +109,15 @@ fn read_back(flow: &Flow, format: Format, bytes: Vec<u8>) -> Result<(Vec<u8>, Fl
 /// In what the two dags, or the names of their tasks, differ.
 fn difference(flow: &Flow, again: &Flow) -> Option<String> {
     let (before, after) = (flow.dag(), again.dag());
-    if before.len() != after.len() {
-        return Some(format!(
-            "of {} tasks {} would be read back",
-            before.len(),
-            after.len()
-        ));
+    // The number first: only where it is the same can tasks be compared one by one.
+    let (tasks, read) = (before.len(), after.len());
+    if tasks != read {
+        return Some(format!("of {tasks} tasks {read} would be read back"));
     }
-    let renamed = before.tasks().find(|&t| flow.name(t) != again.name(t));
-    if let Some(task) = renamed {
-        return Some(format!(
-            "the name '{}' would be read back as '{}'",
-            flow.name(task).escape_debug(),
-            again.name(task).escape_debug()
-        ));
+    let mut names = before.tasks().map(|t| (flow.name(t), again.name(t)));
+    if let Some((name, read)) = names.find(|(name, read)| name != read) {
+        let [name, read] = [name, read].map(str::escape_debug);
+        return Some(format!("the name '{name}' would be read back as '{read}'"));
     }
     (!before.arcs().eq(after.arcs())).then(|| "its arcs would be read back as others".to_owned())
 }
@@ -141,15 +136,11 @@ fn check_copy(source: &Source, format: Format, flow: &Flow, out: &Path) -> Resul
             first.map(|p| format!("{}: {}", p.place, p.message))
         }
     };
-    match why {
-        None => Ok(()),
-        Some(why) => Err(WriteError::Unfaithful {
-            format,
-            why: format!(
-                "from its new place the files it includes or splices are not found: {why}"
-            ),
-        }),
-    }
+    why.map_or(Ok(()), |why| {
+        let why =
+            format!("from its new place the files it includes or splices are not found: {why}");
+        Err(WriteError::Unfaithful { format, why })
+    })
 }
 
 /// Submit files that a DAGMan file of this flow names, and that nobody has written yet.

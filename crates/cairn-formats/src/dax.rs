@@ -30,6 +30,7 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         profile: None,
     };
     loop {
+        // Before the event is read: then this is where it begins.
         let at = mark_at(xml.buffer_position() as usize);
         let step = match xml.read_event() {
             Ok(Event::Eof) => break,
@@ -48,18 +49,12 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
             return None;
         }
     }
-    if !dax.root_seen || dax.depth > 0 {
-        let (message, help) = match dax.root_seen {
-            true => (
-                "the text ends before </adag>",
-                "the file may be cut off: copy it again",
-            ),
-            false => (
-                "there is no <adag> element",
-                "check that this is a Pegasus DAX",
-            ),
-        };
-        dax.draft.unreadable(Source::place, message, help);
+    if !dax.root_seen {
+        let help = "check that this is a Pegasus DAX";
+        (dax.draft).unreadable(Source::place, "there is no <adag> element", help);
+    } else if dax.depth > 0 {
+        let help = "the file may be cut off: copy it again";
+        (dax.draft).unreadable(Source::place, "the text ends before </adag>", help);
     }
     dax.draft.finish()
 }
@@ -94,34 +89,28 @@ impl Dax<'_, '_> {
         match event {
             Event::Start(element) => {
                 self.depth += 1;
-                self.open(element, at)
+                self.open(element, at)?;
             }
             Event::End(element) => {
+                // The parser refuses an end without a beginning; to count on that here would be a panic more to fear.
                 self.depth = self.depth.saturating_sub(1);
                 self.close(element.local_name().as_ref());
-                Ok(())
             }
-            Event::Text(text) => {
-                self.text(&text.xml10_content());
-                Ok(())
-            }
-            Event::CData(text) => {
-                self.text(&text.xml10_content());
-                Ok(())
-            }
+            Event::Text(text) => self.text(&text.xml10_content()),
+            Event::CData(text) => self.text(&text.xml10_content()),
             Event::GeneralRef(name) => {
                 let text = match name.resolve_char_ref().map_err(|e| e.to_string())? {
                     Some(c) => c.to_string(),
                     None => entity(name)?.to_owned(),
                 };
                 self.text(&text);
-                Ok(())
             }
             Event::DocType(text) if text.contains("<!ENTITY") => {
-                Err("this document defines entities, which are not expanded".to_owned())
+                return Err("this document defines entities, which are not expanded".to_owned());
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     fn text(&mut self, text: &str) {
@@ -143,43 +132,33 @@ impl Dax<'_, '_> {
             self.root_seen = true;
         }
         match name {
-            "job" | "dag" | "dax" if self.job.is_none() => self.open_job(element, at),
-            "argument" if self.job.is_some() => {
-                self.argument = Some(String::new());
-                Ok(())
-            }
+            "job" | "dag" | "dax" if self.job.is_none() => self.open_job(element, at)?,
+            "argument" if self.job.is_some() => self.argument = Some(String::new()),
             "filename" | "file" if self.argument.is_some() => {
                 let file = file_name(element)?.unwrap_or_default();
                 self.text(&file);
-                Ok(())
             }
-            "uses" => self.uses(element, at),
+            "uses" => self.uses(element, at)?,
             "profile" if self.job.is_some() => {
                 let namespace = attribute(element, "namespace")?.unwrap_or_default();
                 let key = attribute(element, "key")?.unwrap_or_default();
                 let value = attribute(element, "value")?.unwrap_or_default();
                 self.profile = Some((format!("{namespace}.{key}"), value.into_owned()));
-                Ok(())
             }
-            "child" => {
-                self.child = self.reference(element, at)?;
-                Ok(())
-            }
+            "child" => self.child = Some(self.reference(element, at)?),
             "parent" => {
                 let parent = self.reference(element, at)?;
-                if let (Some(parent), Some(child)) = (parent, self.child) {
+                if let Some(child) = self.child {
                     self.draft.arc(parent, child, at);
                 }
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     fn open_job(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
-        let Some(id) = attribute(element, "id")? else {
-            return Err("this job has no id".to_owned());
-        };
+        let id = attribute(element, "id")?.ok_or("this job has no id")?;
         let symbol = self.draft.declare(&id, at);
         let program = match attribute(element, "name")? {
             Some(name) => name.into_owned(),
@@ -207,12 +186,10 @@ impl Dax<'_, '_> {
     }
 
     /// The task that a `ref` means.
-    fn reference(&mut self, element: &BytesStart<'_>, at: Mark) -> Result<Option<Symbol>, String> {
-        match attribute(element, "ref")? {
-            // Declared later or not at all: the builder names what is missing.
-            Some(id) => Ok(Some(self.draft.build.mention(&id, at))),
-            None => Err("this element has no 'ref'".to_owned()),
-        }
+    fn reference(&mut self, element: &BytesStart<'_>, at: Mark) -> Result<Symbol, String> {
+        let id = attribute(element, "ref")?.ok_or("this element has no 'ref'")?;
+        // Declared later or not at all: the builder names what is missing.
+        Ok(self.draft.build.mention(&id, at))
     }
 
     fn uses(&mut self, element: &BytesStart<'_>, at: Mark) -> Step {
@@ -289,8 +266,8 @@ impl Dax<'_, '_> {
                 Number::TimeLimit(_) => "time limit",
             };
             let message = format!("'{value}' is no {what} and is ignored");
-            self.draft
-                .warning(mark, message, "write a number, not below zero");
+            let help = "write a number, not below zero";
+            self.draft.warning(mark, message, help);
         }
     }
 
@@ -310,6 +287,7 @@ impl Dax<'_, '_> {
 
 /// What a profile of a job says that a flow holds.
 fn held_profile(key: &str) -> Option<Number> {
+    // Pegasus itself writes both RETRY and retry.
     Some(match &*key.to_ascii_lowercase() {
         "pegasus.runtime" => Number::Seconds,
         "pegasus.cores" | "condor.request_cpus" | "globus.count" => Number::Cpus,
@@ -338,6 +316,7 @@ fn held_attributes(element: &BytesStart<'_>, is_in_job: bool) -> Option<&'static
         ("job" | "dag" | "dax", false) => &["id", "name", "file", "runtime", "node-label"],
         ("argument", true) => &[],
         ("filename" | "file", true) => &["name", "file", "link"],
+        // Only of outputs: what is read was made, or found, elsewhere.
         ("uses", true) => match attribute(element, "link") {
             Ok(Some(link)) if link == "output" => {
                 &["name", "file", "link", "size", "transfer", "temporaryHint"]
@@ -431,16 +410,11 @@ fn outdone(profiles: &[(String, String, usize)], source: &Source, tally: &mut Ta
     };
     for (key, value, at) in profiles {
         let what = held_profile(key);
-        let same = || {
-            profiles
-                .iter()
-                .filter(|(other, ..)| held_profile(other) == what)
-        };
+        let same = || (profiles.iter()).filter(|(other, ..)| held_profile(other) == what);
         let taken = same().rfind(is_first_choice).or_else(|| same().next_back());
         if taken.is_some_and(|(_, taken, _)| taken.trim() != value.trim()) {
-            tally.add(&format!("<profile> {key}"), "field", || {
-                at_byte(source, *at)
-            });
+            let place = || at_byte(source, *at);
+            tally.add(&format!("<profile> {key}"), "field", place);
         }
     }
 }

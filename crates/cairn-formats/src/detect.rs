@@ -1,11 +1,11 @@
 //! Tells the format of a source by its content and its name. Knows the signs of each format, not their syntax.
 
 use crate::elsewhere::{self, Kind};
-use crate::fields::scalars;
 use crate::native::FIELDS;
 use crate::text::Text;
+use crate::visit::{expecting, scalars, seed};
 use crate::{Format, Source};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
 
@@ -142,6 +142,7 @@ fn is_dot(mut text: &str) -> bool {
         word.to_ascii_lowercase()
     }
     let rest = &mut &*text;
+    // In any case, as Graphviz reads its keywords.
     let mut keyword = word(rest);
     if keyword == "strict" {
         keyword = word(rest);
@@ -193,20 +194,12 @@ struct Keys {
 /// Looks at the keys of an object, and stops (by an error) as soon as they tell.
 struct KeysSeed<'a>(&'a mut Keys);
 
-impl<'de> DeserializeSeed<'de> for KeysSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_map(self)
-    }
-}
+seed!(KeysSeed<'_> => (), deserialize_map);
 
 impl<'de> Visitor<'de> for KeysSeed<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
+    expecting!("an object");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Text<'de>>()? {
@@ -219,14 +212,16 @@ impl<'de> Visitor<'de> for KeysSeed<'_> {
             if self.0.found.is_some() {
                 return Err(A::Error::custom("found"));
             }
-            // They only name what the file is: the first few will do, and a file of a million keys fills no memory.
-            if !FIELDS.contains(&&*key) && self.0.others.len() < 50 {
-                self.0.others.push(key.to_string());
-            }
             if FIELDS.contains(&&*key) {
                 self.0.is_task = true;
                 map.next_value::<IgnoredAny>()?;
-            } else if map.next_value_seed(IsTaskclusterTask)? {
+                continue;
+            }
+            // They only name what the file is: the first few will do, and a file of a million keys fills no memory.
+            if self.0.others.len() < 50 {
+                self.0.others.push(key.to_string());
+            }
+            if map.next_value_seed(IsTaskclusterTask)? {
                 self.0.found = Some(Format::Taskcluster);
                 return Err(A::Error::custom("found"));
             }
@@ -238,20 +233,12 @@ impl<'de> Visitor<'de> for KeysSeed<'_> {
 /// Whether a value is an object with the keys of a Taskcluster task.
 struct IsTaskclusterTask;
 
-impl<'de> DeserializeSeed<'de> for IsTaskclusterTask {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<bool, D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(IsTaskclusterTask => bool, deserialize_any);
 
 impl<'de> Visitor<'de> for IsTaskclusterTask {
     type Value = bool;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
+    expecting!("any value");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
         let mut is_task = false;
@@ -286,6 +273,7 @@ fn by_lines(text: &str) -> Option<Format> {
         return Some(Format::FlowToml);
     }
     let begins = |key: &str| lines.iter().any(|line| line.starts_with(key));
+    // A Pegasus file need not begin with its version: a list under `jobs:` is as good a sign.
     let lists_jobs = (lines.windows(2))
         .any(|pair| pair[0].trim_end() == "jobs:" && pair[1].trim_start().starts_with('-'));
     if ["pegasus:", "x-pegasus:", "jobDependencies:"]
@@ -303,6 +291,7 @@ fn by_lines(text: &str) -> Option<Format> {
     {
         return Some(Format::TaskEdge);
     }
+    // After TASK and EDGE lists, whose files are called .dag too.
     if crate::dagman::looks_like(text) {
         return Some(Format::Dagman);
     }
@@ -312,6 +301,7 @@ fn by_lines(text: &str) -> Option<Format> {
     if count(first) == 1 && lines.len() > 1 && count(lines[1]) >= 3 && all(numbers) {
         return Some(Format::Stg);
     }
+    // Late: its rules look like lines of many languages.
     if crate::makeflow::looks_like(text) {
         return Some(Format::Makeflow);
     }

@@ -39,6 +39,7 @@ pub(crate) enum Number {
 }
 
 /// The unit of what other systems call a megabyte.
+// Condor, Pegasus and Makeflow all say MB and count 2²⁰ bytes.
 pub(crate) const MEBIBYTE: u64 = 1 << 20;
 /// The unit of disk that a submit description asks for.
 pub(crate) const KIBIBYTE: u64 = 1 << 10;

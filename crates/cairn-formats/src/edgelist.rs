@@ -12,6 +12,7 @@
 
 use crate::draft::Draft;
 use crate::loss::Tally;
+use crate::text::{first_line, line_ends};
 use crate::{Format, Report, Source};
 use cairn_dag::{Flow, FlowBuilder, Mark, Symbol, TaskId};
 use std::borrow::Cow;
@@ -39,6 +40,7 @@ impl Separator {
     fn found_in(self, text: &str) -> Separator {
         let is_record = |line: &&str| !line.is_empty() && !line.starts_with('#');
         // Physical lines: a quoted field with a line end in it only blurs the count.
+        // The beginning tells; a file of a million lines is not gone through three times before it is read.
         let records = || text.lines().map(str::trim).filter(is_record).take(200);
         let is_header = |separator: &Separator| {
             let mut first = Records::of(records().next().unwrap_or(""), *separator);
@@ -54,6 +56,7 @@ impl Separator {
             line.chars().filter(is_one).count()
         };
         let all = [Separator::Comma, Separator::Semicolon, Separator::Tab];
+        // Whatever is expected wins where it fits: only then is another one looked for.
         if is_header(&self) {
             return self;
         }
@@ -75,6 +78,7 @@ impl Separator {
 }
 
 /// Header names of the columns of parents and children.
+// What networkx, Gephi and people call them.
 const HEADERS: [(&str, &str); 3] = [("parent", "child"), ("source", "target"), ("from", "to")];
 
 /// Reads a flow. `None` when there was an error.
@@ -85,7 +89,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
     let mut columns = None;
     let mut warned = false;
     // Whether some line has two fields, as a list of arcs must have.
-    let (mut any, mut first_line, mut pairs) = (false, 0, false);
+    let (mut any, mut first, mut pairs) = (false, 0, false);
     while let Some((line, record)) = records.next_record() {
         if let Err(quote) = record {
             let help = "put quotes around the whole field, and double those inside it";
@@ -94,7 +98,7 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
         }
         let fields = &records.fields;
         if !any {
-            (any, first_line) = (true, line);
+            (any, first) = (true, line);
         }
         pairs |= fields.len() > 1;
         let header = columns.is_none().then(|| header(fields)).flatten();
@@ -104,10 +108,8 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
         let (parent_column, child_column) = columns.unwrap_or((0, 1));
         // Told once, at the first line that has more.
         if (fields.len() > 2 || parent_column.max(child_column) > 1) && !warned {
-            let message = format!(
-                "there are {} columns; only parent and child are used",
-                fields.len()
-            );
+            let count = fields.len();
+            let message = format!("there are {count} columns; only parent and child are used");
             let help = "leave out the others, or name the two in a header such as 'parent,child'";
             draft.warning(line, message, help);
             warned = true;
@@ -131,22 +133,17 @@ pub(crate) fn read(source: &Source, separator: Separator, report: &mut Report) -
     }
     if any && !pairs && draft.is_sound() {
         let message = "no line has two fields: there is no arc in this list";
+        let comma = match separator {
+            Separator::Tab => "<tab>",
+            Separator::Comma => ",",
+            Separator::Semicolon => ";",
+        };
         let help = format!(
-            "put '{}' between parent and child; if all tasks really stand alone, say so with a first line 'parent{}child'",
-            shown(separator),
-            shown(separator)
+            "put '{comma}' between parent and child; if all tasks really stand alone, say so with a first line 'parent{comma}child'"
         );
-        draft.error(first_line, message, help);
+        draft.error(first, message, help);
     }
     draft.finish()
-}
-
-fn shown(separator: Separator) -> &'static str {
-    match separator {
-        Separator::Comma => ",",
-        Separator::Tab => "<tab>",
-        Separator::Semicolon => ";",
-    }
 }
 
 /// Counts what a flow does not hold: columns beside parent and child, and comments.
@@ -184,14 +181,8 @@ pub(crate) fn unheld(source: &Source, format: Format, tally: &mut Tally) {
 
 /// The columns of parents and children, if the fields are a header.
 fn header(fields: &[Cow<'_, str>]) -> Option<(usize, usize)> {
-    let column = |name: &str| {
-        fields
-            .iter()
-            .position(|field| field.eq_ignore_ascii_case(name))
-    };
-    HEADERS
-        .iter()
-        .find_map(|(parent, child)| Some((column(parent)?, column(child)?)))
+    let column = |name: &str| (fields.iter()).position(|field| field.eq_ignore_ascii_case(name));
+    (HEADERS.iter()).find_map(|(parent, child)| Some((column(parent)?, column(child)?)))
 }
 
 fn declared(build: &mut FlowBuilder, name: &str, line: Mark) -> Symbol {
@@ -227,43 +218,23 @@ impl<'t> Records<'t> {
             if self.rest.is_empty() {
                 return None;
             }
-            let line = self.line;
-            let end = self
-                .rest
-                .find('\n')
-                .map_or(self.rest.len(), |newline| newline + 1);
-            let first = self.rest[..end].trim_matches([' ', '\t', '\r', '\n']);
-            if first.is_empty() || first.starts_with('#') {
-                self.skip(end);
-                continue;
-            }
-            let before = self.rest;
+            let (line, before) = (self.line, self.rest);
+            let first = first_line(before);
+            let says = first.trim_matches([' ', '\t', '\r', '\n']);
+            let is_record = !says.is_empty() && !says.starts_with('#');
             self.fields.clear();
-            let record = self.record();
-            if record.is_err() {
+            let record = if is_record { self.record() } else { Ok(()) };
+            if !is_record || record.is_err() {
                 // A quote that is never closed would swallow the rest: go on with the next line, so that other
                 // mistakes are found, too.
-                self.rest = before;
-                self.skip(end);
-            } else {
-                let taken = &before[..before.len() - self.rest.len()];
-                self.count_lines(taken);
+                self.rest = &before[first.len()..];
             }
-            return Some((line, record));
+            let taken = &before[..before.len() - self.rest.len()];
+            self.line = self.line.saturating_add(line_ends(taken));
+            if is_record {
+                return Some((line, record));
+            }
         }
-    }
-
-    fn skip(&mut self, length: usize) {
-        let taken = &self.rest[..length];
-        self.rest = &self.rest[length..];
-        self.count_lines(taken);
-    }
-
-    fn count_lines(&mut self, taken: &str) {
-        let lines = taken.bytes().filter(|&b| b == b'\n').count();
-        self.line = self
-            .line
-            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
     }
 
     /// Cuts off the fields up to the end of the line.
@@ -332,22 +303,15 @@ pub(crate) fn write(flow: &Flow, separator: Separator, out: &mut dyn Write) -> i
         if let Some(parent) = first {
             writeln!(out, "{}{comma}{}", name(parent), name(task))?;
         }
-        for &parent in dag
-            .parents(task)
-            .iter()
-            .filter(earlier)
-            .filter(|&&parent| Some(parent) != first)
-        {
+        let others = dag.parents(task).iter().filter(earlier);
+        for &parent in others.filter(|&&parent| Some(parent) != first) {
             writeln!(out, "{}{comma}{}", name(parent), name(task))?;
         }
         for child in dag.children(task).iter().filter(earlier) {
             writeln!(out, "{}{comma}{}", name(task), name(*child))?;
         }
-        let named = dag
-            .parents(task)
-            .iter()
-            .chain(dag.children(task))
-            .any(|&other| other < task);
+        let mut ends = dag.parents(task).iter().chain(dag.children(task));
+        let named = ends.any(|&other| other < task);
         let named_next =
             dag.tasks().len() > task.index() + 1 && dag.has_arc(task, TaskId(task.0 + 1));
         if !named && !named_next {

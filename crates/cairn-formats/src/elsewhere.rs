@@ -10,66 +10,51 @@ pub(crate) struct Kind {
     pub(crate) cure: &'static str,
 }
 
-const MAKEFLOW_JSON: Kind = Kind {
-    what: "a Makeflow file in JSON (JX), which is not supported",
-    cure: "write the rules in Makeflow's own language, 'outputs: inputs' and a command behind a tab",
-};
-const MERMAID: Kind = Kind {
-    what: "a Mermaid diagram",
-    cure: "write the arrows as DOT, 'digraph { a -> b }', or as CSV, 'a,b'",
-};
-const SNAKEFILE: Kind = Kind {
-    what: "a Snakefile",
-    cure: "let Snakemake write its dag: snakemake --dag > dag.dot",
-};
-const NEXTFLOW: Kind = Kind {
-    what: "a Nextflow script",
-    cure: "let Nextflow write its dag: nextflow run FILE -with-dag dag.dot",
-};
-const NINJA: Kind = Kind {
-    what: "a Ninja build file",
-    cure: "let Ninja write its dag: ninja -t graph > dag.dot",
-};
-const MAKEFILE: Kind = Kind {
-    what: "a Makefile of make, which is not Makeflow's",
-    cure: "let make write its dag, for example: make -Bnd | make2graph > dag.dot",
-};
-const CWL: Kind = Kind {
-    what: "a CWL document",
-    cure: "let cwltool write its dag: cwltool --print-dot FILE > dag.dot",
-};
-const PYTHON: Kind = Kind {
-    what: "a Python program",
-    cure: "",
-};
-const SCRIPT: Kind = Kind {
-    what: "a script",
-    cure: "",
-};
-const C: Kind = Kind {
-    what: "a C or C++ program",
-    cure: "",
-};
-const PROGRAM: Kind = Kind {
-    what: "a program",
-    cure: "",
-};
-const MARKDOWN: Kind = Kind {
-    what: "a Markdown document",
-    cure: "",
-};
-const DOCKERFILE: Kind = Kind {
-    what: "a Dockerfile",
-    cure: "",
-};
-const INI: Kind = Kind {
-    what: "an INI or TOML file without a [[task]]",
-    cure: "",
-};
-const OTHER_JSON: Kind = Kind {
-    what: "JSON without a list of tasks",
-    cure: "a flow file has a field 'task': {\"task\": [{\"name\": \"a\"}, {\"name\": \"b\", \"after\": [\"a\"]}]}",
-};
+impl Kind {
+    const fn new(what: &'static str, cure: &'static str) -> Kind {
+        Kind { what, cure }
+    }
+}
+
+const MAKEFLOW_JSON: Kind = Kind::new(
+    "a Makeflow file in JSON (JX), which is not supported",
+    "write the rules in Makeflow's own language, 'outputs: inputs' and a command behind a tab",
+);
+const MERMAID: Kind = Kind::new(
+    "a Mermaid diagram",
+    "write the arrows as DOT, 'digraph { a -> b }', or as CSV, 'a,b'",
+);
+const SNAKEFILE: Kind = Kind::new(
+    "a Snakefile",
+    "let Snakemake write its dag: snakemake --dag > dag.dot",
+);
+const NEXTFLOW: Kind = Kind::new(
+    "a Nextflow script",
+    "let Nextflow write its dag: nextflow run FILE -with-dag dag.dot",
+);
+const NINJA: Kind = Kind::new(
+    "a Ninja build file",
+    "let Ninja write its dag: ninja -t graph > dag.dot",
+);
+const MAKEFILE: Kind = Kind::new(
+    "a Makefile of make, which is not Makeflow's",
+    "let make write its dag, for example: make -Bnd | make2graph > dag.dot",
+);
+const CWL: Kind = Kind::new(
+    "a CWL document",
+    "let cwltool write its dag: cwltool --print-dot FILE > dag.dot",
+);
+const PYTHON: Kind = Kind::new("a Python program", "");
+const SCRIPT: Kind = Kind::new("a script", "");
+const C: Kind = Kind::new("a C or C++ program", "");
+const PROGRAM: Kind = Kind::new("a program", "");
+const MARKDOWN: Kind = Kind::new("a Markdown document", "");
+const DOCKERFILE: Kind = Kind::new("a Dockerfile", "");
+const INI: Kind = Kind::new("an INI or TOML file without a [[task]]", "");
+const OTHER_JSON: Kind = Kind::new(
+    "JSON without a list of tasks",
+    "a flow file has a field 'task': {\"task\": [{\"name\": \"a\"}, {\"name\": \"b\", \"after\": [\"a\"]}]}",
+);
 
 /// What a JSON object with these keys is, when it is no workflow that we know.
 pub(crate) fn of_json_keys(keys: &[String]) -> Kind {
@@ -164,6 +149,7 @@ impl<'t> Look<'t> {
             "def", "class", "if", "for", "while", "try", "with", "async", "else", "elif",
         ];
         let is_block = |line: &str| line.ends_with(':') && begins(line, &BLOCKS);
+        // A single line may end in a colon by chance.
         (self.has(is_import) || self.count(is_block) > 1).then_some(PYTHON)
     }
 
@@ -213,12 +199,14 @@ impl<'t> Look<'t> {
         const COMMANDS: [&str; 11] = [
             "set", "echo", "cd", "export", "fi", "done", "then", "esac", "source", "mkdir", "exit",
         ];
+        // More than two: prose has an "echo" or a "set" at the beginning of a line now and then.
         (self.count(|line| begins(line, &COMMANDS)) > 2).then_some(SCRIPT)
     }
 }
 
 /// Whether a line begins with one of these words.
 fn begins(line: &str, words: &[&str]) -> bool {
+    // What may follow a keyword in one of these languages.
     let word = line.split([' ', '\t', '(', '{', ':']).next();
     word.is_some_and(|word| words.contains(&word))
 }

@@ -5,16 +5,14 @@ use crate::Source;
 use crate::loss::Tally;
 use crate::text::{Loose, Text};
 use crate::unheld::at_byte;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::fmt;
+use crate::visit::{expecting, scalars, seed};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// What a flow holds of a value. A list counts as its elements.
 #[derive(Debug)]
 pub(crate) enum Held {
-    /// All of it.
-    All,
-    /// Of an object these fields.
-    Of(&'static [(&'static str, Held)]),
+    /// Of an object these fields, and so much of those.
+    Of(&'static [&'static str], &'static [(&'static str, Held)]),
     /// So much of each value of an object, whatever its name, or of each element of a list.
     Each(&'static Held),
     /// The text, unless the field beside it that is named here says something else and tasks have no labels, for then one
@@ -58,8 +56,8 @@ impl<'s> Walk<'_, 's> {
     where
         'de: 's,
     {
-        let table = match self.held {
-            Held::Of(table) => *table,
+        let (whole, table) = match self.held {
+            Held::Of(whole, table) => (*whole, *table),
             Held::Each(held) => {
                 let length = self.path.len();
                 self.path.push_str("*.");
@@ -69,7 +67,7 @@ impl<'s> Walk<'_, 's> {
                 self.path.truncate(length);
                 return Ok(());
             }
-            Held::All | Held::SameAs(_) => {
+            Held::SameAs(_) => {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 return Ok(());
             }
@@ -81,15 +79,11 @@ impl<'s> Walk<'_, 's> {
             let compared =
                 |(_, held): &(&str, Held)| matches!(held, Held::SameAs(k) if *k == &*key);
             match known {
-                Some((_, Held::SameAs(_))) => {
+                _ if matches!(known, Some((_, Held::SameAs(_)))) || table.iter().any(compared) => {
                     let text = map.next_value::<Loose<'de>>()?;
                     texts.push((key.to_string(), text.0.into_owned()));
                 }
-                _ if table.iter().any(compared) => {
-                    let text = map.next_value::<Loose<'de>>()?;
-                    texts.push((key.to_string(), text.0.into_owned()));
-                }
-                Some((_, Held::All)) => drop(map.next_value::<IgnoredAny>()?),
+                _ if whole.contains(&&*key) => drop(map.next_value::<IgnoredAny>()?),
                 Some((field, held)) => {
                     let length = self.path.len();
                     self.path.push_str(field);
@@ -142,42 +136,10 @@ impl<'de: 's, 's> DeserializeSeed<'de> for Named<'_, 's, '_> {
     }
 }
 
-/// What a visitor of any value makes of a scalar, which says something or not.
-macro_rules! scalars {
-    ($value:expr) => {
-        fn visit_bool<E: Error>(self, _: bool) -> Result<Self::Value, E> {
-            Ok($value(true))
-        }
-
-        fn visit_i64<E: Error>(self, _: i64) -> Result<Self::Value, E> {
-            Ok($value(true))
-        }
-
-        fn visit_u64<E: Error>(self, _: u64) -> Result<Self::Value, E> {
-            Ok($value(true))
-        }
-
-        fn visit_f64<E: Error>(self, _: f64) -> Result<Self::Value, E> {
-            Ok($value(true))
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-            Ok($value(!text.is_empty()))
-        }
-
-        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-            Ok($value(false))
-        }
-    };
-}
-pub(crate) use scalars;
-
 impl<'de: 's, 's> Visitor<'de> for Named<'_, 's, '_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
+    expecting!("any value");
 
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
         self.0.object(map, self.1)
@@ -198,20 +160,12 @@ impl<'de: 's, 's> Visitor<'de> for Named<'_, 's, '_> {
 /// Whether a value says anything: null, an empty text, list or object does not.
 struct HasSomething;
 
-impl<'de> DeserializeSeed<'de> for HasSomething {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<bool, D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(HasSomething => bool, deserialize_any);
 
 impl<'de> Visitor<'de> for HasSomething {
     type Value = bool;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
+    expecting!("any value");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
         let mut any = false;
@@ -238,11 +192,9 @@ mod tests {
 
     #[test]
     fn fields_outside_of_the_table_are_counted_by_path() {
-        const TASK: Held = Held::Of(&[("id", Held::All), ("name", Held::SameAs("id"))]);
-        const TABLE: Held = Held::Of(&[
-            ("tasks", TASK),
-            ("by", Held::Each(&Held::Of(&[("label", Held::SameAs(""))]))),
-        ]);
+        const TASK: Held = Held::Of(&["id"], &[("name", Held::SameAs("id"))]);
+        const LABEL: Held = Held::Of(&[], &[("label", Held::SameAs(""))]);
+        const TABLE: Held = Held::Of(&[], &[("tasks", TASK), ("by", Held::Each(&LABEL))]);
         let text = r#"{"tasks": [{"id": "a", "name": "a", "x": 1}, {"name": "n", "id": "b", "x": [], "y": null},
             {"x": {"z": 1}, "id": "c"}], "empty": {}, "extra": [{}],
             "by": {"k": {"label": "k"}, "l": {"label": "m", "v": false}}}"#;

@@ -38,6 +38,25 @@ pub enum Format {
     FlowJsonLines,
 }
 
+/// What can be done with files of a format, beside reading them.
+struct Uses {
+    /// Flows can be written so.
+    write: bool,
+    /// They can hold the priorities of tasks.
+    priorities: bool,
+}
+
+impl Uses {
+    const READ: Uses = Uses::new(false, false);
+    const WRITE: Uses = Uses::new(true, false);
+    const PRIORITIES: Uses = Uses::new(false, true);
+    const ALL: Uses = Uses::new(true, true);
+
+    const fn new(write: bool, priorities: bool) -> Uses {
+        Uses { write, priorities }
+    }
+}
+
 impl Format {
     /// Every format.
     pub const ALL: [Format; 15] = [
@@ -58,25 +77,32 @@ impl Format {
         Format::FlowJsonLines,
     ];
 
+    /// What there is to know of it: the name used by `--format` and in JSON output, the extensions of file names that promise it,
+    /// and what can be done with it.
+    fn about(self) -> (&'static str, &'static [&'static str], Uses) {
+        // One row a format, and a `match`: whoever adds one is asked for all of it at once by the compiler.
+        match self {
+            Format::Dagman => ("dagman", &["dag", "dagman"], Uses::ALL),
+            Format::WfFormat => ("wfformat", &[], Uses::ALL),
+            Format::Dax => ("dax", &["dax", "xml"], Uses::PRIORITIES),
+            Format::PegasusYaml => ("pegasus-yaml", &["yml", "yaml"], Uses::PRIORITIES),
+            Format::Dot => ("dot", &["dot", "gv"], Uses::ALL),
+            Format::Makeflow => ("makeflow", &["makeflow", "mf"], Uses::READ),
+            Format::Stg => ("stg", &["stg"], Uses::READ),
+            Format::Galaxy => ("galaxy", &["ga"], Uses::READ),
+            Format::Taskcluster => ("taskcluster", &[], Uses::READ),
+            Format::TaskEdge => ("taskedge", &[], Uses::READ),
+            Format::Csv => ("csv", &["csv"], Uses::WRITE),
+            Format::Tsv => ("tsv", &["tsv"], Uses::WRITE),
+            Format::FlowToml => ("toml", &["toml"], Uses::ALL),
+            Format::FlowJson => ("json", &["json"], Uses::ALL),
+            Format::FlowJsonLines => ("jsonl", &["jsonl", "ndjson"], Uses::ALL),
+        }
+    }
+
     /// The name used by `--format` and in JSON output.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Dagman => "dagman",
-            Format::WfFormat => "wfformat",
-            Format::Dax => "dax",
-            Format::PegasusYaml => "pegasus-yaml",
-            Format::Dot => "dot",
-            Format::Makeflow => "makeflow",
-            Format::Stg => "stg",
-            Format::Galaxy => "galaxy",
-            Format::Taskcluster => "taskcluster",
-            Format::TaskEdge => "taskedge",
-            Format::Csv => "csv",
-            Format::Tsv => "tsv",
-            Format::FlowToml => "toml",
-            Format::FlowJson => "json",
-            Format::FlowJsonLines => "jsonl",
-        }
+        self.about().0
     }
 
     /// The format called `name`.
@@ -96,41 +122,19 @@ impl Format {
     pub fn from_extension(path: &Path) -> Option<Format> {
         let (_, name) = Packing::of_name(path.file_name()?.to_str()?);
         let extension = Path::new(name).extension()?.to_str()?;
-        Some(match &*extension.to_ascii_lowercase() {
-            "dag" | "dagman" => Format::Dagman,
-            "dax" | "xml" => Format::Dax,
-            "yml" | "yaml" => Format::PegasusYaml,
-            "dot" | "gv" => Format::Dot,
-            "makeflow" | "mf" => Format::Makeflow,
-            "stg" => Format::Stg,
-            "ga" => Format::Galaxy,
-            "csv" => Format::Csv,
-            "tsv" => Format::Tsv,
-            "toml" => Format::FlowToml,
-            "json" => Format::FlowJson,
-            "jsonl" | "ndjson" => Format::FlowJsonLines,
-            _ => return None,
-        })
+        let is = |known: &&str| known.eq_ignore_ascii_case(extension);
+        // No two formats have an extension in common.
+        (Format::ALL.into_iter()).find(|format| format.about().1.iter().any(is))
     }
 
     /// Whether flows can be written in this format, too.
     pub fn can_write(self) -> bool {
-        match self {
-            Format::Dagman | Format::WfFormat | Format::Dot | Format::Csv | Format::Tsv => true,
-            Format::FlowToml | Format::FlowJson | Format::FlowJsonLines => true,
-            Format::Dax | Format::PegasusYaml | Format::Makeflow | Format::Stg => false,
-            Format::Galaxy | Format::Taskcluster | Format::TaskEdge => false,
-        }
+        self.about().2.write
     }
 
     /// Whether files of this format can hold the priorities of tasks.
     pub fn holds_priorities(self) -> bool {
-        match self {
-            Format::Dagman | Format::WfFormat | Format::Dax | Format::PegasusYaml => true,
-            Format::Dot | Format::FlowToml | Format::FlowJson | Format::FlowJsonLines => true,
-            Format::Makeflow | Format::Stg | Format::Galaxy | Format::Taskcluster => false,
-            Format::TaskEdge | Format::Csv | Format::Tsv => false,
-        }
+        self.about().2.priorities
     }
 
     /// The names of the formats that pass `test`, for messages.

@@ -6,12 +6,12 @@
 use crate::draft::{Draft, mark_at};
 use crate::fields::Held;
 use crate::text::Text;
+use crate::visit::expecting;
 use crate::{Report, Source, json};
 use cairn_dag::{Flow, Mark, Symbol};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
-use std::fmt;
 
 /// Reads a workflow. Time and space linear, beside sorting the steps by number.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
@@ -62,22 +62,16 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
 }
 
 /// Fields of a document that a flow holds.
-pub(crate) const HELD: Held = Held::Of(&[
-    ("a_galaxy_workflow", Held::All),
-    ("format-version", Held::All),
-    ("steps", Held::Each(&HELD_OF_STEP)),
-]);
+pub(crate) const HELD: Held = Held::Of(
+    &["a_galaxy_workflow", "format-version"],
+    &[("steps", Held::Each(&HELD_OF_STEP))],
+);
 
 /// Fields of a step that a flow holds.
-const HELD_OF_STEP: Held = Held::Of(&[
-    ("id", Held::All),
-    ("label", Held::All),
-    ("name", Held::All),
-    (
-        "input_connections",
-        Held::Each(&Held::Of(&[("id", Held::All)])),
-    ),
-]);
+const HELD_OF_STEP: Held = Held::Of(
+    &["id", "label", "name"],
+    &[("input_connections", Held::Each(&Held::Of(&["id"], &[])))],
+);
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -86,11 +80,10 @@ struct Document<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Step<'a> {
     id: Option<u64>,
-    #[serde(borrow)]
     name: Option<Text<'a>>,
-    #[serde(borrow)]
     label: Option<Text<'a>>,
     #[serde(default, rename = "input_connections")]
     connections: Connections,
@@ -118,9 +111,7 @@ struct StepsVisitor;
 impl<'de> Visitor<'de> for StepsVisitor {
     type Value = Steps<'de>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the steps of a Galaxy workflow")
-    }
+    expecting!("the steps of a Galaxy workflow");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut steps = Vec::new();
@@ -166,41 +157,35 @@ enum OneOrMany {
 
 impl<'de> Deserialize<'de> for Connections {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_any(ConnectionsVisitor)
+        input.deserialize_any(Connections::default())
     }
 }
 
-struct ConnectionsVisitor;
-
-impl<'de> Visitor<'de> for ConnectionsVisitor {
+impl<'de> Visitor<'de> for Connections {
     type Value = Connections;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("input connections")
-    }
+    expecting!("input connections");
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
         while map.next_key::<serde::de::IgnoredAny>()?.is_some() {
             match map.next_value::<Option<OneOrMany>>()? {
-                Some(OneOrMany::One(connection)) => found.push(connection.id),
-                Some(OneOrMany::Many(list)) => found.extend(list.iter().map(|c| c.id)),
+                Some(OneOrMany::One(connection)) => self.0.push(connection.id),
+                Some(OneOrMany::Many(list)) => self.0.extend(list.iter().map(|c| c.id)),
                 None => {}
             }
         }
-        Ok(Connections(found))
+        Ok(self)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut found = Vec::new();
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Self, A::Error> {
         while let Some(connection) = list.next_element::<Connection>()? {
-            found.push(connection.id);
+            self.0.push(connection.id);
         }
-        Ok(Connections(found))
+        Ok(self)
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Connections::default())
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
     }
 }
 

@@ -52,11 +52,12 @@ mod test_support;
 mod text;
 pub mod times;
 mod unheld;
+mod visit;
 mod wfformat;
 mod write;
 
 pub use convert::{Converted, convert};
-pub use dagman::{EditedFile, ExistingPriorities};
+pub use dagman::{EditedFile, ExistingPriorities, is_category};
 pub use dagman::{is_rescue, rescue_file, rescue_text, rescued, write_rescue};
 pub use detect::{Unrecognized, detect};
 pub use format::Format;

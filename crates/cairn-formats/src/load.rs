@@ -34,6 +34,7 @@ impl Default for ReadLimits {
 }
 
 impl ReadLimits {
+    // The last number of 32 bits means "nowhere", and a place may lie right behind the last byte.
     const MOST_BYTES: u64 = u32::MAX as u64 - 1;
 }
 
@@ -155,6 +156,7 @@ fn read_limited(
     limits: &ReadLimits,
     packed: Option<&Cell<u64>>,
 ) -> Result<Vec<u8>, Refusal> {
+    // A quarter of a mebibyte: a few calls for most files, and it fits into a second-level cache.
     const CHUNK: usize = 1 << 18;
     // What unpacks to no more than this does no harm, however little it was made of.
     const SMALL: usize = 64 << 20;

@@ -140,6 +140,7 @@ const ATTRIBUTES: [(&str, Compare); 16] = [
 /// What `after` lacks of `before`, has otherwise, or has on top. Both must have the same tasks.
 pub(crate) fn compare(before: &Flow, after: &Flow) -> Vec<Loss> {
     let mut losses: Vec<Loss> = Vec::new();
+    // Attribute by attribute and not task by task: losses are told in the order of the table.
     for (what, compare) in ATTRIBUTES {
         for kind in [LossKind::LeftOut, LossKind::Changed, LossKind::Added] {
             let found = |&task: &TaskId| compare(before, after, task) == Some(kind);

@@ -46,6 +46,7 @@ impl Packing {
 
     /// By the ending of a name, and the name without it.
     pub(crate) fn of_name(name: &str) -> (Packing, &str) {
+        // A packed text is named for what packs it; what comes before is its own extension.
         let endings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
         for (ending, packing) in endings {
             if let Some(cut) = name.len().checked_sub(ending.len())

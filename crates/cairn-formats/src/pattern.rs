@@ -5,6 +5,7 @@ pub fn is_match(pattern: &str, path: &str) -> bool {
     let (pattern, path): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), path.chars().collect());
     let (mut p, mut t) = (0, 0);
+    // Only the last star is gone back to: no pattern takes more than pattern times path, as recursion would.
     let mut star = None;
     while t < path.len() {
         match pattern.get(p) {

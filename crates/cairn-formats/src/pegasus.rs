@@ -81,68 +81,51 @@ fn options(text: &str) -> serde_saphyr::Options {
 }
 
 /// Fields of a document that a flow holds.
-pub(crate) const HELD: Held = Held::Of(&[
-    ("pegasus", Held::All),
-    (
-        "jobs",
-        Held::Of(&[
-            ("id", Held::All),
-            ("name", Held::All),
-            ("file", Held::All),
-            ("nodeLabel", Held::All),
-            ("arguments", Held::All),
-            (
-                "uses",
-                Held::Of(&[
-                    ("lfn", Held::All),
-                    ("type", Held::All),
-                    ("size", Held::All),
-                    ("stageOut", Held::All),
-                    ("metadata", Held::Of(&[("size", Held::All)])),
-                ]),
+pub(crate) const HELD: Held = Held::Of(
+    &["pegasus"],
+    &[
+        (
+            "jobs",
+            Held::Of(
+                &["id", "name", "file", "nodeLabel", "arguments"],
+                &[("uses", HELD_OF_USE), ("profiles", HELD_OF_PROFILES)],
             ),
-            (
-                "profiles",
-                Held::Of(&[
-                    (
-                        "pegasus",
-                        Held::Of(&[
-                            ("runtime", Held::All),
-                            ("cores", Held::All),
-                            ("memory", Held::All),
-                            ("diskspace", Held::All),
-                        ]),
-                    ),
-                    ("globus", Held::Of(&[("maxwalltime", Held::All)])),
-                    (
-                        "condor",
-                        Held::Of(&[
-                            ("priority", Held::All),
-                            ("request_cpus", Held::All),
-                            ("request_memory", Held::All),
-                            ("request_disk", Held::All),
-                        ]),
-                    ),
-                    (
-                        "dagman",
-                        Held::Of(&[
-                            ("retry", Held::All),
-                            ("RETRY", Held::All),
-                            ("Retry", Held::All),
-                            ("priority", Held::All),
-                            ("PRIORITY", Held::All),
-                            ("Priority", Held::All),
-                        ]),
-                    ),
-                ]),
+        ),
+        ("jobDependencies", Held::Of(&["id", "children"], &[])),
+    ],
+);
+
+const HELD_OF_USE: Held = Held::Of(
+    &["lfn", "type", "size", "stageOut"],
+    &[("metadata", Held::Of(&["size"], &[]))],
+);
+
+const HELD_OF_PROFILES: Held = Held::Of(
+    &[],
+    &[
+        (
+            "pegasus",
+            Held::Of(&["runtime", "cores", "memory", "diskspace"], &[]),
+        ),
+        ("globus", Held::Of(&["maxwalltime"], &[])),
+        (
+            "condor",
+            Held::Of(
+                &["priority", "request_cpus", "request_memory", "request_disk"],
+                &[],
             ),
-        ]),
-    ),
-    (
-        "jobDependencies",
-        Held::Of(&[("id", Held::All), ("children", Held::All)]),
-    ),
-]);
+        ),
+        (
+            "dagman",
+            Held::Of(
+                &[
+                    "retry", "RETRY", "Retry", "priority", "PRIORITY", "Priority",
+                ],
+                &[],
+            ),
+        ),
+    ],
+);
 
 /// Counts the profiles of jobs that are passed over, because another one says the same thing with another value.
 pub(crate) fn outdone(source: &Source, tally: &mut Tally) {
@@ -150,37 +133,12 @@ pub(crate) fn outdone(source: &Source, tally: &mut Tally) {
         return;
     };
     for job in &document.jobs {
-        let Some(profiles) = &job.profiles else {
-            continue;
-        };
-        let (pegasus, dagman) = (profiles.pegasus.as_ref(), profiles.dagman.as_ref());
-        let condor = profiles.condor.as_ref();
-        for (what, taken, passed_over) in [
-            (
-                "jobs.profiles.condor.priority",
-                dagman.and_then(|d| d.priority.as_deref()),
-                condor.and_then(|c| c.priority.as_deref()),
-            ),
-            (
-                "jobs.profiles.condor.request_cpus",
-                pegasus.and_then(|p| p.cores.as_deref()),
-                condor.and_then(|c| c.request_cpus.as_deref()),
-            ),
-            (
-                "jobs.profiles.condor.request_memory",
-                pegasus.and_then(|p| p.memory.as_deref()),
-                condor.and_then(|c| c.request_memory.as_deref()),
-            ),
-            (
-                "jobs.profiles.condor.request_disk",
-                pegasus.and_then(|p| p.diskspace.as_deref()),
-                condor.and_then(|c| c.request_disk.as_deref()),
-            ),
-        ] {
-            if let (Some(taken), Some(passed_over)) = (taken, passed_over)
-                && taken.trim() != passed_over.trim()
+        for (field, taken, condors) in job.profiles.iter().flat_map(Profiles::of_two) {
+            if let (Some(taken), Some(condors)) = (taken, condors)
+                && taken.trim() != condors.trim()
             {
-                tally.add(what, "field", || job.id.to_string());
+                let what = format!("jobs.profiles.condor.{field}");
+                tally.add(&what, "field", || job.id.to_string());
             }
         }
     }
@@ -232,53 +190,24 @@ fn files(draft: &mut Draft<'_, '_>, symbol: Symbol, job: &Job<'_>) {
 
 /// What the job takes, and how it is treated.
 fn numbers(draft: &mut Draft<'_, '_>, symbol: Symbol, id: &str, profiles: &Profiles<'_>) {
-    let (pegasus, condor) = (profiles.pegasus.as_ref(), profiles.condor.as_ref());
-    let dagman = profiles.dagman.as_ref();
     let mark = draft.mark(id);
-    let cores = pegasus.and_then(|p| p.cores.as_ref());
-    // DAGMan's own priority goes before Condor's: it is what decides which job is released.
-    let priority = dagman.and_then(|d| d.priority.as_ref());
+    let runtime = profiles.pegasus.as_ref().and_then(|p| p.runtime.as_ref());
+    let retries = profiles.dagman.as_ref().and_then(|d| d.retry.as_ref());
+    let limit = (profiles.globus.as_ref()).and_then(|g| g.maxwalltime.as_ref());
+    let [priority, cpus, memory, disk] = profiles.of_two();
+    fn first<'p>((_, taken, condors): OfTwo<'p>) -> Option<&'p Text<'p>> {
+        taken.or(condors)
+    }
+    // Condor counts in other units than Pegasus.
+    let unit = if disk.1.is_some() { MEBIBYTE } else { KIBIBYTE };
     for (what, number, value) in [
-        (
-            "runtime",
-            Number::Seconds,
-            pegasus.and_then(|p| p.runtime.as_ref()),
-        ),
-        (
-            "number of cores",
-            Number::Cpus,
-            cores.or(condor.and_then(|c| c.request_cpus.as_ref())),
-        ),
-        (
-            "priority",
-            Number::Priority,
-            priority.or(condor.and_then(|c| c.priority.as_ref())),
-        ),
-        (
-            "number of retries",
-            Number::Retries,
-            dagman.and_then(|d| d.retry.as_ref()),
-        ),
-        (
-            "memory",
-            Number::Memory(MEBIBYTE),
-            pegasus
-                .and_then(|p| p.memory.as_ref())
-                .or(condor.and_then(|c| c.request_memory.as_ref())),
-        ),
-        match pegasus.and_then(|p| p.diskspace.as_ref()) {
-            Some(space) => ("disk space", Number::Scratch(MEBIBYTE), Some(space)),
-            None => (
-                "disk space",
-                Number::Scratch(KIBIBYTE),
-                condor.and_then(|c| c.request_disk.as_ref()),
-            ),
-        },
-        (
-            "time limit",
-            Number::TimeLimit(60),
-            (profiles.globus.as_ref()).and_then(|g| g.maxwalltime.as_ref()),
-        ),
+        ("runtime", Number::Seconds, runtime),
+        ("number of cores", Number::Cpus, first(cpus)),
+        ("priority", Number::Priority, first(priority)),
+        ("number of retries", Number::Retries, retries),
+        ("memory", Number::Memory(MEBIBYTE), first(memory)),
+        ("disk space", Number::Scratch(unit), first(disk)),
+        ("time limit", Number::TimeLimit(60), limit),
     ] {
         if let Some(value) = value
             && !draft.number(symbol, number, value.trim())
@@ -289,115 +218,133 @@ fn numbers(draft: &mut Draft<'_, '_>, symbol: Symbol, id: &str, profiles: &Profi
     }
 }
 
+/// A field of Condor's profile, what another profile says of the same, which is taken, and what Condor's does.
+type OfTwo<'p> = (&'static str, Option<&'p Text<'p>>, Option<&'p Text<'p>>);
+
+impl Profiles<'_> {
+    /// What two profiles can say.
+    fn of_two(&self) -> [OfTwo<'_>; 4] {
+        let (pegasus, condor) = (self.pegasus.as_ref(), self.condor.as_ref());
+        // DAGMan's own priority goes before Condor's: it is what decides which job is released.
+        let priority = self.dagman.as_ref().and_then(|d| d.priority.as_ref());
+        [
+            (
+                "priority",
+                priority,
+                condor.and_then(|c| c.priority.as_ref()),
+            ),
+            (
+                "request_cpus",
+                pegasus.and_then(|p| p.cores.as_ref()),
+                condor.and_then(|c| c.request_cpus.as_ref()),
+            ),
+            (
+                "request_memory",
+                pegasus.and_then(|p| p.memory.as_ref()),
+                condor.and_then(|c| c.request_memory.as_ref()),
+            ),
+            (
+                "request_disk",
+                pegasus.and_then(|p| p.diskspace.as_ref()),
+                condor.and_then(|c| c.request_disk.as_ref()),
+            ),
+        ]
+    }
+}
+
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Document<'a> {
-    #[serde(borrow)]
     jobs: Vec<Job<'a>>,
-    #[serde(borrow, rename = "jobDependencies")]
+    #[serde(rename = "jobDependencies")]
     dependencies: Option<Vec<Dependency<'a>>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Dependency<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     children: Option<Vec<Text<'a>>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Job<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
     /// The transformation of a job.
-    #[serde(borrow)]
     name: Option<Text<'a>>,
     /// What people should see.
-    #[serde(borrow, rename = "nodeLabel")]
+    #[serde(rename = "nodeLabel")]
     node_label: Option<Text<'a>>,
     /// The file of a sub-workflow.
-    #[serde(borrow)]
     file: Option<Text<'a>>,
-    #[serde(borrow)]
     arguments: Option<Vec<Text<'a>>>,
-    #[serde(borrow)]
     uses: Option<Vec<Use<'a>>>,
-    #[serde(borrow)]
     profiles: Option<Profiles<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Use<'a> {
-    #[serde(borrow)]
     lfn: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Option<Text<'a>>,
-    #[serde(borrow)]
     size: Option<Text<'a>>,
     #[serde(rename = "stageOut")]
     stage_out: Option<bool>,
-    #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Metadata<'a> {
-    #[serde(borrow)]
     size: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Profiles<'a> {
-    #[serde(borrow)]
     pegasus: Option<PegasusProfile<'a>>,
-    #[serde(borrow)]
     condor: Option<CondorProfile<'a>>,
-    #[serde(borrow)]
     globus: Option<GlobusProfile<'a>>,
-    #[serde(borrow)]
     dagman: Option<DagmanProfile<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct PegasusProfile<'a> {
-    #[serde(borrow)]
     runtime: Option<Text<'a>>,
-    #[serde(borrow)]
     cores: Option<Text<'a>>,
     /// In mebibytes, as Condor takes it.
-    #[serde(borrow)]
     memory: Option<Text<'a>>,
     /// In mebibytes.
-    #[serde(borrow)]
     diskspace: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct GlobusProfile<'a> {
     /// In minutes.
-    #[serde(borrow)]
     maxwalltime: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct CondorProfile<'a> {
-    #[serde(borrow)]
     priority: Option<Text<'a>>,
-    #[serde(borrow)]
     request_cpus: Option<Text<'a>>,
     /// In mebibytes unless it names a unit.
-    #[serde(borrow)]
     request_memory: Option<Text<'a>>,
     /// In kibibytes unless it names a unit.
-    #[serde(borrow)]
     request_disk: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct DagmanProfile<'a> {
-    #[serde(borrow, alias = "RETRY", alias = "Retry")]
+    #[serde(alias = "RETRY", alias = "Retry")]
     retry: Option<Text<'a>>,
-    #[serde(borrow, alias = "PRIORITY", alias = "Priority")]
+    #[serde(alias = "PRIORITY", alias = "Priority")]
     priority: Option<Text<'a>>,
 }
 

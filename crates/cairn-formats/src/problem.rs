@@ -80,39 +80,57 @@ impl Report {
     /// Adds an error.
     pub fn error(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
         self.errors += 1;
-        if self.errors <= Report::LIMIT {
-            self.problems.push(Problem {
-                severity: Severity::Error,
-                place,
-                message: message.into(),
-                help: help.into(),
-                cure: None,
-            });
-        }
+        self.keep(
+            Severity::Error,
+            self.errors,
+            place,
+            message.into(),
+            help.into(),
+        );
     }
 
     /// Adds a warning.
     pub fn warning(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
         self.warnings += 1;
-        if self.warnings <= Report::LIMIT {
+        self.keep(
+            Severity::Warning,
+            self.warnings,
+            place,
+            message.into(),
+            help.into(),
+        );
+    }
+
+    /// Keeps the `met`-th problem of its severity, if there is room for it.
+    fn keep(
+        &mut self,
+        severity: Severity,
+        met: usize,
+        place: Place,
+        message: String,
+        help: String,
+    ) {
+        if met <= Report::LIMIT {
             self.problems.push(Problem {
-                severity: Severity::Warning,
+                severity,
                 place,
-                message: message.into(),
-                help: help.into(),
+                message,
+                help,
                 cure: None,
             });
         }
     }
 
+    /// What the first problem says; nothing where there is none.
+    pub(crate) fn first_message(&self) -> &str {
+        self.problems.first().map_or("", |problem| &problem.message)
+    }
+
     /// The error added last is cured by what the caller can offer.
     pub(crate) fn cured_by(&mut self, cure: Cure) {
         // An error that was not kept must not leave its cure with one that was.
-        if let Some(last) = self
-            .problems
-            .last_mut()
-            .filter(|_| self.errors <= Report::LIMIT)
-        {
+        let last = self.problems.last_mut();
+        if let Some(last) = last.filter(|_| self.errors <= Report::LIMIT) {
             last.cure = Some(cure);
         }
     }
@@ -177,6 +195,7 @@ impl Report {
 }
 /// The cure of a cycle: its dependencies, with where each is stated, as far as that is known.
 fn cycle_help(names: &[String], arcs: &[Option<Mark>], place: &impl Fn(Mark) -> Place) -> String {
+    // Chosen by eye: a cycle may have thousands of arcs, and one of the first dozen is as good to remove as any.
     const SHOWN: usize = 12;
     let mut help = "a task cannot start before itself: remove one of these dependencies".to_owned();
     let next = names.iter().cycle().skip(1);

@@ -70,6 +70,7 @@ pub fn words(bytes: u128) -> String {
         value /= 1000.0;
         unit += 1;
     }
+    // 9.995 is the first that two decimals would show as 10.00: three digits in all.
     let digits = match value {
         _ if unit == 0 => 0,
         v if v < 9.995 => 2,

@@ -173,6 +173,7 @@ impl Source {
 
 /// Cuts a line to what fits on a terminal, keeping the part around `offset`.
 fn excerpt(line: &[u8], offset: usize) -> String {
+    // What a terminal shows of a line, with some of what stands before the slip; chosen by eye.
     const MOST: usize = 120;
     const BEFORE: usize = 40;
     let start = if offset > MOST { offset - BEFORE } else { 0 };

@@ -30,6 +30,7 @@ pub fn parse(text: &str) -> Option<f64> {
         let letters = after.find(|c: char| !c.is_ascii_alphabetic());
         let (unit, after) = after.split_at(letters.unwrap_or(after.len()));
         let (_, seconds) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+        // `30m1h` and `5m5m` are slips more likely than times.
         if seconds >= last {
             return None;
         }

@@ -21,20 +21,13 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
         !line.is_empty() && !line.starts_with('#')
     });
     let mut draft = Draft::of_lines(source, report);
+    let help = "an STG file begins with the number of tasks";
     let Some((first, count)) = lines.next() else {
-        draft.error(
-            NOWHERE,
-            "there is no number in this file",
-            "an STG file begins with the number of tasks",
-        );
+        draft.error(NOWHERE, "there is no number in this file", help);
         return None;
     };
-    let Some(count) = count
-        .split_whitespace()
-        .next()
-        .and_then(|word| word.parse::<u64>().ok())
-    else {
-        let help = "an STG file begins with the number of tasks";
+    let count = count.split_whitespace().next();
+    let Some(count) = count.and_then(|word| word.parse::<u64>().ok()) else {
         draft.error(first, "this is not the number of tasks", help);
         return None;
     };
@@ -97,10 +90,11 @@ fn task<'t>(
     draft.seconds(task, seconds, line);
     let given: Vec<&str> = words.collect();
     // First, since a task without predecessors has none in the next lines either.
-    if given.len() == count {
-        given
-            .iter()
-            .for_each(|predecessor| arc(draft, predecessor, task, line));
+    let costs = count.checked_mul(2) == Some(given.len());
+    if given.len() == count || (costs && !given.is_empty()) {
+        let step = if given.len() == count { 1 } else { 2 };
+        let predecessors = given.iter().step_by(step);
+        predecessors.for_each(|predecessor| arc(draft, predecessor, task, line));
     } else if given.is_empty() {
         for _ in 0..count {
             let Some((line, text)) = lines.next() else {
@@ -119,16 +113,10 @@ fn task<'t>(
             }
             arc(draft, predecessor, task, line);
         }
-    } else if count.checked_mul(2) == Some(given.len()) {
-        given
-            .iter()
-            .step_by(2)
-            .for_each(|predecessor| arc(draft, predecessor, task, line));
     } else {
-        let message = format!(
-            "task {name} should have {count} predecessors, but {} are given",
-            given.len()
-        );
+        let given = given.len();
+        let message =
+            format!("task {name} should have {count} predecessors, but {given} are given");
         draft.error(line, message, FORM);
     }
 }
@@ -148,11 +136,9 @@ fn is_number(word: &str) -> bool {
 
 /// The number without leading zeros.
 fn canonical(number: &str) -> &str {
-    let significant = number.trim_start_matches('0');
-    if significant.is_empty() {
-        &number[..1]
-    } else {
-        significant
+    match number.trim_start_matches('0') {
+        "" => &number[..1],
+        significant => significant,
     }
 }
 

@@ -8,6 +8,7 @@ const MOST_CANDIDATES: usize = 200_000;
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Cost is the square of the length: 64 letters are more than a keyword or a likely misspelling has.
     let letters: Vec<char> = word.chars().map(fold).take(64).collect();
+    // More than three letters off is another word, however long.
     let allowed = (letters.len() / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates.into_iter().take(MOST_CANDIDATES) {

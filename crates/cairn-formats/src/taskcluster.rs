@@ -8,12 +8,12 @@
 use crate::draft::Draft;
 use crate::fields::Held;
 use crate::text::Text;
+use crate::visit::expecting;
 use crate::{Report, Source, json, shell};
 use cairn_dag::{Flow, Symbol};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 
 /// Reads a task graph. Time and space linear.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
@@ -64,15 +64,15 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
 }
 
 /// Fields of a document that a flow holds.
-pub(crate) const HELD: Held = Held::Each(&Held::Of(&[
-    ("label", Held::SameAs("")),
-    ("kind", Held::All),
-    ("dependencies", Held::All),
-    (
-        "task",
-        Held::Of(&[("payload", Held::Of(&[("command", Held::All)]))]),
-    ),
-]));
+pub(crate) const HELD: Held = Held::Each(&Held::Of(
+    &["kind", "dependencies"],
+    &[
+        ("label", Held::SameAs("")),
+        ("task", Held::Of(&[], &[("payload", HELD_OF_PAYLOAD)])),
+    ],
+));
+
+const HELD_OF_PAYLOAD: Held = Held::Of(&["command"], &[]);
 
 /// Whether every task has a label of its own.
 fn labels_are_unique(tasks: &[(Text<'_>, Task<'_>)]) -> bool {
@@ -85,12 +85,11 @@ fn labels_are_unique(tasks: &[(Text<'_>, Task<'_>)]) -> bool {
 struct Graph<'a>(Vec<(Text<'a>, Task<'a>)>);
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Task<'a> {
-    #[serde(borrow)]
     label: Option<Text<'a>>,
-    #[serde(borrow)]
     kind: Option<Text<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     dependencies: Dependencies<'a>,
     task: Option<Definition>,
 }
@@ -155,61 +154,50 @@ fn push_words(line: &mut String, words: &[Word]) {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Graph<'a> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_map(GraphVisitor)
+        input.deserialize_map(Graph(Vec::new()))
     }
 }
 
-struct GraphVisitor;
+impl<'de: 'a, 'a> Visitor<'de> for Graph<'a> {
+    type Value = Graph<'a>;
 
-impl<'de> Visitor<'de> for GraphVisitor {
-    type Value = Graph<'de>;
+    expecting!("a map from labels to tasks");
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map from labels to tasks")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut tasks = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
         while let Some(entry) = map.next_entry()? {
-            tasks.push(entry);
+            self.0.push(entry);
         }
-        Ok(Graph(tasks))
+        Ok(self)
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Dependencies<'a> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_any(DependenciesVisitor)
+        input.deserialize_any(Dependencies::default())
     }
 }
 
-struct DependenciesVisitor;
+impl<'de: 'a, 'a> Visitor<'de> for Dependencies<'a> {
+    type Value = Dependencies<'a>;
 
-impl<'de> Visitor<'de> for DependenciesVisitor {
-    type Value = Dependencies<'de>;
+    expecting!("dependencies: a map from names to labels");
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("dependencies: a map from names to labels")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
         while let Some((IgnoredAny, label)) = map.next_entry()? {
-            found.push(label);
+            self.0.push(label);
         }
-        Ok(Dependencies(found))
+        Ok(self)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut found = Vec::new();
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Self, A::Error> {
         while let Some(label) = list.next_element()? {
-            found.push(label);
+            self.0.push(label);
         }
-        Ok(Dependencies(found))
+        Ok(self)
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Dependencies::default())
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
     }
 }
 

@@ -70,6 +70,7 @@ fn has_commands(text: &str) -> bool {
             _ => {}
         }
     }
+    // One in ten: a few mistakes in a simulator's list must not turn all its types into programs.
     others > durations / 10
 }
 
@@ -153,15 +154,11 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
         }
         let words = command_words(behind_id(line));
         // Each option has a value behind it, and all stand before the executable.
-        let options = words.chunks(2).map_while(|pair| TaskOption::of(&pair[0]));
-        for option in options {
+        for option in words.chunks(2).map_while(|pair| TaskOption::of(&pair[0])) {
             match option {
                 TaskOption::PipeForward => add("-f (pipe forwarding)"),
                 TaskOption::FileForward => add("-F (file forwarding)"),
-                TaskOption::Memory
-                | TaskOption::Cpus
-                | TaskOption::Tries
-                | TaskOption::Priority => {}
+                _ => {}
             }
         }
     }
@@ -202,8 +199,8 @@ impl<'a, 'r> Reader<'a, 'r> {
                 Ok(bytes) => drop(self.sizes.insert(name, bytes)),
                 Err(_) => {
                     let message = format!("'{}' is no size", shortened(bytes));
-                    self.draft
-                        .error(line, message, "write a whole number of bytes");
+                    let help = "write a whole number of bytes";
+                    self.draft.error(line, message, help);
                 }
             },
             _ => self.malformed(line, keyword),
@@ -222,18 +219,15 @@ impl<'a, 'r> Reader<'a, 'r> {
                 let child = self.draft.build.mention(child, line);
                 self.draft.arc(parent, child, line);
             }
-            [task, files @ ..] if is("INPUTS") && !files.is_empty() => {
-                let task = self.draft.build.mention(task, line);
+            [task, files @ ..] if (is("INPUTS") || is("OUTPUTS")) && !files.is_empty() => {
+                let build = &mut self.draft.build;
+                let task = build.mention(task, line);
                 for file in files {
                     let bytes = self.sizes.get(file).copied();
-                    self.draft.build.add_input(task, file, bytes);
-                }
-            }
-            [task, files @ ..] if is("OUTPUTS") && !files.is_empty() => {
-                let task = self.draft.build.mention(task, line);
-                for file in files {
-                    let bytes = self.sizes.get(file).copied();
-                    self.draft.build.add_output(task, file, bytes);
+                    match is("INPUTS") {
+                        true => build.add_input(task, file, bytes),
+                        false => build.add_output(task, file, bytes),
+                    }
                 }
             }
             _ if is("FILE") => {}
@@ -271,9 +265,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             }
             let (Some(option), Some(value)) = (TaskOption::of(word), words.next()) else {
                 let message = format!("'{}' is no option of a task with a value", shortened(word));
-                return self
-                    .draft
-                    .error(line, message, format!("the form is: {COMMAND_FORM}"));
+                return self.of_form(line, message, COMMAND_FORM);
             };
             // As pegasus-mpi-cluster does it: processors are rounded up.
             let number = value.parse::<f64>().ok().filter(|n| n.is_finite());
@@ -298,44 +290,38 @@ impl<'a, 'r> Reader<'a, 'r> {
             };
             if !understood {
                 let message = format!("'{}' is no value for {word}", shortened(value));
-                self.draft
-                    .error(line, message, format!("the form is: {COMMAND_FORM}"));
+                self.of_form(line, message, COMMAND_FORM);
             }
         }
         match command.is_empty() {
-            true => self.draft.error(
-                line,
-                "this task has no executable",
-                format!("the form is: {COMMAND_FORM}"),
-            ),
+            true => self.of_form(line, "this task has no executable", COMMAND_FORM),
             false => self.draft.build.set_command(task, &command),
         }
     }
 
+    /// An error whose cure is the form of the line.
+    fn of_form(&mut self, line: Mark, message: impl Into<String>, form: &str) {
+        self.draft
+            .error(line, message, format!("the form is: {form}"));
+    }
+
     fn malformed(&mut self, line: Mark, keyword: &str) {
-        if let Some((_, form)) = KEYWORDS
-            .iter()
-            .find(|(name, _)| keyword.eq_ignore_ascii_case(name))
-        {
-            let form = match self.has_commands && keyword.eq_ignore_ascii_case("TASK") {
+        let mut known = KEYWORDS.into_iter();
+        if let Some((name, form)) = known.find(|(name, _)| keyword.eq_ignore_ascii_case(name)) {
+            let form = match self.has_commands && name == "TASK" {
                 true => COMMAND_FORM,
                 false => form,
             };
-            return self.draft.error(
-                line,
-                format!("this {} record is malformed", shortened(keyword)),
-                format!("the form is: {form}"),
-            );
+            let message = format!("this {} record is malformed", shortened(keyword));
+            return self.of_form(line, message, form);
         }
         let help = match suggest::closest(keyword, KEYWORDS.map(|(name, _)| name)) {
             Some(near) => format!("did you mean {near}?"),
             None => "a line begins with TASK, EDGE, FILE, INPUTS or OUTPUTS".to_owned(),
         };
-        self.draft.error(
-            line,
-            format!("'{}' is no record of a TASK/EDGE list", shortened(keyword)),
-            help,
-        );
+        let keyword = shortened(keyword);
+        let message = format!("'{keyword}' is no record of a TASK/EDGE list");
+        self.draft.error(line, message, help);
     }
 }
 

@@ -1,19 +1,32 @@
 //! Strings that borrow from the input where they can, and how they are shown. Knows no format.
 
+use crate::visit::expecting;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Deref;
 
 /// The beginning of a text that may be long, for a message.
 pub(crate) fn shortened(text: &str) -> &str {
+    // Chosen by eye: enough to find it in the file, and the message stays a line.
     const MOST: usize = 40;
     let end = text.char_indices().nth(MOST);
     &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
+/// The first line, with its end.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.split_inclusive('\n').next().unwrap_or("")
+}
+
+/// How many lines end in a text.
+pub(crate) fn line_ends(text: &str) -> u32 {
+    let ends = text.bytes().filter(|&b| b == b'\n').count();
+    u32::try_from(ends).unwrap_or(u32::MAX)
+}
+
 /// A string of the input: borrowed, unless escapes had to be undone.
 ///
+/// Structs with such fields say `#[serde(bound = "'de: 'a")]`, once for all of them: the input outlives what borrows from it.
 /// (Inside a `Vec` or an `Option`, serde itself never borrows a `Cow`.)
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
@@ -48,9 +61,7 @@ struct TextVisitor;
 impl<'de> Visitor<'de> for TextVisitor {
     type Value = Cow<'de, str>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
+    expecting!("a string");
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
         Ok(Cow::Borrowed(text))
@@ -70,9 +81,7 @@ struct LooseVisitor;
 impl<'de> Visitor<'de> for LooseVisitor {
     type Value = Cow<'de, str>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string or a number")
-    }
+    expecting!("a string or a number");
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
         Ok(Cow::Borrowed(text))

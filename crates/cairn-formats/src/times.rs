@@ -22,6 +22,7 @@ pub use table::{KindTimes, by_kind};
 
 use crate::{ReadLimits, Report, Source, read};
 use cairn_dag::kind_of_word;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// One attempt at one job.
@@ -184,19 +185,22 @@ pub fn read_source(source: &Source, report: &mut Report) -> Option<Log> {
         }
         return None;
     };
-    let errors = report.errors();
     let jobs = match format {
-        LogFormat::Ninja => ninja::read(source, report),
-        LogFormat::Sacct => sacct::read(source, report),
-        LogFormat::Condor => condor::read(source, report),
-        LogFormat::Jobstate => jobstate::read(source, report),
-        LogFormat::SnakemakeBenchmark => snakemake::benchmark(source, report),
-        LogFormat::Nextflow => table::nextflow(source, report),
-        _ => table::csv(source, report),
+        LogFormat::Ninja => ninja::read(source.text()),
+        LogFormat::Sacct => sacct::read(source.text()),
+        LogFormat::Condor => condor::read(source.text()),
+        LogFormat::Jobstate => jobstate::read(source.text()),
+        LogFormat::SnakemakeBenchmark => snakemake::benchmark(source),
+        LogFormat::Nextflow => table::nextflow(source.text()),
+        _ => table::csv(source.text()),
     };
-    if report.errors() > errors {
-        return None;
-    }
+    let jobs = match jobs {
+        Ok(jobs) => jobs,
+        Err(Wrong(line, what, cure)) => {
+            report.error(source.place_of_line(line), what, cure);
+            return None;
+        }
+    };
     if jobs.is_empty() {
         report.error(
             source.place(),
@@ -208,9 +212,24 @@ pub fn read_source(source: &Source, report: &mut Report) -> Option<Log> {
     Some(Log::of(format, jobs))
 }
 
+/// What is wrong with a log, in which line, and what to do. The first such line ends the reading: times that are half read
+/// would be taken for all.
+struct Wrong(u32, Cow<'static, str>, &'static str);
+
+fn wrong<T>(line: u32, what: impl Into<Cow<'static, str>>, cure: &'static str) -> Result<T, Wrong> {
+    Err(Wrong(line, what.into(), cure))
+}
+
+/// The lines in which something stands, each with its number.
+fn rows(text: &str) -> impl Iterator<Item = (u32, &str)> {
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty())
+}
+
 /// What a text is, by its first lines.
 fn detect(text: &str) -> Option<LogFormat> {
-    let lines = || text.lines().filter(|l| !l.trim().is_empty());
+    let lines = || rows(text).map(|(_, line)| line);
     let first = lines().next()?;
     let columns = |by: char| first.split(by).map(|c| c.trim().to_ascii_lowercase());
     let has = |by: char, wanted: &[&str]| wanted.iter().all(|w| columns(by).any(|c| c == *w));
@@ -260,6 +279,7 @@ fn workflow(source: &Source, report: &mut Report) -> Option<Log> {
 
 /// A duration that can be one.
 fn good(seconds: f64) -> Option<f64> {
+    // Thirty million years: what is longer is a moment taken for a length, and would spoil every mean.
     (0.0..=1e15).contains(&seconds).then_some(seconds)
 }
 

@@ -84,6 +84,7 @@ fn walk<'s, E>(
         tally,
         path,
     };
+    // What was counted until then still holds: it is told, and that there may be more.
     if run(walk).is_err() {
         tally.add(
             "fields behind the first that cannot be read",

@@ -42,12 +42,13 @@ pub fn write(flow: &Flow, format: Format, out: &mut dyn Write) -> Result<(), Wri
         Format::FlowToml => crate::native::write_toml(flow, out)?,
         Format::FlowJson => crate::native::write_json(flow, out)?,
         Format::FlowJsonLines => crate::native::write_json_lines(flow, out)?,
-        Format::Dax | Format::PegasusYaml | Format::Makeflow | Format::Stg => {
-            return Err(WriteError::ReadOnly(format));
-        }
-        Format::Galaxy | Format::Taskcluster | Format::TaskEdge => {
-            return Err(WriteError::ReadOnly(format));
-        }
+        Format::Dax
+        | Format::PegasusYaml
+        | Format::Makeflow
+        | Format::Stg
+        | Format::Galaxy
+        | Format::Taskcluster
+        | Format::TaskEdge => return Err(WriteError::ReadOnly(format)),
     }
     Ok(())
 }

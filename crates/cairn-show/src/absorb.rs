@@ -11,6 +11,8 @@ pub(crate) fn absorb(dag: &Dag, loose: &[bool]) -> Parts {
     let mut all = Parts::singles(dag.len());
     let mut loose = loose.to_vec();
     let mut now = dag.clone();
+    // To children and to parents in turn, since one way opens the other: whose neighbours went into one host has but one now.
+    // Eight turns are a judgement: each costs the whole dag, and what is left then is drawn as it is.
     for round in 0..8 {
         let parts = one_way(&now, &loose, round % 2 == 0);
         if parts.count < now.len() {
@@ -23,6 +25,7 @@ pub(crate) fn absorb(dag: &Dag, loose: &[bool]) -> Parts {
                 .quotient(&now)
                 .expect("only arcs that close no circle are contracted");
             all = all.then(&parts);
+        // The first turn alone proves nothing: the other way has not been tried yet.
         } else if round > 0 {
             break;
         }

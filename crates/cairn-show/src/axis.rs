@@ -5,6 +5,7 @@ use crate::palette::{GRID, RULE};
 use crate::text;
 
 /// Size of tick labels.
+// Sizes of text are chosen by eye: both below a figure's title (16) and no larger than its subtitle (12).
 const TICK: f64 = 11.0;
 /// Size of axis titles.
 const TITLE: f64 = 12.0;
@@ -19,8 +20,19 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
+    /// Values between `low` and `high`, at pixels between `from` and `to`.
+    pub(crate) fn new([low, high]: [f64; 2], [from, to]: [f64; 2]) -> Scale {
+        Scale {
+            low,
+            high,
+            from,
+            to,
+        }
+    }
+
     pub(crate) fn at(&self, value: f64) -> f64 {
         let span = self.high - self.low;
+        // Where all values are one, it stands in the middle: no end would mean anything.
         let share = if span > 0.0 {
             (value - self.low) / span
         } else {
@@ -30,8 +42,24 @@ impl Scale {
     }
 }
 
+/// What lies between two ends; where they are one, as much as its own size.
+pub(crate) fn span(low: f64, high: f64) -> f64 {
+    match high > low {
+        true => high - low,
+        false => low.abs().max(1.0),
+    }
+}
+
+/// The least and the greatest of some values, if there are any.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, v| {
+        let (low, high) = ends.unwrap_or((v, v));
+        Some((low.min(v), high.max(v)))
+    })
+}
+
 /// Round values on an axis and how they are written.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ticks {
     pub(crate) values: Vec<f64>,
     pub(crate) labels: Vec<String>,
@@ -40,8 +68,10 @@ pub(crate) struct Ticks {
 /// The least step 1, 2 or 5 times a power of ten that makes at most `most` steps of `span`.
 fn round_step(span: f64, most: usize, whole: bool) -> f64 {
     let most = most.max(1) as f64;
+    // Up to what 64 bits count, and down to what twelve decimals tell apart.
     for power in (if whole { 0 } else { -12 })..=19 {
         for digit in [1.0, 2.0, 5.0] {
+            // To divide by 10³, which a float holds, rounds once; to multiply by 10⁻³, which none holds, rounds twice.
             let ten = 10f64.powi(i32::abs(power));
             let step = if power < 0 { digit / ten } else { digit * ten };
             if span <= step * most {
@@ -55,7 +85,9 @@ fn round_step(span: f64, most: usize, whole: bool) -> f64 {
 /// At most `most` + 1 ticks from `low` to `high`, both included only if round. `whole`: counts, no fractions.
 pub(crate) fn ticks(low: f64, high: f64, most: usize, whole: bool) -> Ticks {
     let step = round_step(high - low, most, whole);
+    // A value that is a tick but for its last bits is one.
     let (first, last) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
+    // Ends that are infinite must not fill the memory with ticks.
     let count = (last - first).clamp(0.0, 1000.0) as usize;
     let values: Vec<f64> = (0..=count).map(|i| (first + i as f64) * step).collect();
     let labels = values.iter().map(|&value| written(value, step)).collect();
@@ -71,6 +103,7 @@ pub(crate) fn round_up(low: f64, high: f64, most: usize, whole: bool) -> f64 {
 /// A tick's value with as many decimals as the step needs; from ten million on in M (10⁶), G (10⁹), T (10¹²).
 fn written(value: f64, step: f64) -> String {
     let (unit, suffix) = match value.abs() {
+        // From ten of a unit on: below, people would need a decimal where seven digits are still read at a glance.
         v if v >= 1e13 => (1e12, "T"),
         v if v >= 1e10 => (1e9, "G"),
         v if v >= 1e7 => (1e6, "M"),
@@ -83,6 +116,7 @@ fn written(value: f64, step: f64) -> String {
 pub(crate) fn decimal(value: f64, step: f64) -> String {
     let mut decimals = 0;
     let mut unit = 1.0;
+    // A step of 0.1 is held as a little less or more: without the margin it would get a second decimal.
     while decimals < 12 && step < unit * 0.999_999 {
         unit /= 10.0;
         decimals += 1;
@@ -90,11 +124,9 @@ pub(crate) fn decimal(value: f64, step: f64) -> String {
     let plain = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
     let whole = whole.parse().map_or(whole.to_owned(), text::grouped);
-    let minus = if value < 0.0 && plain.contains(|c: char| ('1'..='9').contains(&c)) {
-        "−"
-    } else {
-        ""
-    };
+    // What is rounded to zero has no sign.
+    let is_negative = value < 0.0 && plain.contains(|c: char| ('1'..='9').contains(&c));
+    let minus = if is_negative { "−" } else { "" };
     let dot = if fraction.is_empty() { "" } else { "." };
     format!("{minus}{whole}{dot}{fraction}")
 }
@@ -119,13 +151,25 @@ pub(crate) const UNDER: f64 = 46.0;
 /// Height that a [`Frame`] needs over the plot, for the y axis' title.
 pub(crate) const OVER: f64 = 24.0;
 
+/// Attributes of a grid line.
+pub(crate) fn grid_attributes() -> String {
+    format!(
+        "class=\"grid\" stroke=\"{}\" stroke-width=\"1\"",
+        GRID.hex()
+    )
+}
+
+/// Attributes of the line of an axis.
+pub(crate) fn rule_attributes() -> String {
+    format!(
+        "class=\"rule\" stroke=\"{}\" stroke-width=\"1\"",
+        RULE.hex()
+    )
+}
+
 /// Width that the labels of the y axis need.
 pub(crate) fn y_label_room(low: f64, high: f64, whole: bool) -> f64 {
-    let labels = ticks(low, high, Y_STEPS, whole).labels;
-    labels
-        .iter()
-        .map(|l| text::width(l, TICK))
-        .fold(0.0, f64::max)
+    text::widest(ticks(low, high, Y_STEPS, whole).labels.iter(), TICK)
 }
 
 impl Frame<'_> {
@@ -133,37 +177,17 @@ impl Frame<'_> {
     pub(crate) fn draw(&self, canvas: &mut Canvas) {
         let (left, right) = (self.x.from, self.x.to);
         let (bottom, top) = (self.y.from, self.y.to);
-        let grid = format!(
-            "class=\"grid\" stroke=\"{}\" stroke-width=\"1\"",
-            GRID.hex()
-        );
-        let rule = format!(
-            "class=\"rule\" stroke=\"{}\" stroke-width=\"1\"",
-            RULE.hex()
-        );
+        let (grid, rule) = (grid_attributes(), rule_attributes());
         let y_ticks = ticks(self.y.low, self.y.high, Y_STEPS, self.y_whole);
         for (&value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
             let y = self.y.at(value);
             canvas.line([left, y, right, y], &grid);
-            let place = Place {
-                x: left - 7.0,
-                y: y + 0.36 * TICK,
-                size: TICK,
-                anchor: Anchor::End,
-            };
+            let place = Place::new(left - 7.0, y + 0.36 * TICK, TICK, Anchor::End);
             canvas.text(place, Ink::Main, label);
         }
-        let place = Place {
-            x: 16.0,
-            y: top - 12.0,
-            size: TITLE,
-            anchor: Anchor::Start,
-        };
-        canvas.text(
-            place,
-            Ink::Main,
-            &text::shorten(self.y_title, TITLE, right - 16.0),
-        );
+        let place = Place::new(16.0, top - 12.0, TITLE, Anchor::Start);
+        let title = text::shorten(self.y_title, TITLE, right - 16.0);
+        canvas.text(place, Ink::Main, &title);
         canvas.line([left, bottom, right, bottom], &rule);
         self.x_axis(canvas, bottom, &rule);
     }
@@ -176,25 +200,17 @@ impl Frame<'_> {
             let x = self.x.at(value);
             let below = y + self.below;
             canvas.line([x, below, x, below + 4.0], rule);
-            let place = Place {
-                x,
-                y: below + 6.0 + TICK,
-                size: TICK,
-                anchor: Anchor::Middle,
-            };
+            let place = Place::new(x, below + 6.0 + TICK, TICK, Anchor::Middle);
             canvas.text(place, Ink::Main, label);
         }
-        let place = Place {
-            x: (left + right) / 2.0,
-            y: y + self.below + 38.0,
-            size: TITLE,
-            anchor: Anchor::Middle,
-        };
-        canvas.text(
-            place,
-            Ink::Main,
-            &text::shorten(self.x_title, TITLE, right - left),
+        let place = Place::new(
+            (left + right) / 2.0,
+            y + self.below + 38.0,
+            TITLE,
+            Anchor::Middle,
         );
+        let title = text::shorten(self.x_title, TITLE, right - left);
+        canvas.text(place, Ink::Main, &title);
     }
 }
 
@@ -205,16 +221,13 @@ fn fitting_ticks(scale: &Scale, whole: bool) -> Ticks {
             .map(|(&value, label)| (scale.at(value), text::width(label, TICK) / 2.0))
             .map(|(x, half)| (x - half, x + half))
             .collect();
+        // Ten pixels apart, chosen by eye: closer, two numbers are read as one.
         edges.windows(2).all(|pair| pair[0].1 + 10.0 <= pair[1].0)
     };
-    (1..=10usize)
+    let all = (1..=10usize)
         .rev()
-        .map(|most| ticks(scale.low, scale.high, most, whole))
-        .find(fits)
-        .unwrap_or(Ticks {
-            values: Vec::new(),
-            labels: Vec::new(),
-        })
+        .map(|most| ticks(scale.low, scale.high, most, whole));
+    all.into_iter().find(fits).unwrap_or_default()
 }
 
 #[cfg(test)]

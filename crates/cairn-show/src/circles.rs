@@ -5,6 +5,7 @@ use cairn_dag::{narrow, wide};
 /// Numbers the strongly connected components, in a topological order of them (Kosaraju's two searches). `arcs` are
 /// sorted and may be repeated. Time O(nodes + arcs · log arcs).
 pub(crate) fn circles(arcs: &[(u32, u32)], kinds: usize) -> Vec<u32> {
+    // Sorted lists stand for the rows of both directions: the graph of kinds is small, and is thrown away at once.
     let mut back: Vec<(u32, u32)> = arcs.iter().map(|&(a, b)| (b, a)).collect();
     back.sort_unstable();
     let mut finished = Vec::with_capacity(kinds);

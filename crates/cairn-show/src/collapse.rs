@@ -7,6 +7,7 @@ use crate::stages::staged;
 use cairn_dag::{Dag, TaskId};
 
 /// Dags up to this size are drawn in full, whatever their groups.
+// Chosen by eye: so many boxes are taken in at a glance, and names of tasks tell more than names of kinds.
 const TINY: usize = 24;
 
 /// How much one drawing may hold.
@@ -69,6 +70,7 @@ pub(crate) fn collapse(dag: &Dag, kinds: &Kinds, room: Room) -> Collapsed {
     if dag.len() <= room.tasks.min(TINY) {
         return in_full(dag, kinds);
     }
+    // First by words, which cost nothing of what a box means; by the dag only where words do not help any more.
     let general = kinds.fewer(room.groups);
     let (units, parts, loose) = grouped(dag, &general, room.groups);
     let collapsed = staged(dag, &general, &units, &parts, &loose);

@@ -49,13 +49,16 @@ pub struct EligibilityCurves<'a> {
     pub optimal_steps: &'a [u32],
 }
 
+// Chosen by eye: as wide as a column of text in a browser, and much lower, so that slopes are seen.
 const WIDTH: f64 = 880.0;
 const PLOT_HEIGHT: f64 = 340.0;
 /// Height of the strip under the axis that shows where our order is optimal.
 const STRIP: f64 = 8.0;
 /// Up to this many steps each optimal one gets its own ring on the curve.
+// 880 pixels leave some 13 a step then: closer, rings of seven pixels and their borders would touch.
 const RINGS: usize = 64;
 /// The most hover areas.
+// Each is an element of its own in the SVG, and nobody points at less than three or four pixels.
 const HOVERS: usize = 240;
 
 impl EligibilityCurves<'_> {
@@ -73,24 +76,17 @@ impl EligibilityCurves<'_> {
         let high = axis::round_up(0.0, f64::from(most), axis::Y_STEPS, true);
         let left = MARGIN + axis::y_label_room(0.0, high, true) + 8.0;
         let bottom = top + PLOT_HEIGHT;
-        let strip = if self.optimal_steps.is_empty() {
-            0.0
-        } else {
-            STRIP + 3.0
-        };
+        let has_strip = !self.optimal_steps.is_empty();
+        let strip = if has_strip { STRIP + 3.0 } else { 0.0 };
         let frame = Frame {
-            x: Scale {
-                low: 0.0,
-                high: steps.max(1) as f64,
-                from: left,
-                to: WIDTH - MARGIN - text::width(&text::grouped(steps as u64), 12.0) / 2.0,
-            },
-            y: Scale {
-                low: 0.0,
-                high,
-                from: bottom,
-                to: top,
-            },
+            x: Scale::new(
+                [0.0, steps.max(1) as f64],
+                [
+                    left,
+                    WIDTH - MARGIN - text::width(&text::grouped(steps as u64), 12.0) / 2.0,
+                ],
+            ),
+            y: Scale::new([0.0, high], [bottom, top]),
             x_title: "tasks executed",
             y_title: "eligible tasks",
             x_whole: true,
@@ -131,21 +127,16 @@ impl EligibilityCurves<'_> {
         let mut entries = Vec::new();
         for (i, series) in self.series.iter().enumerate() {
             let (colour, dash) = line_style(i);
-            entries.push((
-                Sample::Line(colour, dash, line_width(i)),
-                series.name.to_owned(),
-            ));
+            let sample = Sample::Line(colour, dash, line_width(i));
+            entries.push((sample, series.name.to_owned()));
         }
         if self.bound.is_some() {
             entries.push((Sample::Bound, "certified upper bound".to_owned()));
         }
         if let (Some(ours), false) = (self.series.first(), self.optimal_steps.is_empty()) {
-            let name = format!(
-                "{} proved optimal: {} of {} steps",
-                ours.name,
-                text::grouped(distinct(self.optimal_steps) as u64),
-                text::grouped(ours.profile.len() as u64)
-            );
+            let [best, all] =
+                [distinct(self.optimal_steps), ours.profile.len()].map(|n| text::grouped(n as u64));
+            let name = format!("{} proved optimal: {best} of {all} steps", ours.name);
             entries.push((Sample::Area(GREEN, GREEN), name));
         }
         entries
@@ -157,23 +148,18 @@ impl EligibilityCurves<'_> {
             let mut path = Path::default();
             for (step, value) in thin(profile, columns) {
                 let (x, y) = (frame.x.at(step as f64), frame.y.at(f64::from(value)));
-                if path.is_empty() {
-                    path.move_to(x, y)
-                } else {
-                    path.line_to(x, y)
-                };
+                path.next(x, y);
             }
             path
         };
         if let Some(bound) = self.bound {
             canvas.path(&path(bound), &legend::bound_attributes());
         }
+        // Ours comes first in the list, and last onto the sheet: on top.
         for (i, series) in self.series.iter().enumerate().rev() {
             let (colour, dash) = line_style(i);
-            canvas.path(
-                &path(series.profile),
-                &legend::line_attributes(colour, dash, line_width(i)),
-            );
+            let style = legend::line_attributes(colour, dash, line_width(i));
+            canvas.path(&path(series.profile), &style);
         }
     }
 
@@ -184,22 +170,21 @@ impl EligibilityCurves<'_> {
         };
         let columns = (frame.x.to - frame.x.from) as usize;
         for (from, to, share) in shares(optimal, columns) {
-            let [left, right] = [from, to].map(|step| {
+            let at = |step: usize| {
                 frame
                     .x
                     .at(step as f64 - 0.5)
                     .clamp(frame.x.from, frame.x.to)
-            });
+            };
+            let [left, right] = [from, to].map(at);
             let style = format!("fill=\"{}\" fill-opacity=\"{share}\"", GREEN.hex());
             canvas.rect([left, frame.y.from + 2.0, right - left, STRIP], &style);
         }
         if ours.profile.len() <= RINGS {
             for step in (0..optimal.len()).filter(|&step| optimal[step]) {
-                let (x, y) = (
-                    frame.x.at(step as f64),
-                    frame.y.at(f64::from(ours.profile[step])),
-                );
-                canvas.circle(x, y, 3.5, &legend::ring_attributes(GREEN));
+                let (x, y) = (step as f64, f64::from(ours.profile[step]));
+                let ring = legend::ring_attributes(GREEN);
+                canvas.circle(frame.x.at(x), frame.y.at(y), 3.5, &ring);
             }
         }
     }
@@ -223,11 +208,8 @@ impl EligibilityCurves<'_> {
     }
 
     fn tip(&self, step: usize, steps: usize, optimal: &[bool]) -> String {
-        let mut tip = format!(
-            "after {} of {} tasks",
-            text::grouped(step as u64),
-            text::grouped(steps as u64)
-        );
+        let [done, all] = [step, steps].map(|n| text::grouped(n as u64));
+        let mut tip = format!("after {done} of {all} tasks");
         let mut add = |name: &str, profile: &[u32], note: &str| {
             if let Some(&value) = profile.get(step) {
                 let value = text::grouped(value.into());
@@ -239,22 +221,16 @@ impl EligibilityCurves<'_> {
         }
         for (i, series) in self.series.iter().enumerate() {
             let proved = i == 0 && optimal.get(step) == Some(&true);
-            add(
-                series.name,
-                series.profile,
-                if proved { " (proved optimal)" } else { "" },
-            );
+            let note = if proved { " (proved optimal)" } else { "" };
+            add(series.name, series.profile, note);
         }
         tip
     }
 
     fn description(&self, steps: usize) -> String {
         let names: Vec<String> = self.series.iter().map(|s| text::clean(s.name)).collect();
-        format!(
-            "Eligible tasks after each of {} executed tasks, for {}.",
-            text::grouped(steps as u64),
-            names.join(", ")
-        )
+        let (steps, names) = (text::grouped(steps as u64), names.join(", "));
+        format!("Eligible tasks after each of {steps} executed tasks, for {names}.")
     }
 }
 
@@ -278,6 +254,7 @@ fn shares(flags: &[bool], columns: usize) -> Vec<(usize, usize, f64)> {
     for cell in 0..cells {
         let (from, to) = (cell * flags.len() / cells, (cell + 1) * flags.len() / cells);
         let set = flags[from..to].iter().filter(|&&flag| flag).count();
+        // Rounded up, so that a single optimal step among many is seen.
         let share = (set * 10).div_ceil(to - from) as f64 / 10.0;
         match stretches.last_mut() {
             Some(last) if last.1 == from && last.2 == share => last.1 = to,
@@ -298,17 +275,12 @@ fn thin(profile: &[u32], columns: usize) -> Vec<(usize, u32)> {
     }
     let mut kept = Vec::with_capacity(4 * columns);
     for column in 0..columns {
-        let (from, to) = (
-            column * profile.len() / columns,
-            (column + 1) * profile.len() / columns,
-        );
+        let [from, to] = [column, column + 1].map(|c| c * profile.len() / columns);
         let values = &profile[from..to];
-        let lowest = (0..values.len())
-            .min_by_key(|&i| values[i])
-            .expect("columns are not empty");
-        let highest = (0..values.len())
-            .max_by_key(|&i| values[i])
-            .expect("columns are not empty");
+        let lowest = (0..values.len()).min_by_key(|&i| values[i]);
+        let highest = (0..values.len()).max_by_key(|&i| values[i]);
+        let [lowest, highest] = [lowest, highest].map(|i| i.expect("columns are not empty"));
+        // In the order of the steps: a line through them must not run backwards.
         let mut picks = [0, lowest, highest, values.len() - 1];
         picks.sort_unstable();
         for (i, &pick) in picks.iter().enumerate() {

@@ -9,8 +9,10 @@ use crate::{ShowError, text};
 use cairn_dag::{TaskId, narrow, wide};
 
 /// Into how many stretches of the order the strip of a box is divided.
+// Chosen by eye: in a box of usual width a stretch has a few pixels.
 pub(crate) const STRETCHES: usize = 40;
 /// Colours of kinds are explained while they are no more than this.
+// As many as there are colours: with more kinds one colour stands for several, and a legend would lie.
 const EXPLAINED: usize = 8;
 
 /// What is known of the tasks, checked.
@@ -87,6 +89,7 @@ impl<'a> Facts<'a> {
                 true => self.task(group.members[0]),
                 false => {
                     let mut node = self.group(collapsed, group);
+                    // The root: otherwise one kind of 10⁵ tasks would make all others look alike.
                     node.bulk = Some((group.members.len() as f64 / most).sqrt());
                     if self.kinds.names.len() == 1 {
                         node.colour_key = narrow(i);
@@ -188,6 +191,7 @@ impl<'a> Facts<'a> {
         for line in lines.iter_mut().skip(1) {
             line.insert_str(0, "→ ");
         }
+        // Chosen by eye: taller boxes than this make levels too thick.
         const MOST_LINES: usize = 4;
         if lines.len() > MOST_LINES {
             let left_out = lines.len() - MOST_LINES + 1;
@@ -222,6 +226,7 @@ impl<'a> Facts<'a> {
                 if main.contains(&kind) {
                     continue;
                 }
+                // Half as many as the main kind and more than a handful, by eye: less would fill boxes with names that tell nothing.
                 if i < stage.telling && named < 2 && 2 * count > times && count > 4 {
                     let name = &collapsed.kinds.names[wide(kind)];
                     lines.push(format!("{name} × {}", text::grouped(count as u64)));
@@ -334,6 +339,7 @@ impl<'a> Facts<'a> {
             .map(|n| wide(n.colour_key) + 1)
             .max()
             .unwrap_or(0);
+        // A bit a colour, of which there are eight.
         let mut near = vec![0u8; count]; // bit c: a neighbour has colour c
         let mut fill = vec![None; count];
         let mut used = [0usize; FILLS.len()];
@@ -353,6 +359,7 @@ impl<'a> Facts<'a> {
             let free = |c: &usize| near[wide(key)] >> c & 1 == 0;
             let least = |&c: &usize| (used[c], c);
             let all = || 0..FILLS.len();
+            // A colour that no neighbour has; of those the least used, so that all eight come up before one comes again.
             let colour = all()
                 .filter(free)
                 .min_by_key(least)
@@ -433,6 +440,7 @@ impl<'a> Facts<'a> {
 fn main_kinds(stage: &Stage) -> impl Iterator<Item = u32> + '_ {
     const MOST: usize = 3;
     let most = stage.kinds[0].1;
+    // Within a tenth: 500 aligns and 498 sorts go together under both names, 500 and 20 do not.
     let near = |count: usize| 10 * count >= 9 * most && 9 * count <= 10 * most;
     let mut main: Vec<u32> = Vec::new();
     for (i, &(kind, count)) in stage.kinds.iter().enumerate() {
@@ -519,5 +527,6 @@ pub(crate) struct Colours {
 
 /// A pale ground for text, with the colour itself as border.
 pub(crate) fn tint(colour: Rgb) -> Rgb {
+    // So pale that black text has a contrast of nearly 12 even on the darkest of the eight, blue; and they still differ.
     colour.towards(PAPER, 0.62)
 }

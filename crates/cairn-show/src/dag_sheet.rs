@@ -11,15 +11,18 @@ use crate::text;
 use cairn_dag::{Dag, TaskId, narrow, wide};
 
 /// A drawing that fits this needs no other shape.
+// Chosen by eye: about what a browser's window shows on a desktop.
 const HANDY: (f64, f64) = (1500.0, 1100.0);
 const MARGIN: f64 = 20.0;
 const SIZE: f64 = 11.0;
+// Chosen by eye: bends need less room than boxes, and parts that have no arc between them stand visibly apart.
 const GAPS: Gaps = Gaps {
     nodes: 12.0,
     bends: 7.0,
     components: 14.0,
 };
 /// Up to this many arcs each is its own path, so that hovering can light it up.
+// Each path is an element that the browser keeps; beyond, all arcs of a task share one, and the page stays quick.
 const SINGLE_ARCS: usize = 3000;
 
 /// Which way the arcs run, and how large the boxes are.
@@ -42,6 +45,7 @@ impl<'a> Sheet<'a> {
             let (width, height) = sheet.estimate();
             (width / HANDY.0).max(height / HANDY.1).max(1.0)
         };
+        // Both are tried: which one is handier depends on names and widths as much as on the dag.
         let (down, right) = (sheet(true), sheet(false));
         match direction {
             Direction::Down => down,
@@ -70,12 +74,9 @@ impl<'a> Sheet<'a> {
 
     fn estimate(&self) -> (f64, f64) {
         let across = self.ordered.least_extent(&self.breadths(), GAPS);
+        // 46 is a gap of middling size: the real ones are known only when all is placed, and this only compares two directions.
         let along: f64 = self.thickness().iter().map(|t| t + 46.0).sum();
-        if self.down {
-            (across, along)
-        } else {
-            (along, across)
-        }
+        self.point(across, along)
     }
 
     /// A point from its place across and along the levels.
@@ -138,15 +139,15 @@ impl<'a> Sheet<'a> {
                 at = next;
             }
         }
-        reach
-            .iter()
-            .map(|r| (28.0 + 0.09 * r).clamp(30.0, 170.0))
-            .collect()
+        // An arc that runs far sideways needs some way along, or it lies flat; but a wide dag must not become a tower. By eye.
+        let gap = |r: &f64| (28.0 + 0.09 * r).clamp(30.0, 170.0);
+        reach.iter().map(gap).collect()
     }
 
     fn draw_arcs(&self, canvas: &mut Canvas, collapsed: &Collapsed, plan: &Plan) {
         let dag = &collapsed.dag;
         let arcs = dag.arc_count();
+        // The more arcs cross the paler each must be, or the middle is one grey area. Steps chosen by eye.
         let opacity = [(120, 0.9), (600, 0.65), (3000, 0.45)]
             .iter()
             .find(|(most, _)| arcs <= *most);
@@ -162,6 +163,7 @@ impl<'a> Sheet<'a> {
         let mut path = Path::default();
         let mut tail = None;
         for (i, (u, v)) in dag.arcs().enumerate() {
+            // Arcs of one tail follow each other, as the rows of the dag do.
             if !single && tail != Some(u) && !path.is_empty() {
                 canvas.path(&std::mem::take(&mut path), "");
             }
@@ -237,16 +239,11 @@ impl<'a> Sheet<'a> {
             let tip = plan.start[self.ordered.level(node)] + self.inset(node, plan);
             let across = plan.centre[node.index()];
             let half = 2.7 + 0.8 * thickness(most[node.index()]);
-            for (i, (side, back)) in [(0.0, 0.0), (-half, -2.0 * half), (half, -2.0 * half)]
-                .into_iter()
-                .enumerate()
-            {
-                let (x, y) = self.point(across + side, tip + back);
-                if i == 0 {
-                    path.move_to(x, y)
-                } else {
-                    path.line_to(x, y)
-                };
+            let (x, y) = self.point(across, tip);
+            path.move_to(x, y);
+            for side in [-half, half] {
+                let (x, y) = self.point(across + side, tip - 2.0 * half);
+                path.line_to(x, y);
             }
             path.close();
         }
@@ -276,27 +273,17 @@ impl<'a> Sheet<'a> {
         if node.stacked {
             canvas.rect([left + 3.0, top + 3.0, w - 3.0, h - 3.0], &outline(pale));
         }
-        let inner = if node.stacked {
-            [left, top, w - 3.0, h - 3.0]
-        } else {
-            [left, top, w, h]
-        };
+        let behind = if node.stacked { 3.0 } else { 0.0 };
+        let inner = [left, top, w - behind, h - behind];
         let text = |x: f64, y: f64, ground: Rgb, content: &str| {
-            let place = Place {
-                x,
-                y,
-                size: SIZE,
-                anchor: Anchor::Middle,
-            };
+            let place = Place::new(x, y, SIZE, Anchor::Middle);
             (place, Ink::Fixed(ground.ink()), content.to_owned())
         };
         canvas.rect(inner, &outline(pale));
         let badge = badge_width(node);
         if badge > 0.0 {
-            canvas.rect(
-                [left, top, badge, h],
-                &format!("rx=\"4\" fill=\"{}\"", colour.hex()),
-            );
+            let style = format!("rx=\"4\" {}", colour.fill());
+            canvas.rect([left, top, badge, h], &style);
         }
         draw_strip(canvas, &node.strip, inner, colour);
         let room = inner[2] - badge - 8.0;
@@ -329,13 +316,12 @@ fn draw_strip(
         return;
     }
     let (x, y, long) = (left + 5.0, top + height - STRIP - 3.0, width - 10.0);
-    canvas.rect(
-        [x, y, long, STRIP],
-        &format!("fill=\"{}\" fill-opacity=\"0.7\"", PAPER.hex()),
-    );
+    let ground = format!("{} fill-opacity=\"0.7\"", PAPER.fill());
+    canvas.rect([x, y, long, STRIP], &ground);
     let dark = colour.towards(INK, 0.35);
     let step = long / strip.len() as f64;
     // Neighbouring bars of the same height, in eighths, are one.
+    // At least two pixels: less is not seen.
     let high = |share: f64| {
         if share > 0.0 {
             ((share * 8.0).round() / 8.0 * STRIP).max(2.0)
@@ -354,7 +340,7 @@ fn draw_strip(
                     step * (to - from) as f64,
                     h,
                 ];
-                canvas.rect(bar, &format!("fill=\"{}\"", dark.hex()));
+                canvas.rect(bar, &dark.fill());
             }
             from = to;
         }
@@ -371,11 +357,13 @@ struct Plan {
 }
 
 /// How thick a line is that stands for so many arcs.
+// By the logarithm: a million arcs are a line of six pixels, and two still differ from one.
 fn thickness(arcs: usize) -> f64 {
     1.1 + 0.8 * (arcs.max(1) as f64).log10()
 }
 
 /// How much wider the box with the most tasks is than its text needs.
+// Widths in pixels, chosen by eye: names are cut in the middle beyond these, and the largest kind is plainly the widest.
 const BULK: f64 = 260.0;
 const LONGEST_NAME: f64 = 150.0;
 const LONGEST_LABEL: f64 = 210.0;

@@ -34,6 +34,7 @@ pub(crate) fn fewer(
             .filter(|&v| graph.is_alive(v))
             .min_by_key(|&v| (graph.weight[wide(v)], v));
         let lightest = lightest.expect("more than one node is alive");
+        // Lightest first, so that what is merged is what tells the least.
         let is_light = graph.weight[wide(lightest)] < enough.least;
         if graph.alive <= enough.most && !(is_light && graph.alive > enough.few) {
             break;
@@ -126,6 +127,7 @@ impl Graph {
                 )
             })
         };
+        // Within a factor of two weights count as equal (`ilog2`), so that what is tied more closely goes together.
         let best = (0..narrow(self.host.len())).filter_map(rank).min();
         best.expect("the first child, the last parent or anybody will do")
             .4

@@ -12,12 +12,14 @@ use crate::ties::ties;
 use cairn_dag::{Dag, narrow, wide};
 
 /// A kind cut into more phases than this says little about where a task stands.
+// Chosen by eye, as those below, when Montage and a build of 25,149 tasks were drawn.
 const LOOSE: usize = 4;
 /// Circles of kinds are cut into waves where there are at least so many tasks for each kind.
 const PER_KIND: usize = 20;
 /// How much more a task weighs than one of a kind that says little, when groups are merged.
 const SOLID: usize = 8;
 /// So many groups are merged one by one; more are cut down by kinds and levels first.
+// Merging one by one is quadratic in their number.
 const MERGEABLE: usize = 1200;
 
 /// Items (tasks, or a few tasks that belong together), the parts that the items are in, and the kinds that say little.
@@ -42,6 +44,7 @@ pub(crate) fn grouped(dag: &Dag, kinds: &Kinds, most: usize) -> (Parts, Parts, V
     // Where there are hardly more tasks than kinds, kinds are too telling to be taken apart.
     if now.parts.count > most && dag.len() >= PER_KIND * kinds.names.len() && now.take_waves(most) {
         // Many kinds in circles leave crumbs, which tell nothing.
+        // A four-hundredth of the tasks: with 48 boxes such a crumb is a tenth of a fair share.
         enough.least = SOLID * dag.len() / 400;
     }
     if now.parts.count > most && now.loose.contains(&true) && now.loose.contains(&false) {
@@ -140,6 +143,7 @@ impl Grouping {
 
     /// Far too many parts are cut down by kinds and levels.
     fn band(&mut self, kinds: &Kinds, most: usize) {
+        // Half of the room for kinds, half for levels.
         let few = kinds.commonest(most / 2);
         let depth = self.dag.levels();
         let kind = firsts(&self.units, &few.of);

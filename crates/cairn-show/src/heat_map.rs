@@ -1,6 +1,6 @@
 //! A grid of values, each with its interval, coloured around a centre. Knows no simulation.
 
-use crate::axis::decimal;
+use crate::axis::{self, decimal};
 use crate::figure::{Anchor, Canvas, Figure, Ink, MARGIN, Place, heading};
 use crate::legend::{self, Sample};
 use crate::palette::{GRID, INK, RULE, Rgb, diverging, sequential};
@@ -20,10 +20,8 @@ pub struct Estimate {
 impl Estimate {
     /// Whether it can be drawn: all finite, ends in order.
     pub(crate) fn is_drawable(&self) -> bool {
-        [self.value, self.low, self.high]
-            .iter()
-            .all(|x| x.is_finite())
-            && self.low <= self.high
+        let numbers = [self.value, self.low, self.high];
+        numbers.iter().all(|x| x.is_finite()) && self.low <= self.high
     }
 }
 
@@ -95,6 +93,7 @@ pub struct HeatMap<'a> {
 const SIZE: f64 = 12.0;
 const CELL_HEIGHT: f64 = 38.0;
 /// Steps of the colour bar.
+// An odd number, so that the neutral colour has a step of its own in the middle.
 const BAR_STEPS: usize = 41;
 const BAR_WIDTH: f64 = 280.0;
 
@@ -108,21 +107,12 @@ impl HeatMap<'_> {
         self.check()?;
         let reach = self.reach();
         let (rows, columns) = (self.rows.labels, self.columns.labels);
-        let widest = |labels: &[&str]| {
-            labels
-                .iter()
-                .map(|l| text::width(&text::clean(l), SIZE))
-                .fold(0.0, f64::max)
-        };
-        let numbers = self
-            .cells
-            .iter()
-            .flatten()
-            .map(|c| text::width(&self.number(c.value), SIZE));
-        let label_room = widest(rows)
-            .max(text::width(&text::clean(self.rows.name), SIZE).min(180.0))
-            .min(180.0);
-        let cell_width = numbers.fold(widest(columns), f64::max).clamp(44.0, 120.0) + 16.0;
+        let widest = |labels: &[&str]| text::widest(labels.iter().map(|l| text::clean(l)), SIZE);
+        let numbers = self.cells.iter().flatten().map(|c| self.number(c.value));
+        let numbers = text::widest(numbers, SIZE);
+        let label_room = widest(rows).max(widest(&[self.rows.name])).min(180.0);
+        // Between 44 and 120 pixels, by eye: "0.84" must not look lost, and a long label must not spread the grid.
+        let cell_width = numbers.max(widest(columns)).clamp(44.0, 120.0) + 16.0;
         let left = MARGIN + label_room + 10.0;
         let right = left + cell_width * columns.len() as f64;
         let width = (right + MARGIN)
@@ -133,17 +123,14 @@ impl HeatMap<'_> {
         let top = self.draw_column_labels(&mut canvas, left, y, cell_width, width);
         for (r, label) in rows.iter().enumerate() {
             let y = top + CELL_HEIGHT * r as f64;
-            let place = Place {
-                x: left - 10.0,
-                y: y + CELL_HEIGHT / 2.0 + 0.36 * SIZE,
-                size: SIZE,
-                anchor: Anchor::End,
-            };
-            canvas.text(
-                place,
-                Ink::Main,
-                &text::shorten(&text::clean(label), SIZE, label_room),
+            let place = Place::new(
+                left - 10.0,
+                y + CELL_HEIGHT / 2.0 + 0.36 * SIZE,
+                SIZE,
+                Anchor::End,
             );
+            let label = text::shorten(&text::clean(label), SIZE, label_room);
+            canvas.text(place, Ink::Main, &label);
             for c in 0..columns.len() {
                 let area = [left + cell_width * c as f64, y, cell_width, CELL_HEIGHT];
                 self.draw_cell(&mut canvas, area, r, c, reach);
@@ -152,15 +139,9 @@ impl HeatMap<'_> {
         let bottom = top + CELL_HEIGHT * rows.len() as f64;
         let y = self.draw_bar(&mut canvas, left, bottom + 18.0, width, reach);
         let note = self.straddlers();
-        let y = if note.is_empty() {
-            y
-        } else {
-            legend::draw(&mut canvas, &note, left - 8.0, y, width - left)
-        };
-        let description = format!(
-            "{} by {} and {}.",
-            self.value_name, self.rows.name, self.columns.name
-        );
+        let y = legend::draw(&mut canvas, &note, left - 8.0, y, width - left);
+        let (rows, columns) = (self.rows.name, self.columns.name);
+        let description = format!("{} by {rows} and {columns}.", self.value_name);
         Ok(canvas.finish(width, y + 8.0, self.title, &text::clean(&description)))
     }
 
@@ -196,23 +177,13 @@ impl HeatMap<'_> {
         let values = || self.cells.iter().flatten().map(|c| c.value);
         match self.scale {
             HeatScale::Around { centre, .. } => {
-                let far = values()
-                    .map(|v| (v / centre).max(centre / v))
-                    .fold(1.0, f64::max);
+                let far = values().map(|v| (v / centre).max(centre / v));
+                let far = far.fold(1.0, f64::max);
                 // At least 5 % either way: noise must not look like a landslide.
                 let far = far.max(1.05);
                 (centre / far, centre * far)
             }
-            HeatScale::Rising => {
-                let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
-                    (l.min(v), h.max(v))
-                });
-                if low.is_finite() {
-                    (low, high)
-                } else {
-                    (0.0, 1.0)
-                }
-            }
+            HeatScale::Rising => axis::range(values()).unwrap_or((0.0, 1.0)),
         }
     }
 
@@ -238,22 +209,14 @@ impl HeatMap<'_> {
         cell: f64,
         width: f64,
     ) -> f64 {
-        let line = |x: f64, y: f64, anchor| Place {
-            x,
-            y,
-            size: SIZE,
-            anchor,
-        };
+        let line = |x: f64, y: f64, anchor| Place::new(x, y, SIZE, anchor);
         let name = text::shorten(&text::clean(self.columns.name), SIZE, width - left - MARGIN);
         canvas.text(line(left, y + SIZE, Anchor::Start), Ink::Muted, &name);
         let y = y + 2.0 * SIZE + 10.0;
         for (c, label) in self.columns.labels.iter().enumerate() {
             let x = left + cell * (c as f64 + 0.5);
-            canvas.text(
-                line(x, y, Anchor::Middle),
-                Ink::Main,
-                &text::shorten(&text::clean(label), SIZE, cell - 6.0),
-            );
+            let label = text::shorten(&text::clean(label), SIZE, cell - 6.0);
+            canvas.text(line(x, y, Anchor::Middle), Ink::Main, &label);
         }
         let name = text::shorten(&text::clean(self.rows.name), SIZE, left - MARGIN - 10.0);
         canvas.text(line(left - 10.0, y, Anchor::End), Ink::Muted, &name);
@@ -269,39 +232,29 @@ impl HeatMap<'_> {
         reach: (f64, f64),
     ) {
         let cell = self.cells[r * self.columns.labels.len() + c];
-        let place = Place {
-            x: x + w / 2.0,
-            y: y + h / 2.0 + 0.36 * SIZE,
-            size: SIZE,
-            anchor: Anchor::Middle,
-        };
+        let place = Place::new(x + w / 2.0, y + h / 2.0 + 0.36 * SIZE, SIZE, Anchor::Middle);
         let inner = [x + 1.0, y + 1.0, w - 2.0, h - 2.0];
         canvas.open_group("class=\"cell\"", &self.tip(cell, r, c));
         match cell {
             Some(estimate) => {
                 let ground = self.colour(estimate.value, reach);
-                canvas.rect(inner, &format!("fill=\"{}\"", ground.hex()));
-                canvas.text(
-                    place,
-                    Ink::Fixed(ground.ink()),
-                    &self.number(estimate.value),
-                );
+                let (ink, number) = (ground.ink(), self.number(estimate.value));
+                canvas.rect(inner, &ground.fill());
+                canvas.text(place, Ink::Fixed(ink), &number);
                 if self.straddles(&estimate) {
                     let ring = format!(
                         "fill=\"none\" stroke=\"{}\" stroke-width=\"1.2\"",
-                        ground.ink().hex()
+                        ink.hex()
                     );
                     canvas.circle(x + w - 8.0, y + 8.0, 2.6, &ring);
                 }
             }
             None => {
-                canvas.rect(
-                    inner,
-                    &format!(
-                        "class=\"void\" fill=\"none\" stroke=\"{}\" stroke-dasharray=\"2 3\"",
-                        GRID.hex()
-                    ),
+                let dashes = format!(
+                    "class=\"void\" fill=\"none\" stroke=\"{}\" stroke-dasharray=\"2 3\"",
+                    GRID.hex()
                 );
+                canvas.rect(inner, &dashes);
                 canvas.text(place, Ink::Muted, "–");
             }
         }
@@ -321,10 +274,7 @@ impl HeatMap<'_> {
             HeatScale::Around { centre, .. }
                 if self.cells.iter().flatten().any(|c| self.straddles(c)) =>
             {
-                let name = format!(
-                    "the interval holds {}: no difference shown",
-                    shortest(centre)
-                );
+                let name = format!("the interval holds {centre}: no difference shown");
                 vec![(Sample::SmallRing, name)]
             }
             _ => Vec::new(),
@@ -333,11 +283,8 @@ impl HeatMap<'_> {
 
     fn tip(&self, cell: Option<Estimate>, r: usize, c: usize) -> String {
         let at = |axis: &HeatAxis<'_>, i: usize| {
-            format!(
-                "{}: {}",
-                text::clean(axis.name),
-                text::clean(axis.labels[i])
-            )
+            let (name, label) = (text::clean(axis.name), text::clean(axis.labels[i]));
+            format!("{name}: {label}")
         };
         let value = match cell {
             Some(cell) => {
@@ -348,12 +295,8 @@ impl HeatMap<'_> {
             }
             None => "no value".to_owned(),
         };
-        format!(
-            "{}: {value}\n{}\n{}",
-            text::clean(self.value_name),
-            at(&self.rows, r),
-            at(&self.columns, c)
-        )
+        let (row, column) = (at(&self.rows, r), at(&self.columns, c));
+        format!("{}: {value}\n{row}\n{column}", text::clean(self.value_name))
     }
 
     /// The colour bar with its ends, its centre and what they mean. Gives the y below.
@@ -365,12 +308,7 @@ impl HeatMap<'_> {
         width: f64,
         (low, high): (f64, f64),
     ) -> f64 {
-        let line = |x: f64, y: f64, anchor| Place {
-            x,
-            y,
-            size: 11.0,
-            anchor,
-        };
+        let line = |x: f64, y: f64, anchor| Place::new(x, y, 11.0, anchor);
         let name = text::shorten(&text::clean(self.value_name), 11.0, width - left - MARGIN);
         canvas.text(line(left, y + 9.0, Anchor::Start), Ink::Main, &name);
         let top = y + 16.0;
@@ -381,28 +319,21 @@ impl HeatMap<'_> {
                 HeatScale::Around { .. } => low * (high / low).powf(share),
                 HeatScale::Rising => low + (high - low) * share,
             };
-            let style = format!("fill=\"{}\"", self.colour(value, (low, high)).hex());
+            let style = self.colour(value, (low, high)).fill();
+            // Half a pixel wider than its share: otherwise the ground shines through between two steps.
             canvas.rect([left + step * i as f64, top, step + 0.5, 12.0], &style);
         }
-        canvas.rect(
-            [left, top, BAR_WIDTH, 12.0],
-            &format!(
-                "class=\"rule\" fill=\"none\" stroke=\"{}\" stroke-width=\"0.8\"",
-                RULE.hex()
-            ),
+        let border = format!(
+            "class=\"rule\" fill=\"none\" stroke=\"{}\" stroke-width=\"0.8\"",
+            RULE.hex()
         );
+        canvas.rect([left, top, BAR_WIDTH, 12.0], &border);
         let under = top + 12.0 + 14.0;
-        canvas.text(
-            line(left, under, Anchor::Start),
-            Ink::Main,
-            &self.number(low),
-        );
+        let ends = [self.number(low), self.number(high)];
+        canvas.text(line(left, under, Anchor::Start), Ink::Main, &ends[0]);
         if high > low {
-            canvas.text(
-                line(left + BAR_WIDTH, under, Anchor::End),
-                Ink::Main,
-                &self.number(high),
-            );
+            let place = line(left + BAR_WIDTH, under, Anchor::End);
+            canvas.text(place, Ink::Main, &ends[1]);
         }
         let HeatScale::Around {
             centre,
@@ -413,31 +344,18 @@ impl HeatMap<'_> {
             return under + 12.0;
         };
         let middle = left + BAR_WIDTH / 2.0;
-        canvas.line(
-            [middle, top, middle, top + 15.0],
-            &format!("stroke=\"{}\"", INK.hex()),
-        );
-        canvas.text(
-            line(middle, under, Anchor::Middle),
-            Ink::Main,
-            &shortest(centre),
-        );
+        let style = format!("stroke=\"{}\"", INK.hex());
+        canvas.line([middle, top, middle, top + 15.0], &style);
+        let place = line(middle, under, Anchor::Middle);
+        canvas.text(place, Ink::Main, &centre.to_string());
         let half = BAR_WIDTH / 2.0 - 8.0;
         let below = text::shorten(&text::clean(below), 11.0, half);
         let above = text::shorten(&text::clean(above), 11.0, half);
         canvas.text(line(left, under + 15.0, Anchor::Start), Ink::Muted, &below);
-        canvas.text(
-            line(left + BAR_WIDTH, under + 15.0, Anchor::End),
-            Ink::Muted,
-            &above,
-        );
+        let place = line(left + BAR_WIDTH, under + 15.0, Anchor::End);
+        canvas.text(place, Ink::Muted, &above);
         under + 27.0
     }
-}
-
-/// A number as short as it can be told.
-fn shortest(value: f64) -> String {
-    format!("{value}")
 }
 
 #[cfg(test)]

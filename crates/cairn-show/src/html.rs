@@ -60,6 +60,7 @@ pub struct Page<'a> {
 }
 
 /// Figures up to this width shrink with the window; wider ones scroll, with a button to fit them.
+// Chosen by eye: the page itself is at most 76 rem wide, and text of figures that shrink further is too small.
 const FITTED: f64 = 1000.0;
 
 impl Page<'_> {
@@ -109,6 +110,7 @@ impl Page<'_> {
 
 /// The lead, folded away where it is long: the page is to open on its first figure.
 fn push_lead(out: &mut String, lead: &str) {
+    // Some three lines, by eye.
     const LONGEST: usize = 300;
     let _ = match lead.char_indices().nth(LONGEST) {
         None => writeln!(out, "<p class=\"lead\">{}</p>", escape(lead)),

@@ -4,6 +4,7 @@ use crate::partition::{Parts, mix};
 use cairn_dag::{Dag, TaskId, narrow, wide};
 
 /// Parts that hold at least one of so many arcs of the dag inside are opened.
+// A third of all arcs: a box that hides so much makes the picture say little. By eye, as the next.
 const HIDDEN: usize = 3;
 /// Degrees are told apart where the next larger is at least so many times as large.
 const GAP: usize = 4;
@@ -76,6 +77,7 @@ pub(crate) fn open(dag: &Dag, parts: &Parts, chosen: &[bool], most: usize) -> Pa
         return finer;
     }
     let open: Vec<bool> = parts.of.iter().map(|&part| chosen[wide(part)]).collect();
+    // Each turn tells apart what lies one step further away; four are a judgement, and parts run out sooner as a rule.
     for _ in 0..4 {
         let next = by_surroundings(dag, &finer, &open);
         if next.count > most || next.count == finer.count {

@@ -4,7 +4,7 @@ use crate::axis::{self, Frame, Scale};
 use crate::figure::{Anchor, Canvas, Figure, Ink, MARGIN, Place};
 use crate::heat_map::Estimate;
 use crate::legend::{self, Sample};
-use crate::palette::{BLUE, GRID, RULE, VERMILLION};
+use crate::palette::{BLUE, VERMILLION};
 use crate::{ShowError, text};
 
 /// One row of an [`Intervals`] figure.
@@ -49,6 +49,7 @@ pub struct Intervals<'a> {
     pub reference: Option<f64>,
 }
 
+// Chosen by eye.
 const WIDTH: f64 = 760.0;
 const ROW: f64 = 28.0;
 const SIZE: f64 = 12.0;
@@ -64,72 +65,36 @@ impl Intervals<'_> {
         let entries = self.legend_entries();
         let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);
         let (low, high) = self.range();
-        let names: Vec<String> = self
-            .rows
-            .iter()
-            .map(|row| text::shorten(&text::clean(row.name), SIZE, 200.0))
-            .collect();
-        let values: Vec<String> = self
-            .rows
-            .iter()
-            .map(|row| written(&row.estimate, high - low))
-            .collect();
-        let widest = |texts: &[String]| {
-            texts
-                .iter()
-                .map(|t| text::width(t, SIZE))
-                .fold(0.0, f64::max)
-        };
-        let left = MARGIN + widest(&names) + 16.0;
-        let right = WIDTH - MARGIN - widest(&values) - 16.0;
+        let name = |row: &IntervalRow<'_>| text::shorten(&text::clean(row.name), SIZE, 200.0);
+        let names: Vec<String> = self.rows.iter().map(name).collect();
+        let value = |row: &IntervalRow<'_>| written(&row.estimate, high - low);
+        let values: Vec<String> = self.rows.iter().map(value).collect();
+        let left = MARGIN + text::widest(names.iter(), SIZE) + 16.0;
+        let right = WIDTH - MARGIN - text::widest(values.iter(), SIZE) - 16.0;
         let bottom = y + ROW * self.rows.len() as f64 + 6.0;
-        let x = Scale {
-            low,
-            high,
-            from: left,
-            to: right,
-        };
+        let x = Scale::new([low, high], [left, right]);
         let frame = Frame {
             x,
-            y: Scale {
-                low: 0.0,
-                high: 1.0,
-                from: bottom,
-                to: y,
-            },
+            y: Scale::new([0.0, 1.0], [bottom, y]),
             x_title: self.value_name,
             y_title: "",
             x_whole: false,
             y_whole: true,
             below: 0.0,
         };
-        let rule = format!(
-            "class=\"rule\" stroke=\"{}\" stroke-width=\"1\"",
-            RULE.hex()
-        );
+        let rule = axis::rule_attributes();
         canvas.line([left, bottom, right, bottom], &rule);
         frame.x_axis(&mut canvas, bottom, &rule);
-        if let Some(reference) = self.reference {
-            canvas.line(
-                [x.at(reference), y, x.at(reference), bottom],
-                &legend::reference_attributes(),
-            );
+        if let Some(at) = self.reference.map(|reference| x.at(reference)) {
+            canvas.line([at, y, at, bottom], &legend::reference_attributes());
         }
         for (i, row) in self.rows.iter().enumerate() {
             let middle = y + ROW * (i as f64 + 0.5);
             self.draw_row(&mut canvas, &x, middle, row, (&names[i], &values[i]));
         }
-        let description = format!(
-            "{} of {}.",
-            self.value_name,
-            text::counted(self.rows.len(), "policy", "policies")
-        );
-        Ok(canvas.finish(
-            WIDTH,
-            bottom + axis::UNDER,
-            self.title,
-            &text::clean(&description),
-        ))
+        let policies = text::counted(self.rows.len(), "policy", "policies");
+        let description = text::clean(&format!("{} of {policies}.", self.value_name));
+        Ok(canvas.finish(WIDTH, bottom + axis::UNDER, self.title, &description))
     }
 
     fn check(&self) -> Result<(), ShowError> {
@@ -155,19 +120,10 @@ impl Intervals<'_> {
         row: &IntervalRow<'_>,
         (name, value): (&str, &str),
     ) {
-        let style = format!(
-            "class=\"grid\" stroke=\"{}\" stroke-width=\"1\"",
-            GRID.hex()
-        );
-        canvas.line([x.from, middle, x.to, middle], &style);
+        canvas.line([x.from, middle, x.to, middle], &axis::grid_attributes());
         let (own, what) = (text::clean(row.name), text::clean(self.value_name));
         canvas.open_group("class=\"row\"", &format!("{own}\n{what}: {value}"));
-        let place = |x, anchor| Place {
-            x,
-            y: middle + 0.36 * SIZE,
-            size: SIZE,
-            anchor,
-        };
+        let place = |x, anchor| Place::new(x, middle + 0.36 * SIZE, SIZE, anchor);
         canvas.text(place(MARGIN, Anchor::Start), Ink::Main, name);
         draw_mark(canvas, x, middle, &row.estimate);
         canvas.text(place(WIDTH - MARGIN, Anchor::End), Ink::Main, value);
@@ -186,23 +142,12 @@ impl Intervals<'_> {
     }
 
     fn range(&self) -> (f64, f64) {
-        let ends = self
-            .rows
-            .iter()
-            .flat_map(|r| [r.estimate.low, r.estimate.high, r.estimate.value]);
-        let (low, high) = (ends.chain(self.reference))
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
-                (l.min(v), h.max(v))
-            });
-        if !low.is_finite() {
-            return (0.0, 1.0);
-        }
-        let span = if high > low {
-            high - low
-        } else {
-            low.abs().max(1.0)
-        };
-        (low - 0.06 * span, high + 0.06 * span)
+        let estimates = self.rows.iter().map(|r| r.estimate);
+        let ends = estimates.flat_map(|e| [e.low, e.high, e.value]);
+        axis::range(ends.chain(self.reference)).map_or((0.0, 1.0), |(low, high)| {
+            let span = axis::span(low, high);
+            (low - 0.06 * span, high + 0.06 * span)
+        })
     }
 }
 
@@ -210,22 +155,16 @@ fn draw_mark(canvas: &mut Canvas, x: &Scale, y: f64, estimate: &Estimate) {
     let (low, high) = (x.at(estimate.low), x.at(estimate.high));
     let style = format!("stroke=\"{}\" stroke-width=\"3\"", BLUE.hex());
     canvas.line([low, y, high, y], &style);
+    let style = format!("stroke=\"{}\" stroke-width=\"2\"", BLUE.hex());
     for end in [low, high] {
-        canvas.line(
-            [end, y - 5.0, end, y + 5.0],
-            &format!("stroke=\"{}\" stroke-width=\"2\"", BLUE.hex()),
-        );
+        canvas.line([end, y - 5.0, end, y + 5.0], &style);
     }
-    canvas.circle(
-        x.at(estimate.value),
-        y,
-        4.0,
-        &format!("fill=\"{}\"", VERMILLION.hex()),
-    );
+    canvas.circle(x.at(estimate.value), y, 4.0, &VERMILLION.fill());
 }
 
 /// "118.2 (116.0 to 120.4)", with decimals that suit the spread of all values.
 fn written(estimate: &Estimate, span: f64) -> String {
+    // Two hundred steps over the axis: a step of the last digit is then about two pixels.
     let step = span.max(f64::MIN_POSITIVE) / 200.0;
     let step = (-9..=0)
         .map(|p| 10f64.powi(p))

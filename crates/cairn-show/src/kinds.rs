@@ -77,6 +77,7 @@ impl Kinds {
             });
         }
         if kinds.names.len() > most {
+            // A twentieth of a box's fair share of the tasks: whoever has less would be a crumb in the picture.
             let rare = (kinds.of.len() / (20 * most.max(1))).max(1);
             let counts = kinds.counts();
             let mut ends: HashMap<&str, usize> = HashMap::new();
@@ -95,6 +96,7 @@ impl Kinds {
                 }
                 _ => name.clone(),
             });
+            // Up to twice too many are merged by the dag later, which tells more than "other".
             if kinds.names.len() > 2 * most {
                 let counts = kinds.counts();
                 kinds =

@@ -5,6 +5,7 @@ use crate::partition::Parts;
 use cairn_dag::{Dag, narrow, wide};
 
 /// So many kinds of a knot are tried, the commonest first.
+// A judgement: two more than the commonest, in case its waves are too many.
 const TRIED: usize = 3;
 /// A knot is not cut into more waves than this: the picture would be a ladder.
 const MOST_WAVES: u32 = 6;
@@ -66,6 +67,7 @@ fn cut_one(
                 (0..dag.len()).map(|t| (u64::from(parts.of[t]) << 32) | u64::from(waves[t])),
             );
             let finer_joined = on_circles(dag, &finer);
+            // More than before, or the cut has opened no circle and only made the parts finer.
             if finer_joined.count <= most && finer_joined.count > joined.count {
                 return Some((finer, finer_joined));
             }

@@ -23,6 +23,7 @@ pub(crate) enum Sample {
     Reference,
 }
 
+// Lengths in pixels, chosen by eye: a sample must be long enough to show its dashes.
 const SIZE: f64 = 12.0;
 const SAMPLE: f64 = 26.0;
 const GAP: f64 = 22.0;
@@ -59,12 +60,12 @@ pub(crate) fn draw(
             (x, y) = (left, y + ROW);
         }
         draw_sample(canvas, sample, x, y + ROW / 2.0);
-        let place = Place {
-            x: x + SAMPLE + 7.0,
-            y: y + ROW / 2.0 + 0.36 * SIZE,
-            size: SIZE,
-            anchor: Anchor::Start,
-        };
+        let place = Place::new(
+            x + SAMPLE + 7.0,
+            y + ROW / 2.0 + 0.36 * SIZE,
+            SIZE,
+            Anchor::Start,
+        );
         canvas.text(place, Ink::Main, &name);
         x += wide + GAP;
     }
@@ -72,48 +73,34 @@ pub(crate) fn draw(
 }
 
 fn draw_sample(canvas: &mut Canvas, sample: &Sample, x: f64, y: f64) {
+    let (line, middle) = ([x, y, x + SAMPLE, y], x + SAMPLE / 2.0);
     match sample {
         Sample::Line(colour, dash, width) => {
-            canvas.line(
-                [x, y, x + SAMPLE, y],
-                &line_attributes(*colour, dash, *width),
-            );
+            canvas.line(line, &line_attributes(*colour, dash, *width));
         }
-        Sample::Bound => canvas.line([x, y, x + SAMPLE, y], &bound_attributes()),
-        Sample::Area(fill, border) => canvas.rect(
-            [x + 4.0, y - 6.0, SAMPLE - 8.0, 12.0],
-            &format!(
-                "rx=\"2\" fill=\"{}\" stroke=\"{}\"",
-                fill.hex(),
-                border.hex()
-            ),
-        ),
-        Sample::Ring(colour) => canvas.circle(x + SAMPLE / 2.0, y, 4.0, &ring_attributes(*colour)),
+        Sample::Bound => canvas.line(line, &bound_attributes()),
+        Sample::Area(fill, border) => {
+            let style = format!("rx=\"2\" {} stroke=\"{}\"", fill.fill(), border.hex());
+            canvas.rect([x + 4.0, y - 6.0, SAMPLE - 8.0, 12.0], &style);
+        }
+        Sample::Ring(colour) => canvas.circle(middle, y, 4.0, &ring_attributes(*colour)),
         Sample::SmallRing => {
             let ring = format!(
                 "class=\"rule\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.2\"",
                 MUTED.hex()
             );
-            canvas.circle(x + SAMPLE / 2.0, y, 2.6, &ring);
+            canvas.circle(middle, y, 2.6, &ring);
         }
-        Sample::Dot(colour) => {
-            canvas.circle(
-                x + SAMPLE / 2.0,
-                y,
-                4.0,
-                &format!("fill=\"{}\"", colour.hex()),
-            );
-        }
-        Sample::Reference => canvas.line([x, y, x + SAMPLE, y], &reference_attributes()),
+        Sample::Dot(colour) => canvas.circle(middle, y, 4.0, &colour.fill()),
+        Sample::Reference => canvas.line(line, &reference_attributes()),
     }
 }
 
 /// Attributes of a data line.
 pub(crate) fn line_attributes(colour: Rgb, dash: &str, width: f64) -> String {
-    let dashes = if dash.is_empty() {
-        String::new()
-    } else {
-        format!(" stroke-dasharray=\"{dash}\"")
+    let dashes = match dash {
+        "" => String::new(),
+        dash => format!(" stroke-dasharray=\"{dash}\""),
     };
     format!(
         "fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}",

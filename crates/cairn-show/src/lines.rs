@@ -50,10 +50,12 @@ pub struct Lines<'a> {
     pub marks: &'a [(&'a str, f64, f64)],
 }
 
+// As wide and high as eligibility curves: both stand on one page.
 const WIDTH: f64 = 880.0;
 const PLOT_HEIGHT: f64 = 340.0;
 const SIZE: f64 = 11.0;
 /// Points of a line that are kept for each pixel.
+// As many as `curves` keeps: no peak is lost between two pixels.
 const A_PIXEL: usize = 4;
 
 impl Lines<'_> {
@@ -62,29 +64,20 @@ impl Lines<'_> {
     /// # Errors
     /// [`ShowError::BadValue`] for a number that is not finite.
     pub fn draw(&self) -> Result<Figure, ShowError> {
-        let of_lines = (self.lines.iter()).flat_map(|l| {
-            l.points
-                .iter()
-                .flat_map(|&(x, y)| [(l.name, x), (l.name, y)])
-        });
+        let of_lines = (self.lines.iter())
+            .flat_map(|l| (l.points.iter()).flat_map(|&(x, y)| [(l.name, x), (l.name, y)]));
         let others = self.levels.iter().copied();
         let marks = self.marks.iter().flat_map(|&(n, x, y)| [(n, x), (n, y)]);
-        for (name, value) in of_lines.chain(others).chain(marks) {
-            if !value.is_finite() {
-                return Err(ShowError::BadValue {
-                    what: "lines",
-                    name: text::clean(name),
-                });
-            }
+        let mut numbers = of_lines.chain(others).chain(marks);
+        if let Some((name, _)) = numbers.find(|(_, value)| !value.is_finite()) {
+            return Err(ShowError::BadValue {
+                what: "lines",
+                name: text::clean(name),
+            });
         }
         let mut canvas = Canvas::new();
-        let y = legend::headed(
-            &mut canvas,
-            self.title,
-            self.subtitle,
-            &self.legend_entries(),
-            WIDTH,
-        );
+        let entries = self.legend_entries();
+        let y = legend::headed(&mut canvas, self.title, self.subtitle, &entries, WIDTH);
         let top = y + axis::OVER;
         let frame = self.frame(top, top + PLOT_HEIGHT);
         frame.draw(&mut canvas);
@@ -92,33 +85,19 @@ impl Lines<'_> {
             let y = frame.y.at(level);
             let ends = [frame.x.from, y, frame.x.to, y];
             canvas.line(ends, &legend::reference_attributes());
-            let place = Place {
-                x: frame.x.to - 4.0,
-                y: y - 5.0,
-                size: SIZE,
-                anchor: Anchor::End,
-            };
+            let place = Place::new(frame.x.to - 4.0, y - 5.0, SIZE, Anchor::End);
             canvas.text(place, Ink::Muted, &text::clean(name));
         }
         self.draw_lines(&mut canvas, &frame);
         for &(name, x, y) in self.marks {
             let (x, y) = (frame.x.at(x), frame.y.at(y));
             canvas.circle(x, y, 4.5, &legend::ring_attributes(VERMILLION));
-            let place = Place {
-                x: x + 8.0,
-                y: y - 8.0,
-                size: SIZE,
-                anchor: Anchor::Start,
-            };
+            let place = Place::new(x + 8.0, y - 8.0, SIZE, Anchor::Start);
             canvas.text(place, Ink::Main, &text::clean(name));
         }
         let names: Vec<String> = self.lines.iter().map(|l| text::clean(l.name)).collect();
-        let description = format!(
-            "{} over {}: {}.",
-            self.y_name,
-            self.x_name,
-            names.join(", ")
-        );
+        let (x, y, names) = (self.x_name, self.y_name, names.join(", "));
+        let description = format!("{y} over {x}: {names}.");
         let height = top + PLOT_HEIGHT + axis::UNDER;
         Ok(canvas.finish(WIDTH, height, self.title, &text::clean(&description)))
     }
@@ -136,28 +115,19 @@ impl Lines<'_> {
         let marks = || self.marks.iter().map(|&(_, x, y)| (x, y));
         let xs = points().chain(marks()).map(|p| p.0);
         let ys = points().chain(marks()).map(|p| p.1);
-        let most = ys
-            .chain(self.levels.iter().map(|l| l.1))
-            .fold(0.0, f64::max);
-        let (low, high) = xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
-            (l.min(x), h.max(x))
-        });
-        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let most = (ys.chain(self.levels.iter().map(|l| l.1))).fold(0.0, f64::max);
+        let (low, high) = axis::range(xs).unwrap_or((0.0, 1.0));
         let most = axis::round_up(0.0, most.max(f64::MIN_POSITIVE), axis::Y_STEPS, false);
         let whole = points().all(|p| p.0 == p.0.trunc());
         Frame {
-            x: Scale {
-                low,
-                high: if high > low { high } else { low + 1.0 },
-                from: MARGIN + axis::y_label_room(0.0, most, false) + 8.0,
-                to: WIDTH - 36.0,
-            },
-            y: Scale {
-                low: 0.0,
-                high: most,
-                from: bottom,
-                to: top,
-            },
+            x: Scale::new(
+                [low, if high > low { high } else { low + 1.0 }],
+                [
+                    MARGIN + axis::y_label_room(0.0, most, false) + 8.0,
+                    WIDTH - 36.0,
+                ],
+            ),
+            y: Scale::new([0.0, most], [bottom, top]),
             x_title: self.x_name,
             y_title: self.y_name,
             x_whole: whole,
@@ -171,11 +141,7 @@ impl Lines<'_> {
         for (i, line) in self.lines.iter().enumerate().rev() {
             let mut path = Path::default();
             for &(x, y) in thin(line.points, columns).iter() {
-                let (x, y) = (frame.x.at(x), frame.y.at(y));
-                match path.is_empty() {
-                    true => path.move_to(x, y),
-                    false => path.line_to(x, y),
-                };
+                path.next(frame.x.at(x), frame.y.at(y));
             }
             let (colour, dash) = line_style(i);
             canvas.path(&path, &legend::line_attributes(colour, dash, width(i)));

@@ -33,6 +33,7 @@ pub(crate) const FILLS: [Rgb; 8] = [SKY, ORANGE, GREEN, PURPLE, YELLOW, BLUE, VE
 /// Colour and dash pattern of the `i`-th line. The first is unbroken; colours repeat only with another dash.
 pub(crate) fn line_style(i: usize) -> (Rgb, &'static str) {
     const COLOURS: [Rgb; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY];
+    // Seven, which has no divisor in common with six colours: 42 lines differ before a pair of both comes again.
     const DASHES: [&str; 7] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "5 2 1 2 1 2", "1 2"];
     (COLOURS[i % COLOURS.len()], DASHES[i % DASHES.len()])
 }
@@ -41,6 +42,11 @@ impl Rgb {
     /// As `#rrggbb`.
     pub(crate) fn hex(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
+    }
+
+    /// The attribute of an area of this colour.
+    pub(crate) fn fill(self) -> String {
+        format!("fill=\"{}\"", self.hex())
     }
 
     /// The colour on the way from `self` (0) to `other` (1).
@@ -89,6 +95,7 @@ impl Rgb {
 pub(crate) fn diverging(t: f64) -> Rgb {
     const MIDDLE: Rgb = Rgb(0xf7, 0xf7, 0xf7);
     if t < 0.0 {
+        // Blue and vermillion are told apart by all who see few colours, which red and green are not.
         MIDDLE.towards(BLUE, -t)
     } else {
         MIDDLE.towards(VERMILLION, t)

@@ -43,6 +43,7 @@ fn line(dag: &Dag, kind: &[u32], kinds: usize, arcs: &[(u32, u32)]) -> Vec<u32> 
     let weight = |a: u32, b: u32| {
         arcs.partition_point(|&arc| arc <= (a, b)) - arcs.partition_point(|&arc| arc < (a, b))
     };
+    // Every exchange turns more arcs around than back, so that it ends; twenty turns are a judgement, for kinds are few.
     for _ in 0..20 {
         let mut moved = false;
         for i in 1..line.len() {

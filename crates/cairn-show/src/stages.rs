@@ -59,6 +59,7 @@ fn stage(of_part: &Counts, kinds: &Kinds, loose: &[bool], items: usize, inside: 
     let mut line: Vec<u32> = of_part.keys().copied().collect();
     line.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
     let general = |kind: u32| kinds.names[wide(kind)].contains('…');
+    // Kinds that say little, and those whose names were generalised, come last however many tasks they have.
     by_count.sort_by_key(|&(kind, count)| {
         (
             loose[wide(kind)],
@@ -120,18 +121,13 @@ pub(crate) fn staged(
         let part = wide(part);
         stage(&counts[part], kinds, loose, items[part], inside[part])
     };
-    let mut groups: Vec<Group> = members
-        .into_iter()
-        .map(|members| Group {
-            members,
-            stages: Vec::new(),
-        })
-        .collect();
-    for (first, parts) in stages
-        .iter()
-        .enumerate()
-        .filter(|(_, parts)| !parts.is_empty())
-    {
+    let group = |members| Group {
+        members,
+        stages: Vec::new(),
+    };
+    let mut groups: Vec<Group> = members.into_iter().map(group).collect();
+    let leaders = stages.iter().enumerate();
+    for (first, parts) in leaders.filter(|(_, parts)| !parts.is_empty()) {
         groups[wide(joined.of[first])].stages = parts.iter().map(|&p| stage(p)).collect();
     }
     let node_of_task: Vec<u32> = part_of_task.iter().map(|&p| joined.of[wide(p)]).collect();

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use ttf_parser::Face;
 
 /// The most characters of one piece of the caller's text that are kept anywhere, tooltips included.
+// Some lines of a tooltip, by eye: a task's name may be a whole shell script.
 const LONGEST: usize = 240;
 
 /// The bundled font: DejaVu Sans, under the Bitstream Vera licence (see `fonts/README.md`).
@@ -26,6 +27,13 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
         .map(|advance| advance.map_or(em, f64::from))
         .sum();
     units / em * size
+}
+
+/// The width of the widest.
+pub(crate) fn widest(texts: impl Iterator<Item = impl AsRef<str>>, size: f64) -> f64 {
+    texts
+        .map(|text| width(text.as_ref(), size))
+        .fold(0.0, f64::max)
 }
 
 /// The caller's text made fit for one line: no control or direction-changing characters, not absurdly long.
@@ -135,11 +143,8 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// "1 task", "1,203 tasks".
 pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        grouped(number as u64),
-        if number == 1 { one } else { many }
-    )
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", grouped(number as u64))
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@ use cairn_dag::{Dag, narrow, wide};
 use std::collections::HashMap;
 
 /// A task is tied to its only neighbour on one side only if that has at most so many on its other side.
+// Chosen by eye: a file that hundreds read belongs to none of them.
 const FAN: usize = 4;
 /// "Always" is said of at least so many tasks.
+// Fewer say nothing of a habit. By eye.
 const OFTEN: usize = 8;
 
 /// Contracts arcs between two kinds where nearly every task of one of them has just this one child, or just this one
@@ -64,6 +66,7 @@ fn one_way(dag: &Dag, kind: &[u32], kinds: usize, to_child: bool) -> Parts {
             && own != kind[one.index()]
             && let together = pairs[&(own, kind[one.index()])]
             && together >= OFTEN
+            // Four of five: build systems have exceptions to everything.
             && 5 * together >= 4 * total[wide(own)]
         {
             host[task.index()] = host[one.index()];

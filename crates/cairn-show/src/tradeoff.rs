@@ -54,6 +54,7 @@ const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 320.0;
 const SIZE: f64 = 11.0;
 /// The most points that are written beside.
+// Looking for a free place compares with all that are placed: quadratic, and more would not find room anyhow.
 const MOST_NAMES: usize = 60;
 
 impl Tradeoff<'_> {
@@ -62,17 +63,14 @@ impl Tradeoff<'_> {
     /// # Errors
     /// [`ShowError::BadValue`] for a number that is not finite.
     pub fn draw(&self) -> Result<Figure, ShowError> {
-        let numbers = self
-            .points
-            .iter()
-            .flat_map(|p| [(p.memory, p.name), (p.area, p.name)]);
-        for (value, name) in numbers.chain(self.bound.map(|bound| (bound, "bound"))) {
-            if !value.is_finite() {
-                return Err(ShowError::BadValue {
-                    what: "trade-off",
-                    name: text::clean(name),
-                });
-            }
+        let points = self.points.iter();
+        let numbers = points.flat_map(|p| [(p.memory, p.name), (p.area, p.name)]);
+        let mut numbers = numbers.chain(self.bound.map(|bound| (bound, "bound")));
+        if let Some((_, name)) = numbers.find(|(value, _)| !value.is_finite()) {
+            return Err(ShowError::BadValue {
+                what: "trade-off",
+                name: text::clean(name),
+            });
         }
         let mut canvas = Canvas::new();
         let entries = self.legend_entries();
@@ -82,19 +80,13 @@ impl Tradeoff<'_> {
         frame.draw(&mut canvas);
         if let Some(bound) = self.bound {
             let y = frame.y.at(bound);
-            canvas.line(
-                [frame.x.from, y, frame.x.to, y],
-                &legend::reference_attributes(),
-            );
+            let ends = [frame.x.from, y, frame.x.to, y];
+            canvas.line(ends, &legend::reference_attributes());
         }
         self.draw_frontier(&mut canvas, &frame);
         self.draw_points(&mut canvas, &frame);
-        let description = format!(
-            "{} over {}, {}.",
-            self.area_name,
-            self.memory_name,
-            text::counted(self.points.len(), "plan", "plans")
-        );
+        let plans = text::counted(self.points.len(), "plan", "plans");
+        let description = format!("{} over {}, {plans}.", self.area_name, self.memory_name);
         let height = top + PLOT_HEIGHT + axis::UNDER;
         Ok(canvas.finish(WIDTH, height, self.title, &text::clean(&description)))
     }
@@ -102,23 +94,24 @@ impl Tradeoff<'_> {
     fn legend_entries(&self) -> Vec<(Sample, String)> {
         let (best, other): (Vec<bool>, Vec<bool>) =
             self.on_frontier().into_iter().partition(|&on| on);
-        let mut entries = Vec::new();
-        if !best.is_empty() {
-            entries.push((
-                Sample::Line(BLUE, "", 2.4),
-                "best area with at most this memory".to_owned(),
-            ));
-        }
-        if !other.is_empty() {
-            entries.push((
+        let line = Sample::Line(BLUE, "", 2.4);
+        let entries = [
+            (!best.is_empty(), line, "best area with at most this memory"),
+            (
+                !other.is_empty(),
                 Sample::Ring(VERMILLION),
-                "another plan is no worse in both".to_owned(),
-            ));
-        }
-        if self.bound.is_some() {
-            entries.push((Sample::Reference, "certified upper bound".to_owned()));
-        }
-        entries
+                "another plan is no worse in both",
+            ),
+            (
+                self.bound.is_some(),
+                Sample::Reference,
+                "certified upper bound",
+            ),
+        ];
+        let shown = entries.into_iter().filter(|(is_shown, ..)| *is_shown);
+        shown
+            .map(|(_, sample, name)| (sample, name.to_owned()))
+            .collect()
     }
 
     fn frame(&self, top: f64, bottom: f64) -> Frame<'_> {
@@ -128,18 +121,8 @@ impl Tradeoff<'_> {
         let (x_low, x_high) = padded(memories());
         let left = MARGIN + axis::y_label_room(low, high, false) + 8.0;
         Frame {
-            x: Scale {
-                low: x_low,
-                high: x_high,
-                from: left,
-                to: WIDTH - 28.0,
-            },
-            y: Scale {
-                low,
-                high,
-                from: bottom,
-                to: top,
-            },
+            x: Scale::new([x_low, x_high], [left, WIDTH - 28.0]),
+            y: Scale::new([low, high], [bottom, top]),
             x_title: self.memory_name,
             y_title: self.area_name,
             x_whole: memories().all(|m| m == m.trunc()),
@@ -153,10 +136,8 @@ impl Tradeoff<'_> {
         let mut sorted: Vec<usize> = (0..self.points.len()).collect();
         let key = |&i: &usize| (self.points[i].memory, -self.points[i].area);
         sorted.sort_by(|a, b| {
-            key(a)
-                .0
-                .total_cmp(&key(b).0)
-                .then(key(a).1.total_cmp(&key(b).1))
+            let ((memory, area), (other, others_area)) = (key(a), key(b));
+            memory.total_cmp(&other).then(area.total_cmp(&others_area))
         });
         sorted
     }
@@ -177,15 +158,12 @@ impl Tradeoff<'_> {
         let mut path = Path::default();
         let mut level = 0.0;
         for i in self.sorted().into_iter().filter(|&i| on[i]) {
-            let (x, y) = (
-                frame.x.at(self.points[i].memory),
-                frame.y.at(self.points[i].area),
-            );
-            if path.is_empty() {
-                path.move_to(x, y);
-            } else {
-                path.line_to(x, level).line_to(x, y);
+            let point = &self.points[i];
+            let (x, y) = (frame.x.at(point.memory), frame.y.at(point.area));
+            if !path.is_empty() {
+                path.line_to(x, level);
             }
+            path.next(x, y);
             level = y;
         }
         if !path.is_empty() {
@@ -211,10 +189,9 @@ impl Tradeoff<'_> {
         for (i, p) in self.points.iter().enumerate() {
             let (x, y) = spot(p);
             canvas.open_group("class=\"point\"", &self.tip(p));
-            if on[i] {
-                canvas.circle(x, y, 4.5, &format!("fill=\"{}\"", BLUE.hex()));
-            } else {
-                canvas.circle(x, y, 4.0, &legend::ring_attributes(VERMILLION));
+            match on[i] {
+                true => canvas.circle(x, y, 4.5, &BLUE.fill()),
+                false => canvas.circle(x, y, 4.0, &legend::ring_attributes(VERMILLION)),
             }
             let name = text::shorten(&text::clean(p.name), SIZE, 150.0);
             let place = free_place(&name, x, y, frame, &taken)
@@ -230,18 +207,11 @@ impl Tradeoff<'_> {
     fn tip(&self, p: &TradeoffPoint<'_>) -> String {
         let number =
             |value: f64| axis::decimal(value, if value == value.trunc() { 1.0 } else { 0.01 });
-        let values = format!(
-            "{}: {}\n{}: {}",
-            text::clean(self.memory_name),
-            number(p.memory),
-            text::clean(self.area_name),
-            number(p.area)
-        );
-        if p.name.is_empty() {
-            values
-        } else {
-            format!("{}\n{values}", text::clean(p.name))
-        }
+        let (memory, area) = (number(p.memory), number(p.area));
+        let [memory_name, area_name, name] =
+            [self.memory_name, self.area_name, p.name].map(text::clean);
+        let line = if name.is_empty() { "" } else { "\n" };
+        format!("{name}{line}{memory_name}: {memory}\n{area_name}: {area}")
     }
 }
 
@@ -253,6 +223,7 @@ fn free_place(
     frame: &Frame<'_>,
     taken: &[LabelBox],
 ) -> Option<(Place, LabelBox)> {
+    // To the right and below first: the front rises to the right, and leaves room there.
     let spots = [
         (8.0, 16.0, Anchor::Start),
         (8.0, -8.0, Anchor::Start),
@@ -262,12 +233,7 @@ fn free_place(
         (0.0, 20.0, Anchor::Middle),
     ];
     (spots.iter())
-        .map(|&(dx, dy, anchor)| Place {
-            x: x + dx,
-            y: y + dy,
-            size: SIZE,
-            anchor,
-        })
+        .map(|&(dx, dy, anchor)| Place::new(x + dx, y + dy, SIZE, anchor))
         .map(|place| (place, place.label_box(name)))
         .find(|(_, area)| {
             let inside = area.left >= frame.x.from + 2.0
@@ -280,24 +246,13 @@ fn free_place(
 
 /// The range of the values, widened to round numbers a little beyond.
 fn padded(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
-        (l.min(v), h.max(v))
-    });
-    if !low.is_finite() {
+    let Some((low, high)) = axis::range(values) else {
         return (0.0, 1.0);
-    }
-    let span = if high > low {
-        high - low
-    } else {
-        low.abs().max(1.0)
     };
-    let bottom = low - 0.08 * span;
+    let span = axis::span(low, high);
     // An axis that starts just above zero had better start at zero.
-    let bottom = if low >= 0.0 && low < 0.35 * span {
-        0.0
-    } else {
-        bottom
-    };
+    let is_near_zero = low >= 0.0 && low < 0.35 * span;
+    let bottom = if is_near_zero { 0.0 } else { low - 0.08 * span };
     (bottom, high + 0.08 * span)
 }
 

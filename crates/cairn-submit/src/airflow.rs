@@ -15,6 +15,7 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
         let (name, script, parents) = (string(&plain(&task.name)), string(script), &task.parents);
         rows += &format!("    ({id}, {name}, {script}, {parents:?}, {retries}),\n");
     }
+    // The same letters as for tasks, without the number: a folder of dags has one name a file.
     let dag = tag(0, &handover.name);
     let dag = string(dag.trim_start_matches("t0-"));
     let name = plain(&handover.name);

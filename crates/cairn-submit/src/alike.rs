@@ -1,6 +1,7 @@
 //! Which tasks could stand for one another in everything that is still to come. Knows no order and no engine.
 
 use crate::Task;
+use crate::handover::children;
 use cairn_dag::{narrow, wide};
 use std::collections::HashMap;
 
@@ -15,17 +16,14 @@ enum Child {
 /// waits for the other too, and what waits for one alone is alike in turn. Once their parents are executed, exchanging two
 /// of them changes nothing but names.
 pub(crate) fn alike(tasks: &[Task]) -> Vec<u32> {
-    let mut children: Vec<Vec<u32>> = vec![Vec::new(); tasks.len()];
-    for (place, task) in (0u32..).zip(tasks) {
-        for &parent in &task.parents {
-            children[wide(parent)].push(place);
-        }
-    }
+    let children = children(tasks);
+    // From the last task on: what comes behind a task is known before the task itself.
     let mut kinds = vec![0; tasks.len()];
     let mut known = HashMap::new();
     for (place, task) in tasks.iter().enumerate().rev() {
         let child = |&c: &u32| match tasks[wide(c)].parents.len() {
             1 => Child::Own(kinds[wide(c)]),
+            // By its place: only the very same child counts, since it waits for both.
             _ => Child::Shared(c),
         };
         let mut behind: Vec<Child> = children[place].iter().map(child).collect();

@@ -8,6 +8,7 @@ use cairn_dag::plain;
 pub(crate) fn files(handover: &Handover) -> Vec<Made> {
     let mut rows = String::new();
     for (_, task) in handover.placed() {
+        // Retries are the script's own: it knows after which exit code there is no other try.
         let (name, script) = (string(&task.name), string(&task.script));
         rows += &format!("    ({name}, {script}, {:?}),\n", task.parents);
     }

@@ -1,7 +1,7 @@
 //! What is handed over: the tasks that are left, in the order of the plan, each as a script. Knows no engine.
 
-use crate::script;
-use cairn_dag::{TaskId, narrow};
+use crate::{Made, script};
+use cairn_dag::{TaskId, narrow, plain, wide};
 use cairn_formats::{AbortOn, Jobs};
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,7 @@ impl Task {
     /// For engines that try again by themselves, but after every failure: a script, and how often they are to try it again.
     pub(crate) fn tries(&self) -> (&str, u32) {
         match self.never_retry_on {
+            // An engine tries again after every failure: where one must not be tried again, the script sees to all of it.
             None => (&self.once, self.retries),
             Some(_) => (&self.script, 0),
         }
@@ -124,7 +125,9 @@ impl Handover {
             let mut parents: Vec<u32> = (flow.dag().parents(task).iter())
                 .filter_map(|p| place[p.index()])
                 .collect();
+            // Rising, as `levels` and the scripts of Slurm read them.
             parents.sort_unstable();
+            // After its parents were looked up: what is executed already has no place, and nobody waits for it.
             place[task.index()] = Some(narrow(tasks.len()));
             tasks.push(Task {
                 name: flow.name(task).to_owned(),
@@ -152,6 +155,17 @@ impl Handover {
         })
     }
 
+    /// A script a task, as files beside the engine's own.
+    pub(crate) fn scripts<'h>(
+        &'h self,
+        body: impl Fn(&'h Task) -> &'h str,
+    ) -> impl Iterator<Item = Made> {
+        self.placed().map(move |(place, task)| {
+            let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), body(task));
+            Made::new(format!("tasks/{place}.sh"), text)
+        })
+    }
+
     /// Tasks with their places.
     pub(crate) fn placed(&self) -> impl Iterator<Item = (u32, &Task)> {
         (0..).zip(&self.tasks)
@@ -163,9 +177,21 @@ impl Handover {
     }
 }
 
+/// By place the tasks that wait for it, rising.
+pub(crate) fn children(tasks: &[Task]) -> Vec<Vec<u32>> {
+    let mut children = vec![Vec::new(); tasks.len()];
+    for (place, task) in (0..).zip(tasks) {
+        for &parent in &task.parents {
+            children[wide(parent)].push(place);
+        }
+    }
+    children
+}
+
 /// A name of ASCII letters, digits, `_` and `-` for a task, unlike that of every other place.
 pub(crate) fn tag(place: u32, name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    // Forty letters for people; the place alone tells tasks apart.
     let short: String = name.chars().take(40).map(plain).collect();
     format!("t{place}-{short}")
 }

@@ -1,9 +1,10 @@
 //! HTCondor's DAGMan: a `.dag` with priorities, one submit file, a script a task. Knows no pool: nothing is executed.
 
-use crate::handover::tag;
+use crate::handover::{children, tag};
 use crate::script::text;
 use crate::{Handover, HandoverError, Made, Task};
 use cairn_dag::{plain, wide};
+use cairn_formats::is_category;
 use std::path::Path;
 
 /// For tasks that do not say what memory they need: the pool has its own default, which is not ours to lower.
@@ -13,6 +14,7 @@ const PLAIN: &str = "task.sub";
 const WITH_MEMORY: &str = "task-memory.sub";
 
 /// Children on one `PARENT` line.
+// DAGMan takes longer lines; editors and people do not.
 const CHILDREN_A_LINE: usize = 500;
 
 /// `workflow.dag`, `task.sub`, the same with a request for memory where a task asks for some, and the scripts.
@@ -25,10 +27,7 @@ pub(crate) fn files(handover: &Handover, folder: &Path) -> Result<Vec<Made>, Han
     if path.chars().any(|c| c.is_control() || c == '$') {
         return Err(HandoverError::Unspeakable(path.to_owned()));
     }
-    let scripts = handover.placed().map(|(place, task)| {
-        let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.once);
-        Made::new(format!("tasks/{place}.sh"), text)
-    });
+    let scripts = handover.scripts(|task| &task.once);
     let mut files = vec![
         Made::new("workflow.dag", dag(handover)),
         Made::new(PLAIN, submit_file(path, "")),
@@ -50,18 +49,12 @@ pub(crate) fn category(task: &Task) -> Option<&str> {
     }
 }
 
-/// Whether DAGMan reads it as one word, and as no category of the whole (`+`).
-fn is_category(pool: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_graphic() && !b"\"'\\#".contains(&b);
-    !pool.is_empty() && pool.bytes().all(plain) && !pool.starts_with('+')
-}
-
 fn dag(handover: &Handover) -> String {
     let name = |place: u32| tag(place, &handover.tasks[wide(place)].name);
     let mut text = format!("# {}, made by `cairn submit`\n", plain(&handover.name));
-    let mut children: Vec<Vec<u32>> = vec![Vec::new(); handover.tasks.len()];
     for (place, task) in handover.placed() {
         let own = name(place);
+        // HTCondor counts in mebibytes, and 0 would ask for nothing.
         let memory = task.memory.map(|bytes| bytes.div_ceil(1 << 20).max(1));
         let file = memory.map_or(PLAIN, |_| WITH_MEMORY);
         text += &format!("# {}\nJOB {own} {file}\n", plain(&task.name));
@@ -86,15 +79,13 @@ fn dag(handover: &Handover) -> String {
         if let Some(category) = category(task) {
             text += &format!("CATEGORY {own} {category}\n");
         }
-        for &parent in &task.parents {
-            children[wide(parent)].push(place);
-        }
     }
     let is_used = |pool: &str| handover.tasks.iter().any(|t| category(t) == Some(pool));
     for (pool, limit) in handover.pool_limits.iter().filter(|(p, _)| is_used(p)) {
+        // Its numbers have 31 bits.
         text += &format!("MAXJOBS {pool} {}\n", (*limit).min(i32::MAX as u32));
     }
-    for (place, children) in (0u32..).zip(&children) {
+    for (place, children) in (0u32..).zip(children(&handover.tasks)) {
         for some in children.chunks(CHILDREN_A_LINE) {
             let some: Vec<String> = some.iter().map(|&child| name(child)).collect();
             text += &format!("PARENT {} CHILD {}\n", name(place), some.join(" "));

@@ -20,6 +20,7 @@ pub(crate) fn files(handover: &Handover) -> Vec<Made> {
 fn kinds(handover: &Handover) -> Vec<u32> {
     let tasks = handover.tasks.len();
     match handover.swaps {
+        // All different: every task has a level of its own.
         Swaps::None => (0..narrow(tasks)).collect(),
         Swaps::Alike => alike(&handover.tasks),
         Swaps::SameNumber => vec![0; tasks],

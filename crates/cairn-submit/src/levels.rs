@@ -17,6 +17,7 @@
 use cairn_dag::{narrow, wide};
 
 /// So many tasks of a level HyperQueue never hands out beforehand.
+// Read in the source of 0.26 and 0.27, and seen: see above.
 pub(crate) const RESERVE: usize = 16;
 
 /// By place its level, larger first, the last one at 1. `parents` by place, each row rising; `kinds` by place: only tasks of
@@ -64,6 +65,7 @@ impl<'a> Cuts<'a> {
             enables[since - 1].push(task);
         }
         let mut by_since: Vec<usize> = (0..parents.len()).collect();
+        // Swept once over all levels: levels begin at rising places.
         by_since.sort_by_key(|&task| since[task]);
         Cuts {
             parents,
@@ -85,6 +87,7 @@ impl<'a> Cuts<'a> {
         let (mut before, mut begin) = (None, 0);
         while begin < tasks {
             begins.push(begin);
+            // Once something that is surely ready lies before the level at hand, a core begins with that.
             leaps.retain(|leap| leap.reaches >= begin);
             let early = leaps.iter().map(|leap| leap.end).max();
             let end = self.end(begin, early);

@@ -1,7 +1,7 @@
 //! Pegasus: a workflow in its YAML whose jobs carry DAGMan's priority. Knows no site and no data: tasks run where the
 //! submit host sees their folder.
 
-use crate::handover::tag;
+use crate::handover::{children, tag};
 use crate::program::string;
 use crate::script::text;
 use crate::{Handover, Made};
@@ -10,13 +10,9 @@ use std::path::Path;
 
 /// `workflow.yml`, and the scripts.
 pub(crate) fn files(handover: &Handover, folder: &Path) -> Vec<Made> {
-    let scripts = handover.placed().map(|(place, task)| {
-        let text = format!("#!/bin/sh\n# {}\n{}", plain(&task.name), task.tries().0);
-        Made::new(format!("tasks/{place}.sh"), text)
-    });
-    std::iter::once(Made::new("workflow.yml", workflow(handover, folder)))
-        .chain(scripts)
-        .collect()
+    let mut files = vec![Made::new("workflow.yml", workflow(handover, folder))];
+    files.extend(handover.scripts(|task| task.tries().0));
+    files
 }
 
 /// YAML takes JSON's strings.
@@ -32,7 +28,6 @@ fn workflow(handover: &Handover, folder: &Path) -> String {
          pfn: \"/bin/sh\"\n      type: \"installed\"\njobs:\n",
         string(name)
     );
-    let mut children: Vec<Vec<u32>> = vec![Vec::new(); handover.tasks.len()];
     for (place, task) in handover.placed() {
         text += &format!(
             "- type: \"job\"\n  name: \"sh\"\n  id: {}\n  nodeLabel: {}\n  arguments: [{}]\n  uses: []\n  profiles:\n    \
@@ -47,6 +42,7 @@ fn workflow(handover: &Handover, folder: &Path) -> String {
             text += &format!(", RETRY: {retries}");
         }
         text += "}\n";
+        // Pegasus counts in megabytes, and takes 0 for nothing at all.
         let megabytes = task.memory.map(|bytes| bytes.div_ceil(1_000_000).max(1));
         let pegasus = [("cores", task.cpus.map(u64::from)), ("memory", megabytes)];
         let pegasus: Vec<String> = (pegasus.iter())
@@ -55,23 +51,18 @@ fn workflow(handover: &Handover, folder: &Path) -> String {
         if !pegasus.is_empty() {
             text += &format!("    pegasus: {{{}}}\n", pegasus.join(", "));
         }
-        for &parent in &task.parents {
-            children[wide(parent)].push(place);
-        }
     }
-    text += "jobDependencies:";
-    text += if children.iter().all(Vec::is_empty) {
-        " []\n"
+    let children = children(&handover.tasks);
+    let is_empty = children.iter().all(Vec::is_empty);
+    text += if is_empty {
+        "jobDependencies: []\n"
     } else {
-        "\n"
+        "jobDependencies:\n"
     };
     for (place, children) in (0u32..).zip(&children).filter(|(_, c)| !c.is_empty()) {
         let children: Vec<String> = children.iter().map(|&child| id(child)).collect();
-        text += &format!(
-            "- id: {}\n  children: [{}]\n",
-            id(place),
-            children.join(", ")
-        );
+        let (own, children) = (id(place), children.join(", "));
+        text += &format!("- id: {own}\n  children: [{children}]\n");
     }
     text
 }

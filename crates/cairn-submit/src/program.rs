@@ -1,6 +1,7 @@
 //! Programs in Python that hand a workflow to an engine: how their texts are made, and what their exit codes mean. Knows no engine.
 
 /// The exit code of a program that reached no server: nothing was submitted.
+// Not 1 or 2, with which Python itself ends after an exception or a wrong flag.
 pub const NO_SERVER: i32 = 3;
 
 /// The exit code of a program that lacks the engine's package: nothing was submitted.
@@ -21,6 +22,7 @@ pub(crate) fn filled(template: &str, parts: &[(&str, &str)]) -> String {
     while let Some(at) = rest.find('@') {
         let (before, behind) = rest.split_at(at);
         text += before;
+        // An @ that begins no mark stands for itself: names of tasks may have one.
         let found = parts.iter().find(|(mark, _)| behind.starts_with(mark));
         let (mark, part) = found.copied().unwrap_or(("@", "@"));
         text += part;

@@ -25,8 +25,10 @@ pub(crate) fn of(job: &Job<'_>, home: &Path) -> Result<String, String> {
         Some(folder) => home.join(folder),
         None => home.to_owned(),
     };
+    // 126, as a shell has it for what cannot be executed. `exec`, so that signals of the engine reach the task itself.
     let mut script = format!("cd {} || exit 126\nexec", quoted(text(&folder)?));
     if !job.environment.is_empty() || !job.inherits_environment {
+        // Where there is nothing to set, nothing stands between the shell and the program.
         script += " env";
         if !job.inherits_environment {
             script += " -i";

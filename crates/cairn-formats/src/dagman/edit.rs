@@ -58,10 +58,11 @@ pub(crate) fn set_dagman_priorities(
     report: &mut Report,
 ) -> Option<Vec<EditedFile>> {
     let mut workflow = Workflow::open(source, load, report)?;
-    let mut wanted = Wanted::of(&workflow, priority, report);
+    let mut wanted = wanted(&workflow, priority, report);
     let mut edits = Edits::default();
+    // Scope by scope, since a `PRIORITY` line finds only the nodes of its own.
     for root in workflow.roots.clone() {
-        let wanted = std::mem::take(&mut wanted.by_scope[root.scope.index]);
+        let wanted = std::mem::take(&mut wanted[root.scope.index]);
         let lines = Lines::of(&mut workflow, &root);
         lines.edit(&workflow, &root, &wanted, existing, &mut edits);
     }
@@ -71,9 +72,8 @@ pub(crate) fn set_dagman_priorities(
         if ends_in_backslash(source.text()) {
             let message = "the last line ends in a backslash, so nothing can be written behind it";
             let at = source.text().trim_end().len() - 1;
-            workflow
-                .files
-                .error(file, at, message, "remove the backslash", report);
+            let files = &workflow.files;
+            files.error(file, at, message, "remove the backslash", report);
             return None;
         }
     }
@@ -81,43 +81,33 @@ pub(crate) fn set_dagman_priorities(
 }
 
 /// The priorities wanted, by scope and entry.
-struct Wanted {
-    by_scope: Vec<Vec<Option<i32>>>,
-}
-
-impl Wanted {
-    fn of(
-        workflow: &Workflow<'_>,
-        priority: &dyn Fn(&str) -> Option<i64>,
-        report: &mut Report,
-    ) -> Wanted {
-        let empty = |root: &Root| vec![None; root.scope.entries.len()];
-        let mut wishes = Wishes {
-            workflow,
-            priority,
-            by_scope: workflow.roots.iter().map(empty).collect(),
-            shared: vec![0; workflow.roots.len()],
-            report,
-        };
-        walk(&workflow.top, &mut wishes);
-        let Wishes {
-            by_scope,
-            shared,
-            report,
-            ..
-        } = wishes;
-        for (root, &count) in workflow.roots.iter().zip(&shared) {
-            if count > 0 {
-                let message = format!(
-                    "several splices share this file and want different priorities for {count} of its nodes; the \
-                     highest of each was written"
-                );
-                let help = "give each splice a copy of the file, or convert the workflow into one flat file";
-                report.warning(workflow.files.source(root.file).place(), message, help);
-            }
+fn wanted(
+    workflow: &Workflow<'_>,
+    priority: &dyn Fn(&str) -> Option<i64>,
+    report: &mut Report,
+) -> Vec<Vec<Option<i32>>> {
+    let empty = |root: &Root| vec![None; root.scope.entries.len()];
+    let mut wishes = Wishes {
+        workflow,
+        priority,
+        by_scope: workflow.roots.iter().map(empty).collect(),
+        shared: vec![0; workflow.roots.len()],
+        report,
+    };
+    walk(&workflow.top, &mut wishes);
+    for (root, &count) in workflow.roots.iter().zip(&wishes.shared) {
+        if count > 0 {
+            let message = format!(
+                "several splices share this file and want different priorities for {count} of its nodes; the \
+                    highest of each was written"
+            );
+            let help =
+                "give each splice a copy of the file, or convert the workflow into one flat file";
+            let place = workflow.files.source(root.file).place();
+            wishes.report.warning(place, message, help);
         }
-        Wanted { by_scope }
     }
+    wishes.by_scope
 }
 
 /// Collects what is wanted on the way through the workflow.
@@ -254,6 +244,7 @@ impl Lines {
 }
 
 /// Edits by file, start, end, and order among those at one place.
+// Sorted by file and then by place: one pass over each text writes it anew.
 type Edits = BTreeMap<(FileId, usize, usize, usize), Edit>;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
 //! The files of one DAGMan workflow: the top one, and those it includes and splices, each loaded once.
 //! Knows no statement; resolves names, and refuses files that contain themselves.
 
+use crate::text::line_ends;
 use crate::{Place, Report, Source};
 use cairn_dag::{Mark, NOWHERE};
 use hashbrown::HashMap;
@@ -11,8 +12,10 @@ use std::rc::Rc;
 // Reading is recursive: deep enough for any workflow, and far from the end of the stack.
 pub(crate) const DEEPEST: usize = 64;
 /// How many times a file may be included, all in all.
+// Files that include others twice double with every level: the limit on depth alone would let 2⁶⁴ through.
 pub(crate) const MOST_INCLUDES: usize = 100_000;
 /// How many bytes all includes may come to, a file counting as often as it is included.
+// What is included is read again every time: this bounds the time as the limit of a file bounds the memory.
 pub(crate) const MOST_INCLUDED_BYTES: usize = 1 << 30;
 
 /// Fetches the file at a path; on failure says why in the report.
@@ -58,9 +61,8 @@ impl<'l> Files<'l> {
     fn add(&mut self, source: Source, path: PathBuf) -> FileId {
         let first_mark = self.all.last().map_or(0, |last| {
             // One more for a last line without its end, and one so that no two files share a mark.
-            let lines = last.source.text().bytes().filter(|&b| b == b'\n').count();
-            last.first_mark
-                .saturating_add(u32::try_from(lines + 2).unwrap_or(u32::MAX))
+            let lines = line_ends(last.source.text()).saturating_add(2);
+            last.first_mark.saturating_add(lines)
         });
         let encoded = super::name::is_encoded(source.text());
         self.all.push(File {
@@ -74,11 +76,12 @@ impl<'l> Files<'l> {
 
     /// The directory that DAGMan runs in: that of the top file.
     pub(crate) fn top_directory(&self) -> PathBuf {
-        self.all[0]
-            .path
-            .parent()
-            .unwrap_or(Path::new(""))
-            .to_owned()
+        self.directory(0).to_owned()
+    }
+
+    /// The directory of a file.
+    fn directory(&self, file: FileId) -> &Path {
+        self.path(file).parent().unwrap_or(Path::new(""))
     }
 
     /// How many files there are so far.
@@ -135,12 +138,9 @@ impl<'l> Files<'l> {
         if let Some(&known) = self.by_path.get(&identity(&wanted)) {
             return known;
         }
-        let beside = self.all[from]
-            .path
-            .parent()
-            .unwrap_or(Path::new(""))
-            .join(name);
+        let beside = self.directory(from).join(name);
         let mut first_failure = None;
+        // As DAGMan does without and with `-usedagdir`: which of them is meant no file says.
         for path in [&wanted, &beside] {
             let mut trial = Report::default();
             if let Some(source) = (self.load)(path, &mut trial) {
@@ -150,11 +150,11 @@ impl<'l> Files<'l> {
                 self.by_path.insert(identity(&wanted), Some(file));
                 return Some(file);
             }
-            let why = trial
-                .problems()
-                .first()
-                .map(|problem| problem.message.clone());
-            first_failure.get_or_insert(why.unwrap_or_else(|| "it cannot be read".to_owned()));
+            let why = match trial.first_message() {
+                "" => "it cannot be read",
+                why => why,
+            };
+            first_failure.get_or_insert_with(|| why.to_owned());
             // The same file twice would be the same failure twice.
             if beside == wanted {
                 break;
@@ -179,22 +179,12 @@ impl<'l> Files<'l> {
         report: &mut Report,
     ) -> bool {
         if let Some(again) = self.chain.iter().position(|&f| f == file) {
-            let names: Vec<String> = self.chain[again..]
-                .iter()
-                .chain([&file])
-                .map(|&f| self.all[f].source.name().to_owned())
-                .collect();
-            let message = format!(
-                "files contain each other without end: {}",
-                names.join(" -> ")
-            );
-            self.error(
-                from,
-                at,
-                message,
-                "remove one of these INCLUDE or SPLICE lines",
-                report,
-            );
+            let chain = self.chain[again..].iter().chain([&file]);
+            let names: Vec<&str> = chain.map(|&f| self.all[f].source.name()).collect();
+            let names = names.join(" -> ");
+            let message = format!("files contain each other without end: {names}");
+            let help = "remove one of these INCLUDE or SPLICE lines";
+            self.error(from, at, message, help, report);
             return false;
         }
         if self.chain.len() >= DEEPEST {

@@ -88,6 +88,7 @@ impl Nodes {
             Ok(job) => job,
             // It was checked before: only the number of the attempt can make a difference.
             Err(trouble) => {
+                // As a task that fails, and not as an error here: the others of the workflow can still run.
                 let mut line = "printf '%s\\n'".to_owned();
                 crate::shell::push_word(&mut line, &trouble.to_string());
                 Job::new(Run::Shell(Cow::Owned(line + " >&2; exit 127")), 0)

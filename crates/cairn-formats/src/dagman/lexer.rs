@@ -100,6 +100,7 @@ impl<'t> Lines<'t> {
 
 /// White space as C's `isspace` has it.
 fn is_space(c: char) -> bool {
+    // Not `char::is_whitespace`: a no-break space is a part of a name for DAGMan.
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
@@ -295,6 +296,7 @@ impl<'t> Words<'t> {
 }
 
 fn is_blank(byte: u8) -> bool {
+    // Fewer than `is_space` has: DAGMan trims lines and cuts words by different rules.
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 

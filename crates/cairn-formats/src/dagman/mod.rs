@@ -47,4 +47,5 @@ pub use rescue::{is_rescue, rescue_file, rescue_text, rescued, write_rescue};
 pub(crate) use statement::looks_like;
 pub(crate) use submit::split_arguments;
 pub(crate) use unheld::{files_of, unheld};
+pub use write::is_category;
 pub(crate) use write::write;

@@ -30,6 +30,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
 
 pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word))
+        // DAGMan takes a dash for an underscore in its keywords, and this one stands where names do.
         || name.eq_ignore_ascii_case("ALL-NODES")
 }
 

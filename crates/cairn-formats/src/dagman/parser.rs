@@ -28,18 +28,17 @@ impl<'t> Parser<'t, '_> {
         let Some(word) = self.word(Quotes::Keep)? else {
             return Err(self.fault("a line without a word"));
         };
-        let Some(&(keyword, form)) = FORMS
-            .iter()
-            .find(|(keyword, _)| is_keyword(&word.text, keyword))
-        else {
+        // Thirty-one comparisons a line cost little beside reading it; a table by name would have to fold case and dashes.
+        let form = (FORMS.iter()).find(|(keyword, _)| is_keyword(&word.text, keyword));
+        let Some(&(keyword, form)) = form else {
             return Err(unknown_keyword(&word));
         };
         self.form = form;
         let statement = self.rest(keyword)?;
-        if let Some(extra) = self.word(Quotes::Keep)? {
-            return Err(self.fault_at(extra.span.start, format!("'{}' is too much", extra.text)));
+        match self.word(Quotes::Keep)? {
+            Some(extra) => Err(self.too_much(&extra)),
+            None => Ok(statement),
         }
-        Ok(statement)
     }
 
     fn rest(&mut self, keyword: &str) -> Result<Statement<'t>, Fault> {
@@ -49,7 +48,7 @@ impl<'t> Parser<'t, '_> {
             "PROVISIONER" => self.node(NodeKind::Provisioner)?,
             "SERVICE" => self.node(NodeKind::Service)?,
             "SUBDAG" => {
-                self.expect("EXTERNAL")?;
+                self.one_of(&["EXTERNAL"])?;
                 self.node(NodeKind::Subdag)?
             }
             "SPLICE" => self.splice()?,
@@ -57,7 +56,7 @@ impl<'t> Parser<'t, '_> {
             "SUBMIT_DESCRIPTION" => self.submit_description()?,
             "PARENT" => self.dependency()?,
             "WEAK" => {
-                self.expect("PARENT")?;
+                self.one_of(&["PARENT"])?;
                 self.dependency()?
             }
             "RETRY" => self.retry()?,
@@ -189,10 +188,7 @@ impl<'t> Parser<'t, '_> {
             return Err(self.fault("the description is missing"));
         };
         let Some(closing) = closing_of(&opening.text) else {
-            return Err(self.fault_at(
-                opening.span.start,
-                "a description begins with '{'".to_owned(),
-            ));
+            return Err(self.fault_at(opening.span.start, "a description begins with '{'"));
         };
         let body = self.inline_description(&opening, &closing)?;
         self.words = Words::of(""); // DAGMan does not look at what follows the closing brace
@@ -202,15 +198,10 @@ impl<'t> Parser<'t, '_> {
     fn splice(&mut self) -> Result<Statement<'t>, Fault> {
         let name = self.name("splice name")?;
         let file = self.file()?;
-        let mut directory = None;
-        if let Some(option) = self.word(Quotes::Keep)? {
-            if !is_keyword(&option.text, "DIR") {
-                return Err(
-                    self.fault_at(option.span.start, format!("'{}' is not DIR", option.text))
-                );
-            }
-            directory = Some(self.file()?);
-        }
+        let directory = match self.option("DIR")? {
+            true => Some(self.file()?),
+            false => None,
+        };
         Ok(Statement::Splice {
             name,
             file,
@@ -241,16 +232,10 @@ impl<'t> Parser<'t, '_> {
     fn retry(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
         let (times, _) = self.integer("number of retries", 0..=i32::MAX)?;
-        let mut unless_exit = None;
-        if let Some(option) = self.word(Quotes::Keep)? {
-            if !is_keyword(&option.text, "UNLESS_EXIT") {
-                return Err(self.fault_at(
-                    option.span.start,
-                    format!("'{}' is not UNLESS-EXIT", option.text),
-                ));
-            }
-            unless_exit = Some(self.integer("exit code", i32::MIN..=i32::MAX)?.0);
-        }
+        let unless_exit = match self.option("UNLESS-EXIT")? {
+            true => Some(self.integer("exit code", i32::MIN..=i32::MAX)?.0),
+            false => None,
+        };
         Ok(Statement::Retry {
             node,
             times: times.unsigned_abs(),
@@ -305,6 +290,7 @@ impl<'t> Parser<'t, '_> {
         if self.words.is_empty() {
             return Err(self.fault("the script is missing"));
         }
+        // All that follows is the command's, quotes too: DAGMan cuts it at blanks, and knows no quotes there.
         let command = self.words.rest();
         self.words = Words::of("");
         Ok(Statement::Script {
@@ -318,16 +304,10 @@ impl<'t> Parser<'t, '_> {
     fn abort_dag_on(&mut self) -> Result<Statement<'t>, Fault> {
         let node = self.name("node name")?;
         let (exit, _) = self.integer("exit status", i32::MIN..=i32::MAX)?;
-        let mut returned = None;
-        if let Some(option) = self.word(Quotes::Keep)? {
-            if !is_keyword(&option.text, "RETURN") {
-                return Err(self.fault_at(
-                    option.span.start,
-                    format!("'{}' is not RETURN", option.text),
-                ));
-            }
-            returned = Some(self.integer("return code", 0..=255)?.0);
-        }
+        let returned = match self.option("RETURN")? {
+            true => Some(self.integer("return code", 0..=255)?.0),
+            false => None,
+        };
         Ok(Statement::AbortDagOn {
             node,
             exit,
@@ -339,15 +319,13 @@ impl<'t> Parser<'t, '_> {
         let node = self.name("node name")?;
         let word = self.need("number of failures")?;
         let digits = word.text.strip_suffix('%');
-        if !digits
-            .unwrap_or(&word.text)
-            .parse::<i32>()
-            .is_ok_and(|n| n >= 0)
-        {
+        let count = digits.unwrap_or(&word.text).parse::<i32>();
+        if !count.is_ok_and(|n| n >= 0) {
             let message = format!("'{}' is no number of failures", word.text);
             return Err(self.fault_at(word.span.start, message));
         }
         let mut option = self.word(Quotes::Keep)?;
+        // The sign may stand apart from its number.
         if digits.is_none() && option.as_ref().is_some_and(|word| word.text == "%") {
             option = self.word(Quotes::Keep)?;
         }
@@ -388,16 +366,13 @@ impl<'t> Parser<'t, '_> {
     /// `key=value`, with blanks around `=` or without, the value quoted or not.
     fn pair(&mut self) -> Result<(Text<'t>, Text<'t>), Fault> {
         let start = self.words.offset();
-        while self
-            .words
-            .peek()
-            .is_some_and(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'=' | b'"' | b'\''))
-        {
+        let is_of_key = |b: u8| !matches!(b, b' ' | b'\t' | b'\r' | b'=' | b'"' | b'\'');
+        while self.words.peek().is_some_and(is_of_key) {
             self.words.bump();
         }
         let key = self.words.since(start);
         if key.is_empty() {
-            return Err(self.fault_at(start, "a key is missing before '=' or a quote".to_owned()));
+            return Err(self.fault_at(start, "a key is missing before '=' or a quote"));
         }
         self.words.skip_blanks();
         if self.words.peek() != Some(b'=') {
@@ -412,21 +387,14 @@ impl<'t> Parser<'t, '_> {
         let Some(value) = self.word(Quotes::Keep)? else {
             return Err(self.fault_at(start, format!("the value of '{key}' is missing")));
         };
-        if key
-            .trim_start_matches("My.")
-            .trim_start_matches('+')
-            .is_empty()
-        {
+        let bare = key.trim_start_matches("My.").trim_start_matches('+');
+        if bare.is_empty() {
             return Err(self.fault_at(start, format!("'{key}' is no key")));
         }
-        if key
-            .get(..5)
-            .is_some_and(|head| head.eq_ignore_ascii_case("queue"))
-        {
-            return Err(self.fault_at(
-                start,
-                format!("the key '{key}' begins with 'queue', which DAGMan forbids"),
-            ));
+        let head = key.get(..5);
+        if head.is_some_and(|head| head.eq_ignore_ascii_case("queue")) {
+            let message = format!("the key '{key}' begins with 'queue', which DAGMan forbids");
+            return Err(self.fault_at(start, message));
         }
         let Some(value) = unquoted(value.text) else {
             let message = format!("text stands behind the closing quote of '{key}'");
@@ -447,23 +415,16 @@ impl<'t> Parser<'t, '_> {
                     if is_keyword(&option.text, "INCLUDE") {
                         self.file()?;
                     } else if !flags.iter().any(|flag| is_keyword(&option.text, flag)) {
-                        return Err(self.fault_at(
-                            option.span.start,
-                            format!("'{}' is too much", option.text),
-                        ));
+                        return Err(self.too_much(&option));
                     }
                 }
             }
             "NODE_STATUS_FILE" => {
                 self.file()?;
                 while let Some(option) = self.word(Quotes::Keep)? {
-                    if !is_keyword(&option.text, "ALWAYS_UPDATE")
-                        && option.text.parse::<i32>().is_err()
-                    {
-                        return Err(self.fault_at(
-                            option.span.start,
-                            format!("'{}' is too much", option.text),
-                        ));
+                    let is_seconds = option.text.parse::<i32>().is_ok();
+                    if !is_seconds && !is_keyword(&option.text, "ALWAYS_UPDATE") {
+                        return Err(self.too_much(&option));
                     }
                 }
             }
@@ -479,7 +440,7 @@ impl<'t> Parser<'t, '_> {
     /// Takes the rest of the line, which must not be empty.
     fn anything(&mut self, what: &str) -> Result<(), Fault> {
         if self.words.is_empty() {
-            return Err(self.fault(&format!("the {what} is missing")));
+            return Err(self.missing(what));
         }
         self.words = Words::of("");
         Ok(())
@@ -494,10 +455,8 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn need(&mut self, what: &str) -> Result<Word<'t>, Fault> {
-        match self.word(Quotes::Keep)? {
-            Some(word) => Ok(word),
-            None => Err(self.fault(&format!("the {what} is missing"))),
-        }
+        let word = self.word(Quotes::Keep)?;
+        word.ok_or_else(|| self.missing(what))
     }
 
     /// The name of a node or splice.
@@ -514,29 +473,32 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn file(&mut self) -> Result<Text<'t>, Fault> {
-        match self.word(Quotes::Drop)? {
-            Some(word) => Ok(word.text),
-            None => Err(self.fault("a file or directory name is missing")),
-        }
+        let word = self.word(Quotes::Drop)?;
+        let missing = || self.fault("a file or directory name is missing");
+        word.map(|word| word.text).ok_or_else(missing)
     }
 
-    fn expect(&mut self, keyword: &'static str) -> Result<(), Fault> {
-        self.one_of(&[keyword])
+    /// Whether an option follows: this keyword, which something belongs to, or else nothing.
+    fn option(&mut self, keyword: &str) -> Result<bool, Fault> {
+        let is_there = !self.words.is_empty();
+        if is_there {
+            self.one_of(&[keyword])?;
+        }
+        Ok(is_there)
     }
 
     fn one_of(&mut self, keywords: &[&str]) -> Result<(), Fault> {
         let Some(word) = self.word(Quotes::Keep)? else {
             return Err(self.fault(&format!("{} is missing", keywords.join(" or "))));
         };
-        match keywords
-            .iter()
-            .any(|keyword| is_keyword(&word.text, keyword))
-        {
+        // They are shown as people write them, and compared as the table has them.
+        let is = |keyword: &&str| is_keyword(&word.text, &keyword.replace('-', "_"));
+        match keywords.iter().any(is) {
             true => Ok(()),
-            false => Err(self.fault_at(
-                word.span.start,
-                format!("'{}' is not {}", word.text, keywords.join(" or ")),
-            )),
+            false => {
+                let message = format!("'{}' is not {}", word.text, keywords.join(" or "));
+                Err(self.fault_at(word.span.start, message))
+            }
         }
     }
 
@@ -559,15 +521,23 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// A fault at the end of what was read.
-    fn fault(&self, message: &str) -> Fault {
-        self.fault_at(self.words.offset().min(*self.end), message.to_owned())
+    fn missing(&self, what: &str) -> Fault {
+        self.fault(&format!("the {what} is missing"))
     }
 
-    fn fault_at(&self, at: usize, message: String) -> Fault {
+    fn too_much(&self, word: &Word<'_>) -> Fault {
+        self.fault_at(word.span.start, format!("'{}' is too much", word.text))
+    }
+
+    /// A fault at the end of what was read.
+    fn fault(&self, message: &str) -> Fault {
+        self.fault_at(self.words.offset().min(*self.end), message)
+    }
+
+    fn fault_at(&self, at: usize, message: impl Into<String>) -> Fault {
         Fault {
             at,
-            message,
+            message: message.into(),
             help: format!("the form is: {}", self.form),
         }
     }

@@ -16,6 +16,7 @@ use hashbrown::HashMap;
 pub(crate) fn read(source: &Source, load: &mut Load<'_>, report: &mut Report) -> Option<Flow> {
     let mut workflow = Workflow::open(source, load, report)?;
     let described = workflow.described;
+    // Another pass over all files, which most workflows do not need: their descriptions are files of their own.
     let variables = described.then(|| variables(&mut workflow));
     let mut layout = Layout {
         workflow: &workflow,
@@ -149,6 +150,7 @@ impl Visitor for Layout<'_, '_, '_> {
         if node.done && node.kind.is_regular() {
             self.build.set_done(task);
         }
+        // Special nodes have neither arcs nor priorities for DAGMan; the planner is to leave them alone.
         if !node.kind.is_regular() {
             self.build.set_apart(task);
         } else {

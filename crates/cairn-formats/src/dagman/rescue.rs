@@ -15,6 +15,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// How the first line of every rescue file begins.
+// DAGMan's own words, in partial and in whole files.
 const HEAD: &str = "# Rescue DAG file";
 
 /// Whether the text is a rescue file, new or old: it has the head of one, or all its lines are DAGMan statements and
@@ -65,6 +66,7 @@ pub fn rescued(source: &Source, flow: &Flow, report: &mut Report) -> Option<Vec<
             Some(task) => tasks.push(task),
             None => {
                 let names = flow.dag().tasks().map(|t| flow.name(t));
+                // A look at every name for each error: not for those that are only counted.
                 let near = (!report.is_full()).then(|| suggest::closest(node, names));
                 let near = near.flatten();
                 let is_known = near.is_some();
@@ -176,6 +178,7 @@ pub fn write_rescue(path: &Path, text: &str) -> io::Result<PathBuf> {
         io::Error::new(io::ErrorKind::AlreadyExists, message)
     };
     let name = path.file_name().unwrap_or_default();
+    // Beside the unpacked name, which is what DAGMan is given.
     let (_, name) = Packing::of_name(name.to_str().ok_or(io::ErrorKind::InvalidFilename)?);
     loop {
         number += 1;

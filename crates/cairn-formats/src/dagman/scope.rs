@@ -18,8 +18,10 @@ use std::rc::Rc;
 // Some gigabytes of flow. Twenty files, each of which splices the next one twice, come to half a million of the last.
 pub(crate) const MOST_TASKS: u64 = 20_000_000;
 /// The most bytes that the names of all spliced tasks may have.
+// Splices put their own names before those of their nodes: short files can make long names by the million.
 pub(crate) const MOST_NAME_BYTES: u64 = 1 << 30;
 /// The most dependencies: a single `PARENT` line makes as many as parents times children.
+// Twelve bytes each while they are read: 1.2 GB.
 pub(crate) const MOST_ARCS: u64 = 100_000_000;
 
 /// One file's nodes, splices and dependencies.
@@ -48,6 +50,7 @@ pub(crate) struct Scope {
     pub(crate) specials: Vec<NodeKind>,
     /// Named submit descriptions.
     pub(crate) descriptions: HashMap<String, Submit>,
+    // Found when somebody ties the splice as a whole, and once: a file may be spliced a thousand times.
     initial: OnceCell<Rc<[u32]>>,
     terminal: OnceCell<Rc<[u32]>>,
 }
@@ -122,16 +125,9 @@ impl Settings {
     /// The settings of a node whose scope has `all` for all its nodes.
     pub(crate) fn with(self, all: Settings) -> (Option<i32>, Option<u32>) {
         // Pairs compare by their positions, of which no two are equal.
-        let later =
-            |own: Option<(u32, i64)>, all: Option<(u32, i64)>| own.max(all).map(|(_, value)| value);
-        let wide = |(position, value): (u32, i32)| (position, i64::from(value));
-        let wide_retries = |(position, times): (u32, u32)| (position, i64::from(times));
-        let priority = later(self.priority.map(wide), all.priority.map(wide));
-        let retries = later(
-            self.retries.map(wide_retries),
-            all.retries.map(wide_retries),
-        );
-        (priority.map(|p| p as i32), retries.map(|r| r as u32))
+        let priority = self.priority.max(all.priority).map(|(_, value)| value);
+        let retries = self.retries.max(all.retries).map(|(_, times)| times);
+        (priority, retries)
     }
 }
 
@@ -157,20 +153,15 @@ impl Scope {
 
     /// Adds a node. Gives the entry that has its name already, if one has.
     pub(crate) fn add_node(&mut self, name: &str, mark: Mark, node: Node) -> Result<(), usize> {
-        let bytes = name.len() as u64;
+        let size = Size {
+            tasks: 1,
+            name_bytes: name.len() as u64,
+            arcs: 0,
+        };
         if !node.kind.is_regular() && !self.specials.contains(&node.kind) {
             self.specials.push(node.kind);
         }
-        self.add(
-            name,
-            mark,
-            What::Node(node),
-            Size {
-                tasks: 1,
-                name_bytes: bytes,
-                arcs: 0,
-            },
-        )
+        self.add(name, mark, What::Node(node), size)
     }
 
     /// Adds a splice, which must fit ([`Scope::size_with`]). Gives the entry that has its name already.
@@ -266,18 +257,14 @@ impl Scope {
 
     /// Tasks that wait for none of this scope, ascending: where a parent of the whole splice attaches.
     pub(crate) fn initial(&self) -> Rc<[u32]> {
-        let ends = self
-            .initial
-            .get_or_init(|| self.loose_ends(|&(_, child, _)| child, Scope::initial));
-        Rc::clone(ends)
+        let find = || self.loose_ends(|&(_, child, _)| child, Scope::initial);
+        Rc::clone(self.initial.get_or_init(find))
     }
 
     /// Tasks that none of this scope waits for, ascending: where a child of the whole splice attaches.
     pub(crate) fn terminal(&self) -> Rc<[u32]> {
-        let ends = self
-            .terminal
-            .get_or_init(|| self.loose_ends(|&(parent, ..)| parent, Scope::terminal));
-        Rc::clone(ends)
+        let find = || self.loose_ends(|&(parent, ..)| parent, Scope::terminal);
+        Rc::clone(self.terminal.get_or_init(find))
     }
 
     /// Tasks at no end of a dependency, neither of this scope nor of the splice they lie in. Special nodes, which

@@ -64,6 +64,7 @@ impl Submit {
             Some((key, value)) if !key.trim().contains([' ', '\t', ':']) => {
                 let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
                 // A value may be made of the one before.
+                // The one macro that stands for what came before and not for what comes last, so that it is replaced at once.
                 let own = format!("$({key})");
                 let at = value.to_ascii_lowercase().find(&own);
                 let value = match (at, self.get(&key)) {
@@ -388,6 +389,7 @@ pub(crate) fn split_arguments(text: &str) -> Option<Vec<String>> {
     (!open).then_some(arguments)
 }
 
+// Both are written and recognised here: a command survives being converted there and back.
 const SHELL: &str = "/bin/sh";
 /// A script that runs its first argument after undoing the backslashes in it.
 const UNESCAPE: &str = "eval \"$(printf %b \"$1\")\"";

@@ -8,60 +8,54 @@ use crate::{Report, suggest};
 use hashbrown::HashSet;
 use std::rc::Rc;
 
-impl Workflow<'_> {
+/// One statement of the second pass, and all that it may change.
+pub(super) struct Tie<'a, 'l> {
+    pub(super) workflow: &'a mut Workflow<'l>,
+    pub(super) scope: &'a mut Scope,
+    pub(super) site: Site,
+    pub(super) position: u32,
+    /// Splices that stood on the right of a `CONNECT`, by their first number.
+    pub(super) connected: &'a mut HashSet<u32>,
+    pub(super) report: &'a mut Report,
+}
+
+impl Tie<'_, '_> {
     /// Second pass: dependencies and settings.
-    pub(super) fn tie(
-        &mut self,
-        scope: &mut Scope,
-        site: Site,
-        position: u32,
-        statement: Statement<'_>,
-        connected: &mut HashSet<u32>,
-        report: &mut Report,
-    ) {
+    pub(super) fn take(&mut self, statement: Statement<'_>) {
         match statement {
             Statement::Dependency { parents, children } => {
-                let parents = self.side(scope, &parents, Scope::terminal, site, report);
-                let children = self.side(scope, &children, Scope::initial, site, report);
+                let parents = self.side(&parents, Scope::terminal);
+                let children = self.side(&children, Scope::initial);
                 if let (Some(parents), Some(children)) = (parents, children) {
-                    self.add_arcs(scope, &parents, &children, site, report);
+                    self.add_arcs(&parents, &children);
                 }
             }
-            Statement::Connect { parent, child } => {
-                self.connect(scope, &parent, &child, site, connected, report)
-            }
+            Statement::Connect { parent, child } => self.connect(&parent, &child),
             Statement::PinIn { node, pin } => {
-                if let Some(number) = self.number_of(scope, &node, site, report) {
-                    scope.pins_in.entry(pin).or_default().push(number);
+                if let Some(number) = self.number_of(&node) {
+                    self.scope.pins_in.entry(pin).or_default().push(number);
                 }
             }
             Statement::PinOut { node, pin } => {
-                if let Some(number) = self.number_of(scope, &node, site, report) {
-                    scope.pins_out.entry(pin).or_default().push(number);
+                if let Some(number) = self.number_of(&node) {
+                    self.scope.pins_out.entry(pin).or_default().push(number);
                 }
             }
-            Statement::Priority { node, value, .. } => {
-                let setting = Setting::Priority(value);
-                self.set(scope, &node, setting, position, site, report);
-            }
-            Statement::Retry { node, times, .. } => {
-                let setting = Setting::Retries(times);
-                self.set(scope, &node, setting, position, site, report);
-            }
-            Statement::Done { node } => {
-                self.set(scope, &node, Setting::Done, position, site, report)
-            }
-            Statement::Category { node, category } => match scope.find(&node) {
+            Statement::Priority { node, value, .. } => self.set(&node, Setting::Priority(value)),
+            Statement::Retry { node, times, .. } => self.set(&node, Setting::Retries(times)),
+            Statement::Done { node } => self.set(&node, Setting::Done),
+            Statement::Category { node, category } => match self.scope.find(&node) {
                 Some(Found::Own(entry)) => {
-                    scope.categories.insert(entry, (position, category.into()));
+                    let category = (self.position, category.into());
+                    self.scope.categories.insert(entry, category);
                 }
                 None if is_all_nodes(&node) => {
-                    scope.all_category = Some((position, category.into()));
+                    self.scope.all_category = Some((self.position, category.into()));
                 }
-                _ => drop(self.number_of(scope, &node, site, report)),
+                _ => drop(self.number_of(&node)),
             },
             Statement::MaxJobs { category, limit } => {
-                scope.limits.push((category.into(), limit));
+                self.scope.limits.push((category.into(), limit));
             }
             Statement::Vars { node, .. }
             | Statement::Script { node, .. }
@@ -70,123 +64,109 @@ impl Workflow<'_> {
             | Statement::OfNode { node }
                 if !is_all_nodes(&node) =>
             {
-                self.number_of(scope, &node, site, report);
+                self.number_of(&node);
             }
             Statement::Reject => {
                 let help =
                     "planning it is possible; DAGMan will not run it before this line is removed";
-                self.warning(site, "the workflow is marked REJECT", help, report);
+                self.warning("the workflow is marked REJECT", help);
             }
             _ => {}
         }
     }
 
+    fn error(&mut self, message: impl Into<String>, help: impl Into<String>) {
+        self.workflow.error(self.site, message, help, self.report);
+    }
+
+    fn warning(&mut self, message: impl Into<String>, help: impl Into<String>) {
+        self.workflow.warning(self.site, message, help, self.report);
+    }
+
     /// The numbers that one side of a dependency names: of a splice those at its end. `None` after an error.
-    fn side(
-        &mut self,
-        scope: &Scope,
-        names: &[Text<'_>],
-        ends: fn(&Scope) -> Rc<[u32]>,
-        site: Site,
-        report: &mut Report,
-    ) -> Option<Vec<u32>> {
-        let errors = report.errors();
+    fn side(&mut self, names: &[Text<'_>], ends: fn(&Scope) -> Rc<[u32]>) -> Option<Vec<u32>> {
+        let errors = self.report.errors();
         let mut numbers = Vec::new();
         let mut broken = false;
         for name in names {
-            match scope.find(name) {
-                None => self.unknown(scope, name, site, report),
+            match self.scope.find(name) {
+                None => self.unknown(name),
                 Some(Found::Splice(_, None)) => broken = true,
                 Some(Found::Splice(first, Some(splice))) => {
                     let ends = ends(splice);
-                    if numbers.len() as u64 + ends.len() as u64 > MOST_ARCS {
-                        self.too_many_arcs(numbers.len() as u64 + ends.len() as u64, site, report);
+                    let total = numbers.len() as u64 + ends.len() as u64;
+                    if total > MOST_ARCS {
+                        self.too_many_arcs(total);
                         return None;
                     }
                     numbers.extend(ends.iter().map(|number| first + number));
                 }
                 Some(Found::Inside(number, node)) => {
-                    self.check_regular(node.kind, name, site, report);
+                    self.check_regular(node.kind, name);
                     numbers.push(number);
                 }
                 Some(Found::Own(entry)) => {
-                    if let What::Node(node) = &scope.entries[entry].what {
-                        self.check_regular(node.kind, name, site, report);
+                    let entry = &self.scope.entries[entry];
+                    numbers.push(entry.first);
+                    if let What::Node(node) = &entry.what {
+                        self.check_regular(node.kind, name);
                     }
-                    numbers.push(scope.entries[entry].first);
                 }
             }
         }
         // A node named twice, or at two ends of nested splices, is tied once.
         numbers.sort_unstable();
         numbers.dedup();
-        if numbers.is_empty() && report.errors() == errors && !broken {
+        if numbers.is_empty() && self.report.errors() == errors && !broken {
             let message = format!("'{}' has no node to depend on", names[0]);
             let help = "an empty splice cannot be a parent or child: put a node into its file, or leave it out";
-            self.error(site, message, help, report);
+            self.error(message, help);
         }
-        (report.errors() == errors).then_some(numbers)
+        (self.report.errors() == errors).then_some(numbers)
     }
 
     /// Refuses a special node in a dependency.
-    fn check_regular(&self, kind: NodeKind, name: &str, site: Site, report: &mut Report) {
+    fn check_regular(&mut self, kind: NodeKind, name: &str) {
         if !kind.is_regular() {
             let message = format!(
                 "'{name}' is a FINAL, PROVISIONER or SERVICE node, which can have no dependency"
             );
             let help = "declare it with JOB, or take it out of this line";
-            self.error(site, message, help, report);
+            self.error(message, help);
         }
     }
 
-    fn add_arcs(
-        &mut self,
-        scope: &mut Scope,
-        parents: &[u32],
-        children: &[u32],
-        site: Site,
-        report: &mut Report,
-    ) {
-        let total = scope.size.arcs + parents.len() as u64 * children.len() as u64;
+    fn add_arcs(&mut self, parents: &[u32], children: &[u32]) {
+        let total = self.scope.size.arcs + parents.len() as u64 * children.len() as u64;
         if total > MOST_ARCS {
-            self.too_many_arcs(total, site, report);
-            return;
+            return self.too_many_arcs(total);
         }
         // Counted before they are made: one line of 10⁵ parents and 10⁵ children would be 120 GB.
-        scope.size.arcs = total;
-        let mark = self.files.mark(site.file, site.span.line);
+        self.scope.size.arcs = total;
+        let mark = (self.workflow.files).mark(self.site.file, self.site.span.line);
         for &parent in parents {
             for &child in children {
                 if parent == child {
-                    let message = format!("'{}' depends on itself", scope.name_of(parent));
-                    self.error(site, message, "remove the dependency", report);
-                    return;
+                    let message = format!("'{}' depends on itself", self.scope.name_of(parent));
+                    return self.error(message, "remove the dependency");
                 }
-                scope.arcs.push((parent, child, mark));
+                self.scope.arcs.push((parent, child, mark));
             }
         }
     }
 
-    fn too_many_arcs(&mut self, total: u64, site: Site, report: &mut Report) {
+    fn too_many_arcs(&mut self, total: u64) {
         let message =
             format!("with this line there are {total} dependencies; the most is {MOST_ARCS}");
         let help = "every parent is tied to every child: put a NOOP node between many parents and many children";
-        self.error(site, message, help, report);
-        self.stopped = true;
+        self.error(message, help);
+        self.workflow.stopped = true;
     }
 
     /// Ties the pins of two splices.
-    fn connect(
-        &mut self,
-        scope: &mut Scope,
-        parent: &str,
-        child: &str,
-        site: Site,
-        connected: &mut HashSet<u32>,
-        report: &mut Report,
-    ) {
-        let parent_splice = self.splice_named(scope, parent, site, report);
-        let child_splice = self.splice_named(scope, child, site, report);
+    fn connect(&mut self, parent: &str, child: &str) {
+        let parent_splice = self.splice_named(parent);
+        let child_splice = self.splice_named(child);
         let (Some((parent_first, above)), Some((child_first, below))) =
             (parent_splice, child_splice)
         else {
@@ -197,8 +177,7 @@ impl Workflow<'_> {
         let missing = |pins: &Pins| {
             (1..)
                 .zip(pins.keys())
-                .find(|&(n, &pin)| n != pin)
-                .map(|(n, _)| n)
+                .find_map(|(n, &pin)| (n != pin).then_some(n))
         };
         let trouble = if outs == 0 {
             Some(format!("splice '{parent}' has no PIN_OUT"))
@@ -215,141 +194,96 @@ impl Workflow<'_> {
         };
         if let Some(message) = trouble {
             let help = "the pins of both splices must be numbered 1, 2, … and be equally many";
-            self.error(site, message, help, report);
-            return;
+            return self.error(message, help);
         }
         for (outs, ins) in above.pins_out.values().zip(below.pins_in.values()) {
             let parents: Vec<u32> = outs.iter().map(|number| parent_first + number).collect();
             let children: Vec<u32> = ins.iter().map(|number| child_first + number).collect();
-            self.add_arcs(scope, &parents, &children, site, report);
-            if self.stopped {
+            self.add_arcs(&parents, &children);
+            if self.workflow.stopped {
                 return;
             }
         }
         // Told once a splice, not once a CONNECT.
-        if connected.insert(child_first) {
-            self.warn_of_orphan(scope, child_first, &below, site, report);
+        if self.connected.insert(child_first) {
+            self.warn_of_orphan(child_first, &below);
         }
     }
 
     /// DAGMan refuses to connect a splice if a node of it has neither a parent nor a pin.
-    fn warn_of_orphan(
-        &mut self,
-        scope: &Scope,
-        first: u32,
-        splice: &Scope,
-        site: Site,
-        report: &mut Report,
-    ) {
+    fn warn_of_orphan(&mut self, first: u32, splice: &Scope) {
         let pinned: HashSet<u32> = splice.pins_in.values().flatten().copied().collect();
-        if let Some(&orphan) = splice
-            .initial()
-            .iter()
-            .find(|number| !pinned.contains(*number))
-        {
-            let message = format!(
-                "'{}' has neither a parent nor a PIN_IN",
-                scope.name_of(first + orphan)
-            );
+        let initial = splice.initial();
+        if let Some(&orphan) = initial.iter().find(|number| !pinned.contains(*number)) {
+            let name = self.scope.name_of(first + orphan);
+            let message = format!("'{name}' has neither a parent nor a PIN_IN");
             let help = "DAGMan refuses this CONNECT unless an earlier line gave the node a parent";
-            self.warning(site, message, help, report);
+            self.warning(message, help);
         }
     }
 
-    fn splice_named(
-        &mut self,
-        scope: &Scope,
-        name: &str,
-        site: Site,
-        report: &mut Report,
-    ) -> Option<(u32, Rc<Scope>)> {
-        match scope.find(name) {
-            Some(Found::Splice(first, splice)) => splice.map(|splice| (first, Rc::clone(splice))),
+    fn splice_named(&mut self, name: &str) -> Option<(u32, Rc<Scope>)> {
+        match self.scope.find(name) {
+            Some(Found::Splice(first, splice)) => {
+                return splice.map(|splice| (first, Rc::clone(splice)));
+            }
             Some(_) => {
                 let message = format!("'{name}' is a node, not a splice");
                 let help = "CONNECT ties splices; use PARENT … CHILD for nodes";
-                self.error(site, message, help, report);
-                None
+                self.error(message, help);
             }
-            None => {
-                self.unknown(scope, name, site, report);
-                None
-            }
+            None => self.unknown(name),
         }
+        None
     }
 
     /// The number of a single node.
-    fn number_of(
-        &mut self,
-        scope: &Scope,
-        name: &str,
-        site: Site,
-        report: &mut Report,
-    ) -> Option<u32> {
-        match scope.find(name) {
-            Some(Found::Own(entry)) => Some(scope.entries[entry].first),
-            Some(Found::Inside(number, _)) => Some(number),
+    fn number_of(&mut self, name: &str) -> Option<u32> {
+        match self.scope.find(name) {
+            Some(Found::Own(entry)) => return Some(self.scope.entries[entry].first),
+            Some(Found::Inside(number, _)) => return Some(number),
             Some(Found::Splice(..)) => {
                 let message = format!("'{name}' is a splice, but this is for nodes only");
-                self.error(
-                    site,
-                    message,
-                    "name a node inside the splice's file",
-                    report,
-                );
-                None
+                self.error(message, "name a node inside the splice's file");
             }
-            None => {
-                self.unknown(scope, name, site, report);
-                None
-            }
+            None => self.unknown(name),
         }
+        None
     }
 
-    fn set(
-        &mut self,
-        scope: &mut Scope,
-        name: &str,
-        setting: Setting,
-        position: u32,
-        site: Site,
-        report: &mut Report,
-    ) {
-        match scope.find(name) {
+    fn set(&mut self, name: &str, setting: Setting) {
+        match self.scope.find(name) {
             Some(Found::Own(entry)) => {
-                let What::Node(node) = &mut scope.entries[entry].what else {
+                let What::Node(node) = &mut self.scope.entries[entry].what else {
                     return;
                 };
                 if node.kind.is_regular() {
                     node.done |= setting == Setting::Done;
-                    node.settings.set(setting, position);
-                    return;
+                    return node.settings.set(setting, self.position);
                 }
                 let message = format!(
                     "'{name}' is a FINAL, PROVISIONER or SERVICE node: DAGMan refuses this line"
                 );
-                self.warning(site, message, "remove the line", report);
+                self.warning(message, "remove the line");
             }
             Some(Found::Inside(number, _)) => {
-                scope.nested.push((number, setting));
+                self.scope.nested.push((number, setting));
                 let message = format!(
                     "DAGMan finds '{name}' only in rescue files: elsewhere a splice hides its nodes"
                 );
-                let help = "move this line into the spliced file";
-                self.warning(site, message, help, report);
+                self.warning(message, "move this line into the spliced file");
             }
             None if is_all_nodes(name) && setting != Setting::Done => {
-                scope.all.set(setting, position);
+                self.scope.all.set(setting, self.position);
             }
-            _ => {
-                self.number_of(scope, name, site, report);
-            }
+            _ => drop(self.number_of(name)),
         }
     }
 
-    fn unknown(&self, scope: &Scope, name: &str, site: Site, report: &mut Report) {
-        let near = (!report.is_full())
-            .then(|| suggest::closest(name, scope.names()))
+    fn unknown(&mut self, name: &str) {
+        // The search costs a look at every name: not for an error that is only counted.
+        let near = (!self.report.is_full())
+            .then(|| suggest::closest(name, self.scope.names()))
             .flatten();
         let help = match near {
             _ if name.starts_with('#') => {
@@ -360,8 +294,7 @@ impl Workflow<'_> {
                 "declare it with JOB, or correct the spelling (names are case-sensitive)".to_owned()
             }
         };
-        let message = format!("no node or splice is called '{name}'");
-        self.error(site, message, help, report);
+        self.error(format!("no node or splice is called '{name}'"), help);
     }
 }
 

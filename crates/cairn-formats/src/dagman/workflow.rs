@@ -7,8 +7,9 @@
 
 use super::files::{FileId, Files, Load, MOST_INCLUDED_BYTES, MOST_INCLUDES, identity};
 use super::scope::*;
-use super::statement::{Description, NodeKind, Span, Statement, statements};
+use super::statement::{Description, Fault, NodeKind, Span, Statement, statements};
 use super::submit::Submit;
+use super::ties::Tie;
 use crate::{Report, Source};
 use hashbrown::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -66,6 +67,7 @@ impl<'l> Workflow<'l> {
             stopped: false,
         };
         let directory = workflow.files.top_directory();
+        // The top file counts as being read: whoever includes it is refused.
         workflow.files.enter(0, 0, 0, report);
         let top = workflow.scope(0, &directory, report);
         workflow.files.leave();
@@ -100,14 +102,15 @@ impl<'l> Workflow<'l> {
             report,
             &mut |workflow, site, statement, report| {
                 position += 1;
-                workflow.tie(
-                    &mut scope,
+                let mut tie = Tie {
+                    workflow,
+                    scope: &mut scope,
                     site,
                     position,
-                    statement,
-                    &mut connected,
+                    connected: &mut connected,
                     report,
-                );
+                };
+                tie.take(statement);
             },
         );
         let scope = (report.errors() == errors).then(|| {
@@ -120,6 +123,7 @@ impl<'l> Workflow<'l> {
             });
             scope
         });
+        // Failures too: a file that cannot be read is told once, however often it is spliced.
         self.by_place.insert(key, scope.clone());
         scope
     }
@@ -148,22 +152,17 @@ impl<'l> Workflow<'l> {
                     } else {
                         &mut silent
                     };
-                    let Some(included) = self.include(
-                        &name,
-                        directory,
-                        Site { file, span },
-                        first_time,
-                        report_here,
-                    ) else {
-                        continue;
-                    };
-                    self.walk(included, directory, first_time, report, visit);
-                    self.files.leave();
+                    let site = Site { file, span };
+                    if let Some(included) =
+                        self.include(&name, directory, site, first_time, report_here)
+                    {
+                        self.walk(included, directory, first_time, report, visit);
+                        self.files.leave();
+                    }
                 }
                 Ok(statement) => visit(self, Site { file, span }, statement, report),
-                Err(fault) if first_time => {
-                    self.files
-                        .error(file, fault.at, fault.message, fault.help, report)
+                Err(Fault { at, message, help }) if first_time => {
+                    self.files.error(file, at, message, help, report);
                 }
                 Err(_) => {}
             }
@@ -178,16 +177,11 @@ impl<'l> Workflow<'l> {
     ) {
         let silent = &mut Report::default();
         self.files.enter(root.file, root.file, 0, silent);
-        let (file, directory) = (root.file, &root.directory);
-        self.walk(
-            file,
-            directory,
-            false,
-            silent,
-            &mut |workflow, site, statement, _| {
+        let visit =
+            &mut |workflow: &mut Workflow<'l>, site, statement: Statement<'_>, _: &mut Report| {
                 visit(workflow, site, statement);
-            },
-        );
+            };
+        self.walk(root.file, &root.directory, false, silent, visit);
         self.files.leave();
     }
 
@@ -310,18 +304,13 @@ impl<'l> Workflow<'l> {
         };
         if scope.specials.contains(&kind) {
             let message = format!("there is a second {single} node, '{name}'");
-            self.files.error(
-                site.file,
-                at,
-                message,
-                "a workflow has one at most: remove one of them",
-                report,
-            );
+            let help = "a workflow has one at most: remove one of them";
+            self.files.error(site.file, at, message, help, report);
         }
         if self.splice_depth > 0 && kind == NodeKind::Final {
             let message = format!("the FINAL node '{name}' is in a spliced file");
-            self.files
-                .error(site.file, at, message, "move it to the top file", report);
+            let help = "move it to the top file";
+            self.files.error(site.file, at, message, help, report);
         }
     }
 

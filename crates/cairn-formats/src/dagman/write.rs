@@ -19,6 +19,7 @@ const CHILDREN_A_LINE: usize = 1000;
 /// Writes the flow. Reading it back gives the same tasks in the same order, arcs, commands, retries and priorities.
 pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
     let tasks = || flow.dag().tasks();
+    // All names or none: a reader decodes a file as a whole, so that a `%` elsewhere means itself.
     let encoded = tasks().any(|task| !name::is_plain(flow.name(task)));
     if encoded {
         writeln!(out, "{}", name::ENCODED_NAMES)?;
@@ -80,8 +81,9 @@ pub(crate) fn write(flow: &Flow, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a pool can be spelled as a category that is read back under the same name.
-fn is_category(pool: &str) -> bool {
+/// Whether a pool can be spelled as a category of DAGMan that is read back under the same name: as one word, and as no category
+/// of the whole (`+`).
+pub fn is_category(pool: &str) -> bool {
     let plain = |b: u8| b.is_ascii_graphic() && !b"\"'\\#".contains(&b);
     !pool.is_empty() && pool.bytes().all(plain) && !pool.starts_with('+')
 }

@@ -25,11 +25,8 @@ impl<'s> Parser<'s, '_> {
                 records = Some(is_record(value));
             }
             if of_nodes && Attribute::of(key).is_some() {
-                draft.warning(
-                    mark_at(at),
-                    format!("the default '{key}' for nodes is ignored"),
-                    "give the attribute to each node",
-                );
+                let message = format!("the default '{key}' for nodes is ignored");
+                draft.warning(mark_at(at), message, "give the attribute to each node");
             }
         });
         if let Some(records) = records {
@@ -78,11 +75,8 @@ impl<'s> Parser<'s, '_> {
                 priorities.push(written);
             }
             if !attribute.set(draft, node, value) {
-                draft.warning(
-                    mark_at(at),
-                    format!("'{value}' is no value for '{key}' and is ignored"),
-                    attribute.expects(),
-                );
+                let message = format!("'{value}' is no value for '{key}' and is ignored");
+                draft.warning(mark_at(at), message, attribute.expects());
             }
         })?;
         if let Some(sites) = &mut self.sites {

@@ -79,11 +79,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn wrong<T>(&self, at: usize, message: &str, help: &'static str) -> Result<T, Wrong> {
-        Err(Wrong {
-            at,
-            message: message.to_owned(),
-            help,
-        })
+        let message = message.to_owned();
+        Err(Wrong { at, message, help })
     }
 
     /// Skips white space and comments: `/* */`, `//` and `#` to the end of the line.
@@ -166,13 +163,12 @@ impl<'a> Lexer<'a> {
                     before.push_str(&self.text[start..at]);
                     (start, at) = (at + 1, at + 2);
                 }
-                Some([b'\\', b'\n', ..]) => {
+                Some([b'\\', rest @ ..])
+                    if rest.starts_with(b"\n") || rest.starts_with(b"\r\n") =>
+                {
                     before.push_str(&self.text[start..at]);
-                    (start, at) = (at + 2, at + 2);
-                }
-                Some([b'\\', b'\r', b'\n', ..]) => {
-                    before.push_str(&self.text[start..at]);
-                    (start, at) = (at + 3, at + 3);
+                    at += if rest[0] == b'\n' { 2 } else { 3 };
+                    start = at;
                 }
                 Some(_) => at += 1,
             }

@@ -101,11 +101,13 @@ enum End {
 pub(super) type Step = Result<(), Wrong>;
 
 fn wrong<T>(at: usize, message: impl Into<String>, help: &'static str) -> Result<T, Wrong> {
-    Err(Wrong {
-        at,
-        message: message.into(),
-        help,
-    })
+    let message = message.into();
+    Err(Wrong { at, message, help })
+}
+
+/// A slip for which there is nothing more to say.
+fn slip<T>(at: usize, message: impl Into<String>) -> Result<T, Wrong> {
+    wrong(at, message, "correct the DOT here")
 }
 
 /// Whether `word` is `keyword`, in any case.
@@ -141,7 +143,7 @@ impl<'s> Parser<'s, '_> {
         match self.next()? {
             (Token::Word(word), _) => Ok(Cow::Borrowed(word)),
             (Token::Quoted(text), _) => Ok(text),
-            (_, at) => wrong(at, format!("expected {what} here"), "correct the DOT here"),
+            (_, at) => slip(at, format!("expected {what} here")),
         }
     }
 
@@ -219,17 +221,13 @@ impl<'s> Parser<'s, '_> {
             Token::Word(word) if is(word, "subgraph") => self.subgraph(),
             Token::Word(word) if ["node", "edge", "graph"].iter().any(|k| is(word, k)) => {
                 if after_arrow {
-                    return wrong(at, "expected a node here", "correct the DOT here");
+                    return slip(at, "expected a node here");
                 }
                 self.defaults(word)
             }
             Token::Word(word) => self.node(Cow::Borrowed(word), at, after_arrow),
             Token::Quoted(text) => self.node(text, at, after_arrow),
-            _ if after_arrow => wrong(
-                at,
-                "expected a node or a subgraph after ->",
-                "correct the DOT here",
-            ),
+            _ if after_arrow => slip(at, "expected a node or a subgraph after ->"),
             Token::Mark(b'}') => {
                 let end_before = self.lexer.end_before();
                 if let Some(sites) = &mut self.sites {
@@ -248,16 +246,8 @@ impl<'s> Parser<'s, '_> {
                 "the text ends inside the graph",
                 "close it with }; the file may be cut off",
             ),
-            Token::Arrow => wrong(
-                at,
-                "there is no node in front of this ->",
-                "correct the DOT here",
-            ),
-            Token::Mark(mark) => wrong(
-                at,
-                format!("unexpected {}", char::from(mark)),
-                "correct the DOT here",
-            ),
+            Token::Arrow => slip(at, "there is no node in front of this ->"),
+            Token::Mark(mark) => slip(at, format!("unexpected {}", char::from(mark))),
         }
     }
 
@@ -273,7 +263,7 @@ impl<'s> Parser<'s, '_> {
         }
         let Some(name) = name else {
             let (_, at) = self.next()?;
-            return wrong(at, "expected { after 'subgraph'", "correct the DOT here");
+            return slip(at, "expected { after 'subgraph'");
         };
         let ranges = self.subgraphs.get(&name).cloned().unwrap_or_default();
         // A subgraph that is named again and again inside others doubles each time: its members are paid for.
@@ -345,20 +335,21 @@ impl<'s> Parser<'s, '_> {
                 let frame = self.frame();
                 frame.left = Some(end);
                 frame.after_arrow = true;
-                Ok(())
             }
             Token::Mark(b'[') => match (left, end) {
-                (None, End::Node(node)) => self.node_attributes(node),
-                (Some(End::Node(parent)), End::Node(child)) => self.edge_attributes(parent, child),
-                _ => self.attributes(|_, _, _, _, _| {}).map(drop),
+                (None, End::Node(node)) => self.node_attributes(node)?,
+                (Some(End::Node(parent)), End::Node(child)) => {
+                    self.edge_attributes(parent, child)?
+                }
+                _ => drop(self.attributes(|_, _, _, _, _| {})?),
             },
             _ => {
                 if let (Some(sites), None, End::Node(node)) = (&mut self.sites, left, end) {
                     sites.bare(node, self.node_end);
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn connect(&mut self, left: &End, right: &End) -> Step {

@@ -50,11 +50,10 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
             }
             Token::Word(_) | Token::Quoted(_) => {
                 let name = text_of(&token);
+                let is_word =
+                    |k| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(k));
                 if braces == 0 {
-                    let keyword = ["strict", "digraph", "graph"].iter().any(
-                        |k| matches!(token, Token::Word(word) if word.eq_ignore_ascii_case(k)),
-                    );
-                    if !keyword {
+                    if !["strict", "digraph", "graph"].into_iter().any(is_word) {
                         tally.add("name of the graph", "field", || place(at));
                     }
                 } else if before == Token::Mark(b'=') {
@@ -64,7 +63,7 @@ pub(crate) fn unheld(source: &Source, tally: &mut Tally) {
                     }
                 } else if !matches!(before, Token::Arrow | Token::Mark(b':')) {
                     has_arrow = false;
-                    if matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("subgraph")) {
+                    if is_word("subgraph") {
                         tally.add("subgraphs", "field", || place(at));
                     }
                     first = match token {

@@ -36,38 +36,27 @@ fn push_attributes(text: &mut String, flow: &Flow, task: TaskId) {
             separator = ", ";
         }
     };
-    plain(
-        text,
-        "seconds",
-        // In quotes, for a bare number of DOT has no exponent.
-        flow.seconds(task).map(|s| format!("\"{s:?}\"")),
-    );
-    plain(
-        text,
-        "time_limit",
-        flow.time_limit(task).map(|s| format!("\"{s:?}\"")),
-    );
+    // In quotes, for a bare number of DOT has no exponent.
+    let real = |seconds: f64| format!("\"{seconds:?}\"");
+    plain(text, "seconds", flow.seconds(task).map(real));
+    plain(text, "time_limit", flow.time_limit(task).map(real));
     plain(text, "memory", flow.memory(task).map(|n| n.to_string()));
     plain(text, "scratch", flow.scratch(task).map(|n| n.to_string()));
     plain(text, "cpus", flow.cpus(task).map(|n| n.to_string()));
     plain(text, "retries", flow.retries(task).map(|n| n.to_string()));
     plain(text, "priority", flow.priority(task).map(|n| n.to_string()));
     plain(text, "done", flow.is_done(task).then(|| "true".to_owned()));
-    if let Some(label) = flow.label(task) {
+    let quoted = |string: &str| {
         let mut quoted = String::new();
-        push_quoted(&mut quoted, label);
-        plain(text, "label", Some(quoted.replace('\n', "\\n")));
-    }
-    if let Some(kind) = flow.given_kind(task) {
-        let mut quoted = String::new();
-        push_quoted(&mut quoted, kind);
-        plain(text, "kind", Some(quoted));
-    }
-    if let Some(command) = flow.command(task) {
-        let mut quoted = String::new();
-        push_quoted(&mut quoted, command);
-        plain(text, "command", Some(quoted));
-    }
+        push_quoted(&mut quoted, string);
+        quoted
+    };
+    let label = flow
+        .label(task)
+        .map(|label| quoted(label).replace('\n', "\\n"));
+    plain(text, "label", label);
+    plain(text, "kind", flow.given_kind(task).map(quoted));
+    plain(text, "command", flow.command(task).map(quoted));
     if separator != " [" {
         text.push(']');
     }

@@ -78,6 +78,7 @@ impl Transformation {
     /// Takes another place where it is installed.
     fn installed(&mut self, site: &str, pfn: &str) {
         let path = pfn.trim();
+        // The longest first, for each of them begins with the next.
         let path = path.strip_prefix("file://localhost").unwrap_or(path);
         let path = path.strip_prefix("file://").unwrap_or(path);
         let path = path.strip_prefix("file:").unwrap_or(path);
@@ -238,68 +239,54 @@ fn program(
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct YamlDocument<'a> {
-    #[serde(borrow, rename = "transformationCatalog")]
+    #[serde(rename = "transformationCatalog")]
     catalog: Option<YamlCatalog<'a>>,
-    #[serde(borrow)]
     jobs: Vec<YamlJob<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct YamlCatalog<'a> {
-    #[serde(borrow)]
     transformations: Option<Vec<YamlTransformation<'a>>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct YamlTransformation<'a> {
-    #[serde(borrow)]
     namespace: Option<Text<'a>>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     version: Option<Text<'a>>,
-    #[serde(borrow)]
     sites: Option<Vec<YamlSite<'a>>>,
-    #[serde(borrow)]
     profiles: Option<YamlProfiles<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct YamlSite<'a> {
-    #[serde(borrow)]
     name: Option<Text<'a>>,
-    #[serde(borrow)]
     pfn: Option<Text<'a>>,
-    #[serde(borrow)]
     container: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct YamlProfiles<'a> {
-    #[serde(borrow)]
     env: Option<BTreeMap<Text<'a>, Text<'a>>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct YamlJob<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     namespace: Option<Text<'a>>,
-    #[serde(borrow)]
     name: Option<Text<'a>>,
-    #[serde(borrow)]
     version: Option<Text<'a>>,
-    #[serde(borrow)]
     file: Option<Text<'a>>,
-    #[serde(borrow)]
     stdin: Option<Text<'a>>,
-    #[serde(borrow)]
     stdout: Option<Text<'a>>,
-    #[serde(borrow)]
     stderr: Option<Text<'a>>,
-    #[serde(borrow)]
     profiles: Option<YamlProfiles<'a>>,
 }
 

@@ -1,5 +1,7 @@
 //! The logical lines of a Makeflow file: comments gone, lines joined. Knows quotes, and no statement.
 
+use crate::text::{first_line, line_ends};
+
 /// A logical line: comments gone, lines that end in a backslash joined to the next.
 pub(super) struct Logical {
     pub(super) text: String,
@@ -29,16 +31,10 @@ impl<'t> Scan<'t> {
         let (text, length, open) = joined(self.rest);
         let length = match open {
             // So a quote that is never closed costs one line, not the rest of the file.
-            Some(_) => self
-                .rest
-                .find('\n')
-                .map_or(self.rest.len(), |newline| newline + 1),
+            Some(_) => first_line(self.rest).len(),
             None => length,
         };
-        let lines = self.rest[..length].bytes().filter(|&b| b == b'\n').count();
-        self.line = self
-            .line
-            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.line = (self.line).saturating_add(line_ends(&self.rest[..length]));
         self.rest = &self.rest[length..];
         Some((Logical { text, line }, open))
     }
@@ -56,25 +52,22 @@ fn joined(rest: &str) -> (String, usize, Option<char>) {
         match (c, quote) {
             ('\n', None) => return (trimmed(text), at + 1, None),
             ('#', None) => {
-                let end = rest[at..]
-                    .find('\n')
-                    .map_or(rest.len(), |newline| at + newline + 1);
+                let end = at + first_line(&rest[at..]).len();
                 return (trimmed(text), end, None);
             }
             ('\\', _) => {
                 let after = &rest[at + 1..];
                 let newline = ["\n", "\r\n"]
-                    .iter()
-                    .find(|newline| after.starts_with(**newline));
-                let length = match newline {
-                    Some(newline) => newline.len(),
-                    None => after.chars().next().map_or(0, char::len_utf8),
-                };
-                match newline {
-                    Some(_) => text.push(' '),
-                    None => text.push_str(&rest[at..at + 1 + length]),
-                }
-                at += 1 + length;
+                    .into_iter()
+                    .find(|end| after.starts_with(end));
+                let escaped = || after.chars().next().map_or(0, char::len_utf8);
+                let end = at + 1 + newline.map_or_else(escaped, str::len);
+                text.push_str(if newline.is_some() {
+                    " "
+                } else {
+                    &rest[at..end]
+                });
+                at = end;
                 continue;
             }
             (c, Some(open)) if c == open => quote = None,

@@ -9,6 +9,7 @@ pub(crate) fn looks_like(text: &str) -> bool {
     let mut scan = Scan::of(text);
     let (mut rules, mut good, mut bad) = (0, 0, 0);
     let mut open = false;
+    // Logical lines; more would not change the verdict, and a large file of another kind is not read to its end.
     for _ in 0..200 {
         let Some((Logical { text, .. }, open_quote)) = scan.next_logical() else {
             break;
@@ -51,6 +52,7 @@ fn is_rule(line: &str) -> bool {
             && (brackets || !plain.contains([')', '{', '}']))
     };
     let first = line.split_whitespace().next().unwrap_or("");
+    // Python, Snakemake, Ninja and C have a colon in such lines, where a rule has it.
     let keywords = [
         "def",
         "class",

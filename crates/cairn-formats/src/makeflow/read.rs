@@ -13,6 +13,7 @@ use hashbrown::HashMap;
 // A=$(A)$(A) doubles a value in every line: 40 lines would fill any memory.
 const LONGEST_VALUE: usize = 1 << 20;
 /// The most bytes that all replaced variables of a file may come to.
+// A long list that each of thousands of rules names: the file is short, and what it comes to is not.
 const MOST_REPLACED: usize = 256 << 20;
 
 /// The variables that say what a rule needs. Memory and disk are in mebibytes, the time in seconds.
@@ -25,14 +26,7 @@ pub(super) const DEMANDS: [(&str, Number); 4] = [
 
 /// Reads a flow. `None` when there was an error.
 pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
-    let mut reader = Reader {
-        draft: Draft::of_lines(source, report),
-        variables: Variables::default(),
-        rules: Vec::new(),
-        sizes: HashMap::new(),
-        exports: Vec::new(),
-    };
-    reader.lines();
+    let reader = Reader::read(source, report, Vec::new());
     tie(&reader.rules, &reader.sizes, reader.draft)
 }
 
@@ -43,16 +37,8 @@ pub(crate) fn environments(source: &Source) -> HashMap<String, Vec<(String, Stri
         return HashMap::new();
     }
     let silent = &mut Report::default();
-    let mut reader = Reader {
-        draft: Draft::of_lines(source, silent),
-        variables: Variables::default(),
-        rules: Vec::new(),
-        sizes: HashMap::new(),
-        exports,
-    };
-    reader.lines();
-    let named = |rule: Rule| (rule.name(), rule.environment);
-    reader.rules.into_iter().map(named).collect()
+    let rules = Reader::read(source, silent, exports).rules.into_iter();
+    rules.map(|rule| (rule.name(), rule.environment)).collect()
 }
 
 /// The names of all exported variables, sorted.
@@ -60,8 +46,7 @@ fn exports(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut scan = Scan::of(text);
     while let Some((Logical { text, .. }, _)) = scan.next_logical() {
-        let rest = text.strip_prefix("export");
-        let Some(rest) = rest.filter(|rest| rest.starts_with([' ', '\t'])) else {
+        let Some(rest) = exported(&text) else {
             continue;
         };
         match rest.split_once('=') {
@@ -74,6 +59,12 @@ fn exports(text: &str) -> Vec<String> {
     names
 }
 
+/// What stands behind `export`, where a line begins with that.
+fn exported(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("export");
+    rest.filter(|rest| rest.starts_with([' ', '\t']))
+}
+
 struct Reader<'a, 'r> {
     draft: Draft<'a, 'r>,
     variables: Variables,
@@ -83,7 +74,19 @@ struct Reader<'a, 'r> {
     exports: Vec<String>,
 }
 
-impl Reader<'_, '_> {
+impl<'a, 'r> Reader<'a, 'r> {
+    fn read(source: &'a Source, report: &'r mut Report, exports: Vec<String>) -> Reader<'a, 'r> {
+        let mut reader = Reader {
+            draft: Draft::of_lines(source, report),
+            variables: Variables::default(),
+            rules: Vec::new(),
+            sizes: HashMap::new(),
+            exports,
+        };
+        reader.lines();
+        reader
+    }
+
     fn lines(&mut self) {
         let mut scan = Scan::of(self.draft.source().text());
         let mut open: Option<Rule> = None;
@@ -146,23 +149,17 @@ impl Reader<'_, '_> {
                 environment: Vec::new(),
             });
         } else if let Some(equals) = equals {
-            let text = text
-                .strip_prefix("export")
-                .filter(|rest| rest.starts_with([' ', '\t']))
-                .unwrap_or(text);
+            let text = exported(text).unwrap_or(text);
             // Counted with the `export` in front, so too far by as much.
             let equals = equals.min(text.find('=').unwrap_or(equals));
             self.assignment(text, equals, line, open.is_some());
         } else if text.starts_with('.') {
             self.directive(text, line, open.is_some());
         } else if text.split_whitespace().next() != Some("export") {
+            let message = "this is neither a rule nor a variable nor a command";
             let help = "a rule has a colon between outputs and inputs, a variable an equals sign, a command a tab \
-                        before it";
-            self.draft.error(
-                line,
-                "this is neither a rule nor a variable nor a command",
-                help,
-            );
+                before it";
+            self.draft.error(line, message, help);
         }
     }
 
@@ -175,12 +172,8 @@ impl Reader<'_, '_> {
         };
         if !is_name(name) {
             let message = format!("'{}' is no name for a variable", shortened(name));
-            self.draft.error(
-                line,
-                message,
-                "letters, digits and underscores make a name; '=' or '+=' follows it",
-            );
-            return;
+            let help = "letters, digits and underscores make a name; '=' or '+=' follows it";
+            return self.draft.error(line, message, help);
         }
         let mut value = self.expanded(value, line);
         if append && let Some(old) = self.value(name, line) {
@@ -191,16 +184,14 @@ impl Reader<'_, '_> {
 
     fn set(&mut self, name: &str, value: String, line: u32, in_rule: bool) {
         if value.len() > LONGEST_VALUE {
-            let message = format!(
-                "the variable '{name}' has {} bytes; the most is {LONGEST_VALUE}",
-                value.len()
-            );
-            self.draft
-                .error(line, message, "does it contain itself over and over?");
-            return;
+            let bytes = value.len();
+            let message =
+                format!("the variable '{name}' has {bytes} bytes; the most is {LONGEST_VALUE}");
+            let help = "does it contain itself over and over?";
+            return self.draft.error(line, message, help);
         }
         if matches!(name, "CATEGORY" | "SYMBOL") && !in_rule {
-            let category = value.trim_matches(['"', '\'']).to_owned();
+            let category = bare(&value).to_owned();
             self.variables.category = Some(category).filter(|category| category != "default");
             return;
         }
@@ -217,30 +208,20 @@ impl Reader<'_, '_> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
             [".MAKEFLOW", "MODE", _] | [".UMBRELLA", ..] => {}
-            [".MAKEFLOW", key, value] => self.set(
-                key,
-                value.trim_matches(['"', '\'']).to_owned(),
-                line,
-                in_rule,
-            ),
+            [".MAKEFLOW", key, value] => self.set(key, bare(value).to_owned(), line, in_rule),
             [".SIZE", file, ref size @ ..] if !size.is_empty() => match metric(&size.concat()) {
-                Some(bytes) => {
-                    self.sizes
-                        .insert(file.trim_matches(['"', '\'']).to_owned(), bytes);
-                }
+                Some(bytes) => drop(self.sizes.insert(bare(file).to_owned(), bytes)),
                 None => {
                     let message = format!("'{}' is no size", shortened(&size.concat()));
-                    self.draft.error(
-                        line,
-                        message,
-                        "write a whole number of bytes, or one with K, M, G, T or P after it",
-                    );
+                    let help =
+                        "write a whole number of bytes, or one with K, M, G, T or P after it";
+                    self.draft.error(line, message, help);
                 }
             },
             _ => {
+                let message = format!("'{}' is no directive", shortened(text));
                 let help = "Makeflow has '.MAKEFLOW <key> <value>', '.SIZE <file> <bytes>' and '.UMBRELLA SPEC <file>'";
-                self.draft
-                    .error(line, format!("'{}' is no directive", shortened(text)), help);
+                self.draft.error(line, message, help);
             }
         }
     }
@@ -259,24 +240,18 @@ impl Reader<'_, '_> {
             command = rest.trim_start();
         }
         if command.is_empty() {
-            self.draft.error(
-                line,
-                "the command is empty",
-                "write what the rule runs after LOCAL or MAKEFLOW",
-            );
+            let help = "write what the rule runs after LOCAL or MAKEFLOW";
+            self.draft.error(line, "the command is empty", help);
         }
-        rule.command = Some(if makeflow {
-            format!("makeflow {command}")
-        } else {
-            command.to_owned()
+        rule.command = Some(match makeflow {
+            true => format!("makeflow {command}"),
+            false => command.to_owned(),
         });
         // The text of a rule is expanded in the category around it, what it asks for and exports in its own.
         let around = self.variables.category.clone();
-        if let Some(own) = (self.variables.of_rule)
-            .get("CATEGORY")
-            .or(self.variables.of_rule.get("SYMBOL"))
-        {
-            self.variables.category = Some(own.trim_matches(['"', '\'']).to_owned());
+        let of_rule = &self.variables.of_rule;
+        if let Some(own) = of_rule.get("CATEGORY").or(of_rule.get("SYMBOL")) {
+            self.variables.category = Some(bare(own).to_owned());
         }
         rule.demands = self.demands();
         let exported = self.exports.iter().filter_map(|name| {
@@ -291,9 +266,8 @@ impl Reader<'_, '_> {
 
     /// What the rule asks for, as it sees the variables.
     fn demands(&self) -> Vec<(Number, String)> {
-        let plain = |value: &str| value.trim_matches(['"', '\'']).trim().to_owned();
         let given = DEMANDS.iter().filter_map(|&(name, number)| {
-            let text = plain(self.variables.get(name)?);
+            let text = bare(self.variables.get(name)?).trim().to_owned();
             // A rule with no core at all runs as well.
             let asks = number != Number::Cpus || metric(&text) != Some(0);
             asks.then_some((number, text))
@@ -352,12 +326,10 @@ impl Reader<'_, '_> {
         }
         // The first time only: all that follows would fail alike.
         if before <= MOST_REPLACED {
-            let message = format!(
-                "the variables come to more than {} MiB",
-                MOST_REPLACED >> 20
-            );
-            self.draft
-                .error(line, message, "is a long variable used over and over?");
+            let most = MOST_REPLACED >> 20;
+            let message = format!("the variables come to more than {most} MiB");
+            let help = "is a long variable used over and over?";
+            self.draft.error(line, message, help);
         }
         None
     }
@@ -375,11 +347,8 @@ impl Reader<'_, '_> {
                 None => {
                     let renamed = words.next().flatten();
                     if files.is_empty() || renamed.is_none() {
-                        self.draft.error(
-                            line,
-                            "'->' needs a name on both sides",
-                            "write name->remote_name",
-                        );
+                        let message = "'->' needs a name on both sides";
+                        self.draft.error(line, message, "write name->remote_name");
                     }
                 }
             }
@@ -440,11 +409,9 @@ impl Reader<'_, '_> {
             None => "Makeflow would take it from the environment; here the name stays as it is"
                 .to_owned(),
         };
-        self.draft.warning(
-            line,
-            format!("the variable '{}' is not set in this file", shortened(name)),
-            help,
-        );
+        let name = shortened(name);
+        let message = format!("the variable '{name}' is not set in this file");
+        self.draft.warning(line, message, help);
     }
 }
 
@@ -476,6 +443,11 @@ impl Words {
     }
 }
 
+/// A word without any quotes at its ends.
+fn bare(word: &str) -> &str {
+    word.trim_matches(['"', '\''])
+}
+
 /// A value without the quotes around it.
 fn unwrapped(value: &str) -> &str {
     let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -486,12 +458,8 @@ fn unwrapped(value: &str) -> &str {
 fn metric(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number: u64 = digits.trim().parse().ok()?;
-    let shift = match text[digits.len()..]
-        .trim()
-        .chars()
-        .next()
-        .map(|c| c.to_ascii_uppercase())
-    {
+    let unit = text[digits.len()..].trim().chars().next();
+    let shift = match unit.map(|c| c.to_ascii_uppercase()) {
         Some('K') => 10,
         Some('M') => 20,
         Some('G') => 30,

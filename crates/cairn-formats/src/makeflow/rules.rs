@@ -60,10 +60,9 @@ pub(super) fn tie(
     }
     for (index, rule) in rules.iter().enumerate() {
         let task = tasks[index];
-        let build = &mut draft.build;
-        rule.command
-            .iter()
-            .for_each(|command| build.set_command(task, command));
+        if let Some(command) = &rule.command {
+            draft.build.set_command(task, command);
+        }
         for (number, text) in &rule.demands {
             if !draft.number(task, *number, text) {
                 let message = format!("'{}' is no amount and is ignored", shortened(text));
@@ -77,24 +76,15 @@ pub(super) fn tie(
             build.add_output(task, output, sizes.get(output).copied());
         }
         let mut seen = HashSet::new();
-        for input in rule
-            .inputs
-            .iter()
-            .filter(|input| seen.insert(input.as_str()))
-        {
-            draft
-                .build
-                .add_input(task, input, sizes.get(input).copied());
-            let Some(&from) = writer.get(&input[..]) else {
-                continue;
-            };
-            if draft.build.arc_at(tasks[from], task, rule.line).is_err() {
+        for input in rule.inputs.iter().filter(|input| seen.insert(*input)) {
+            let build = &mut draft.build;
+            build.add_input(task, input, sizes.get(input).copied());
+            if let Some(&from) = writer.get(&input[..])
+                && build.arc_at(tasks[from], task, rule.line).is_err()
+            {
                 let message = format!("the rule needs the file '{input}' that it writes itself");
-                draft.error(
-                    rule.line,
-                    message,
-                    "take the file from one side of the colon",
-                );
+                let help = "take the file from one side of the colon";
+                draft.error(rule.line, message, help);
             }
         }
     }

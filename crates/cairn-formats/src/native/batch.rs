@@ -10,9 +10,11 @@ use crate::suggest::closest;
 use crate::text::Text;
 use cairn_dag::{BuildError, FlowBuilder, Mark, NOWHERE, Symbol, wide};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Names looked up at once: several times faster than one by one.
+// Their lookups need not wait for each other: memory answers several at a time.
 const AT_ONCE: usize = 128;
 
 /// Unknown fields that are warned of.
@@ -24,6 +26,17 @@ pub(super) struct FileEntry<'s> {
     pub(super) path: Text<'s>,
     pub(super) bytes: Option<u64>,
     pub(super) temp: bool,
+}
+
+impl<'s> FileEntry<'s> {
+    /// One of which only the path is known.
+    pub(super) fn plain(path: Cow<'s, str>) -> FileEntry<'s> {
+        FileEntry {
+            path: Text(path),
+            bytes: None,
+            temp: false,
+        }
+    }
 }
 
 /// Tasks as they were read. The lists are kept when a sink has taken what was in them, so that a million lines need no

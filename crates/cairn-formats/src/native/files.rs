@@ -5,6 +5,7 @@ use cairn_dag::{Flow, TaskId};
 use std::collections::HashMap;
 
 /// Arcs walked in all: past that, what was not a direct parent is not checked any more.
+// A judgement: a warning is no reason to wait, and most readers are direct children of the writer, which costs no step.
 const MOST_STEPS: usize = 1_000_000;
 
 /// Warns once for each such task and file. Time O(tasks + files), and up to a million steps backward in the dag.

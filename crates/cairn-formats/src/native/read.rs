@@ -6,10 +6,10 @@ use super::sweep::SweepSeed;
 use super::task::{PoolsSeed, TaskSeed};
 use crate::draft::Draft;
 use crate::text::Text;
+use crate::visit::{expecting, seed};
 use crate::{Report, Source, json};
 use cairn_dag::Flow;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::fmt;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Reads `[[task]]` tables.
 pub(crate) fn read_toml(source: &Source, report: &mut Report) -> Option<Flow> {
@@ -158,20 +158,12 @@ impl<'s, 'r> Document<'s, 'r> {
 /// A whole document: an object with a list of tasks, or that list.
 struct DocumentSeed<'a, 's, 'r>(&'a mut Document<'s, 'r>);
 
-impl<'de> DeserializeSeed<'de> for DocumentSeed<'_, 'de, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(DocumentSeed<'_, 'de, '_> => (), deserialize_any);
 
 impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of tasks, or an object with the field 'task' that holds it")
-    }
+    expecting!("a list of tasks, or an object with the field 'task' that holds it");
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
         TasksSeed(self.0).visit_seq(list)
@@ -180,28 +172,24 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut found = false;
         while let Some(key) = map.next_key::<Text<'de>>()? {
-            if matches!(&*key, "task" | "tasks") {
-                map.next_value_seed(TasksSeed(self.0))?;
-                found = true;
-                continue;
+            found |= matches!(&*key, "task" | "tasks" | "sweep");
+            match &*key {
+                "task" | "tasks" => map.next_value_seed(TasksSeed(self.0))?,
+                "sweep" => map.next_value_seed(SweepsSeed(self.0))?,
+                "pools" => {
+                    let batch = &mut self.0.batch[0];
+                    let first = batch.pools.len();
+                    map.next_value_seed(PoolsSeed(&mut batch.pools))?;
+                    batch.limits(first);
+                }
+                key => {
+                    let draft = self.0.draft();
+                    let message = format!("unknown field '{key}' is ignored");
+                    let help = "tasks are listed in the field 'task', limits of pools in 'pools'";
+                    draft.warning(draft.mark(key), message, help);
+                    map.next_value::<IgnoredAny>()?;
+                }
             }
-            if &*key == "sweep" {
-                map.next_value_seed(SweepsSeed(self.0))?;
-                found = true;
-                continue;
-            }
-            if &*key == "pools" {
-                let batch = &mut self.0.batch[0];
-                let first = batch.pools.len();
-                map.next_value_seed(PoolsSeed(&mut batch.pools))?;
-                batch.limits(first);
-                continue;
-            }
-            let draft = self.0.draft();
-            let message = format!("unknown field '{}' is ignored", &*key);
-            let help = "tasks are listed in the field 'task', limits of pools in 'pools'";
-            draft.warning(draft.mark(&key), message, help);
-            map.next_value::<IgnoredAny>()?;
         }
         if found {
             return Ok(());
@@ -215,20 +203,12 @@ impl<'de> Visitor<'de> for DocumentSeed<'_, 'de, '_> {
 /// The sweeps of a document. What each makes stands where the sweeps do.
 struct SweepsSeed<'a, 's, 'r>(&'a mut Document<'s, 'r>);
 
-impl<'de> DeserializeSeed<'de> for SweepsSeed<'_, 'de, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_seq(self)
-    }
-}
+seed!(SweepsSeed<'_, 'de, '_> => (), deserialize_seq);
 
 impl<'de> Visitor<'de> for SweepsSeed<'_, 'de, '_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of sweeps")
-    }
+    expecting!("a list of sweeps");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let document = self.0;
@@ -253,20 +233,12 @@ impl<'de> Visitor<'de> for SweepsSeed<'_, 'de, '_> {
 /// The list of tasks in a document.
 struct TasksSeed<'a, 's, 'r>(&'a mut Document<'s, 'r>);
 
-impl<'de> DeserializeSeed<'de> for TasksSeed<'_, 'de, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_seq(self)
-    }
-}
+seed!(TasksSeed<'_, 'de, '_> => (), deserialize_seq);
 
 impl<'de> Visitor<'de> for TasksSeed<'_, 'de, '_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of tasks")
-    }
+    expecting!("a list of tasks");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let Document { batch, sink } = self.0;

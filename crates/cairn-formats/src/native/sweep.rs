@@ -14,13 +14,13 @@ use super::batch::{Batch, Sink};
 use super::task::TaskSeed;
 use crate::draft::Draft;
 use crate::text::{Loose, Text};
+use crate::visit::{expecting, seed};
 use crate::{Format, ReadLimits, Report, Source, suggest};
 use cairn_dag::{Mark, NOWHERE};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess};
 use serde::de::{SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The most tasks that the sweeps of one file may make.
@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 const MOST_TASKS: u64 = 20_000_000;
 
 /// Fields whose texts may become numbers once their keys are replaced.
+// Where a key stands for a number, TOML and JSON still want quotes around it.
 const NUMBERS: [&str; 11] = [
     "seconds",
     "cpus",
@@ -64,20 +65,12 @@ pub(super) struct SweepSeed<'a, 's>(
     pub(super) &'a mut Vec<(String, Mark)>,
 );
 
-impl<'de> DeserializeSeed<'de> for SweepSeed<'_, 'de> {
-    type Value = Sweep;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Sweep, D::Error> {
-        input.deserialize_map(self)
-    }
-}
+seed!(SweepSeed<'_, 'de> => Sweep, deserialize_map);
 
 impl<'de> Visitor<'de> for SweepSeed<'_, 'de> {
     type Value = Sweep;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sweep: an object with the fields 'over' and 'task'")
-    }
+    expecting!("a sweep: an object with the fields 'over' and 'task'");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Sweep, A::Error> {
         let mut sweep = Sweep {
@@ -116,20 +109,12 @@ impl<'de> Visitor<'de> for SweepSeed<'_, 'de> {
 /// Reads the field `over`.
 struct OverSeed<'a, 's>(&'a Batch<'s>);
 
-impl<'de> DeserializeSeed<'de> for OverSeed<'_, 'de> {
-    type Value = BTreeMap<String, (Values, Mark)>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
-        input.deserialize_map(self)
-    }
-}
+seed!(OverSeed<'_, 'de> => BTreeMap<String, (Values, Mark)>, deserialize_map);
 
 impl<'de> Visitor<'de> for OverSeed<'_, 'de> {
     type Value = BTreeMap<String, (Values, Mark)>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("keys with their values, such as seed = [1, 2, 3]")
-    }
+    expecting!("keys with their values, such as seed = [1, 2, 3]");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut over = BTreeMap::new();
@@ -159,9 +144,7 @@ impl<'de> Deserialize<'de> for Values {
         impl<'de> Visitor<'de> for OfValues {
             type Value = Values;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of texts and numbers, or the name of a file of lines")
-            }
+            expecting!("a list of texts and numbers, or the name of a file of lines");
 
             fn visit_str<E: Error>(self, file: &str) -> Result<Values, E> {
                 Ok(Values::File(file.to_owned()))
@@ -284,8 +267,7 @@ impl Sweep {
                     let Some(file) =
                         Source::load_named_by_file(&path, &ReadLimits::default(), &mut trial)
                     else {
-                        let why = trial.problems().first().map(|p| p.message.clone());
-                        let why = why.unwrap_or_default();
+                        let why = trial.first_message();
                         let message =
                             format!("cannot use '{}' for {{{key}}}: {why}", path.display());
                         let help = "a text names a file with one value a line, relative to the flow file; \
@@ -343,11 +325,7 @@ impl Sweep {
     fn untold<'k>(&self, keys: &'k [String], values: &[Vec<String>]) -> Option<&'k str> {
         let name = self.task.as_ref()?.get("name")?.as_str()?;
         let pieces = pieces(name, keys).ok()?;
-        let told = |key: usize| {
-            pieces
-                .iter()
-                .any(|p| matches!(p, Piece::Key(k) if *k == key))
-        };
+        let told = |key: usize| (pieces.iter()).any(|p| matches!(p, Piece::Key(k) if *k == key));
         let untold = (0..keys.len()).find(|&key| values[key].len() > 1 && !told(key));
         untold.map(|key| &keys[key][..])
     }
@@ -417,12 +395,8 @@ impl Template {
                     let value = Template::new(value, keys, is_number)?;
                     Ok((pieces(&name, keys)?, value))
                 };
-                Template::Object(
-                    fields
-                        .into_iter()
-                        .map(field)
-                        .collect::<Result<_, String>>()?,
-                )
+                let fields = fields.into_iter().map(field);
+                Template::Object(fields.collect::<Result<_, String>>()?)
             }
             plain => Template::Plain(plain),
         })

@@ -3,6 +3,7 @@
 use super::batch::{Batch, FileEntry, Task};
 use crate::fields::Held;
 use crate::text::Text;
+use crate::visit::{expecting, seed};
 use crate::{size, span};
 use cairn_dag::narrow;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess};
@@ -31,32 +32,20 @@ pub(crate) const FIELDS: [&str; 17] = [
 ];
 
 /// Fields of a task that a flow holds: all that we know.
-pub(crate) const HELD_OF_TASK: Held = {
-    const TABLE: [(&str, Held); FIELDS.len()] = {
-        let mut table = [const { ("", Held::All) }; FIELDS.len()];
-        // A constant can use no iterator.
-        let mut i = 0;
-        while i < FIELDS.len() {
-            table[i] = (FIELDS[i], Held::All);
-            i += 1;
-        }
-        table
-    };
-    Held::Of(&TABLE)
-};
+pub(crate) const HELD_OF_TASK: Held = Held::Of(&FIELDS, &[]);
 
 /// Fields of a document that a flow holds.
-pub(crate) const HELD: Held = Held::Of(&[
-    ("task", HELD_OF_TASK),
-    ("tasks", HELD_OF_TASK),
-    ("pools", Held::All),
-    (
-        "sweep",
-        Held::Of(&[("over", Held::All), ("task", HELD_OF_TASK)]),
-    ),
-]);
+pub(crate) const HELD: Held = Held::Of(
+    &["pools"],
+    &[
+        ("task", HELD_OF_TASK),
+        ("tasks", HELD_OF_TASK),
+        ("sweep", Held::Of(&["over"], &[("task", HELD_OF_TASK)])),
+    ],
+);
 
 /// Words that other tools use for our fields.
+// By their letters they are too far from our words for `suggest`.
 pub(super) const SYNONYMS: [(&str, &str); 23] = [
     ("id", "name"),
     ("rule", "kind"),
@@ -86,20 +75,12 @@ pub(super) const SYNONYMS: [(&str, &str); 23] = [
 /// Reads one task object into a batch.
 pub(super) struct TaskSeed<'a, 's>(pub(super) &'a mut Batch<'s>);
 
-impl<'de> DeserializeSeed<'de> for TaskSeed<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_map(self)
-    }
-}
+seed!(TaskSeed<'_, 'de> => (), deserialize_map);
 
 impl<'de> Visitor<'de> for TaskSeed<'_, 'de> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a task: an object with a field 'name'")
-    }
+    expecting!("a task: an object with a field 'name'");
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         let batch = self.0;
@@ -143,7 +124,14 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
         match FIELDS[field] {
             "name" => name = Some(map.next_value::<Text<'de>>()?),
             "run" => task.run = map.next_value()?,
-            "after" => map.next_value_seed(ParentsSeed(batch))?,
+            "after" => {
+                let push = |name: Text<'de>| {
+                    let mark = batch.mark(&name);
+                    batch.parents.push((name, mark));
+                    Ok(())
+                };
+                map.next_value_seed(Texts("a list of task names", push))?;
+            }
             "inputs" => {
                 map.next_value_seed(FilesSeed(&mut batch.files))?;
                 if let Some(file) = batch.files[inputs..].iter().find(|f| f.temp) {
@@ -156,7 +144,9 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             }
             "outputs" => map.next_value_seed(FilesSeed(&mut outputs))?,
             "pools" => map.next_value_seed(PoolsSeed(&mut batch.pools))?,
-            "tags" => map.next_value_seed(TagsSeed(&mut batch.tags))?,
+            "tags" => {
+                map.next_value_seed(Texts(TAGS, |tag| push_tag(&mut batch.tags, tags, tag)))?
+            }
             "memory" => task.memory = map.next_value_seed(Size)?,
             "scratch" => task.scratch = map.next_value_seed(Size)?,
             "time_limit" => task.time_limit = map.next_value_seed(Seconds { texts: true })?,
@@ -171,6 +161,7 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
             field => unreachable!("{field} is one of FIELDS"),
         }
     }
+    // The same line format holds both: tasks, and what is said of pools.
     let is_of_pools = seen == 1 << FIELDS.iter().position(|f| *f == "pools").unwrap_or(0);
     if is_of_pools && foreign == 0 {
         batch.limits(pools);
@@ -188,10 +179,24 @@ fn read_task<'de, A: MapAccess<'de>>(batch: &mut Batch<'de>, mut map: A) -> Resu
     Ok(())
 }
 
-/// Reads the field `after`: names, or one name.
-struct ParentsSeed<'a, 's>(&'a mut Batch<'s>);
+/// Notes a word, which `cairn work --label` must be able to say, among those of a task, which begin at `first`. One that
+/// comes twice counts once.
+fn push_tag<'s>(tags: &mut Vec<Text<'s>>, first: usize, tag: Text<'s>) -> Result<(), &'static str> {
+    if tag.is_empty() || tag.contains(char::is_control) {
+        return Err("a tag is empty or has control characters");
+    }
+    if !tags[first..].contains(&tag) {
+        tags.push(tag);
+    }
+    Ok(())
+}
 
-impl<'de> DeserializeSeed<'de> for ParentsSeed<'_, 'de> {
+const TAGS: &str = "a list of words that a worker's labels must contain, such as [\"gpu\"]";
+
+/// Reads a list of texts, or one text, and hands on each. First what is wanted, for errors.
+struct Texts<F>(&'static str, F);
+
+impl<'de, F: FnMut(Text<'de>) -> Result<(), &'static str>> DeserializeSeed<'de> for Texts<F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
@@ -199,32 +204,27 @@ impl<'de> DeserializeSeed<'de> for ParentsSeed<'_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for ParentsSeed<'_, 'de> {
+impl<'de, F: FnMut(Text<'de>) -> Result<(), &'static str>> Visitor<'de> for Texts<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of task names")
+        f.write_str(self.0)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(name) = list.next_element::<Text<'de>>()? {
-            let mark = self.0.mark(&name);
-            self.0.parents.push((name, mark));
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(text) = list.next_element()? {
+            self.1(text).map_err(A::Error::custom)?;
         }
         Ok(())
     }
 
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<(), E> {
-        let mark = self.0.mark(name);
-        self.0.parents.push((Text(name.into()), mark));
-        Ok(())
+    fn visit_borrowed_str<E: Error>(mut self, text: &'de str) -> Result<(), E> {
+        self.1(Text(text.into())).map_err(E::custom)
     }
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<(), E> {
-        // Text that was unescaped is no part of the file, so it has no place of its own.
-        let mark = self.0.here;
-        self.0.parents.push((Text(name.to_owned().into()), mark));
-        Ok(())
+    // Text that was unescaped is no part of the file, so that it has no place there.
+    fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
+        self.1(Text(text.to_owned().into())).map_err(E::custom)
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
@@ -235,20 +235,12 @@ impl<'de> Visitor<'de> for ParentsSeed<'_, 'de> {
 /// Reads `inputs` or `outputs`: a list of files, or one file.
 struct FilesSeed<'a, 's>(&'a mut Vec<FileEntry<'s>>);
 
-impl<'de> DeserializeSeed<'de> for FilesSeed<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(FilesSeed<'_, 'de> => (), deserialize_any);
 
 impl<'de> Visitor<'de> for FilesSeed<'_, 'de> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of files, each a path or an object with 'path', 'bytes' and 'temp'")
-    }
+    expecting!("a list of files, each a path or an object with 'path', 'bytes' and 'temp'");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(file) = list.next_element_seed(FileSeed)? {
@@ -280,35 +272,19 @@ impl<'de> Visitor<'de> for FilesSeed<'_, 'de> {
 /// Reads one file: a path, or an object with `path` and perhaps `bytes` and `temp`.
 struct FileSeed;
 
-impl<'de> DeserializeSeed<'de> for FileSeed {
-    type Value = FileEntry<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(FileSeed => FileEntry<'de>, deserialize_any);
 
 impl<'de> Visitor<'de> for FileSeed {
     type Value = FileEntry<'de>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a path, or an object with 'path', 'bytes' and 'temp'")
-    }
+    expecting!("a path, or an object with 'path', 'bytes' and 'temp'");
 
     fn visit_borrowed_str<E: Error>(self, path: &'de str) -> Result<Self::Value, E> {
-        Ok(FileEntry {
-            path: Text(path.into()),
-            bytes: None,
-            temp: false,
-        })
+        Ok(FileEntry::plain(path.into()))
     }
 
     fn visit_str<E: Error>(self, path: &str) -> Result<Self::Value, E> {
-        Ok(FileEntry {
-            path: Text(path.to_owned().into()),
-            bytes: None,
-            temp: false,
-        })
+        Ok(FileEntry::plain(path.to_owned().into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -344,20 +320,12 @@ impl<'de> Visitor<'de> for FileSeed {
 /// Reads names of pools with a number each.
 pub(super) struct PoolsSeed<'a, 's>(pub(super) &'a mut Vec<(Text<'s>, u32)>);
 
-impl<'de> DeserializeSeed<'de> for PoolsSeed<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(PoolsSeed<'_, 'de> => (), deserialize_any);
 
 impl<'de> Visitor<'de> for PoolsSeed<'_, 'de> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("names of pools with a number each, such as licence = 1")
-    }
+    expecting!("names of pools with a number each, such as licence = 1");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let first = self.0.len();
@@ -380,113 +348,47 @@ impl<'de> Visitor<'de> for PoolsSeed<'_, 'de> {
     }
 }
 
-/// Reads words that the labels of a worker must contain: a list, or one.
-struct TagsSeed<'a, 's>(&'a mut Vec<Text<'s>>);
-
-impl<'s> TagsSeed<'_, 's> {
-    /// Notes a word, which `cairn work --label` must be able to say. One that comes twice counts once.
-    fn push<E: Error>(self, first: usize, tag: Text<'s>) -> Result<(), E> {
-        if tag.is_empty() || tag.contains(char::is_control) {
-            return Err(E::custom("a tag is empty or has control characters"));
-        }
-        if !self.0[first..].contains(&tag) {
-            self.0.push(tag);
-        }
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for TagsSeed<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TagsSeed<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of words that a worker's labels must contain, such as [\"gpu\"]")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let first = self.0.len();
-        while let Some(tag) = list.next_element::<Text<'de>>()? {
-            TagsSeed(self.0).push(first, tag)?;
-        }
-        Ok(())
-    }
-
-    fn visit_borrowed_str<E: Error>(self, tag: &'de str) -> Result<(), E> {
-        let first = self.0.len();
-        self.push(first, Text(tag.into()))
-    }
-
-    fn visit_str<E: Error>(self, tag: &str) -> Result<(), E> {
-        let first = self.0.len();
-        self.push(first, Text(tag.to_owned().into()))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-const COUNT: Whole<i64> = Whole {
+const COUNT: Whole = Whole {
     least: 0,
-    most: u32::MAX as i128,
+    most: u32::MAX as i64,
     what: "a whole number, not below zero",
-    convert: |n| n as i64,
 };
-
-const PRIORITY: Whole<i64> = Whole {
-    least: i64::MIN as i128,
-    most: i64::MAX as i128,
+const PRIORITY: Whole = Whole {
+    least: i64::MIN,
+    most: i64::MAX,
     what: "a whole number",
-    convert: |n| n as i64,
 };
 
 /// A whole number in a range, or null.
-struct Whole<T> {
-    // Holds what `visit_i64` and what `visit_u64` bring.
-    least: i128,
-    most: i128,
+struct Whole {
+    least: i64,
+    most: i64,
     what: &'static str,
-    convert: fn(i128) -> T,
 }
 
-impl<'de, T> DeserializeSeed<'de> for Whole<T> {
-    type Value = Option<T>;
+seed!(Whole => Option<i64>, deserialize_any);
 
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<T>, D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl<T> Visitor<'_> for Whole<T> {
-    type Value = Option<T>;
+impl Visitor<'_> for Whole {
+    type Value = Option<i64>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)
     }
 
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<T>, E> {
-        if !(self.least..=self.most).contains(&i128::from(number)) {
-            return Err(E::invalid_value(Unexpected::Signed(number), &self));
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Option<i64>, E> {
+        match (self.least..=self.most).contains(&number) {
+            true => Ok(Some(number)),
+            false => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
-        Ok(Some((self.convert)(number.into())))
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<T>, E> {
-        if !(self.least..=self.most).contains(&i128::from(number)) {
-            return Err(E::invalid_value(Unexpected::Unsigned(number), &self));
-        }
-        Ok(Some((self.convert)(number.into())))
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Option<i64>, E> {
+        let fitting = i64::try_from(number).ok().filter(|n| *n <= self.most);
+        let found = fitting.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self));
+        found.map(Some)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
+    fn visit_unit<E: Error>(self) -> Result<Option<i64>, E> {
         Ok(None)
     }
 }
@@ -494,22 +396,12 @@ impl<T> Visitor<'_> for Whole<T> {
 /// A number of bytes, or a text such as `4GB`, or null.
 struct Size;
 
-impl<'de> DeserializeSeed<'de> for Size {
-    type Value = Option<u64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<u64>, D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(Size => Option<u64>, deserialize_any);
 
 impl Visitor<'_> for Size {
     type Value = Option<u64>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a whole number of bytes, not below zero, or a size such as \"4GB\" or \"512MiB\"",
-        )
-    }
+    expecting!("a whole number of bytes, not below zero, or a size such as \"4GB\" or \"512MiB\"");
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Option<u64>, E> {
         let bytes = u64::try_from(number);
@@ -540,13 +432,7 @@ struct Seconds {
     texts: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Seconds {
-    type Value = Option<f64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Option<f64>, D::Error> {
-        input.deserialize_any(self)
-    }
-}
+seed!(Seconds => Option<f64>, deserialize_any);
 
 impl Visitor<'_> for Seconds {
     type Value = Option<f64>;

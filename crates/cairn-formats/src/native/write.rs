@@ -62,6 +62,7 @@ fn write_objects(flow: &Flow, first: &str, next: &str, out: &mut dyn Write) -> R
     let mut text = String::new();
     for task in flow.dag().tasks() {
         text.clear();
+        // Before each task and not behind it: the last has none to follow.
         text.push_str(if task.index() == 0 { first } else { next });
         text.push('{');
         push_fields(&mut text, Style::Json, flow, task);
@@ -79,12 +80,8 @@ enum Style {
 
 /// Appends the fields of a task that have a value, `name` first.
 fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
-    style.push_key(text, "name");
-    style.push_string(text, flow.name(task));
-    if let Some(run) = flow.command(task) {
-        style.push_key(text, "run");
-        style.push_string(text, run);
-    }
+    style.push_text(text, "name", Some(flow.name(task)));
+    style.push_text(text, "run", flow.command(task));
     let parents = flow.dag().parents(task);
     if !parents.is_empty() {
         style.push_key(text, "after");
@@ -92,11 +89,7 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
             style.push_string(text, flow.name(parent));
         });
     }
-    if let Some(seconds) = flow.seconds(task) {
-        style.push_key(text, "seconds");
-        // `?` has an exponent where a plain number would have hundreds of digits; both are read back to the last bit.
-        push_plain(text, format_args!("{seconds:?}"));
-    }
+    style.push_number(text, "seconds", flow.seconds(task));
     // The mark belongs to the writer of a file; among inputs the reader refuses it.
     let inputs = flow.inputs(task).map(|file| File {
         temp: false,
@@ -104,17 +97,15 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
     });
     push_files(text, style, "inputs", inputs);
     push_files(text, style, "outputs", flow.outputs(task));
-    if let Some(cpus) = flow.cpus(task) {
-        style.push_key(text, "cpus");
-        push_plain(text, format_args!("{cpus}"));
-    }
-    if let Some(memory) = flow.memory(task) {
-        style.push_key(text, "memory");
-        style.push_bytes(text, memory);
-    }
-    if let Some(scratch) = flow.scratch(task) {
-        style.push_key(text, "scratch");
-        style.push_bytes(text, scratch);
+    style.push_number(text, "cpus", flow.cpus(task));
+    for (key, bytes) in [
+        ("memory", flow.memory(task)),
+        ("scratch", flow.scratch(task)),
+    ] {
+        if let Some(bytes) = bytes {
+            style.push_key(text, key);
+            style.push_bytes(text, bytes);
+        }
     }
     push_pools(text, style, flow.pools(task));
     let mut tags = flow.tags(task).peekable();
@@ -122,30 +113,12 @@ fn push_fields(text: &mut String, style: Style, flow: &Flow, task: TaskId) {
         style.push_key(text, "tags");
         push_list(text, tags, |text, tag| style.push_string(text, tag));
     }
-    if let Some(seconds) = flow.time_limit(task) {
-        style.push_key(text, "time_limit");
-        push_plain(text, format_args!("{seconds:?}"));
-    }
-    if let Some(retries) = flow.retries(task) {
-        style.push_key(text, "retries");
-        push_plain(text, format_args!("{retries}"));
-    }
-    if let Some(priority) = flow.priority(task) {
-        style.push_key(text, "priority");
-        push_plain(text, format_args!("{priority}"));
-    }
-    if flow.is_done(task) {
-        style.push_key(text, "done");
-        text.push_str("true");
-    }
-    if let Some(kind) = flow.given_kind(task) {
-        style.push_key(text, "kind");
-        style.push_string(text, kind);
-    }
-    if let Some(label) = flow.label(task) {
-        style.push_key(text, "label");
-        style.push_string(text, label);
-    }
+    style.push_number(text, "time_limit", flow.time_limit(task));
+    style.push_number(text, "retries", flow.retries(task));
+    style.push_number(text, "priority", flow.priority(task));
+    style.push_number(text, "done", flow.is_done(task).then_some(true));
+    style.push_text(text, "kind", flow.given_kind(task));
+    style.push_text(text, "label", flow.label(task));
 }
 
 fn push_files<'f>(
@@ -226,6 +199,23 @@ impl Style {
                 text.push_str(key);
                 text.push_str(" = ");
             }
+        }
+    }
+
+    /// A field with a text, if there is one.
+    fn push_text(self, text: &mut String, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.push_key(text, key);
+            self.push_string(text, value);
+        }
+    }
+
+    /// A field with a number or a truth value, if there is one.
+    fn push_number(self, text: &mut String, key: &str, value: Option<impl std::fmt::Debug>) {
+        if let Some(value) = value {
+            self.push_key(text, key);
+            // `?` has an exponent where a plain number would have hundreds of digits; both are read back to the last bit.
+            push_plain(text, format_args!("{value:?}"));
         }
     }
 

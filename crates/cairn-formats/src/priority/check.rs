@@ -83,20 +83,17 @@ fn own_name(name: &str) -> &str {
 }
 
 fn unreadable(report: &Report) -> PriorityError {
-    let why = report
-        .problems()
-        .first()
-        .map(|problem| &problem.message[..]);
-    PriorityError::Check(format!(
-        "the text with priorities cannot be read: {}",
-        why.unwrap_or("no reason given")
-    ))
+    let why = match report.first_message() {
+        "" => "no reason given",
+        why => why,
+    };
+    PriorityError::Check(format!("the text with priorities cannot be read: {why}"))
 }
 
 fn wrong_priority(flow: &Flow, task: TaskId) -> PriorityError {
+    let name = flow.name(task);
     PriorityError::Check(format!(
-        "the priority of '{}' is not read back as it was meant",
-        flow.name(task)
+        "the priority of '{name}' is not read back as it was meant"
     ))
 }
 

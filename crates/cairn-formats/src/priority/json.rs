@@ -59,6 +59,7 @@ fn spots_of_list(text: &str, list: Range<usize>) -> Option<Vec<Spot>> {
 fn spot_of_task(text: &str, object: Range<usize>) -> Option<Spot> {
     let members = members(text, object)?;
     let last = members.last()?;
+    // Blanks and all: the new member is to look like its neighbour.
     let colon = &text[last.key.end..last.value.start];
     let blanks = match &text[last.blanks.clone()] {
         // The only member has no blank in front: look at the colon instead.
@@ -156,6 +157,7 @@ fn elements(text: &str, list: Range<usize>) -> Option<Vec<Range<usize>>> {
 }
 
 /// Walks over JSON, without recursion.
+// By hand, since serde tells values and not where they stand.
 struct Scanner<'t> {
     text: &'t str,
     at: usize,

@@ -130,6 +130,7 @@ pub fn set_priorities(
     let numbers: Vec<Option<i64>> = flow.dag().tasks().zip(&spots).map(wanted).collect();
     let text = spot::apply(source.text(), &spots, &numbers)
         .ok_or_else(|| PriorityError::Check("two places in the text overlap".to_owned()))?;
+    // Nothing is believed of the editing: what the new text says is read from it.
     let after = check::single(&flow, &source.with_text(text.clone()), format, &numbers)?;
     let is_lost = |((task, spot), new): &((_, &Spot), &Option<i64>)| {
         let had_one = spot.is_taken() || flow.priority(*task).is_some();

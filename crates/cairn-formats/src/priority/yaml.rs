@@ -107,6 +107,7 @@ impl<'t> Scan<'t> {
                 *seat = Some(at);
             }
             match key {
+                // Without an anchor and a tag: others may refer to it, or mean something else by it.
                 (Event::Scalar(name, _, 0, None), _) => {
                     let value = self.next()?;
                     visit(self, &name, value)?;
@@ -129,38 +130,35 @@ impl<'t> Scan<'t> {
         loop {
             match self.next()? {
                 (Event::SequenceEnd, _) => return Ok(()),
-                job => {
-                    let spot = self.job(job)?;
-                    spots.push(spot);
-                }
+                job => spots.push(self.job(job)?),
             }
         }
     }
 
     fn job(&mut self, job: Node<'t>) -> Result<Spot, Tangled> {
-        match self.under(job, "profiles", Self::profiles)? {
-            Ok(spot) => Ok(spot),
-            Err(mapping) => self.added(&mapping, &["profiles", "dagman", "PRIORITY"], true),
-        }
+        self.under(
+            job,
+            &["profiles", "dagman", "PRIORITY"],
+            true,
+            Self::profiles,
+        )
     }
 
     fn profiles(&mut self, profiles: Node<'t>) -> Result<Spot, Tangled> {
-        match self.under(profiles, "dagman", Self::dagman)? {
-            Ok(spot) => Ok(spot),
-            Err(mapping) => self.added(&mapping, &["dagman", "PRIORITY"], false),
-        }
+        self.under(profiles, &["dagman", "PRIORITY"], false, Self::dagman)
     }
 
-    /// The spot that `look` finds under one key of a mapping; the mapping where it has no such key.
+    /// The spot that `look` finds under the first key of a path; where a mapping has no such key, one for the whole path.
     fn under(
         &mut self,
         node: Node<'t>,
-        wanted: &str,
+        path: &[&str],
+        behind_first: bool,
         look: fn(&mut Self, Node<'t>) -> Result<Spot, Tangled>,
-    ) -> Result<Result<Spot, Mapping>, Tangled> {
+    ) -> Result<Spot, Tangled> {
         let mut found = None;
         let mapping = self.mapping(node, &mut |scan, key, value| match key {
-            key if key == wanted => {
+            key if key == path[0] => {
                 found = Some(look(scan, value)?);
                 Ok(())
             }
@@ -168,7 +166,7 @@ impl<'t> Scan<'t> {
             "<<" => Err(tangled(&value.1)),
             _ => scan.skip(value),
         })?;
-        Ok(found.ok_or(mapping))
+        found.map_or_else(|| self.added(&mapping, path, behind_first), Ok)
     }
 
     fn dagman(&mut self, dagman: Node<'t>) -> Result<Spot, Tangled> {
@@ -219,10 +217,8 @@ impl<'t> Scan<'t> {
             // JSON is YAML, too.
             let is_json = text.trim_start().starts_with('{') || rest.starts_with('"');
             let quote = if is_json { "\"" } else { "" };
-            let keys: Vec<String> = path
-                .iter()
-                .map(|k| format!("{quote}{k}{quote}: "))
-                .collect();
+            let key = |key: &&str| format!("{quote}{key}{quote}: ");
+            let keys: Vec<String> = path.iter().map(key).collect();
             let close = "}".repeat(path.len() - 1);
             let comma = if mapping.keys[0].is_some() { ", " } else { "" };
             return Ok(Spot {

@@ -92,8 +92,5 @@ fn alike(flow: &Flow, task: TaskId, kinds: &HashMap<&str, f64>) -> Option<f64> {
     get(flow.kind(task))
         .or_else(|| get(kind_of_word(flow.name(task))))
         .or_else(|| get(kind_of_word(flow.label(task)?)))
-        .or_else(|| {
-            flow.outputs(task)
-                .find_map(|file| get(kind_of_word(file.path)))
-        })
+        .or_else(|| (flow.outputs(task)).find_map(|file| get(kind_of_word(file.path))))
 }

@@ -1,9 +1,7 @@
 //! Job event logs of HTCondor, and the `.nodes.log` of DAGMan: an event is some lines that end with `...`.
 
 use super::dates::date;
-use super::{Ended, Job, good};
-use crate::{Report, Source};
-use cairn_dag::kind_of_word;
+use super::{Ended, Job, Wrong, good, rows, wrong};
 use hashbrown::HashMap;
 
 /// Whether a line begins an event: `005 (123.000.000) 2024-01-31 12:00:00 Job terminated.`
@@ -49,26 +47,23 @@ struct Open {
 }
 
 /// Every attempt that ended: by termination, or because the worker went away.
-pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
+pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
     let mut jobs = Vec::new();
     let mut open: HashMap<&str, Open> = HashMap::new();
-    let mut lines = source.text().lines().enumerate().peekable();
-    while let Some((i, line)) = lines.next() {
-        if line.trim().is_empty() || line.trim() == "..." {
+    let mut lines = rows(text);
+    while let Some((number, line)) = lines.next() {
+        if line.trim() == "..." {
             continue;
         }
         let Some(event) = parse(line) else {
-            report.error(
-                source.place_of_line(i as u32 + 1),
+            return wrong(
+                number,
                 "this is no event of an HTCondor log: three digits, the job in brackets, date and time",
                 "give the log as HTCondor writes it by default (not XML or JSON), from its beginning",
             );
-            return Vec::new();
         };
-        let mut body = Vec::new();
-        for (_, line) in lines.by_ref().take_while(|(_, l)| l.trim() != "...") {
-            body.push(line.trim());
-        }
+        let body = lines.by_ref().map(|(_, line)| line.trim());
+        let body: Vec<&str> = body.take_while(|line| *line != "...").collect();
         let node = body.iter().find_map(|l| l.strip_prefix("DAG Node: "));
         // Never taken out: a job that was evicted runs again, and its node was named when it was submitted.
         let job = open.entry(event.job).or_default();
@@ -96,24 +91,20 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
             continue;
         };
         let Some(seconds) = good(event.time - start) else {
-            report.error(
-                source.place_of_line(i as u32 + 1),
+            return wrong(
+                number,
                 "this event comes before the job began",
                 "give one log in its own order; logs of several runs must not be mixed",
             );
-            return Vec::new();
         };
-        let name = job.node.clone().unwrap_or_else(|| event.job.to_owned());
         jobs.push(Job {
-            kind: kind_of_word(&name).to_owned(),
-            name,
-            seconds,
             start: Some(start),
             host: job.host.clone(),
             end,
+            ..Job::done(job.node.as_deref().unwrap_or(event.job), seconds)
         });
     }
-    jobs
+    Ok(jobs)
 }
 
 /// The worker of an execute event: the slot's name where it is told, else the address without its port.

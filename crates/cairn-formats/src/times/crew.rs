@@ -24,6 +24,7 @@ impl Crew {
 }
 
 /// This share of the time of work counts as its beginning: whoever comes then was there at first.
+// A judgement: workers that are started together come within moments of each other, not at once.
 const BEGINNING: f64 = 0.02;
 
 /// What stays come to, beside the jobs of the same log. `None` where nobody came, or nothing was done.

@@ -114,6 +114,7 @@ fn down(jobs: &[&Job]) -> Option<f64> {
 /// Hosts by how long their jobs take beside others of their kind.
 fn speed(jobs: &[&Job]) -> Option<f64> {
     /// So few jobs say nothing of a host.
+    // A judgement: of three the median already leaves out one that went wrong.
     const FEWEST: usize = 3;
     let done = || {
         jobs.iter()

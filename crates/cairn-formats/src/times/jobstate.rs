@@ -1,8 +1,6 @@
 //! `jobstate.log` of DAGMan and Pegasus: `SECONDS JOB STATE CONDOR-ID SITE …` a line.
 
-use super::{Ended, Job, good};
-use crate::{Report, Source};
-use cairn_dag::kind_of_word;
+use super::{Ended, Job, Wrong, good, rows, wrong};
 use hashbrown::HashMap;
 
 /// Whether it is a line of such a log.
@@ -16,22 +14,18 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 /// Every attempt that ended.
-pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
+pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
     let mut jobs = Vec::new();
     let mut started: HashMap<&str, f64> = HashMap::new();
     // What ran from when to when, until its exit code is told.
     let mut ran: HashMap<&str, (f64, f64)> = HashMap::new();
-    for (i, line) in source.text().lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
+    for (number, line) in rows(text) {
         if !is_line(line) {
-            report.error(
-                source.place_of_line(i as u32 + 1),
+            return wrong(
+                number,
                 "this is no line of a jobstate log: seconds, job, state",
                 "give the jobstate.log as DAGMan or Pegasus wrote it",
             );
-            return Vec::new();
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         let Ok(time) = words[0].parse::<f64>() else {
@@ -39,18 +33,14 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
         };
         let (name, state) = (words[1], words[2]);
         let mut push = |start: f64, end: f64, how: Ended| {
-            if let Some(seconds) = good(end - start) {
-                jobs.push(Job {
-                    kind: kind_of_word(name).to_owned(),
-                    name: name.to_owned(),
-                    seconds,
-                    start: Some(start),
-                    host: None,
-                    end: how,
-                });
-            }
+            jobs.extend(good(end - start).map(|seconds| Job {
+                start: Some(start),
+                end: how,
+                ..Job::done(name, seconds)
+            }));
         };
         match state {
+            // Lines of the engine about itself.
             _ if name == "INTERNAL" => {}
             "EXECUTE" => {
                 started.insert(name, time);
@@ -80,5 +70,5 @@ pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
             _ => {}
         }
     }
-    jobs
+    Ok(jobs)
 }

@@ -1,9 +1,7 @@
 //! What `sacct -P` prints: columns with bars between them, named in the first line.
 
 use super::dates::{date, elapsed};
-use super::{Ended, Job, good};
-use crate::{Report, Source};
-use cairn_dag::kind_of_word;
+use super::{Ended, Job, Wrong, good, rows};
 use std::borrow::Cow;
 
 const CURE: &str =
@@ -29,27 +27,16 @@ const FREE: [&str; 15] = [
 ];
 
 /// Jobs that ended; steps of jobs (`12.batch`) are left out, for the job has their time.
-pub(super) fn read(source: &Source, report: &mut Report) -> Vec<Job> {
-    let mut lines = source.text().lines().enumerate();
-    let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
-    let columns = match Columns::new(header.map_or("", |(_, line)| line)) {
-        Ok(columns) => columns,
-        Err(what) => {
-            report.error(source.place_of_line(1), what, CURE);
-            return Vec::new();
-        }
-    };
+pub(super) fn read(text: &str) -> Result<Vec<Job>, Wrong> {
+    let mut lines = rows(text);
+    let columns = Columns::new(lines.next().map_or("", |(_, line)| line));
+    let columns = columns.map_err(|what| Wrong(1, what.into(), CURE))?;
     let mut jobs = Vec::new();
-    for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        match columns.cells(line).and_then(|cells| columns.job(&cells)) {
-            Ok(job) => jobs.extend(job),
-            Err(what) => {
-                report.error(source.place_of_line(i as u32 + 1), what, CURE);
-                return Vec::new();
-            }
-        }
+    for (number, line) in lines {
+        let job = columns.cells(line).and_then(|cells| columns.job(&cells));
+        jobs.extend(job.map_err(|what| Wrong(number, what.into(), CURE))?);
     }
-    jobs
+    Ok(jobs)
 }
 
 /// Where in a line things stand.
@@ -153,14 +140,11 @@ impl Columns {
             };
         };
         let host = Some(cell(self.nodes)).filter(|n| !n.is_empty() && *n != "None assigned");
-        let name = cell(Some(self.name));
         Ok(Some(Job {
-            kind: kind_of_word(name).to_owned(),
-            name: name.to_owned(),
-            seconds,
             start,
             host: host.map(str::to_owned),
             end,
+            ..Job::done(cell(Some(self.name)), seconds)
         }))
     }
 }

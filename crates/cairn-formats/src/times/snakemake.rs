@@ -1,43 +1,32 @@
 //! What Snakemake keeps of its jobs: benchmark files (a table of runs), and `.snakemake/metadata` (a JSON file for each output).
 
-use super::{Ended, Job, Log, LogFormat, good};
+use super::{Job, Log, LogFormat, Wrong, good, rows, wrong};
 use crate::{ReadLimits, Report, Source};
 use cairn_dag::kind_of_word;
 use serde_json::Value;
 use std::path::Path;
 
 /// A benchmark file. Extended ones name rule and wildcards; others are of the job that the file is named for.
-pub(super) fn benchmark(source: &Source, report: &mut Report) -> Vec<Job> {
-    let mut lines = source.text().lines().enumerate();
-    let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
-    let names: Vec<&str> =
-        header.map_or(Vec::new(), |(_, l)| l.split('\t').map(str::trim).collect());
+pub(super) fn benchmark(source: &Source) -> Result<Vec<Job>, Wrong> {
+    let mut lines = rows(source.text());
+    let header = lines.next().map_or("", |(_, line)| line);
+    let names: Vec<&str> = header.split('\t').map(str::trim).collect();
     let column = |name: &str| names.iter().position(|n| *n == name);
     let (seconds_at, rule_at) = (column("s").unwrap_or(0), column("rule_name"));
-    let file = source
-        .path()
-        .and_then(Path::file_name)
-        .and_then(|f| f.to_str());
-    let file = file.unwrap_or(source.name());
-    let stem = file
-        .split('.')
-        .next()
-        .filter(|s| !s.is_empty())
-        .unwrap_or(file);
+    let file = source.path().and_then(Path::file_name);
+    let file = file.and_then(|f| f.to_str()).unwrap_or(source.name());
+    let stem = file.split('.').next().filter(|s| !s.is_empty());
+    let stem = stem.unwrap_or(file);
     let mut jobs = Vec::new();
-    for (i, line) in lines {
-        if line.trim().is_empty() {
-            continue;
-        }
+    for (number, line) in lines {
         let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
         let seconds = cells.get(seconds_at).and_then(|c| c.parse::<f64>().ok());
         let Some(seconds) = seconds.and_then(good) else {
-            report.error(
-                source.place_of_line(i as u32 + 1),
+            return wrong(
+                number,
                 "this line gives no seconds in the column 's'",
                 "give a benchmark file as Snakemake writes it",
             );
-            return Vec::new();
         };
         let rule = rule_at.and_then(|at| cells.get(at)).copied();
         jobs.push(Job {
@@ -45,7 +34,7 @@ pub(super) fn benchmark(source: &Source, report: &mut Report) -> Vec<Job> {
             ..Job::done(stem, seconds)
         });
     }
-    jobs
+    Ok(jobs)
 }
 
 /// The folder `.snakemake/metadata`, or one that holds it: one file for each output, its name in base 64.
@@ -56,11 +45,8 @@ pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) 
     let mut files = Vec::new();
     if let Err(error) = list(folder, &mut files) {
         let what = format!("cannot list this folder: {error}");
-        report.error(
-            place(),
-            what,
-            "name a log file, or the folder .snakemake/metadata",
-        );
+        let help = "name a log file, or the folder .snakemake/metadata";
+        report.error(place(), what, help);
         return None;
     }
     files.sort();
@@ -68,13 +54,11 @@ pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) 
     for file in &files {
         // Long names are cut into folders, each but the last with an @ before it.
         let relative = file.strip_prefix(folder).unwrap_or(file);
-        let coded: String = (relative.components())
-            .map(|c| {
-                c.as_os_str()
-                    .to_string_lossy()
-                    .trim_start_matches('@')
-                    .to_owned()
-            })
+        let parts = relative
+            .components()
+            .map(|c| c.as_os_str().to_string_lossy());
+        let coded: String = parts
+            .map(|part| part.trim_start_matches('@').to_owned())
             .collect();
         let Some(output) = decoded(&coded) else {
             continue;
@@ -100,12 +84,9 @@ pub(super) fn metadata(folder: &Path, limits: &ReadLimits, report: &mut Report) 
         };
         let rule = value.get("rule").and_then(Value::as_str);
         jobs.push(Job {
-            kind: rule.map_or_else(|| kind_of_word(&output).to_owned(), str::to_owned),
-            name: output,
-            seconds,
+            kind: rule.unwrap_or_else(|| kind_of_word(&output)).to_owned(),
             start: Some(start),
-            host: None,
-            end: Ended::Done,
+            ..Job::done(&output, seconds)
         });
     }
     if jobs.is_empty() {

@@ -1,9 +1,10 @@
 //! Tables with one job a row (CSV, Nextflow's trace), and times summed up by kind of job.
 
-use super::{Ended, Job, Log, good};
-use crate::{Report, Source, span};
+use super::{Ended, Job, Log, Wrong, good, rows, wrong};
+use crate::span;
 use hashbrown::HashMap;
 
+// Words of the tools that people export from; of several in one header the first of the list counts.
 const NAMES: [&str; 4] = ["name", "task", "job", "id"];
 const SECONDS: [&str; 6] = ["seconds", "duration", "runtime", "time", "s", "elapsed"];
 const KINDS: [&str; 4] = ["kind", "type", "category", "rule"];
@@ -36,43 +37,30 @@ pub(super) fn is_csv(line: &str) -> bool {
 }
 
 /// Rows of name, seconds and perhaps kind, by a header or in this order.
-pub(super) fn csv(source: &Source, report: &mut Report) -> Vec<Job> {
-    let mut rows = source.text().lines().enumerate().filter(|(_, l)| {
-        let line = l.trim();
-        !line.is_empty() && !line.starts_with('#')
-    });
+pub(super) fn csv(text: &str) -> Result<Vec<Job>, Wrong> {
+    let mut rows = rows(text).filter(|(_, line)| !line.trim_start().starts_with('#'));
     let Some((first, line)) = rows.next() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let by = separator(line);
-    let header: Vec<String> = cells(line, by)
-        .iter()
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    let find = |words: &[&str]| {
-        words
-            .iter()
-            .find_map(|w| header.iter().position(|c| c == w))
-    };
+    let header = cells(line, by);
+    let header: Vec<String> = header.iter().map(|c| c.to_ascii_lowercase()).collect();
+    let find = |words: &[&str]| (words.iter()).find_map(|w| header.iter().position(|c| c == w));
     let (mut name, mut seconds, kind) = (find(&NAMES), find(&SECONDS), find(&KINDS));
     let mut jobs = Vec::new();
-    let mut all: Vec<(usize, &str)> = rows.collect();
+    let mut all: Vec<(u32, &str)> = rows.collect();
     // No header: then the first row is a job, too.
     if name.is_none() || seconds.is_none() {
         (name, seconds) = (Some(0), Some(1));
         all.insert(0, (first, line));
     }
-    for (i, line) in all {
+    for (number, line) in all {
         let row = cells(line, by);
         let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).filter(|c| !c.is_empty());
         let time = cell(seconds).and_then(|c| span::parse(c)).and_then(good);
         let (Some(name), Some(time)) = (cell(name), time) else {
-            report.error(
-                source.place_of_line(i as u32 + 1),
-                "this row gives no name with a number of seconds",
-                "write rows as in: align-7,41.5",
-            );
-            return Vec::new();
+            let what = "this row gives no name with a number of seconds";
+            return wrong(number, what, "write rows as in: align-7,41.5");
         };
         let mut job = Job::done(name, time);
         if let Some(kind) = cell(kind) {
@@ -80,31 +68,28 @@ pub(super) fn csv(source: &Source, report: &mut Report) -> Vec<Job> {
         }
         jobs.push(job);
     }
-    jobs
+    Ok(jobs)
 }
 
 /// Nextflow's trace: `realtime` is the job's own time, `duration` also that in the queue.
-pub(super) fn nextflow(source: &Source, report: &mut Report) -> Vec<Job> {
+pub(super) fn nextflow(text: &str) -> Result<Vec<Job>, Wrong> {
     const CURE: &str =
         "let Nextflow write it: nextflow run … -with-trace (fields name, status, realtime)";
-    let mut rows = source
-        .text()
-        .lines()
-        .enumerate()
-        .filter(|(_, l)| !l.trim().is_empty());
-    let header: Vec<&str> = rows
-        .next()
-        .map_or(Vec::new(), |(_, l)| l.split('\t').collect());
-    let column = |name: &str| header.iter().position(|c| c.trim() == name);
+    let mut rows = rows(text);
+    let header = rows.next().map_or("", |(_, line)| line);
+    let column = |name: &str| header.split('\t').position(|c| c.trim() == name);
     let time = column("realtime").or_else(|| column("duration"));
     let (Some(name), Some(time)) = (column("name"), time) else {
-        let what = "there is no column realtime, nor duration";
-        report.error(source.place_of_line(1), what, CURE);
-        return Vec::new();
+        return wrong(1, "there is no column realtime, nor duration", CURE);
     };
     let (status, host, start) = (column("status"), column("hostname"), column("start"));
+    // A raw trace counts milliseconds; others write 1.2s, 3m 4s, 1h 2m, or a date.
+    let time_of = |text: &str, otherwise: fn(&str) -> Option<f64>| match text.parse::<f64>() {
+        Ok(milliseconds) => Some(milliseconds / 1000.0),
+        Err(_) => otherwise(text),
+    };
     let mut jobs = Vec::new();
-    for (i, line) in rows {
+    for (number, line) in rows {
         let row: Vec<&str> = line.split('\t').map(str::trim).collect();
         let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).copied().unwrap_or("-");
         let end = match cell(status) {
@@ -113,37 +98,24 @@ pub(super) fn nextflow(source: &Source, report: &mut Report) -> Vec<Job> {
             _ => continue,
         };
         let text = cell(Some(time));
-        // A raw trace counts milliseconds; others write 1.2s, 3m 4s, 1h 2m.
-        let seconds = match text.parse::<f64>() {
-            Ok(milliseconds) => Some(milliseconds / 1000.0),
-            Err(_) => span::parse(text),
-        };
-        let Some(seconds) = seconds.and_then(good) else {
+        let Some(seconds) = time_of(text, span::parse).and_then(good) else {
             if text == "-" {
                 continue; // It never ran.
             }
-            let what = format!("'{text}' is no length of time");
-            report.error(source.place_of_line(i as u32 + 1), what, CURE);
-            return Vec::new();
+            return wrong(number, format!("'{text}' is no length of time"), CURE);
         };
         let name = cell(Some(name));
         // `WORKFLOW:PROCESS (tag)`: the process is what jobs have in common.
         let process = name.split(" (").next().unwrap_or(name);
-        let begin = cell(start);
-        let begin = match begin.parse::<f64>() {
-            Ok(milliseconds) => Some(milliseconds / 1000.0),
-            Err(_) => super::dates::date(begin),
-        };
         jobs.push(Job {
             kind: process.rsplit(':').next().unwrap_or(process).to_owned(),
-            name: name.to_owned(),
-            seconds,
-            start: begin,
+            start: time_of(cell(start), super::dates::date),
             host: Some(cell(host)).filter(|h| *h != "-").map(str::to_owned),
             end,
+            ..Job::done(name, seconds)
         });
     }
-    jobs
+    Ok(jobs)
 }
 
 /// All times of one kind of job.
@@ -189,11 +161,7 @@ pub fn by_kind(logs: &[Log]) -> Vec<KindTimes> {
         .collect();
     let total = |row: &KindTimes| row.mean * row.done as f64;
     // Kinds decide between equals, for the table they come from has no order.
-    rows.sort_by(|a, b| {
-        total(b)
-            .total_cmp(&total(a))
-            .then_with(|| a.kind.cmp(&b.kind))
-    });
+    rows.sort_by(|a, b| (total(b).total_cmp(&total(a))).then_with(|| a.kind.cmp(&b.kind)));
     rows
 }
 
@@ -208,11 +176,8 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 
 /// The standard deviation of logarithms; zero for fewer than two values above zero.
 pub(super) fn spread(values: &[f64]) -> f64 {
-    let logs: Vec<f64> = values
-        .iter()
-        .filter(|v| **v > 0.0)
-        .map(|v| v.ln())
-        .collect();
+    let positive = values.iter().filter(|v| **v > 0.0);
+    let logs: Vec<f64> = positive.map(|v| v.ln()).collect();
     if logs.len() < 2 {
         return 0.0;
     }

@@ -71,119 +71,106 @@ pub(crate) fn read(source: &Source, report: &mut Report) -> Option<Flow> {
 
 /// Fields of a task that a flow holds, whatever the version. A task that is called by its id has its name for a label; of
 /// one that is called by its name the id may be lost.
-const HELD_OF_TASK: Held = Held::Of(&[
-    ("name", Held::All),
-    ("id", Held::SameAs("name")),
-    ("parents", Held::All),
-    ("children", Held::All),
-    ("inputFiles", Held::All),
-    ("outputFiles", Held::All),
-    (
-        "files",
-        Held::Of(&[
-            ("name", Held::All),
-            ("path", Held::All),
-            ("link", Held::All),
-            ("size", Held::All),
-            ("sizeInBytes", Held::All),
-        ]),
-    ),
-    ("runtime", Held::All),
-    ("runtimeInSeconds", Held::All),
-    (
-        "command",
-        Held::Of(&[("program", Held::All), ("arguments", Held::All)]),
-    ),
-    ("cores", Held::All),
-    ("coreCount", Held::All),
-    ("memoryInBytes", Held::All),
-    ("priority", Held::All),
-]);
+const HELD_OF_TASK: Held = Held::Of(
+    &[
+        "name",
+        "parents",
+        "children",
+        "inputFiles",
+        "outputFiles",
+        "runtime",
+        "runtimeInSeconds",
+        "cores",
+        "coreCount",
+        "memoryInBytes",
+        "priority",
+    ],
+    &[
+        ("id", Held::SameAs("name")),
+        (
+            "files",
+            Held::Of(&["name", "path", "link", "size", "sizeInBytes"], &[]),
+        ),
+        ("command", Held::Of(&["program", "arguments"], &[])),
+    ],
+);
 
 /// Fields of a document that a flow holds.
-pub(crate) const HELD: Held = Held::Of(&[
-    ("schemaVersion", Held::All),
-    (
+pub(crate) const HELD: Held = Held::Of(
+    &["schemaVersion"],
+    &[(
         "workflow",
-        Held::Of(&[
-            (
-                "specification",
-                Held::Of(&[
-                    ("tasks", HELD_OF_TASK),
-                    (
-                        "files",
-                        Held::Of(&[("id", Held::All), ("sizeInBytes", Held::All)]),
+        Held::Of(
+            &[],
+            &[
+                (
+                    "specification",
+                    Held::Of(
+                        &[],
+                        &[
+                            ("tasks", HELD_OF_TASK),
+                            ("files", Held::Of(&["id", "sizeInBytes"], &[])),
+                        ],
                     ),
-                ]),
-            ),
-            ("execution", Held::Of(&[("tasks", HELD_OF_TASK)])),
-            ("tasks", HELD_OF_TASK),
-            ("jobs", HELD_OF_TASK),
-        ]),
-    ),
-]);
+                ),
+                ("execution", Held::Of(&[], &[("tasks", HELD_OF_TASK)])),
+                ("tasks", HELD_OF_TASK),
+                ("jobs", HELD_OF_TASK),
+            ],
+        ),
+    )],
+);
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Document<'a> {
-    #[serde(borrow)]
     workflow: Workflow<'a>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Workflow<'a> {
-    #[serde(borrow)]
     specification: Option<Specification<'a>>,
-    #[serde(borrow)]
     execution: Option<Execution<'a>>,
-    #[serde(borrow)]
     tasks: Option<Vec<Task<'a>>>,
-    #[serde(borrow)]
     jobs: Option<Vec<Task<'a>>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Specification<'a> {
-    #[serde(borrow)]
     tasks: Vec<Task<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     files: Vec<SizedFile<'a>>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Execution<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     tasks: Vec<Task<'a>>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(bound = "'de: 'a", rename_all = "camelCase")]
 struct SizedFile<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
     size_in_bytes: Option<f64>,
 }
 
 /// A task of any version, specified or executed: each uses some of the fields.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(bound = "'de: 'a", rename_all = "camelCase")]
 struct Task<'a> {
-    #[serde(borrow)]
     name: Option<Text<'a>>,
-    #[serde(borrow)]
     id: Option<Text<'a>>,
-    #[serde(borrow, default)]
     parents: Option<Vec<Text<'a>>>,
-    #[serde(borrow, default)]
     children: Option<Vec<Text<'a>>>,
-    #[serde(borrow, default)]
     input_files: Option<Vec<Text<'a>>>,
-    #[serde(borrow, default)]
     output_files: Option<Vec<Text<'a>>>,
-    #[serde(borrow, default)]
     files: Option<Vec<LinkedFile<'a>>>,
     runtime: Option<f64>,
     runtime_in_seconds: Option<f64>,
-    #[serde(borrow)]
     command: Option<Command<'a>>,
     cores: Option<f64>,
     core_count: Option<f64>,
@@ -209,23 +196,19 @@ impl Priority {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(bound = "'de: 'a", rename_all = "camelCase")]
 struct LinkedFile<'a> {
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     path: Option<Text<'a>>,
-    #[serde(borrow)]
     link: Option<Text<'a>>,
     size: Option<f64>,
     size_in_bytes: Option<f64>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound = "'de: 'a")]
 struct Command<'a> {
-    #[serde(borrow)]
     program: Option<Text<'a>>,
-    #[serde(borrow, default)]
     arguments: Option<Vec<Loose<'a>>>,
 }
 
@@ -328,6 +311,7 @@ impl<'s, 'd> Reader<'s, '_, 'd> {
             let bytes = self.sizes.get(&**path).copied();
             self.draft.build.add_output(symbol, path, bytes);
         }
+        // One for all files of a task, so that not each of their paths is an allocation.
         let mut whole = String::new();
         for file in task.files.iter().flatten() {
             let size = file.size_in_bytes.or(file.size);

@@ -27,6 +27,7 @@ pub(super) fn cut_long_arcs(dag: &Dag, level: &[u32]) -> (Dag, Vec<u32>, Vec<Opt
     let bends: u64 = (0..dag.len())
         .map(|v| u64::from(tail_end[v] - level[v] - 1) + u64::from(level[v] - head_start[v]))
         .sum();
+    // Long arcs through deep dags would make quadratically many: then they are drawn straight, and time stays near linear.
     if bends > 4 * dag.len() as u64 + 20_000 {
         let short: Vec<(u32, u32)> = dag
             .arcs()

@@ -4,6 +4,7 @@ use super::Ordered;
 use cairn_dag::{TaskId, narrow, wide};
 
 /// Rounds of sweeps, each once down and once up.
+// A judgement, as the two below: each round costs the whole graph, and `PATIENCE` ends it where nothing is gained.
 const ORDER_ROUNDS: usize = 16;
 /// Stop reordering after so many rounds without gain.
 const PATIENCE: usize = 4;
@@ -28,6 +29,7 @@ impl Ordered {
                 self.rows[wide(self.level[v.index()])].push(v);
                 let (children, parents) = (self.graph.children(v), self.graph.parents(v));
                 let unseen = |u: &&TaskId| !seen[u.index()];
+                // Children on top of the stack: a chain is followed to its end before its other parents are looked at.
                 stack.extend(parents.iter().rev().filter(unseen));
                 stack.extend(children.iter().rev().filter(unseen));
             }
@@ -114,6 +116,7 @@ impl Ordered {
     fn exchange_neighbours(&mut self) {
         let mut gained = true;
         let mut passes = 0;
+        // Each exchange lowers the crossings, so that it ends by itself; eight passes keep a large row from taking long.
         while gained && passes < 8 {
             gained = false;
             passes += 1;

@@ -102,9 +102,11 @@ pub fn submit_crew(folder: &Path, arguments: &[String], script: &str) -> Result<
         return Err(CrewError::Queued(job.job.clone()));
     }
     let calls = events.iter().filter(|e| matches!(e, Event::Call { .. }));
+    // Calls that came to nothing count too: a key is never given twice.
     let serial = calls.count() as u64 + 1;
     let mut write = |event: &Event| journal.write(event).map_err(|e| trouble(&at, e));
     let (first, len) = (None, 1);
+    // On the disk before the call: whoever is cut off in between finds the key and looks for it.
     write(&Event::Call { serial, first, len })?;
     let key = key(&run, serial);
     let mut words = vec!["--parsable".to_owned()];

@@ -88,6 +88,7 @@ impl Journal {
             .create(true)
             .open(path);
         let mut file = file.map_err(trouble)?;
+        // Of the file and not of this process: a call of `sbatch` that outlives us keeps it.
         match file.try_lock() {
             Ok(()) => {}
             Err(std::fs::TryLockError::WouldBlock) => {
@@ -101,6 +102,7 @@ impl Journal {
             .rposition(|&b| b == b'\n')
             .map_or(0, |end| end + 1);
         if whole < bytes.len() {
+            // Half a line would make the next one unreadable.
             file.set_len(whole as u64).map_err(trouble)?;
         }
         file.seek(SeekFrom::End(0)).map_err(trouble)?;

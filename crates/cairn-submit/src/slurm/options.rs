@@ -80,6 +80,7 @@ const OWNED: [(&str, Option<char>, &str, Instead); 18] = [
 ];
 
 /// Letters of options that take no value: another may follow in the same word.
+// Every other letter of `sbatch` takes the rest of the word as its value.
 const ALONE: &str = "HhIkOQsuvVWX";
 
 /// Checks what was given for `sbatch`, a word an option. `is_nice` where `nice` is ours.
@@ -120,6 +121,7 @@ pub fn check(options: &[String], is_nice: bool) -> Result<(), OptionError> {
             }
         };
         match owned {
+            // Ours only with `--nice`: else people may set it.
             Some(("nice", ..)) if !is_nice => {}
             Some((_, _, why, instead)) => return wrong(why, *instead),
             None => {}

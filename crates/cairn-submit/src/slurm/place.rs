@@ -46,6 +46,7 @@ pub enum PlaceError {
 const ORDER: &str = "tasks.json";
 
 /// Folders within: tasks' last words, which tasks were begun by which call, what they print, their scripts.
+// Folders of their own, since a task writes into two of them by its number alone, from whichever machine.
 const FOLDERS: [&str; 4] = ["exit", "begun", "logs", "tasks"];
 
 /// What is written once, when a run begins.
@@ -93,6 +94,7 @@ impl Place {
         let (run, is_new) = match stored(folder)? {
             Some(stored) if stored.tasks != now => {
                 let differs = stored.tasks.iter().zip(&now).find(|(a, b)| a != b);
+                // By the first task that differs: people see at once whether it is another workflow or a changed one.
                 let why = match differs {
                     Some((then, _)) => format!("'{}' was otherwise", plain(&then.name)),
                     None => format!("it has {} tasks, not {}", now.len(), stored.tasks.len()),
@@ -110,6 +112,7 @@ impl Place {
         for made in scripts(handover, folder) {
             place.write(&made, handover)?;
         }
+        // Last, when all scripts are there: a folder without it is begun anew.
         if is_new {
             place.replace(ORDER, &order_text(&place.run, now))?;
         }
@@ -139,6 +142,7 @@ impl Place {
     /// Writes a whole file or none.
     fn replace(&self, name: &str, text: &str) -> Result<(), PlaceError> {
         let path = self.folder.join(name);
+        // A job may read it at any moment: it must never see half of it.
         let new = path.with_extension("new");
         let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path));
         written.map_err(|error| PlaceError::Io { path, error })

@@ -6,6 +6,7 @@
 
 use super::window::Standing;
 use crate::Handover;
+use crate::handover::children;
 use cairn_dag::{TaskId, narrow, wide};
 use cairn_engine::Keeper;
 use cairn_theory::game;
@@ -13,6 +14,7 @@ use cairn_theory::storage::FileId;
 use std::collections::{BTreeSet, HashMap};
 
 /// How many tasks are asked about before the keeper's own order is.
+// A judgement: to ask costs the keeper a look at its order, and mostly one of the first fits.
 const LOOK: usize = 64;
 
 /// The files of a workflow, where they are.
@@ -78,26 +80,19 @@ impl<'a> Space<'a> {
         planner: Box<Planner<'a>>,
     ) -> Space<'a> {
         let mut places = vec![None; keeper.storage().tasks()];
-        let mut children = vec![Vec::new(); tasks.len()];
         for (place, task) in (0..).zip(&tasks) {
             places[task.index()] = Some(place);
-            for &parent in &handover.tasks[wide(place)].parents {
-                children[wide(parent)].push(place);
-            }
         }
+        let parents = handover.tasks.iter().map(|t| narrow(t.parents.len()));
         Space {
             keeper,
             files,
             planner,
-            left: handover
-                .tasks
-                .iter()
-                .map(|t| narrow(t.parents.len()))
-                .collect(),
+            left: parents.collect(),
             rank: (0..narrow(tasks.len())).collect(),
             tasks,
             places,
-            children,
+            children: children(&handover.tasks),
             ready: BTreeSet::new(),
             stale: HashMap::new(),
             stuck: Vec::new(),
@@ -138,6 +133,7 @@ impl<'a> Space<'a> {
                 (Standing::Queued(_) | Standing::InDoubt(_), _) | (_, None) => {}
                 (_, Some(place)) => {
                     *self.stale.entry(place).or_default() += bytes;
+                    // It takes room until the task writes over it, and then counts as the task's own.
                     self.keeper.hold(bytes);
                 }
             }
@@ -193,6 +189,7 @@ impl<'a> Space<'a> {
     pub(super) fn choose(&mut self, is_gone: &dyn Fn(u32) -> bool) -> Option<u32> {
         let first = self.ready.iter().map(|&(_, place)| place);
         let first: Vec<u32> = first.filter(|&p| is_gone(p)).take(LOOK).collect();
+        // What the keeper's own order has next always fits at last: so nobody waits for ever for a better one.
         let then: Vec<u32> = (self.keeper.next_by_order())
             .filter_map(|task| self.places[task.index()])
             .filter(|&p| is_gone(p) && self.ready.contains(&(self.rank[wide(p)], p)))

@@ -59,6 +59,7 @@ impl<'a> Tools<'a> {
         }
         let text = String::from_utf8_lossy(&told.stdout);
         let line = text.lines().find(|line| line.starts_with("MaxArraySize"));
+        // A Slurm that does not say takes no array: tasks go one by one.
         let size = line.and_then(|line| line.rsplit('=').next()?.trim().parse().ok());
         Ok(size.unwrap_or(1))
     }
@@ -84,9 +85,11 @@ fn said(output: &Output) -> String {
 }
 
 /// Seconds that an attempt has beyond its limit: `timeout` kills what does not end by itself.
+// As long as the scripts give it: `timeout -k 5`.
 const KILLING: f64 = 5.0;
 
 /// Seconds that a job has beyond all attempts: it may wait a minute for its parents' words, and for a machine that is slow.
+// A judgement beyond the minute that job.sh waits: too little would kill tasks that do nothing wrong.
 const SLACK: f64 = 120.0;
 
 /// Variables by which `sbatch` would make another job of it, or answer otherwise, and those of a job inside of which we are
@@ -273,6 +276,7 @@ fn submitted(output: &Output) -> Submitted {
         said if said.is_empty() => format!("sbatch ended with {}", output.status),
         said => said,
     };
+    // Parts of Slurm's own messages, where it may have heard us all the same.
     let no_answer = [
         "Unable to contact",
         "timed out",
@@ -286,6 +290,7 @@ fn submitted(output: &Output) -> Submitted {
     let on_policy = said.contains("violates accounting/QOS policy");
     match () {
         () if no_answer.iter().any(|words| said.contains(words)) => Submitted::Unknown(said),
+        // Waited out: the policy of a site mostly counts jobs, and `window` gives up where none of ours is there.
         () if is_limit_on_number(&said) || on_policy => Submitted::Quota(said),
         () if output.status.code() == Some(1) => Submitted::Refused(said),
         // Ended by a signal, or an answer that nobody expects.
@@ -353,6 +358,7 @@ impl Cluster for Tools<'_> {
     }
 
     fn cancel(&mut self, jobs: &[String]) -> Result<(), String> {
+        // A command line has an end: a thousand numbers are far from it.
         for some in jobs.chunks(1000) {
             done(tool("scancel").args(some))?;
         }

@@ -23,9 +23,11 @@ use cairn_theory::storage::FileId;
 use std::collections::{HashMap, HashSet};
 
 /// How often the queue must be seen without a job before it is believed that there is none.
+// A judgement: one look may fall between a call and its effect, or upon a controller that has just come back.
 pub(super) const LOOKS: u32 = 3;
 
 /// More dependencies than this in one call wait until some are fulfilled.
+// A dependency is `afterok:` and a number: far below the 128 KiB that one argument of a program may have.
 const MOST_PARENTS: usize = 500;
 
 /// Where a task stands.
@@ -45,6 +47,16 @@ pub enum Standing {
     Lost,
     /// Never started, because one before it did not end well.
     Aborted,
+}
+
+impl Standing {
+    /// Whether what waits for it will never start.
+    fn is_bad(self) -> bool {
+        matches!(
+            self,
+            Standing::Failed(_) | Standing::Lost | Standing::Aborted
+        )
+    }
 }
 
 /// What is asked of the window.
@@ -169,13 +181,8 @@ impl<'a> Window<'a> {
             no_room: None,
         };
         events.iter().for_each(|event| window.apply(event));
-        for standing in &mut window.standing {
-            if matches!(
-                standing,
-                Standing::Failed(_) | Standing::Lost | Standing::Aborted
-            ) {
-                *standing = Standing::Waiting;
-            }
+        for standing in window.standing.iter_mut().filter(|s| s.is_bad()) {
+            *standing = Standing::Waiting;
         }
         window
     }
@@ -202,12 +209,10 @@ impl<'a> Window<'a> {
 
     /// The call that submitted a task last, as its first place and its length: by these its log is named.
     pub fn call_of(&self, place: u32) -> Option<(u32, u32)> {
-        let calls = self
-            .calls
-            .iter()
-            .filter(|(_, call)| call.tasks().any(|t| t == place));
-        let last = calls.max_by_key(|(serial, _)| **serial)?;
-        Some((last.1.first?, last.1.len))
+        let calls = self.calls.iter();
+        let calls = calls.filter(|(_, call)| call.tasks().any(|t| t == place));
+        let (_, last) = calls.max_by_key(|(serial, _)| **serial)?;
+        Some((last.first?, last.len))
     }
 
     fn apply(&mut self, event: &Event) {
@@ -238,6 +243,7 @@ impl<'a> Window<'a> {
             Event::None { serial } => {
                 if let Some(call) = self.calls.remove(serial) {
                     self.stand(&call, Standing::Waiting);
+                    // What came back is submitted before what follows it in the plan.
                     self.cursor = self.cursor.min(call.first.map_or(usize::MAX, wide));
                     if call.first.is_none() {
                         self.gate = Gate::default();
@@ -249,6 +255,7 @@ impl<'a> Window<'a> {
                 if let Some(standing) = self.standing.get_mut(wide(*place)) {
                     *standing = match *code {
                         Some(0) => Standing::Executed,
+                        // Its own word, from another machine: nobody here saw its parent fail.
                         Some(Exit::NOT_STARTED) => Standing::Aborted,
                         Some(code) => Standing::Failed(code),
                         None => Standing::Lost,
@@ -333,10 +340,8 @@ impl<'a> Window<'a> {
         let any = |is: fn(&Standing) -> bool| self.standing.iter().any(is);
         let waits = any(|s| matches!(s, Standing::Waiting | Standing::InDoubt(_)));
         let gate_is_closed = self.gate.serial.is_some() && !self.gate.is_open;
-        match (
-            waits || gate_is_closed,
-            any(|s| matches!(s, Standing::Queued(_))),
-        ) {
+        let is_queued = any(|s| matches!(s, Standing::Queued(_)));
+        match (waits || gate_is_closed, is_queued) {
             (true, _) => Step::Unfinished,
             (false, true) => Step::Submitted,
             (false, false) => Step::Over,
@@ -356,12 +361,7 @@ impl<'a> Window<'a> {
         tell: &mut dyn FnMut(News),
     ) -> Result<(), Trouble> {
         let mut queued = self.queued();
-        while !self
-            .standing
-            .iter()
-            .any(|s| matches!(s, Standing::InDoubt(_)))
-            && !self.gate_is_in_doubt()
-        {
+        while !self.is_in_doubt() {
             let Some(order) = self.next_order(queued, tell) else {
                 break;
             };
@@ -371,13 +371,8 @@ impl<'a> Window<'a> {
                 Submitted::Job(job) => {
                     self.refusals = 0;
                     queued += wide(len);
-                    self.change(
-                        Event::Job {
-                            serial,
-                            job: job.clone(),
-                        },
-                        write,
-                    )?;
+                    let id = job.clone();
+                    self.change(Event::Job { serial, job: id }, write)?;
                     if let Some(first) = first {
                         tell(News::Submitted(first, len, job));
                     }
@@ -385,6 +380,7 @@ impl<'a> Window<'a> {
                 Submitted::Quota(said) => {
                     self.change(Event::None { serial }, write)?;
                     if len > 1 {
+                        // Halved until it fits: how many there is room for Slurm does not tell.
                         self.largest = wide(len / 2);
                         continue;
                     }
@@ -405,8 +401,7 @@ impl<'a> Window<'a> {
             }
         }
         self.largest = self.wishes.most_in_array.max(1);
-        let in_doubt = |s: &Standing| matches!(s, Standing::InDoubt(_));
-        if !self.gate_is_in_doubt() && !self.standing.iter().any(in_doubt) {
+        if !self.is_in_doubt() {
             // All is submitted, or there is no room until something ends: nothing may stay behind the gate.
             self.open_gate(cluster, write)?;
         }
@@ -421,9 +416,11 @@ impl<'a> Window<'a> {
         }
     }
 
-    fn gate_is_in_doubt(&self) -> bool {
-        let call = self.gate.serial.and_then(|serial| self.calls.get(&serial));
-        call.is_some_and(|call| call.job.is_none())
+    /// Whether it is not known of some call, for tasks or for the gate, that it came through.
+    fn is_in_doubt(&self) -> bool {
+        let gate = self.gate.serial.and_then(|serial| self.calls.get(&serial));
+        gate.is_some_and(|call| call.job.is_none())
+            || (self.standing.iter()).any(|s| matches!(s, Standing::InDoubt(_)))
     }
 
     /// Lets the roots go. Where Slurm does not answer, a later step does it.
@@ -467,6 +464,7 @@ impl<'a> Window<'a> {
         let waiting = waiting.filter(|s| matches!(s, Standing::Waiting)).count();
         let serial = self.next;
         let is_new = self.gate.serial.is_none() && queued == 0;
+        // With more tasks than may be queued the first must start to make room, so that a gate would hold all for ever.
         if is_new && waiting > 1 && waiting < self.wishes.most_queued {
             return Some(Order {
                 serial,
@@ -483,11 +481,8 @@ impl<'a> Window<'a> {
         let asked = asks(&tasks[first]);
         let is_alike =
             |task: &crate::Task| task.parents == tasks[first].parents && asks(task) == asked;
-        let most = if self.handover.is_nice {
-            room.min(1)
-        } else {
-            room
-        };
+        let is_nice = self.handover.is_nice;
+        let most = if is_nice { room.min(1) } else { room };
         let len = (first..tasks.len())
             .take(most)
             .take_while(|&place| {
@@ -496,7 +491,7 @@ impl<'a> Window<'a> {
                     && is_alike(&tasks[place])
             })
             .count();
-        let nice = (self.handover.is_nice).then(|| nice(narrow(first), tasks.len()));
+        let nice = is_nice.then(|| nice(narrow(first), tasks.len()));
         let (first, len) = (Some(narrow(first)), narrow(len));
         (len > 0).then_some(Order {
             serial,
@@ -558,6 +553,7 @@ impl Call {
 pub(super) fn nice(place: u32, tasks: usize) -> u32 {
     const MOST: u64 = 2_147_483_645;
     let tasks = tasks as u64;
+    // Slurm's largest `nice` is 2³¹ − 3.
     let step = (tasks + 1).min(MOST / tasks.max(1)).max(1);
     u32::try_from((u64::from(place) * step).min(MOST)).unwrap_or(u32::MAX)
 }

@@ -151,8 +151,7 @@ impl<'w, 'l> Layout<'w, 'l> {
                         Some((submit, Some(Rc::new(source))))
                     }
                     None => {
-                        let why = trial.problems().first().map(|p| p.message.clone());
-                        let why = why.unwrap_or_default();
+                        let why = trial.first_message();
                         let here = self.workflow.files.place_of_mark(mark, report.is_full());
                         let message =
                             format!("cannot use the submit file '{}': {why}", path.display());

@@ -22,6 +22,7 @@ pub(super) fn check(
         node,
         report,
     };
+    // What is no setting at all comes first: it may be why settings seem to be missing.
     check.lines();
     check.kind_of_job();
     check.transfers();
@@ -150,6 +151,7 @@ impl Check<'_, '_> {
 
     /// What only HTCondor could do.
     fn ignored(&mut self) {
+        // A job may do without these and still be the same; what it cannot do without is refused above.
         const IGNORED: [&str; 14] = [
             "requirements",
             "rank",

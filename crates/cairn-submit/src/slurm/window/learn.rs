@@ -104,12 +104,8 @@ impl Window<'_> {
         write: &mut dyn FnMut(&Event) -> std::io::Result<()>,
         tell: &mut dyn FnMut(News),
     ) -> Result<(), Trouble> {
-        let active = |l: &&Listed| l.is_active;
-        let alive: HashSet<(u64, u32)> = listed
-            .iter()
-            .filter(active)
-            .filter_map(|l| Some((l.serial?, l.index)))
-            .collect();
+        let alive = listed.iter().filter(|l| l.is_active);
+        let alive: HashSet<(u64, u32)> = alive.filter_map(|l| Some((l.serial?, l.index))).collect();
         if let Some(serial) = self.gate.serial
             && !self.gate.is_open
             && self.calls.get(&serial).is_some_and(|c| c.job.is_some())
@@ -124,11 +120,13 @@ impl Window<'_> {
             };
             let first = self.first(serial, place);
             if alive.contains(&(serial, place - first)) {
+                // Seen again: looks without it count from the beginning.
                 self.missed.remove(&(serial, place - first));
                 continue;
             }
             let said = cluster
                 .exit(place)
+                // The word of an earlier attempt counts only if it ended well: then nothing is to be done again.
                 .filter(|e| e.code == 0 || e.serial == serial);
             let code = match said {
                 Some(exit) => Some(exit.code),
@@ -145,12 +143,6 @@ impl Window<'_> {
     /// Whether a parent ended badly.
     pub(super) fn bad_parent(&self, place: u32) -> bool {
         let parents = &self.handover.tasks[wide(place)].parents;
-        parents.iter().any(|&p| {
-            let standing = self.standing[wide(p)];
-            matches!(
-                standing,
-                Standing::Failed(_) | Standing::Lost | Standing::Aborted
-            )
-        })
+        parents.iter().any(|&p| self.standing[wide(p)].is_bad())
     }
 }

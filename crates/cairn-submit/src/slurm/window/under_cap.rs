@@ -23,6 +23,7 @@ impl Window<'_> {
         if !failed.is_empty() {
             space.given_up(&self.standing, &failed);
         }
+        // After failures were told to the space, which must know of them whether or not there is room in the queue.
         if queued >= self.wishes.most_queued {
             return None;
         }
