@@ -21,6 +21,7 @@ pub(crate) fn unbroken(flow: &Flow, tasks: &[TaskId], most: usize) -> String {
 }
 
 /// How many tasks of a block are named.
+// Chosen by eye: a block's line holds its kind and two such lists, and stays a line.
 const FEW: usize = 4;
 
 /// The first few of some tasks.
@@ -39,6 +40,7 @@ fn more(tasks: &[TaskId]) -> &'static str {
 
 /// From names to what people see, where that differs.
 pub(crate) fn labels(flow: &Flow, tasks: &[TaskId]) -> Option<Value> {
+    // Names are then what people see: a map from each to itself would only make the answer longer.
     if !flow.has_labels() {
         return None;
     }
@@ -58,6 +60,7 @@ pub(crate) fn meant(flow: &Flow, flag: &str, word: &str) -> Result<Option<TaskId
     match flow.meant(word) {
         Meant::Task(task) => Ok(Some(task)),
         Meant::Nobody => Ok(None),
+        // Never guessed: to run or to leave out the wrong task costs more than to ask.
         Meant::Several(tasks) => Err(Failure::usage(
             format!(
                 "{flag} names '{}', and {} tasks are called so",

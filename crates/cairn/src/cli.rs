@@ -13,7 +13,8 @@ pub(crate) use self::parts::{
 use self::planning::families_help;
 pub(crate) use self::planning::{Batch, Convert, Drawing, Explain, Gen, Plan, Prio, Show, Verify};
 pub(crate) use self::running::{
-    Confine, DispatchRule, Engine, Run, Serve, Server, Status, Submit, Sync, Tasks, Work, joined,
+    Confine, DispatchRule, Engine, Run, Serve, Server, Status, Submit, Sync, Tasks, Work, Workflow,
+    joined,
 };
 use self::running::{RUN_EXAMPLES, SERVE_EXAMPLES, SUBMIT_EXAMPLES, WORK_EXAMPLES};
 use self::worlds::{SIMULATE_EXAMPLES, STUDY_EXAMPLES, TIMES_EXAMPLES};
@@ -34,6 +35,7 @@ Exit codes: 0 done, 1 the answer is \"no\", 2 bad usage or input, 3 not all of i
 
 /// Schedule dags so that as many tasks as possible stay ready, and prove how good the order is.
 #[derive(Debug, Parser)]
+// The usage is by hand: it says that a command comes first.
 #[command(name = "cairn", version, after_help = EXAMPLES, override_usage = "cairn COMMAND [OPTIONS] …", subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -114,6 +116,7 @@ pub(crate) enum Command {
     Batch(Batch),
     /// What is the order worth? Play policies against each other on simulated workers
     #[command(after_help = SIMULATE_EXAMPLES)]
+    // In a box: it has the most flags by far, and with them in place every command would be as large.
     Simulate(Box<Simulate>),
     /// The published evaluation: ratios of mean times over a grid of batches, as tables and heat maps
     #[command(after_help = STUDY_EXAMPLES)]

@@ -51,6 +51,7 @@ pub(crate) struct Ready {
     pub(crate) interrupts: Interrupts,
     /// Whether this process runs tasks.
     pub(crate) runs_tasks: bool,
+    // In a box: `main` sets threads and signals between checking flags and doing the work, for all commands alike.
     pub(crate) work: Box<Work>,
 }
 
@@ -83,18 +84,15 @@ fn within(limits: Limits, work: impl FnOnce(&Output) -> Result<(), Failure> + 's
     Ready {
         limits: Some(limits),
         interrupts: Interrupts::BestSoFar,
-        runs_tasks: false,
-        work: Box::new(work),
+        ..ready(work)
     }
 }
 
 /// Work that asks by itself how often it was interrupted.
 fn counted(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready {
     Ready {
-        limits: None,
         interrupts: Interrupts::Counted,
-        runs_tasks: false,
-        work: Box::new(work),
+        ..ready(work)
     }
 }
 
@@ -107,6 +105,7 @@ fn running(work: impl FnOnce(&Output) -> Result<(), Failure> + 'static) -> Ready
 }
 
 /// From flags to settings, or what is wrong with the flags.
+// One arm a command, and nothing else in it: to cut it in two would only hide half of the commands.
 pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> {
     Ok(match command {
         Command::Info(input) => ready(move |out| info::run(&input, out)),
@@ -136,6 +135,7 @@ pub(crate) fn prepare(command: Command, out: &Output) -> Result<Ready, Failure> 
             let limits = Limits::new(&flags.limits)?;
             within(limits, move |out| batch::run(&flags, &limits, out))
         }
+        // Before the plain one: with many worlds it is a study, and has other settings.
         Command::Simulate(flags) if flags.grid || flags.pools => {
             let settings = study::Settings::of_simulate(*flags)?;
             within(settings.limits, move |out| study::run(&settings, out))

@@ -1,5 +1,6 @@
 //! How a command ends when it does not end well: one enum, one exit code each. Knows nothing of terminals.
 
+use cairn_dag::plain;
 use cairn_formats::{Report, Severity};
 
 /// The exit code of a command that Ctrl-C ended, or that gave the best so far because of it.
@@ -33,6 +34,11 @@ impl Failure {
         }
     }
 
+    /// What a library says of a file, a store or a server: it may quote text from there, so that it is made plain.
+    pub(crate) fn of(error: &dyn std::fmt::Display, help: impl Into<String>) -> Failure {
+        Failure::usage(plain(&error.to_string()), help)
+    }
+
     /// A file could not be written.
     pub(crate) fn writing(path: &str, error: &std::io::Error) -> Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -58,6 +64,7 @@ impl Failure {
     /// 1: the answer is no. 2: bad usage or input. 3: not all of it is proved. 130: interrupted.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
+            // `head` has what it wanted: nothing went wrong.
             Failure::BrokenPipe => 0,
             Failure::No => 1,
             Failure::Input(_) | Failure::Usage { .. } => 2,

@@ -5,6 +5,7 @@ use crate::layout;
 use clap::{Command, CommandFactory};
 
 /// Groups in the order of a user's questions. A command that stands in none of them is listed under [`OTHERS`].
+// By hand: clap has headings for flags, and none for commands.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Look at a workflow", &["info", "check", "explain", "show"]),
     ("Order its tasks", &["plan", "prio", "batch", "verify"]),
@@ -23,6 +24,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 const OTHERS: &str = "More";
 
 /// Help reads badly in longer lines.
+// Chosen by eye.
 const WIDEST: usize = 100;
 
 /// The command line, with its help laid out for the width at hand.
@@ -36,6 +38,7 @@ fn fitted(command: Command, width: usize) -> Command {
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{header}Options{header:#}\n{{options}}{{after-help}}"
     );
+    // Examples are laid out here, since clap folds paragraphs and would fold commands, too.
     let command = command.mut_subcommands(|sub| fit_after_help(sub, width));
     fit_after_help(command, width)
         .term_width(width)

@@ -6,6 +6,7 @@ use crate::cli;
 use crate::failure::Failure;
 use crate::output::Output;
 use cairn_dag::{Flow, TaskId, plain};
+use cairn_formats::times::Assigned;
 use cairn_formats::{
     Format, Place, ReadLimits, Report, Source, closest, is_rescue, rescue_file, rescued,
 };
@@ -20,32 +21,10 @@ pub(crate) struct Read {
     pub(crate) flow: Flow,
     /// What the flow lacks because it is executed.
     pub(crate) done: Done,
-    /// Where times come from, if logs were given.
-    pub(crate) timed: Option<Timed>,
+    /// How many tasks have their time from where, if logs were given.
+    pub(crate) timed: Option<Assigned>,
     /// Warnings only.
     pub(crate) report: Report,
-}
-
-/// How many tasks have their time from a job of their name, from the workflow itself, from their kind, from the mean.
-pub(crate) struct Timed {
-    pub(crate) by_name: usize,
-    pub(crate) own: usize,
-    pub(crate) by_kind: usize,
-    pub(crate) by_mean: usize,
-}
-
-impl Timed {
-    /// How many each way of finding times covered.
-    pub(crate) fn words(&self) -> Vec<String> {
-        let parts = [
-            (self.by_name, "by name"),
-            (self.own, "as the workflow says"),
-            (self.by_kind, "by kind of job"),
-            (self.by_mean, "by the mean"),
-        ];
-        let parts = parts.iter().filter(|p| p.0 > 0);
-        parts.map(|(n, how)| format!("{n} {how}")).collect()
-    }
 }
 
 impl Read {
@@ -194,8 +173,10 @@ pub(crate) fn open_whole(
         tasks.iter().for_each(|t| is_executed[t.index()] = true);
         announced = Some((path.display().to_string(), tasks.len()));
     }
+    // After the rescue file: both count, and names are checked against what either says.
     let listed = listed(executed, input, &flow, &mut report)?;
     listed.iter().for_each(|t| is_executed[t.index()] = true);
+    // Whoever lists tasks lists all of them: a parent left out is a slip. DAGMan's own word is believed, with a warning.
     if let Listed::Names(names) = &listed
         && let Some((task, parent)) = flow.open_parent(names.iter().copied(), &is_executed)
     {
@@ -354,20 +335,15 @@ fn unknown(name: &str, flow: &Flow) -> Failure {
                 .to_owned()
         }
     };
-    let message = format!(
-        "--executed names '{}', which is no task of the input",
-        plain(name)
-    );
+    let name = plain(name);
+    let message = format!("--executed names '{name}', which is no task of the input");
     Failure::usage(message, help)
 }
 
 fn not_closed(flow: &Flow, task: TaskId, parent: TaskId) -> Failure {
+    let (task, parent) = (flow.shown(task), flow.shown(parent));
     Failure::usage(
-        format!(
-            "'{}' is said to be executed, but its parent '{}' is not",
-            flow.shown(task),
-            flow.shown(parent)
-        ),
+        format!("'{task}' is said to be executed, but its parent '{parent}' is not"),
         "list every executed task: a set of executed tasks contains all parents of its tasks",
     )
 }

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 /// Columns where nobody says how many there are.
+// As help is wide at the most.
 const USUAL: usize = 100;
 /// Narrower terminals get lines of this length all the same.
+// A word of a sentence, its lead and its indent must fit: narrower lines would break at every word.
 const LEAST: usize = 40;
 
 /// Columns to keep to: what the variable COLUMNS says, else the terminal, else the usual.
@@ -14,6 +16,7 @@ pub(crate) fn width() -> usize {
 
 /// The same where anybody says how many there are.
 pub(crate) fn known_width() -> Option<usize> {
+    // First, as most programs have it: whoever sets it means it, also where output goes into a pipe.
     let told = std::env::var("COLUMNS").ok().and_then(|v| v.parse().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let width = told.filter(|&width| width > 0).or_else(seen);
@@ -82,6 +85,7 @@ pub(crate) fn short(name: &str, most: usize) -> String {
     if all.len() <= most {
         return name.to_owned();
     }
+    // Names often share their beginning and differ at their end: both are kept.
     let tail = most.saturating_sub(1) / 2;
     let head = most.saturating_sub(1 + tail);
     let (head, tail) = (&all[..head], &all[all.len() - tail..]);
@@ -89,6 +93,7 @@ pub(crate) fn short(name: &str, most: usize) -> String {
 }
 
 /// Stands for a blank at which no line is broken.
+// The no-break space, which `hanging` turns back into a blank: terminals would show it, and copies would keep it.
 const UNBROKEN: char = '\u{a0}';
 
 /// A text that stays in one line: what comes from a file must not begin one.
@@ -102,6 +107,7 @@ pub(crate) fn command(command: &str, indent: usize, width: usize) -> String {
     let mut now = " ".repeat(indent);
     let mut is_empty = true;
     for word in command.split_whitespace() {
+        // Two for the backslash and its blank.
         if !is_empty && breadth(&now) + 1 + breadth(word) + 2 > width {
             all += &now;
             all += " \\\n";
@@ -122,6 +128,7 @@ pub(crate) fn command(command: &str, indent: usize, width: usize) -> String {
 /// Pairs as two columns; one below the other where the width does not hold both. Commands on the left can be copied.
 pub(crate) fn pairs(rows: &[(String, String)], indent: usize, width: usize) -> String {
     /// The right column is no narrower.
+    // Chosen by eye: some four words a line.
     const RIGHT: usize = 24;
     let left = rows
         .iter()

@@ -15,6 +15,7 @@ pub(crate) fn is_interrupted() -> bool {
 
 /// How often Ctrl-C was pressed.
 pub(crate) fn interrupts() -> u32 {
+    // Nothing hangs on the order of this and other memory: it is asked again and again.
     INTERRUPTS.load(Ordering::Relaxed)
 }
 
@@ -50,6 +51,7 @@ impl Limits {
         Ok(Limits {
             // Thirty years: a moment too far ahead cannot be told, and the sum would panic.
             time: Duration::from_secs_f64(seconds.min(1e9)),
+            // Not refused: scripts ask for as many as their largest machine has.
             threads: flags.threads.map(most_threads),
             quick: flags.quick,
             thorough: flags.thorough,
@@ -100,6 +102,7 @@ impl Clock {
     /// The same for planning: early enough that the plan is finished when the time is up, if half of it is enough.
     pub(crate) fn stop_planning(&self, dag: &Dag) -> impl Fn() -> bool + Sync + use<> {
         let to_finish = Duration::from_nanos(cairn_plan::nanoseconds_to_finish(dag));
+        // Half at the least is for planning: with a short limit an unfinished plan is better than none.
         self.stop_before(to_finish.min(self.limit / 2))
     }
 

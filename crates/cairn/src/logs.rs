@@ -3,12 +3,12 @@
 
 use crate::cli;
 use crate::failure::Failure;
-use crate::input::{Read, Timed};
+use crate::input::Read;
 use crate::output::Output;
 use crate::plural::counted;
 use crate::screen;
 use crate::states;
-use cairn_dag::{Flow, kind_of_word, plain};
+use cairn_dag::{Flow, kind_of_word};
 use cairn_formats::times::{self, Assigned, Ended, Fitted, Job, Log, LogFormat, Stay};
 use cairn_formats::{ReadLimits, Report};
 use cairn_serve::AttemptEnd;
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
     let one = |path: &PathBuf| {
         if let Some(folder) = store_folder(path) {
+            // Before all others: a store is a binary file, which no reader of logs would take.
             return stored(folder).map_err(|e| unreadable(&e)).and_then(|log| {
                 let what = format!("{} tells of no task that was executed", screen::path(path));
                 let cure = "name the state of a run that came to something";
@@ -34,11 +35,12 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Log>, Failure> {
 
 fn unreadable(error: &StoreError) -> Failure {
     let cure = "name the folder that `cairn run` or `cairn serve` keeps its state in";
-    Failure::usage(plain(&error.to_string()).into_owned(), cure)
+    Failure::of(error, cure)
 }
 
 /// The folder of the store that a path names, if it names one.
 fn store_folder(path: &Path) -> Option<&Path> {
+    // The folder, as people know it, or the file in it, as their shells complete it.
     if path.join(FILE).is_file() {
         return Some(path);
     }
@@ -89,7 +91,7 @@ pub(crate) struct Learnt {
     pub(crate) flow: Flow,
     /// Where they come from.
     pub(crate) words: String,
-    timed: Timed,
+    timed: Assigned,
 }
 
 /// The times of earlier runs with that state, for a flow that gives none itself. `None` where there are none that fit.
@@ -99,28 +101,31 @@ pub(crate) fn learnt(flow: &Flow, state: &Path) -> Option<Learnt> {
     }
     // A state that cannot be read teaches nothing; whoever runs with it is told why.
     let log = stored(store_folder(state)?).ok()??;
-    let (seconds, timed) = parted(times::assign(flow, &[log]));
+    let mut timed = times::assign(flow, &[log]);
     if timed.by_name + timed.by_kind == 0 {
         return None;
     }
+    let ways = ways(&timed);
     Some(Learnt {
-        flow: flow.clone().with_seconds(seconds),
-        words: format!(
-            "with times learnt from earlier runs ({})",
-            timed.words().join(", ")
-        ),
+        flow: flow
+            .clone()
+            .with_seconds(std::mem::take(&mut timed.seconds)),
+        words: format!("with times learnt from earlier runs ({ways})"),
         timed,
     })
 }
 
-fn parted(assigned: Assigned) -> (Vec<Option<f64>>, Timed) {
-    let timed = Timed {
-        by_name: assigned.by_name,
-        own: assigned.own,
-        by_kind: assigned.by_kind,
-        by_mean: assigned.by_mean,
-    };
-    (assigned.seconds, timed)
+/// How many tasks each way of finding times covered.
+fn ways(timed: &Assigned) -> String {
+    let parts = [
+        (timed.by_name, "by name"),
+        (timed.own, "as the workflow says"),
+        (timed.by_kind, "by kind of job"),
+        (timed.by_mean, "by the mean"),
+    ];
+    let parts = parts.iter().filter(|p| p.0 > 0);
+    let parts: Vec<String> = parts.map(|(n, how)| format!("{n} {how}")).collect();
+    parts.join(", ")
 }
 
 /// Gives the tasks the times of the logs that are named, and says how many each way of finding them covered. Where neither the
@@ -135,18 +140,15 @@ pub(crate) fn apply(
         let state = states::of_file(&input.file).ok();
         let state = state.filter(|_| !flags.no_learnt_times);
         if let Some(learnt) = state.and_then(|state| learnt(&read.flow, &state)) {
-            out.remark(&format!(
-                "{} (--no-learnt-times leaves them out)",
-                learnt.words
-            ));
+            let words = learnt.words;
+            out.remark(&format!("{words} (--no-learnt-times leaves them out)"));
             read.flow = learnt.flow;
             read.timed = Some(learnt.timed);
         }
         return Ok(read);
     }
-    let (seconds, timed) = assigned(&read.flow, flags, out)?;
-    read.flow = read.flow.with_seconds(seconds);
-    read.timed = Some(timed);
+    let (flow, timed) = assigned(read.flow, flags, out)?;
+    (read.flow, read.timed) = (flow, Some(timed));
     Ok(read)
 }
 
@@ -154,29 +156,20 @@ pub(crate) fn apply(
 pub(crate) fn timed(flow: Flow, flags: &cli::Times, out: &Output) -> Result<Flow, Failure> {
     match flags.times.is_empty() {
         true => Ok(flow),
-        false => {
-            let (seconds, _) = assigned(&flow, flags, out)?;
-            Ok(flow.with_seconds(seconds))
-        }
+        false => assigned(flow, flags, out).map(|(flow, _)| flow),
     }
 }
 
-/// Times from the logs that are named, with how many each way of finding them covered, which is said.
-fn assigned(
-    flow: &Flow,
-    flags: &cli::Times,
-    out: &Output,
-) -> Result<(Vec<Option<f64>>, Timed), Failure> {
-    let (seconds, timed) = parted(times::assign(flow, &read(&flags.times)?));
-    out.remark(&format!(
-        "times of {}: {}",
-        counted(flow.dag().len(), "task"),
-        timed.words().join(", ")
-    ));
+/// The flow with times from the logs that are named, and how many each way of finding them covered, which is said.
+fn assigned(flow: Flow, flags: &cli::Times, out: &Output) -> Result<(Flow, Assigned), Failure> {
+    let mut timed = times::assign(&flow, &read(&flags.times)?);
+    let tasks = counted(flow.dag().len(), "task");
+    out.remark(&format!("times of {tasks}: {}", ways(&timed)));
     if timed.by_name + timed.by_kind == 0 {
         out.remark("warning: no job of the logs has the name or kind of a task: is it the log of this workflow?");
     }
-    Ok((seconds, timed))
+    let flow = flow.with_seconds(std::mem::take(&mut timed.seconds));
+    Ok((flow, timed))
 }
 
 /// The workers of some logs.
@@ -190,6 +183,7 @@ pub(crate) fn fit(paths: &[PathBuf]) -> Result<Fitted, Failure> {
 }
 
 /// Where a log does not tell how long workers that went away stay away.
+// A judgement: without such a time workers that went away would never come back.
 const AWAY: f64 = 60.0;
 
 /// The flags that stand for fitted workers, for [`crate::cli::World`] and for people.
@@ -231,8 +225,6 @@ pub(crate) fn flags(fitted: &Fitted) -> Vec<(&'static str, String)> {
 /// The same as one would type them.
 pub(crate) fn typed(fitted: &Fitted) -> String {
     let words = flags(fitted).into_iter();
-    let words: Vec<String> = words
-        .map(|(flag, value)| format!("{flag} {value}"))
-        .collect();
-    words.join(" ")
+    let words = words.map(|(flag, value)| format!("{flag} {value}"));
+    words.collect::<Vec<_>>().join(" ")
 }

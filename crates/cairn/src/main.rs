@@ -76,11 +76,13 @@ fn parse(args: &[OsString]) -> Result<cli::Cli, ExitCode> {
     parsed.map_err(|error| {
         // What is quoted from the command line must not reach the terminal raw, and clap quotes it so.
         let plain = (args.iter()).map(|arg| cairn_dag::plain(&arg.to_string_lossy()).into_owned());
+        // Parsed again with plain words: so the message is clap's own, and nothing in it can move a cursor.
         let error = (command.try_get_matches_from_mut(plain).err()).unwrap_or(error);
         let asked = matches!(
             error.kind(),
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
         );
+        // By hand: clap has just failed to read them.
         let mut flags = args.iter().take_while(|arg| *arg != "--");
         if !asked && flags.any(|arg| arg == "--json") {
             output::print_usage_error(&error.render().to_string());

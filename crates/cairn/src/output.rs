@@ -10,6 +10,8 @@ use cairn_formats::{Cure, Problem, Report, Severity, write_packed};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 /// Where output goes and in which form.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,7 @@ impl Output {
             Color::Never => false,
             Color::Auto => {
                 std::io::stderr().is_terminal()
+                    // An empty one is none: https://no-color.org.
                     && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
             }
         };
@@ -41,14 +44,11 @@ impl Output {
     /// Prints the answer: `value` with `--json`, else the text. Always to standard output.
     pub(crate) fn answer(&self, value: &Value, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
-        let printed = if self.json {
-            screen::write_json(&mut out, value).and_then(|()| out.write_all(b"\n"))
-        } else {
-            out.write_all(screen::text(text).as_bytes())
+        let printed = match self.json {
+            true => screen::write_json(&mut out, value).and_then(|()| out.write_all(b"\n")),
+            false => out.write_all(screen::text(text).as_bytes()),
         };
-        printed
-            .and_then(|()| out.flush())
-            .map_err(|e| Failure::writing("standard output", &e))
+        printed.and_then(|()| out.flush()).map_err(not_printed)
     }
 
     /// Prints a text in the place of the last one of so many lines, on a standard output that is a terminal.
@@ -62,7 +62,7 @@ impl Output {
         (out.write_all(back.as_bytes()))
             .and_then(|()| out.write_all(screen::text(text).as_bytes()))
             .and_then(|()| out.flush())
-            .map_err(|e| Failure::writing("standard output", &e))
+            .map_err(not_printed)
     }
 
     /// An answer for machines on standard error, where standard output holds what was made.
@@ -128,34 +128,28 @@ impl Output {
 
     /// Prints why a command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
-        match failure {
-            Failure::No | Failure::Unproved | Failure::Code(_) | Failure::BrokenPipe => {}
-            _ if self.json => {
-                let value = match failure {
-                    Failure::Input(report) => {
-                        json!({ "error": "the input cannot be used", "problems": problems_json(report) })
-                    }
-                    Failure::Usage { message, help } => json!({ "error": message, "help": help }),
-                    Failure::Interrupted(what) => {
-                        json!({ "error": format!("interrupted: {what}"), "interrupted": true })
-                    }
-                    Failure::No | Failure::Unproved | Failure::Code(_) | Failure::BrokenPipe => {
-                        unreachable!("handled above")
-                    }
-                };
-                let mut out = std::io::stdout().lock();
-                // Nothing is left to tell whoever closed the pipe.
-                let _ = screen::write_json(&mut out, &value).and_then(|()| writeln!(out));
+        let (value, text) = match failure {
+            Failure::No | Failure::Unproved | Failure::Code(_) | Failure::BrokenPipe => return,
+            Failure::Input(report) => (
+                json!({ "error": "the input cannot be used", "problems": problems_json(report) }),
+                self.problems_text(report),
+            ),
+            Failure::Interrupted(what) => {
+                let text = format!("interrupted: {what}");
+                (json!({ "error": text, "interrupted": true }), text)
             }
-            Failure::Input(report) => Output::say(&self.problems_text(report)),
-            Failure::Interrupted(what) => Output::say(&format!("interrupted: {what}")),
             Failure::Usage { message, help } => {
                 let mut text = self.labelled("31;1", "error:", message);
                 if !help.is_empty() {
                     text += &self.labelled("36", "  help:", help);
                 }
-                Output::say(&text);
+                (json!({ "error": message, "help": help }), text)
             }
+        };
+        match self.json {
+            // Nothing is left to tell whoever closed the pipe.
+            true => drop(self.answer(&value, "")),
+            false => Output::say(&text),
         }
     }
 
@@ -204,19 +198,14 @@ impl Output {
         let word = label.trim_start();
         let blanks = " ".repeat(label.len() - word.len());
         let lead = format!("{blanks}{} ", self.paint(code, word));
-        layout::remark(
-            &lead,
-            blanks.len() + 2,
-            &plain(words),
-            layout::known_width(),
-        )
+        let width = layout::known_width();
+        layout::remark(&lead, blanks.len() + 2, &plain(words), width)
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
-        if self.color {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
+        match self.color {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text.to_owned(),
         }
     }
 
@@ -228,6 +217,10 @@ impl Output {
             let _ = writeln!(std::io::stderr().lock(), "{}", screen::text(text));
         }
     }
+}
+
+fn not_printed(error: std::io::Error) -> Failure {
+    Failure::writing("standard output", &error)
 }
 
 /// The lines of a remark, each folded where a terminal asks for it.
@@ -250,15 +243,13 @@ impl Progress {
     fn start(what: &'static str, show: bool) -> Progress {
         let (done, over) = std::sync::mpsc::channel();
         let spin = move || {
-            let second = std::time::Duration::from_secs(1);
-            if !matches!(
-                over.recv_timeout(second),
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout)
-            ) {
+            // Most commands are done by then, and nothing flickers.
+            let second = Duration::from_secs(1);
+            if over.recv_timeout(second) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let bar = indicatif::ProgressBar::new_spinner().with_message(what);
-            bar.enable_steady_tick(std::time::Duration::from_millis(100));
+            bar.enable_steady_tick(Duration::from_millis(100));
             let _ = over.recv();
             bar.finish_and_clear();
         };
@@ -302,6 +293,7 @@ impl Bar {
 
     /// So much is done. May be called from any thread.
     pub(crate) fn at(&self, done: usize) {
+        // As late as a sign of life: a bar that is gone at once only makes people ask what it was.
         if self.show && self.started.elapsed().as_secs() >= 1 {
             self.bar.set_position(done as u64);
         }
@@ -344,22 +336,16 @@ pub(crate) fn problems_json(report: &Report) -> Value {
 
 /// Prints what is wrong with the command line, as clap says it, as JSON.
 pub(crate) fn print_usage_error(usage: &str) {
-    let (message, help) = usage
-        .trim()
-        .split_once("\n\n")
-        .unwrap_or((usage.trim(), ""));
+    let usage = usage.trim();
+    let (message, help) = usage.split_once("\n\n").unwrap_or((usage, ""));
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = line(message);
     let message = match message.strip_prefix("error: ") {
         Some(message) => message.to_owned(),
         None => "no command is given".to_owned(), // clap gives the whole help then
     };
-    let help: Vec<String> = help
-        .split("\n\n")
-        .map(line)
-        .filter(|l| !l.is_empty())
-        .collect();
-    let value = json!({ "error": message, "help": help.join("; ") });
+    let help = help.split("\n\n").map(line).filter(|l| !l.is_empty());
+    let value = json!({ "error": message, "help": help.collect::<Vec<_>>().join("; ") });
     let _ = writeln!(std::io::stdout().lock(), "{value}");
 }
 
@@ -370,10 +356,10 @@ pub(crate) fn write_file(
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     if path == Path::new("-") {
+        // Standard output is flushed at every line otherwise: a flow has one a task.
         let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-        return write(&mut out)
-            .and_then(|()| out.flush())
-            .map_err(|e| Failure::writing("standard output", &e));
+        let written = write(&mut out).and_then(|()| out.flush());
+        return written.map_err(not_printed);
     }
     let shown = path.display().to_string();
     let replace = || -> std::io::Result<()> {
@@ -383,6 +369,7 @@ pub(crate) fn write_file(
             return write(&mut out);
         }
         let target = real(path);
+        // Packed by the name that was asked for, also where that is a link to another.
         let staged = stage(&target, |out| write_packed(path, out, write))?;
         staged.persist(&target).map_err(|e| e.error)?;
         Ok(())
@@ -406,11 +393,9 @@ pub(crate) fn replace_files(
     };
     for old in files.iter().filter_map(|(path, _)| kept(path)) {
         if old.symlink_metadata().is_ok() {
+            let old = old.display();
             return Err(Failure::usage(
-                format!(
-                    "{} exists and would be overwritten by the backup",
-                    old.display()
-                ),
+                format!("{old} exists and would be overwritten by the backup"),
                 "move it away, or choose another suffix with --backup",
             ));
         }

@@ -12,6 +12,7 @@ use std::io;
 use std::path::Path;
 
 /// The sequences that [`crate::output::Output`] paints with.
+// By their whole text: any other sequence, even a harmless one, may come from a file.
 const COLOURS: [&str; 4] = ["\x1b[31;1m", "\x1b[33;1m", "\x1b[36m", "\x1b[0m"];
 
 /// Text for people.
@@ -58,6 +59,7 @@ impl Formatter for Tame {
         while let Some(at) = rest.find(|c| !is_plain(c)) {
             out.write_all(&rest.as_bytes()[..at])?;
             let c = rest[at..].chars().next().expect("found");
+            // JSON's escapes are UTF-16.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(out, "\\u{unit:04x}")?;
             }

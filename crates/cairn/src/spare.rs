@@ -24,6 +24,7 @@ pub(crate) fn none_of<P: AsRef<Path>>(read: &[P], out: &Path, cure: &str) -> Res
 fn is_same_file(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (a.metadata(), b.metadata()) {
+        // Devices may be read and written: /dev/stdin and /dev/stdout can be one terminal.
         (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
         _ => false,
     }

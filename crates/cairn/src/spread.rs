@@ -56,6 +56,7 @@ fn parse(
 ) -> Result<Spread, String> {
     const FORMS: &str = "give a number, const:V, uniform:LOW:HIGH, normal:MEAN:DEVIATION, exp:MEAN, \
                          weibull:SHAPE:SCALE or lognormal:MEDIAN:SIGMA; times may have units, as in exp:5m";
+    // Colons, since commas part the values of flags that take several.
     let parts: Vec<&str> = text.split(':').collect();
     let spread = || {
         Some(match parts[..] {

@@ -32,6 +32,7 @@ pub(crate) fn of_file(file: &Path) -> Result<PathBuf, Failure> {
             .fold(0xcbf2_9ce4_8422_2325u64, |digest, &byte| {
                 (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
             });
+        // Thirty-two bits: names of files are told apart by it, not secrets.
         folder.push(format!("-{:08x}", digest as u32));
     }
     Ok(Path::new(STATES).join(folder))

@@ -341,7 +341,7 @@ impl<'s> Parser<'s, '_> {
                 (Some(End::Node(parent)), End::Node(child)) => {
                     self.edge_attributes(parent, child)?
                 }
-                _ => drop(self.attributes(|_, _, _, _, _| {})?),
+                _ => self.attributes(|_, _, _, _, _| {}).map(drop)?,
             },
             _ => {
                 if let (Some(sites), None, End::Node(node)) = (&mut self.sites, left, end) {

@@ -17,6 +17,7 @@ pub(crate) struct Input {
     pub(crate) file: PathBuf,
     /// Its format, when detection by content and extension fails
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
+    // As text, checked by clap: the library that has formats knows no clap.
     pub(crate) format: Option<String>,
 }
 
@@ -32,6 +33,7 @@ pub(crate) struct Executed {
         default_value = "",
         hide_default_value = true
     )]
+    // A text and not a list: `@FILE` is one word, and a comma in a file's name must not part it.
     pub(crate) executed: String,
     /// Do not look for the rescue file beside a DAGMan file
     #[arg(long)]
@@ -157,6 +159,7 @@ pub(crate) enum Wanted {
 
 impl ValueEnum for Wanted {
     fn value_variants<'a>() -> &'a [Wanted] {
+        // clap asks for a slice that lives for ever: the list is made once, of the one that others add to.
         static ALL: LazyLock<Vec<Wanted>> = LazyLock::new(|| {
             let given = Policy::value_variants().iter();
             (given.map(|&p| Wanted::Given(p)).chain([Wanted::Auto])).collect()

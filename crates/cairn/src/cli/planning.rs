@@ -241,6 +241,7 @@ fn writable_names() -> PossibleValuesParser {
 }
 
 /// The families that `gen` makes.
+// From the library's own list, so that a family that is added is in the help.
 pub(super) fn families_help() -> String {
     let mut text = "Families:\n".to_owned();
     for entry in Family::catalogue() {

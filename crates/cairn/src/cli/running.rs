@@ -76,8 +76,9 @@ Examples:
   cairn submit flow.toml --engine slurm --crew 64 --sbatch=--time=2:00:00
   cairn submit tree.jsonl --engine hyperqueue --run './simulate --seed {name}' --dry-run -o files";
 
-#[derive(Debug, Args)]
-pub(crate) struct Run {
+/// A workflow in a file, or a family that is never written down.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Workflow {
     /// The workflow to read; '-' is standard input
     #[arg(value_name = "FILE", required_unless_present = "family")]
     pub(crate) file: Option<PathBuf>,
@@ -86,30 +87,44 @@ pub(crate) struct Run {
     pub(crate) format: Option<String>,
     /// A family that is never written down instead of a FILE: mesh:LEVELS, mesh (without end), rmesh:LEVELS, tree:HEIGHT,
     /// outtree:HEIGHT (with an arity: tree:HEIGHT:3), fft:DIMENSION; needs --run 'COMMAND {level} {index}'
-    #[arg(
-        long,
-        value_name = "FAMILY",
-        conflicts_with_all = ["file", "format", "touch", "dry_run", "until", "only", "rerun_failed", "no_rescue", "pool", "memory", "label", "disk"],
-        requires = "run"
-    )]
+    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool", "disk"], requires = "run")]
     pub(crate) family: Option<String>,
     /// Where a mesh without end ends: tasks of fewer levels than this are executed
     #[arg(long, value_name = "LEVEL", requires = "family")]
     pub(crate) until_level: Option<u64>,
+}
+
+impl Workflow {
+    /// The file to read; none is named where there is a family.
+    pub(crate) fn input(&self) -> Input {
+        Input {
+            file: self.file.clone().unwrap_or_default(),
+            format: self.format.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) workflow: Workflow,
     /// How many processors tasks may take at once [default: all]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    // Signed, so that `-j -1` is refused in words and not taken for a flag.
     pub(crate) jobs: Option<i64>,
     /// Tell what would be run, in which order, and run nothing
-    #[arg(short = 'n', long)]
+    #[arg(short = 'n', long, conflicts_with = "family")]
     pub(crate) dry_run: bool,
     /// Go on after failures: to the end, or until N tasks are given up
+    // With `=` alone: `-k flow.toml` must not take the file for a number. [`joined`] mends `-k 3`.
     #[arg(short, long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    // 0 is "to the end", as in `serve --max-failures`.
     pub(crate) keep_going: Option<u64>,
     /// How often to try a task again after a failure, where the workflow does not say
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
     /// Run nothing; count tasks whose declared outputs are there as executed
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = ["dry_run", "family"])]
     pub(crate) touch: bool,
     /// The command of tasks that have none; {name} stands for the task's name
     #[arg(long, value_name = "COMMAND")]
@@ -124,18 +139,18 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub(crate) report: Option<PathBuf>,
     /// Run only these tasks and all before them
-    #[arg(long, value_name = "TASK", help_heading = "Parts")]
-    pub(crate) until: Vec<String>,
-    /// Run only these tasks; all before them must be executed
     #[arg(
         long,
         value_name = "TASK",
         help_heading = "Parts",
-        conflicts_with = "until"
+        conflicts_with = "family"
     )]
+    pub(crate) until: Vec<String>,
+    /// Run only these tasks; all before them must be executed
+    #[arg(long, value_name = "TASK", help_heading = "Parts", conflicts_with_all = ["until", "family"])]
     pub(crate) only: Vec<String>,
     /// Run only what failed the last time, and what waits for it
-    #[arg(long, help_heading = "Parts", conflicts_with_all = ["until", "only"])]
+    #[arg(long, help_heading = "Parts", conflicts_with_all = ["until", "only", "family"])]
     pub(crate) rerun_failed: bool,
     /// Do not look for the rescue file beside a DAGMan file
     #[arg(long, help_heading = "Parts")]
@@ -144,10 +159,20 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NAME=N", help_heading = "Resources")]
     pub(crate) pool: Vec<String>,
     /// A word that tasks ask for among their tags, and that holds for this machine, such as gpu
-    #[arg(long, value_name = "WORD", help_heading = "Resources")]
+    #[arg(
+        long,
+        value_name = "WORD",
+        help_heading = "Resources",
+        conflicts_with = "family"
+    )]
     pub(crate) label: Vec<String>,
     /// Memory that tasks may take at once, such as 16GB [default: all]
-    #[arg(long, value_name = "BYTES", help_heading = "Resources")]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        help_heading = "Resources",
+        conflicts_with = "family"
+    )]
     pub(crate) memory: Option<String>,
     #[command(flatten, next_help_heading = "Disk")]
     pub(crate) disk: Disk,
@@ -244,19 +269,8 @@ pub(crate) enum Engine {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// The workflow to read; '-' is standard input
-    #[arg(value_name = "FILE", required_unless_present = "family")]
-    pub(crate) file: Option<PathBuf>,
-    /// Its format, when detection by content and extension fails
-    #[arg(long, value_name = "FORMAT", value_parser = parts::format_names())]
-    pub(crate) format: Option<String>,
-    /// A family that is never written down instead of a FILE: mesh:LEVELS, mesh (without end), rmesh:LEVELS, tree:HEIGHT,
-    /// outtree:HEIGHT (with an arity: tree:HEIGHT:3), fft:DIMENSION; needs --run 'COMMAND {level} {index}'
-    #[arg(long, value_name = "FAMILY", conflicts_with_all = ["file", "format", "no_rescue", "pool", "disk"], requires = "run")]
-    pub(crate) family: Option<String>,
-    /// Where a mesh without end ends: tasks of fewer levels than this are executed
-    #[arg(long, value_name = "LEVEL", requires = "family")]
-    pub(crate) until_level: Option<u64>,
+    #[command(flatten)]
+    pub(crate) workflow: Workflow,
     /// Where to listen; port 0 is any that is free
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
@@ -504,6 +518,7 @@ pub(crate) fn joined(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     let mut is_over = false;
     for arg in args {
+        // Only of this command: elsewhere a lone number may be a file's name.
         let is_run = joined.get(1).is_some_and(|command| command == "run");
         let is_flag = (joined.last()).is_some_and(|last| last == "-k" || last == "--keep-going");
         let digits = arg
@@ -515,6 +530,7 @@ pub(crate) fn joined(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
                 last.push(arg);
             }
             _ => {
+                // Behind it all words are names.
                 is_over |= arg == "--";
                 joined.push(arg);
             }

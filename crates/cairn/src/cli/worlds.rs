@@ -70,6 +70,7 @@ Examples:
   cairn simulate workflow.dag --times workflow.dag.nodes.log --world-from workflow.dag.nodes.log";
 
 /// The flags of one world and of questions about it, which mean nothing where many worlds are played.
+// By their ids, as clap knows them, and one by one: of a group it would name all members in its complaint.
 const ONE_WORLD: [&str; 31] = [
     "world",
     "gap",

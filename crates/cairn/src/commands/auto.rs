@@ -16,6 +16,7 @@ use cairn_sim::{Crew, Options, Plays, PoolSettings, Ratio, World, joint_ratio, u
 use serde_json::{Map, Value, json};
 
 /// Beyond so many tasks a plan says nothing of what `auto` would choose: it would take longer than it is worth.
+// A judgement: work below a task is counted exactly up to the same size, and only estimated beyond.
 const MOST_FOR_A_GLANCE: usize = 20_000;
 
 /// Where policies are played against each other, and how often, checked.
@@ -34,6 +35,7 @@ impl Contest {
     /// silence.
     pub(crate) fn new(policy: Wanted, flags: &cli::Contest) -> Result<Option<Contest>, Failure> {
         let world = flags.whole_world();
+        // Durations and noise are checked here even where no world is stated: the usual worlds take them too.
         if policy == Wanted::Auto {
             let is_stated = world::is_stated(&world);
             world::check_durations(world.durations)?;
@@ -42,10 +44,7 @@ impl Contest {
                 options: world::options(&flags.runs)?,
                 runs: flags.runs.runs,
                 flags: world.clone(),
-                world: match is_stated {
-                    true => Some(world::Settings::new(world)?),
-                    false => None,
-                },
+                world: is_stated.then(|| world::Settings::new(world)).transpose()?,
             }));
         }
         match world::first_flag(&world, &flags.runs) {
@@ -61,8 +60,7 @@ impl Contest {
         match &self.world {
             Some(settings) => {
                 let scene = settings.scene(flow)?;
-                let remarks = [settings.fitted().map(str::to_owned), scene.doubt()];
-                remarks.iter().flatten().for_each(|words| out.remark(words));
+                settings.tell(&scene, out);
                 Ok(Arena::of(&scene))
             }
             None => Arena::usual(flow, &self.flags),
@@ -96,6 +94,7 @@ impl Arena {
     pub(crate) fn machine(flow: &Flow, cpus: u32) -> Result<Arena, Failure> {
         let taken = world::durations(None, flow)?;
         let cores: Vec<u32> = (flow.dag().tasks())
+            // No more than there are: such a task runs alone here, and is not refused.
             .map(|t| flow.cpus(t).unwrap_or(1).clamp(1, cpus))
             .collect();
         let is_wide = cores.iter().any(|&c| c > 1);
@@ -147,6 +146,7 @@ impl Arena {
 /// The time for a plan: half of it is for the contest, where there is one.
 pub(crate) fn planning_time(contest: Option<&Contest>, clock: &Clock) -> Clock {
     match contest {
+        // The plan is what policies are made of: without it there is nothing to choose from.
         Some(_) => clock.half(),
         None => *clock,
     }
@@ -172,13 +172,11 @@ pub(crate) fn wanted(
     if let Some(contest) = contest {
         let arena = contest.arena(flow, out)?;
         let rules = Rule::ALL.len();
-        let effort = match contest.runs {
-            Some(runs) => Plays {
-                policies: rules,
-                runs,
-            },
-            None => arena.effort(flow),
+        let asked = |runs| Plays {
+            policies: rules,
+            runs,
         };
+        let effort = (contest.runs).map_or_else(|| arena.effort(flow), asked);
         let bout = Bout {
             effort,
             seed: contest.options.seed,
@@ -217,6 +215,7 @@ pub(crate) fn glance(
     out: &Output,
 ) -> Result<Option<Choice>, Failure> {
     let tasks = flow.dag().len();
+    // A plan that has used its time up has none left for a side remark.
     if tasks > MOST_FOR_A_GLANCE || tasks == 0 || clock.stop()() {
         return Ok(None);
     }
@@ -226,6 +225,7 @@ pub(crate) fn glance(
     };
     let half = clock.half();
     let bout = Bout {
+        // A quarter of what is left for choosing and as much for telling: the plan itself is what was asked for.
         effort: Plays::glance(tasks, Rule::ALL.len(), arena.worlds.len()),
         seed: Options::default().seed,
         precision: None,
@@ -350,10 +350,12 @@ pub(crate) fn weighed(
         policy: picked.policy,
         beside: std::array::from_fn(|p| joint_ratio(&studies, 0, p + 1)),
         of_ic: match picked.policy {
+            // Against critical path, the strongest of the usual ones: ic against itself would say nothing.
             Policy::Ic => joint_ratio(&studies, 0, 2),
             _ => joint_ratio(&studies, 1, 0),
         },
         runs: picked.runs,
+        // The least of all worlds: what is said of the choice must hold in each.
         fresh: studies.iter().map(|s| s.runs()).min().unwrap_or(0),
         world: arena.words.clone(),
         durations: arena.durations.clone(),
@@ -362,6 +364,7 @@ pub(crate) fn weighed(
 }
 
 /// What the winner is compared with: the plan, and what other engines do.
+// In the order of `studies` in [`weighed`], where `auto` itself comes first.
 const BESIDE: [Policy; 3] = [Policy::Ic, Policy::CriticalPath, Policy::Fifo];
 
 /// The policy chosen, and why.
@@ -414,10 +417,8 @@ impl Choice {
     fn gains(&self) -> String {
         let pairs = BESIDE.iter().zip(&self.beside);
         let others = pairs.filter(|(other, _)| **other != self.policy);
-        let others: Vec<(String, Ratio)> = others
-            .filter_map(|(other, ratio)| Some((name(other), (*ratio)?)))
-            .collect();
-        less_or_more(&others)
+        let others = others.filter_map(|(other, ratio)| Some((name(other), (*ratio)?)));
+        less_or_more(&others.collect::<Vec<_>>())
     }
 
     /// What was chosen, and why.
@@ -431,11 +432,10 @@ impl Choice {
             gains if self.fresh == 0 || gains.is_empty() => "no time to compare".to_owned(),
             gains => format!("its time is {gains}"),
         };
+        let runs = counted(self.fresh, "run");
         format!(
-            "{gains} ({}; {}; durations {})",
-            counted(self.fresh, "run"),
-            self.world,
-            self.durations
+            "{gains} ({runs}; {}; durations {})",
+            self.world, self.durations
         )
     }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 pub(crate) fn run(settings: &cli::Batch, limits: &Limits, out: &Output) -> Result<(), Failure> {
     let clock = limits.clock();
     let mut read = input::read_rest(&settings.input, &settings.executed, out)?;
+    // Before the plan: an order with these in it would keep places for tasks that nobody asks for.
     let apart = leave_out(&mut read, out)?;
     let flow = &read.flow;
     let plan = cairn_plan::plan(
@@ -52,6 +53,7 @@ fn one(
     let before = batcher.state().eligible().len();
     let batch = batcher.choose(requests, effort);
     let after = before - batch.chosen.len() + batch.gain;
+    // Both count what is eligible after the batch: the chosen are gone, and what they open has come.
     let bound = before - batch.chosen.len() + batch.bound;
     let (quality, words) = match batch.quality {
         Quality::Exact => ("exact", "no other choice does better".to_owned()),

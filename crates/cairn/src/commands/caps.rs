@@ -4,9 +4,20 @@
 use crate::cli;
 use crate::failure::Failure;
 use crate::screen;
+use cairn_dag::plain;
 use cairn_formats::{is_match, size};
 use cairn_plan::storage::{Assumed, Keeping};
 use std::path::Path;
+
+/// A size that a flag gives.
+pub(crate) fn size(flag: &str, text: &str) -> Result<u64, Failure> {
+    size::parse(text).ok_or_else(|| {
+        Failure::usage(
+            format!("{flag} {} is no size", plain(text)),
+            format!("give bytes with a unit, such as {flag} 16GB"),
+        )
+    })
+}
 
 /// Bytes on a disk, as `--disk` says them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +43,7 @@ impl Bytes {
         let given = match share {
             Some(percent) => {
                 let percent = percent.trim().parse().ok();
+                // 0 % would allow nothing, and more than all is a slip.
                 let percent = percent.filter(|p: &f64| *p > 0.0 && *p <= 100.0);
                 percent.map(|p| Bytes::OfFree(p / 100.0))
             }
@@ -55,15 +67,12 @@ impl Bytes {
                 bytes,
                 of_free: None,
             }),
+            // Asked when it is needed and not when flags are read: the disk changes meanwhile.
             Bytes::OfFree(share) => {
                 let free = cairn_serve::free_bytes(folder).map_err(|error| {
-                    Failure::usage(
-                        format!(
-                            "cannot tell the free space of {}: {error}",
-                            screen::path(folder)
-                        ),
-                        "give the cap in bytes, such as --disk 500GB",
-                    )
+                    let folder = screen::path(folder);
+                    let message = format!("cannot tell the free space of {folder}: {error}");
+                    Failure::usage(message, "give the cap in bytes, such as --disk 500GB")
                 })?;
                 Ok(DiskCap {
                     bytes: (free as f64 * share) as u64,
@@ -83,6 +92,7 @@ pub(crate) enum MemoryCap {
 
 impl MemoryCap {
     pub(crate) fn parse(text: &str) -> Result<MemoryCap, Failure> {
+        // A bare number first: as bytes it would be a cap that nothing fits under.
         let results = text.trim().parse().ok().map(MemoryCap::Results);
         let cap = results.or_else(|| size::parse(text).map(MemoryCap::Bytes));
         cap.ok_or_else(|| {
@@ -114,6 +124,7 @@ impl Disk {
         };
         let mut size_of = Vec::new();
         for text in &flags.size_of {
+            // From the right: a path may have an equals sign, a size has none.
             let pair = text.rsplit_once('=');
             let pair = pair.and_then(|(pattern, s)| Some((tidy(pattern), size::parse(s)?)));
             size_of.push(pair.ok_or_else(|| {
@@ -161,6 +172,7 @@ impl Disk {
 
     /// The size of a file by its path, where a flag gives one.
     pub(crate) fn size_of(&self, path: &str) -> Option<u64> {
+        // The last one given wins, as flags of most programs do.
         let mut given = self.size_of.iter().rev();
         let hit = given.find(|(pattern, _)| is_match(pattern, path));
         hit.map(|&(_, bytes)| bytes)

@@ -33,6 +33,7 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
         let has_command = |&t: &cairn_dag::TaskId| flow.command(t).is_some();
         let commands = flow.dag().tasks().filter(has_command).count();
         let mut unfit = Report::default();
+        // Only for what it reports: that something cannot be run here is no fault of the file.
         Jobs::of(&source, format, Arc::clone(&flow), None, &mut unfit);
         Found {
             format,
@@ -47,6 +48,7 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
         "format": found.as_ref().map(|f| f.format.name()),
         "tasks": dag.map(|dag| dag.len()),
         "edges": dag.map(|dag| dag.arc_count()),
+        // Under both names, as `info` and `gen` have it: programs read either.
         "arcs": dag.map(|dag| dag.arc_count()),
         "tasks_with_command": found.as_ref().map(|f| f.commands),
         "runs_here": found.as_ref().map(|f| f.unfit.errors() == 0),
@@ -56,6 +58,7 @@ pub(crate) fn run(input: &cli::Input, out: &Output) -> Result<(), Failure> {
         "problems": problems_json(&report),
     });
     let mut text = out.problems_text(&report);
+    // The exit code says it all.
     if out.quiet && found.is_some() {
         return out.done(&value, "");
     }

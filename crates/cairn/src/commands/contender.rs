@@ -24,6 +24,7 @@ pub(crate) fn simulated(
     use cairn_sim::Policy as Rule;
     match contender {
         Contender::Listed(Wanted::Auto) => Rule::order("auto", auto),
+        // Not as lists: who becomes eligible first is known only in a run.
         Contender::Listed(Wanted::Given(Policy::Fifo)) => Rule::fifo(),
         Contender::Listed(Wanted::Given(Policy::Lifo)) => Rule::lifo(),
         // The list that `plan` prints and `prio` writes, not a number asked anew at every moment: a task that the list

@@ -2,10 +2,11 @@
 
 use crate::cli;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::{Output, write_file};
 use crate::spare;
 use cairn_dag::Flow;
-use cairn_formats::{Format, Loss, LossKind, ReadLimits, Report, Source, WriteError};
+use cairn_formats::{Format, Loss, LossKind, Report, Source, WriteError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -20,16 +21,11 @@ pub(crate) fn format(settings: &cli::Convert) -> Result<Format, Failure> {
 
 pub(crate) fn run(settings: &cli::Convert, format: Format, out: &Output) -> Result<(), Failure> {
     let mut report = Report::default();
-    let named = settings.input.format.as_deref().and_then(Format::from_name);
-    let source = Source::load(&settings.input.file, &ReadLimits::default(), &mut report);
-    let read = source.and_then(|source| {
-        let (from, flow) = cairn_formats::read(&source, named, &mut report)?;
-        Some((source, from, flow))
-    });
-    let Some((source, from, flow)) = read else {
+    let Some((source, from, flow)) = input::try_open(&settings.input, &mut report) else {
         return Err(Failure::Input(report));
     };
     out.warnings(&report);
+    // After reading, since only then is it known which files the input consists of.
     if !settings.force {
         spare_the_input(&settings.input.file, &source, from, &settings.out)?;
     }
@@ -100,6 +96,7 @@ fn spare_the_input(
         return Ok(());
     }
     let mut read: Vec<PathBuf> = match input == Path::new("-") {
+        // What is piped in may still be a file: `cairn convert - x.dag < x.dag`.
         true => vec![PathBuf::from("/dev/stdin")],
         false => vec![input.to_owned()],
     };
@@ -132,11 +129,9 @@ fn untold(path: &Path) -> Failure {
     }
     let writable = Format::ALL.into_iter().filter(|f| f.can_write());
     let names: Vec<_> = writable.map(Format::name).collect();
+    let path = path.display();
     Failure::usage(
-        format!(
-            "cannot tell a format to write from the name {}",
-            path.display()
-        ),
+        format!("cannot tell a format to write from the name {path}"),
         format!("add --to with one of: {}", names.join(", ")),
     )
 }
@@ -159,6 +154,7 @@ pub(crate) fn write(flow: &Flow, format: Format, path: &Path) -> Result<(), Fail
             WriteError::Io(error) => error,
             other => {
                 failed = Some(refused(&other));
+                // A writer can only fail with an error of the disk: the true reason is kept aside, and this one is never shown.
                 std::io::Error::other("refused")
             }
         })

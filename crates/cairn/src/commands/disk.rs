@@ -73,6 +73,7 @@ impl<'f> Model<'f> {
         let reads = |t| flow.inputs(t).chain(flow.left_for(t));
         let marks = |t| flow.outputs(t).chain(reads(t)).any(|f| f.temp);
         let is_marked = !caps.temp.is_empty() || flow.dag().tasks().any(marks);
+        // Whoever marks anything has thought of all; where nobody does, results in between are taken for scratch.
         let keeping = match is_marked {
             true => Keeping::Marked,
             false => Keeping::FinalsOutside,
@@ -80,6 +81,7 @@ impl<'f> Model<'f> {
         let is_rest = read.done.whole() > flow.dag().len();
         let files = caps.assume(keeping, is_rest, |assumed| storage_of(flow, assumed));
         let files = files.map_err(|error| refused(flow, &error))?;
+        // Any cap would do then, and to say so would be taken for a proof.
         if files.storage.total() == 0 {
             return Err(Failure::usage(
                 "the input gives no file sizes to hold against a cap in bytes",
@@ -218,6 +220,7 @@ pub(crate) fn reason_words(
 
 /// The first few of many.
 fn list(items: impl Iterator<Item = String>, count: usize) -> String {
+    // Chosen by eye, as in `durations`: enough to recognise what is meant.
     const NAMED: usize = 3;
     let named: Vec<String> = items.take(NAMED).collect();
     match count.saturating_sub(NAMED) {
@@ -260,7 +263,9 @@ pub(crate) fn prepare<'f>(
     let lean = lean_order(flow.dag(), storage, wanted, &mut Work::until(stop));
     drop(progress);
     let exact = |bytes: u64| size::exact(bytes.into());
+    // Made whether or not the cap is kept: the answer and its certificate name it as well.
     let proof = model.proof(flow, &lean);
+    // After the search, whatever the cap: a refusal is to say what would do.
     let (most, flag) = (cap.bytes, caps.flag());
     if most < lean.bound.bytes {
         return Err(Failure::usage(
@@ -374,6 +379,7 @@ impl Ground<'_> {
             reason: match &self.lean.bound.reason {
                 Reason::Nothing => written::Reason::Nothing,
                 Reason::Kept => written::Reason::Kept,
+                // Without the cut: the checker finds its own, so that a wrong one cannot mislead it.
                 Reason::Task { task, .. } => written::Reason::Task {
                     task: flow.name(*task).to_owned(),
                 },
@@ -420,6 +426,7 @@ pub(crate) fn plan<'f>(
     let ground = prepare(caps, read, folder, wanted, stop, out)?;
     let order = ground.keeper(ground.cap.bytes).follow(dag, wanted);
     let peak = ground.storage().peak(&order);
+    // From the least that can be kept to what the order would take freely: beyond, no cap changes anything.
     let free = ground.storage().peak(wanted).max(ground.lean.peak);
     let keeper = |cap: u64| ground.keeper(cap);
     let AreaByCap { points, knee } =
@@ -444,6 +451,7 @@ pub(crate) struct DiskUnit {
 impl DiskUnit {
     pub(crate) fn of(sizes: impl Iterator<Item = f64>) -> DiskUnit {
         let most = sizes.fold(0.0, f64::max);
+        // Powers of 1000, as sizes are shown everywhere here.
         let units = [
             ("TB", 1e12),
             ("GB", 1e9),

@@ -26,6 +26,7 @@ impl Weighted {
         let seconds = all_seconds(flow)?;
         let (weights, scale) =
             Weights::from_seconds(dag.len(), &seconds).map_err(|e| refused(&e, flow))?;
+        // Ties after the order: what is equally good by seconds is not by steps.
         let (order, hull) = weighted_order(dag, &weights, &mut Work::until(stop))
             .map_err(|e| Failure::usage(e.to_string(), ""))?;
         Ok(Weighted {
@@ -132,6 +133,7 @@ impl OverTime {
         let mut steps = vec![(0u64, self.over.sources)];
         for &moment in moments {
             match steps.last_mut() {
+                // Several at one moment are one step of the curve.
                 Some((last, made)) if *last == moment => *made += 1,
                 _ => {
                     let made = steps.last().map_or(0, |s| s.1);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 /// A mean with its ends, as `{"mean","lo","hi","all_equal"}`; ends are null after one run, and the mean where all runs
 /// are equal: then there is no interval.
 pub(crate) fn estimate_json(mean: f64, ends: Option<Interval>, all_equal: bool) -> Value {
+    // Null and not left out: programs need not ask whether a field is there.
     let (low, high) = (ends.map(|i| i.low), ends.map(|i| i.high));
     json!({ "mean": mean, "lo": low, "hi": high, "all_equal": all_equal })
 }
@@ -35,6 +36,7 @@ pub(crate) fn less_or_more(beside: &[(String, Ratio)]) -> String {
     let (mut same, mut near): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for (other, ratio) in beside {
         let percent = 100.0 * (ratio.mean - 1.0).abs();
+        // Below 1 % one decimal would hide most of it; 0.995 is the first that two would show as 1.00.
         let digits = if percent < 0.995 { 2 } else { 1 };
         match ratio.ends() {
             // What no digit shows is rounding.

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// How many blocks of a list are shown to people.
+// Chosen by eye: a screen holds both lists and the verdict.
 const SHOWN: usize = 12;
 
 pub(crate) fn run(settings: &cli::Explain, limits: &Limits, out: &Output) -> Result<(), Failure> {
@@ -44,6 +45,7 @@ pub(crate) fn run(settings: &cli::Explain, limits: &Limits, out: &Output) -> Res
         ..limits.effort()
     };
     let mut plan = cairn_plan::plan(dag, &plan_limits, &clock.stop_planning(dag));
+    // What the checker would prove costs time of its own: without it the verdict stands as searched.
     if !clock.stop()() {
         plan.checked = cairn_plan::foresee(flow, &plan);
     }
@@ -101,13 +103,10 @@ impl Report<'_> {
         let (plan, flow) = (self.plan, &self.read.flow);
         let (dag, verdict) = (flow.dag(), plan.verdict);
         let width = layout::width();
-        let counts = format!(
-            "{}, {}",
-            counted(dag.len(), "task"),
-            counted(dag.arc_count(), "arc")
-        );
-        let mut text = layout::heading(&self.read.name, &counts, width);
-        let short = worth::verdict(verdict, &how(verdict, plan), share(plan));
+        let (tasks, arcs) = (counted(dag.len(), "task"), counted(dag.arc_count(), "arc"));
+        let mut text = layout::heading(&self.read.name, &format!("{tasks}, {arcs}"), width);
+        let share = worth::share(area(&plan.profile), area(&plan.bound));
+        let short = worth::verdict(verdict, &how(verdict, plan), share);
         text += &layout::hanging("In short: ", &short, width);
         text += &self.read.done.row();
         text += &blocks_text(plan.survey(), &self.kinds, self.super_arcs(), flow);
@@ -123,24 +122,18 @@ impl Report<'_> {
     }
 }
 
-/// The part of the ready tasks that no order can exceed.
-fn share(plan: &Plan) -> f64 {
-    match area(&plan.bound) {
-        0 => 1.0,
-        most => area(&plan.profile) as f64 / most as f64,
-    }
-}
-
 /// Kinds of blocks with how many there are and one of them, most first.
 fn kinds(survey: &Survey<'_>) -> Vec<(String, usize, BlockId)> {
     let mut count: HashMap<usize, (usize, BlockId)> = HashMap::new();
     for block in survey.blocks().blocks() {
+        // The first that is met stands for its kind: so the example is the same every time.
         let entry = count.entry(survey.kind_index(block)).or_insert((0, block));
         entry.0 += 1;
     }
     let mut kinds: Vec<(String, usize, BlockId)> = (count.into_iter())
         .map(|(kind, (count, block))| (survey.kinds()[kind].to_string(), count, block))
         .collect();
+    // By name among equals: a table of kinds has no order of its own.
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     kinds
 }
@@ -164,11 +157,8 @@ fn blocks_text(
             counted(n, "shortcut arc")
         )),
     };
-    text += &format!(
-        "Blocks: {} of {}\n",
-        blocks.len(),
-        counted(kinds.len(), "kind")
-    );
+    let many = counted(kinds.len(), "kind");
+    text += &format!("Blocks: {} of {many}\n", blocks.len());
     for (kind, count, example) in kinds.iter().take(SHOWN) {
         let from = called::few_unbroken(flow, survey.order(*example));
         let to = called::few_unbroken(flow, blocks.sinks(*example));
@@ -176,22 +166,15 @@ fn blocks_text(
         text += &layout::hanging_at(&lead, 14, &format!("{from} → {to}"), layout::width());
     }
     if kinds.len() > SHOWN {
-        text += &format!(
-            "  … and {} (--json lists all)\n",
-            counted(kinds.len() - SHOWN, "more kind")
-        );
+        let more = counted(kinds.len() - SHOWN, "more kind");
+        text += &format!("  … and {more} (--json lists all)\n");
     }
-    let cyclic = if blocks.is_composite() {
-        "acyclic: the dag is composite"
-    } else {
-        "cyclic: the dag is not composite"
+    let cyclic = match blocks.is_composite() {
+        true => "acyclic: the dag is composite",
+        false => "cyclic: the dag is not composite",
     };
-    text += &paragraph(&format!(
-        "Super-dag: {}, {}, {cyclic}",
-        counted(blocks.len(), "block"),
-        counted(super_arcs, "arc")
-    ));
-    text
+    let (blocks, arcs) = (counted(blocks.len(), "block"), counted(super_arcs, "arc"));
+    text + &paragraph(&format!("Super-dag: {blocks}, {arcs}, {cyclic}"))
 }
 
 fn ranks_json(proof: &Proof<'_>) -> Value {
@@ -206,39 +189,27 @@ fn ranks_json(proof: &Proof<'_>) -> Value {
 }
 
 fn ranks_text(proof: &Proof<'_>) -> String {
-    let mut text = format!(
-        "Ranks under ▷: {}, executed one after the other\n",
-        proof.ranks.len()
-    );
-    for r in 0..proof.ranks.len().min(SHOWN) {
+    let ranks = proof.ranks.len();
+    let mut text = format!("Ranks under ▷: {ranks}, executed one after the other\n");
+    for r in 0..ranks.min(SHOWN) {
         let blocks = proof.blocks_of(r);
-        let how = if matches!(proof.ranks[r], Rank::Merged { .. }) {
-            ", merged by largest increments"
-        } else {
-            ""
+        let how = match proof.ranks[r] {
+            Rank::Merged { .. } => ", merged by largest increments",
+            _ => "",
         };
         // A rank may have a million blocks, and three kinds of them are named.
-        let mut kinds: Vec<String> = blocks
-            .iter()
-            .take(1000)
-            .map(|&b| proof.survey.kind(b).to_string())
-            .collect();
+        let kinds = blocks.iter().take(1000).map(|&b| proof.survey.kind(b));
+        let mut kinds: Vec<String> = kinds.map(ToString::to_string).collect();
         kinds.sort();
         kinds.dedup();
         let more = if kinds.len() > 3 { ", …" } else { "" };
         kinds.truncate(3);
-        let words = format!(
-            "{}: {}{more}{how}",
-            counted(blocks.len(), "block"),
-            kinds.join(", ")
-        );
+        let (many, kinds) = (counted(blocks.len(), "block"), kinds.join(", "));
+        let words = format!("{many}: {kinds}{more}{how}");
         text += &layout::hanging(&format!("  {:>3}  ", r + 1), &words, layout::width());
     }
-    if proof.ranks.len() > SHOWN {
-        text += &format!(
-            "  … and {}\n",
-            counted(proof.ranks.len() - SHOWN, "more rank")
-        );
+    if ranks > SHOWN {
+        text += &format!("  … and {}\n", counted(ranks - SHOWN, "more rank"));
     }
     text
 }
@@ -260,14 +231,12 @@ fn search_text(plan: &Plan) -> String {
     let Some(search) = &plan.search else {
         return String::new();
     };
-    let whole = if search.is_hull_complete {
-        ""
-    } else {
-        " (incomplete: time ran out)"
+    let whole = match search.is_hull_complete {
+        true => "",
+        false => " (incomplete: time ran out)",
     };
-    let methods: Vec<String> = search
-        .methods
-        .iter()
+    let methods = search.methods.iter();
+    let methods: Vec<String> = methods
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
     let hull = match search.vertices {
@@ -277,11 +246,8 @@ fn search_text(plan: &Plan) -> String {
             "Hull: {n} strict vertices{whole}; every IC-optimal order passes through each of them"
         ),
     };
-    let components = format!(
-        "Components between vertices: {}, {} different; decided by: {}",
-        search.components.0,
-        search.components.1,
-        methods.join(", ")
-    );
+    let ((all, different), methods) = (search.components, methods.join(", "));
+    let components =
+        format!("Components between vertices: {all}, {different} different; decided by: {methods}");
     paragraph(&hull) + &paragraph(&components)
 }

@@ -1,5 +1,6 @@
 //! Families that are never written down, as `run` and `serve` take them: which one, and what its tasks run. Runs nothing.
 
+use crate::cli;
 use crate::failure::Failure;
 use cairn_dag::plain;
 use cairn_engine::{Shape, Task};
@@ -34,13 +35,13 @@ enum Kind {
 impl Wanted {
     /// What `--family`, `--until-level` and `--run` ask for.
     pub(super) fn new(
-        family: Option<&str>,
-        until_level: Option<u64>,
+        flags: &cli::Workflow,
         template: Option<&Template>,
     ) -> Result<Option<Wanted>, Failure> {
-        let (Some(text), Some(template)) = (family, template) else {
+        let (Some(text), Some(template)) = (&flags.family, template) else {
             return Ok(None);
         };
+        let until_level = flags.until_level;
         if let Some(key) = template.keys().find(|key| !KEYS.contains(key)) {
             return Err(Failure::usage(
                 format!("--run: nobody knows {{{}}} here", plain(key)),
@@ -58,6 +59,7 @@ impl Wanted {
         let numbers: Result<Vec<u64>, _> = parts.map(str::parse).collect();
         let numbers = numbers.map_err(|_| wrong("behind the colon a number is wanted"))?;
         let kind = match (word, &numbers[..], until_level) {
+            // A beginning of the endless one and a mesh of its own are the same dag, under different names in a state.
             ("mesh", [], Some(levels)) | ("mesh", &[levels], None) if levels > 0 => {
                 EvolvingMesh::with_levels(levels).map(Kind::Mesh)
             }
@@ -80,14 +82,13 @@ impl Wanted {
         let kind = kind.map_err(|e: FamilyError| wrong(&e.to_string()))?;
         let name = match until_level {
             Some(levels) => format!("mesh:{levels}"),
-            None => text.to_owned(),
+            None => text.clone(),
         };
-        let template = template.clone();
         Ok(Some(Wanted {
             name,
             kind,
             is_beginning: until_level.is_some(),
-            template,
+            template: template.clone(),
         }))
     }
 
@@ -165,7 +166,11 @@ mod tests {
             "outtree:5",
             "fft:4",
         ] {
-            let wanted = Wanted::new(Some(text), None, Some(&template));
+            let flags = cli::Workflow {
+                family: Some(text.to_owned()),
+                ..cli::Workflow::default()
+            };
+            let wanted = Wanted::new(&flags, Some(&template));
             let wanted = wanted.unwrap_or_else(|_| panic!("{text}")).unwrap();
             let shape = wanted.shape();
             let tasks = shape.tasks().unwrap();

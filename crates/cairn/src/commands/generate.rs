@@ -32,6 +32,7 @@ impl Settings {
         let family = Family::parse(&flags.family, &args, &options).map_err(|e| cannot(&e))?;
         Ok(Settings {
             family,
+            // What needs least memory on both ends of a pipe.
             format: format.unwrap_or(Format::FlowJsonLines),
             flags,
         })
@@ -57,6 +58,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let dag = (settings.family.build(flags.seed)).map_err(|e| cannot(&e))?;
     let (tasks, arcs) = (dag.len(), dag.arc_count());
     convert::write(&Flow::numbered(&dag), settings.format, &flags.out)?;
+    // Standard output has the dag itself then.
     if out.json && flags.out.as_os_str() != "-" {
         let value = serde_json::json!({ "family": flags.family, "tasks": tasks, "edges": arcs, "arcs": arcs, "seed": flags.seed });
         return out.answer(&value, "");

@@ -15,6 +15,7 @@ pub(crate) fn run(settings: &cli::Input, out: &Output) -> Result<(), Failure> {
     let levels = dag.levels();
     let components = dag.components();
     let skeleton = dag.skeleton();
+    // Of the skeleton: shortcuts would join blocks that the theory keeps apart.
     let decomposition = Decomposition::new(&skeleton.dag);
     let isolated = dag.isolated_count();
     let (sources, sinks) = (dag.sources().count(), dag.sinks().count());

@@ -8,6 +8,7 @@ use super::auto::{self, Arena, Bout};
 use super::contender::name;
 use super::orders::{self, Orders, needs_plan};
 use super::world;
+use super::worth;
 use crate::cli::{self, Policy, Wanted};
 use crate::failure::Failure;
 use crate::limits;
@@ -26,17 +27,20 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// The longest that an order is looked for.
+// As the commands' own `--time-limit`, where nobody is asked.
 const PLANNING: Duration = Duration::from_secs(60);
 
 /// Policies are compared once tasks have run for longer than comparing takes (0.2 s for 10³ tasks, 3 s for 10⁵, 4 s for 10⁶): a
 /// run that is over by then has nothing to gain, and where all processors have tasks even a thread that steps back takes
 /// something from them (2,000 tasks of a millisecond: 5 %).
 fn settling(tasks: usize) -> Duration {
+    // The figures above, as a line: two seconds, and three more for 10⁵ tasks.
     let each = Duration::from_micros(30) * tasks.min(1 << 20) as u32;
     (Duration::from_secs(2) + each).min(Duration::from_secs(5))
 }
 
 /// So often it is looked who is there while a run goes on.
+// A judgement: workers come and go in seconds at the fastest, and asking costs the server a message.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Who will work.
@@ -145,9 +149,11 @@ impl Lookout {
                     // From here on: a large flow may have been planned for longer than that.
                     let (since, settling) = (Instant::now(), settling(lookout.flow.dag().len()));
                     while since.elapsed() < settling && !stop() {
+                        // A judgement: this thread is to be gone soon after the run.
                         std::thread::sleep(Duration::from_millis(20));
                     }
                 };
+                // One thread: the others are for tasks.
                 lookout.look(Some(1), &stop, &settle, &mut |found| {
                     has_told.store(true, Ordering::Relaxed);
                     drop(send.send(found));
@@ -224,12 +230,7 @@ impl Lookout {
         let learnt = (self.earlier.as_deref()).and_then(|state| logs::learnt(&self.flow, state));
         let flow = learnt.as_ref().map_or(&*self.flow, |learnt| &learnt.flow);
         let dag = flow.dag();
-        let plan = orders::plan(
-            flow,
-            cli::Choices::default(),
-            &cairn_plan::Limits::default(),
-            stop,
-        );
+        let plan = orders::usual(flow, stop);
         let seconds = flow.imputed_seconds();
         let orders = Orders::new(dag, seconds.as_deref(), Some(&plan));
         let asked = name(&self.policy);
@@ -250,6 +251,7 @@ impl Lookout {
                 about,
             }
         };
+        // Asked for by name: there is nothing to compare, and this is the last that is told.
         if let Wanted::Given(policy) = self.policy {
             return tell(found(policy, orders.of(policy), String::new(), true));
         }
@@ -258,14 +260,17 @@ impl Lookout {
         let why = "until policies are compared".to_owned();
         tell(found(Policy::PathPlus, first.clone(), why, false));
         settle();
+        // Nothing to compare: the sum of all durations is the time, whatever goes first.
         if matches!(self.workers, Workers::Here(1)) {
-            let why = "on one slot every order takes as long".to_owned();
-            let mut same = found(Policy::PathPlus, first, why, true);
-            same.order = None;
-            return match limits::is_interrupted() {
-                true => (),
-                false => tell(same),
-            };
+            if !limits::is_interrupted() {
+                let why = "on one slot every order takes as long".to_owned();
+                let same = found(Policy::PathPlus, first, why, true);
+                tell(Found {
+                    order: None,
+                    ..same
+                });
+            }
+            return;
         }
         let weighed = self.workers.arena(flow).and_then(|arena| {
             let bout = Bout {
@@ -287,6 +292,7 @@ impl Lookout {
         };
         // Whoever is interrupted looks again the next time.
         if !limits::is_interrupted() {
+            // The same order again would only make the server sort once more.
             best.order = best.order.filter(|order| *order != first);
             tell(best);
         }
@@ -302,10 +308,7 @@ fn judged(plan: &Plan<'_>, flow: &Flow, order: &[TaskId], asked: &str, policy: P
         chosen: name(&policy),
         area: Some(ours),
         area_bound: Some(most),
-        area_ratio: Some(match most {
-            0 => 1.0,
-            most => ours as f64 / most as f64,
-        }),
+        area_ratio: Some(worth::share(ours, most)),
         verdict: Some(plan.judge(&reached).name().to_owned()),
         ..About::default()
     }

@@ -35,6 +35,7 @@ pub(crate) fn check(dag: &Dag, cap: u64) -> Result<(), Failure> {
 /// An order of the largest area found that stays under the cap, or why none is.
 pub(crate) fn under_cap(dag: &Dag, order: &[TaskId], cap: u64) -> Result<Capped, Failure> {
     cap::under_cap(dag, order, cap).ok_or_else(|| {
+        // Under a cap of nothing it takes what costs least at every step.
         let leanest = cap::follow(dag, order, 0).peak;
         Failure::usage(
             format!(

@@ -33,6 +33,16 @@ pub(crate) fn plan<'f>(
     plan
 }
 
+/// The same as where no flag says otherwise.
+pub(crate) fn usual<'f>(flow: &'f Flow, stop: &(dyn Fn() -> bool + Sync)) -> Plan<'f> {
+    plan(
+        flow,
+        cli::Choices::default(),
+        &cairn_plan::Limits::default(),
+        stop,
+    )
+}
+
 /// The order with ties broken as asked, as good at every step. Where nothing is asked, durations that are known decide.
 pub(crate) fn tied(
     flow: &Flow,
@@ -43,6 +53,7 @@ pub(crate) fn tied(
 ) -> Vec<TaskId> {
     let seconds = flow.imputed_seconds();
     let ties = match (choices.ties, &seconds) {
+        // Without durations nobody knows that a longer path takes longer.
         (Some(TieRule::None), _) | (None, None) => return order,
         (Some(TieRule::Memory), _) => Ties::Memory,
         (Some(TieRule::CriticalPath), _) | (None, Some(_)) => {
@@ -93,12 +104,17 @@ impl<'a> Orders<'a> {
             (Policy::Lifo, _) => policy::lifo(dag),
             (Policy::Outdegree, _) => policy::outdegree(dag),
             (Policy::Memory, _) => policy::memory(dag),
+            // Also a rule, but one that needs no plan: so it can be had before there is one.
             (Policy::CriticalPath, _) => policy::critical_path(dag, self.seconds),
             (_, rule) => {
                 let rule = rule.expect("the others are baselines");
-                self.rule(rule, &mut Work::until(&is_interrupted))
+                self.rules().order(rule, &mut Work::until(&is_interrupted))
             }
         }
+    }
+
+    fn rules(&self) -> &Rules<'a> {
+        self.rules.as_ref().expect("planned before")
     }
 
     /// The orders among which `auto` chooses: those of the first rules.
@@ -107,14 +123,7 @@ impl<'a> Orders<'a> {
         most: usize,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Vec<(Rule, Vec<TaskId>)> {
-        let rules = self.rules.as_ref().expect("planned before");
-        rules.candidates(most, stop)
-    }
-
-    /// The order of a rule that builds on the plan.
-    fn rule(&self, rule: Rule, work: &mut Work<'_>) -> Vec<TaskId> {
-        let rules = self.rules.as_ref().expect("planned before");
-        rules.order(rule, work)
+        self.rules().candidates(most, stop)
     }
 }
 
@@ -125,18 +134,18 @@ pub(crate) fn needs_plan(policy: Policy) -> bool {
 
 /// The policies among which `auto` chooses.
 fn rule(policy: Policy) -> Option<Rule> {
-    match policy {
-        Policy::Ic => Some(Rule::Ic),
-        Policy::IcCriticalPath => Some(Rule::IcCriticalPath),
-        Policy::PathPlus => Some(Rule::PathPlus),
-        Policy::CriticalPath => Some(Rule::CriticalPath),
-        Policy::CriticalPathIc => Some(Rule::CriticalPathIc),
-        Policy::PathHull => Some(Rule::PathHull),
-        Policy::Descendants => Some(Rule::Descendants),
-        Policy::Blend => Some(Rule::Blend),
-        Policy::Share => Some(Rule::Share),
-        Policy::Fifo | Policy::Lifo | Policy::Outdegree | Policy::Memory => None,
-    }
+    Some(match policy {
+        Policy::Ic => Rule::Ic,
+        Policy::IcCriticalPath => Rule::IcCriticalPath,
+        Policy::PathPlus => Rule::PathPlus,
+        Policy::CriticalPath => Rule::CriticalPath,
+        Policy::CriticalPathIc => Rule::CriticalPathIc,
+        Policy::PathHull => Rule::PathHull,
+        Policy::Descendants => Rule::Descendants,
+        Policy::Blend => Rule::Blend,
+        Policy::Share => Rule::Share,
+        Policy::Fifo | Policy::Lifo | Policy::Outdegree | Policy::Memory => return None,
+    })
 }
 
 /// The policy of a rule.

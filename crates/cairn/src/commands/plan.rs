@@ -48,6 +48,7 @@ impl Settings {
                 "leave out --policy, or --certificate",
             ));
         }
+        // Both would be mixed there, and neither could be read.
         if flags.certificate.as_deref() == Some(Path::new("-")) {
             return Err(Failure::usage(
                 "the certificate cannot go to standard output, where the plan goes",
@@ -56,6 +57,7 @@ impl Settings {
         }
         if let Some(path) = &flags.certificate {
             let cure = "name another file for the certificate";
+            // At once, and not when the file is written: a minute's work would be lost.
             spare::none_of(&[&flags.input.file], path, cure)?;
         }
         if flags.durations && !is_ic {
@@ -78,12 +80,8 @@ impl Settings {
 /// A number of results, or a cap on the disk, however it was given.
 fn caps_of(flags: &cli::Plan) -> Result<(Option<u64>, Option<caps::Disk>), Failure> {
     let disk = caps::Disk::new(&flags.disk)?;
-    let memory = flags
-        .memory_cap
-        .as_deref()
-        .map(MemoryCap::parse)
-        .transpose()?;
-    match (memory, disk) {
+    let memory = flags.memory_cap.as_deref().map(MemoryCap::parse);
+    match (memory.transpose()?, disk) {
         (Some(MemoryCap::Results(most)), disk) => Ok((Some(most), disk)),
         (Some(MemoryCap::Bytes(_)), Some(_)) => Err(Failure::usage(
             "--memory-cap in bytes is the same as --disk, and both are given",
@@ -104,6 +102,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let started = Instant::now();
     check_cap(&read, settings.cap, out)?;
     let (mut found, proof) = find(settings, &read, &clock, out)?;
+    // Without the time of reading: that hangs on the disk and the format.
     let plan_ms = started.elapsed().as_secs_f64() * 1e3;
     if flags.order {
         print_order(&read.flow, &found.reached.order)?;
@@ -112,6 +111,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     if !clock.stop()() {
         found.plan.checked = foresee(&read.flow, &found.plan);
     }
+    // Last, with the time that is left: the plan itself never waits for it.
     let would = match would_choose(settings, out) {
         true => auto::glance(&read.flow, &found.plan, &clock, out)?,
         false => None,
@@ -179,24 +179,18 @@ fn find<'a>(
     let (flags, limits) = (&settings.flags, &settings.limits);
     let (flow, dag) = (&read.flow, read.flow.dag());
     let progress = out.progress("planning");
-    let weighted = match flags.durations {
-        true => Some(Weighted::new(
-            flow,
-            flags.choices,
-            &clock.stop_planning(dag),
-        )?),
-        false => None,
-    };
+    let stop = clock.stop_planning(dag);
+    let weighted = (flags.durations).then(|| Weighted::new(flow, flags.choices, &stop));
+    let weighted = weighted.transpose()?;
     let planning = auto::planning_time(settings.contest.as_ref(), clock);
     let plan = orders::make(flow, flags.choices, limits, &planning);
     drop(progress);
-    let contest = settings
-        .contest
-        .as_ref()
-        .filter(|_| !limits::is_interrupted());
+    let contest = settings.contest.as_ref();
+    let contest = contest.filter(|_| !limits::is_interrupted());
     let wish = auto::wanted(flow, &plan, flags.policy, contest, clock, out)?;
     let mut reached = match &weighted {
         Some(weighted) => reach(dag, weighted.order().to_vec()),
+        // Its profile is known: to count it again would cost a pass over all arcs.
         None if wish.policy == Policy::Ic => Reached {
             order: wish.order,
             profile: plan.profile.clone(),
@@ -204,6 +198,7 @@ fn find<'a>(
         None => reach(dag, wish.order),
     };
     let mut curve = Vec::new();
+    // Before caps narrow the order: the report compares with it.
     let free = memory::peak(dag, &reached.order);
     if let Some(most) = settings.cap {
         curve = cap::trade_off(dag, &reached.order);
@@ -217,10 +212,9 @@ fn find<'a>(
         disk = Some(found);
     }
     let storage = (settings.disk.as_ref().zip(disk.as_ref())).map(|(c, d)| d.claim(c, flow));
-    let proof = match &flags.certificate {
-        Some(path) => Some(write_certificate(path, flow, &plan, storage, limits, out)?),
-        None => None,
-    };
+    let proof = (flags.certificate.as_deref())
+        .map(|path| write_certificate(path, flow, &plan, storage, limits, out));
+    let proof = proof.transpose()?;
     let found = Found {
         disk,
         policy: wish.policy,
@@ -288,6 +282,7 @@ fn write_certificate<'a>(
     certificate.storage = storage;
     drop(progress);
     write_file(path, |file| {
+        // Straight into the file: a certificate names every task several times.
         serde_json::to_writer(&mut *file, &certificate).map_err(std::io::Error::from)?;
         writeln!(file)
     })?;
@@ -302,13 +297,13 @@ fn print_order(flow: &Flow, order: &[TaskId]) -> Result<(), Failure> {
         None => write_file(Path::new("-"), |out| {
             (order.iter()).try_for_each(|&t| writeln!(out, "{}", flow.name(t)))
         }),
-        Some(task) => Err(Failure::usage(
-            format!(
-                "the name of task '{}' has characters that do not fit on a line",
-                plain(flow.name(task))
-            ),
-            "--json gives the order with every name as it is",
-        )),
+        Some(task) => {
+            let name = plain(flow.name(task));
+            Err(Failure::usage(
+                format!("the name of task '{name}' has characters that do not fit on a line"),
+                "--json gives the order with every name as it is",
+            ))
+        }
     }
 }
 
@@ -341,5 +336,6 @@ fn baselines(flow: &Flow, disk: Option<&Planned<'_>>) -> Vec<Beside> {
             disk: disk.map(|d| d.peak_of(&reached.order)),
         }
     };
+    // Side by side: there are five of them, and each goes through the whole dag.
     all.into_par_iter().map(of).collect()
 }

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
+// Windows' editors put it before UTF-8, the reader takes it off, and everything else is to stay byte for byte.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Which priorities to write and where, checked.
@@ -55,6 +56,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let (source, read) = input::open_rest(&flags.input, &flags.executed, out)?;
     let read = logs::apply(read, &flags.times, &flags.input, out)?;
     let (format, flow) = (read.format, &read.flow);
+    // Before the plan, which may take a minute.
     if !format.holds_priorities() {
         return Err(refused(&PriorityError::NoPlace(format)));
     }
@@ -69,14 +71,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         return Err(Failure::Interrupted("nothing was written"));
     }
     let wish = auto::wanted(flow, &plan, flags.policy, contest.as_ref(), &clock, out)?;
-    let edited = edit(
-        &source,
-        format,
-        flow,
-        &wish.order,
-        flags.keep,
-        (out, &read.report),
-    )?;
+    let say = (out, &read.report);
+    let edited = edit(&source, format, flow, &wish.order, flags.keep, say)?;
+    // After the texts are made: what cannot be written is refused before the checker's time is spent.
     plan.checked = foresee(flow, &plan);
     let judged = Judged::new(&plan, flow, &wish.order, &edited.after);
     let written = if flags.in_place {
@@ -146,6 +143,7 @@ impl Judged {
             written.unwrap_or(0) // what engines take for a task without one
         };
         let numbers: Vec<i64> = dag.tasks().map(number).collect();
+        // What an engine makes of numbers, and what was meant: they differ where a number serves several tasks.
         let orders = [&by_priority(dag, &numbers)[..], order];
         let [reached, planned] =
             orders.map(|o| profile(dag, o).expect("policies give topological orders"));
@@ -267,6 +265,7 @@ fn edit(
         }
         let source =
             Source::load_named_by_file(path, &cairn_formats::ReadLimits::default(), report)?;
+        // Kept as they were read: what was edited is compared with that, and with what lies there when it is written.
         loaded.insert(path.to_owned(), source.clone());
         Some(source)
     };
@@ -360,20 +359,14 @@ fn replace(files: &[Piece], backup: Option<&str>) -> Result<Written, Failure> {
     let mut written = Vec::new();
     let mut changed = Vec::new();
     for file in files {
-        let is_same = file.before == file.after;
-        written.push((
-            file.path.clone(),
-            if is_same {
-                Change::Unchanged
-            } else {
-                Change::Replaced
-            },
-        ));
-        if !is_same {
+        let mut change = Change::Unchanged;
+        if file.before != file.after {
             let mut bytes = on_disk(&file.path, &file.before)?;
             bytes.extend_from_slice(file.after.as_bytes());
             changed.push((file.path.clone(), bytes));
+            change = Change::Replaced;
         }
+        written.push((file.path.clone(), change));
     }
     replace_files(&changed, backup)?;
     Ok(written)
@@ -405,6 +398,7 @@ fn on_disk(path: &Path, text: &str) -> Result<Vec<u8>, Failure> {
 
 /// The text to write elsewhere: with the byte order mark, if the file has one.
 fn whole(file: &Piece) -> Vec<u8> {
+    // Elsewhere a packed or piped input has no mark to keep.
     let mut bytes = on_disk(&file.path, &file.before).unwrap_or_default();
     bytes.extend_from_slice(file.after.as_bytes());
     bytes
@@ -425,15 +419,13 @@ fn write(files: &[Piece], out: Option<&Path>) -> Result<Written, Failure> {
     }
     if out == Path::new("-") || out.is_file() {
         let shown: Vec<_> = files.iter().map(|f| f.path.display().to_string()).collect();
+        let (many, shown) = (files.len(), shown.join(", "));
         return Err(Failure::usage(
-            format!(
-                "this workflow consists of {} files: {}",
-                files.len(),
-                shown.join(", ")
-            ),
+            format!("this workflow consists of {many} files: {shown}"),
             "name a folder to write them into with -o FOLDER, or use --in-place",
         ));
     }
+    // Where the others lie beside it, they must lie beside it in the new folder too.
     let top = files[0].path.parent().unwrap_or(Path::new(""));
     let mut targets = Vec::new();
     for file in files {

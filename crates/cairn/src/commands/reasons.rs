@@ -21,6 +21,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         Evidence::Linearization { ranks } => json!({ "by": "linearization", "ranks": ranks }),
         Evidence::Merge { ranks } => json!({ "by": "merge", "ranks": ranks }),
         Evidence::Bound => json!({ "by": "bound" }),
+        // Blocks are named by some of their tasks: they have no names of their own.
         Evidence::Blocks => {
             let words = plan.obstacle_words(|tasks| called::few(flow, tasks));
             json!({ "by": "merge", "obstacle": words })
@@ -57,6 +58,7 @@ pub(crate) fn proof_json(plan: &Plan, flow: &Flow) -> Value {
         })) => {
             let corner = |c: &Corner| json!({ "step": c.step, "set": names(&c.set) });
             let first = before.as_ref().or(after.as_ref());
+            // The older fields speak of one corner; where there are two they would say half of it.
             let takes_both = before.is_some() && after.is_some();
             json!({
                 "by": "bound", "steps": [first.map(|c| c.step), Some(*step)],
@@ -112,6 +114,7 @@ fn search_words(search: &SearchRecord) -> String {
 /// The verdict in words, with the proof, for [`crate::layout::hanging`]: names are not to be broken.
 pub(crate) fn verdict_words(verdict: Verdict, plan: &Plan, flow: &Flow) -> String {
     let list = |set: &[TaskId]| {
+        // Chosen by eye: two sets of names in one sentence.
         const SHOWN: usize = 8;
         let names = called::unbroken(flow, set, SHOWN);
         let more = set.len().saturating_sub(SHOWN);

@@ -9,24 +9,22 @@ use cairn_dag::plain;
 use cairn_formats::size;
 use cairn_serve::client::{CallError, Caller};
 use cairn_serve::http::types::{Changed, Presence, Status, Storage, WorkerStatus};
-use cairn_serve::tls::Trust;
+use cairn_serve::tls::{TlsError, Trust};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// A status is asked for so often while somebody looks at it.
+// A judgement: people read no faster.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// So many workers fit on a terminal.
+// Chosen by eye: with twelve lines of counts before them they fit into 24 rows.
 const FEW: usize = 10;
 
 pub(super) fn caller(flags: &cli::Server) -> Result<Caller, Failure> {
     let trust = match (&flags.fingerprint, &flags.ca) {
-        (Some(text), _) => {
-            Trust::Pinned(text.parse().map_err(|e: cairn_serve::tls::TlsError| {
-                Failure::usage(plain(&e.to_string()).into_owned(), "")
-            })?)
-        }
+        (Some(text), _) => Trust::Pinned(text.parse().map_err(|e: TlsError| Failure::of(&e, ""))?),
         (None, Some(file)) => Trust::Authority(file.clone()),
         (None, None) => Trust::Public,
     };
@@ -42,7 +40,7 @@ fn failed(error: &CallError) -> Failure {
             "a certificate made by the server itself needs --fingerprint, one of your own authority --ca"
         }
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help)
+    Failure::of(error, help)
 }
 
 pub(crate) fn status(caller: &Caller, once: bool, out: &Output) -> Result<(), Failure> {
@@ -53,6 +51,7 @@ pub(crate) fn status(caller: &Caller, once: bool, out: &Output) -> Result<(), Fa
         let status = caller.status().map_err(|e| failed(&e))?;
         let value = serde_json::to_value(&status).expect("a status is JSON");
         let pace = pace.of(&status);
+        // Once, and all workers: a pipe or a file has no last row.
         if !is_live {
             return out.answer(&value, &shown(&status, &pace, usize::MAX));
         }
@@ -75,6 +74,7 @@ struct Pace {
 impl Pace {
     /// In words: how many a second, and how long the rest takes at that pace. Nothing before anything was seen to happen.
     fn of(&mut self, status: &Status) -> String {
+        // Since this program looks: the server may have begun days ago, with other workers.
         let executed = status.executed.unwrap_or(0);
         let (since, before) = *self.first.get_or_insert((Instant::now(), executed));
         let seconds = since.elapsed().as_secs_f64();
@@ -98,6 +98,7 @@ impl Pace {
 /// A time that people read at a glance.
 fn span(seconds: f64) -> String {
     match seconds {
+        // Up to one and a half of the next unit: "70 s" tells more than "1 min".
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),

@@ -36,19 +36,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     settings.check_report()?;
-    if let Some(family) = &settings.family {
-        return family::run(settings, family, out);
+    match &settings.family {
+        Some(family) => family::run(settings, family, out),
+        None => run_flow(settings, out),
     }
+}
+
+fn run_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let flags = &settings.flags;
-    let (input, times) = (&settings.input, &flags.times);
-    let template = settings.template.as_ref();
-    let whole = runnable::open(input, flags.no_rescue, times, template, out)?;
+    let (input, template) = (&settings.input, settings.template.as_ref());
+    let whole = runnable::open(input, flags.no_rescue, &flags.times, template, out)?;
     out.new_warnings(&whole.problems, &whole.report);
     let flow = whole.flow;
     let programs = Programs::new(whole.jobs);
     let wanted = wanted(&flow, flags)?;
     let memory = settings.memory.or_else(machine_memory);
     let rules = make_rules(settings, &flow, memory, &programs, whole.format)?;
+    // Of other formats a missing input says nothing: it was never meant to lie here.
     let minds_files = !flags.ignore_files && names_real_files(whole.format);
     let lookout = lookout(settings, &flow);
     let quick = || lookout.quick();
@@ -62,6 +66,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let layout = disk::layout(caps, &part, minds_files, &quick, &say)?;
     let planner = |keeper: &mut Keeper, time| part.plan(caps, keeper, time);
     let reported = flags.report.as_ref().map(|_| rules.clone());
+    // After everything that can be refused: a folder for the state is made only for a run that begins.
     let (_scrap, store) = settings.open_store()?;
     let finished = Arc::new(AtomicBool::new(false));
     let priorities = |keeper: &Keeper| tight::look(&flow, keeper, settings.cpus, &finished);
@@ -97,10 +102,9 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         setup,
         orders,
         &limits::interrupts,
-        &mut |at, news, counts| {
-            reporter.hear(at, news, counts);
-        },
+        &mut |at, news, counts| reporter.hear(at, news, counts),
     );
+    // Whoever looks for orders beside the run ends with it.
     finished.store(true, Ordering::Relaxed);
     reporter.close();
     let summary = ran.map_err(refused)?;
@@ -171,15 +175,14 @@ fn wanted(flow: &Flow, flags: &cli::Run) -> Result<Option<Vec<bool>>, Failure> {
                 Some(near) => format!("did you mean '{}'?", plain(near)),
                 None => "names are case-sensitive".to_owned(),
             };
-            let message = format!(
-                "{flag} names '{}', which is no task of the input",
-                plain(word)
-            );
+            let word = plain(word);
+            let message = format!("{flag} names '{word}', which is no task of the input");
             Failure::usage(message, help)
         })?;
         wanted[task.index()] = true;
     }
     if flag == "--until" {
+        // Backwards: a task is wanted if one of its children is.
         for &task in dag.topological_order().iter().rev() {
             let mut children = dag.children(task).iter();
             wanted[task.index()] |= children.any(|c| wanted[c.index()]);
@@ -200,7 +203,9 @@ fn make_rules(
         retries: flags.retries,
         pools: settings.pools.clone(),
         memory,
+        // One: nothing more is started after the first failure.
         failures: flags.keep_going.unwrap_or(1),
+        // Known here, unlike in `serve`: what nobody can fulfil is refused before anything runs.
         labels: Some(flags.label.clone()),
     };
     rules_for(flow, &wishes, programs.jobs(), format)
@@ -227,10 +232,7 @@ pub(super) fn rules_for(
             }
             RulesError::Memory { .. } => "correct what the workflow says, or --memory".to_owned(),
         };
-        Failure::usage(
-            plain(&error.to_string()).into_owned(),
-            plain(&help).into_owned(),
-        )
+        Failure::of(&error, plain(&help))
     })?;
     if format == Format::Dagman {
         for task in flow.dag().tasks() {
@@ -239,9 +241,8 @@ pub(super) fn rules_for(
                 rules.never_retry_on.insert(Task::from(task), exit);
             }
             if let Some(abort) = job.abort_on {
-                rules
-                    .halt_on
-                    .insert(Task::from(task), (abort.exit, abort.returned));
+                let codes = (abort.exit, abort.returned);
+                rules.halt_on.insert(Task::from(task), codes);
             }
         }
     }

@@ -38,6 +38,7 @@ pub(crate) fn open(
     let whole = input::open_whole(input, &executed, out)?;
     let flow = Arc::new(logs::timed(whole.flow, times, out)?);
     let (source, format, report) = (whole.source, whole.format, whole.report);
+    // Beside the reader's: what was said of reading is not said again.
     let mut problems = report.clone();
     let jobs = Jobs::of(
         &source,

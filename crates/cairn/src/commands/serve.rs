@@ -26,7 +26,7 @@ use crate::plural::counted;
 use crate::states;
 use cairn_dag::{Flow, TaskId, plain};
 use cairn_engine::{Copies, Expected, Keeper, Placing, Position, Rules, Span, numbered};
-use cairn_formats::{Format, Jobs, Template, size};
+use cairn_formats::{Format, Jobs, Template};
 use cairn_serve::http::{
     self, Allowed, BeginError, Begun, DiskNews, DiskSetup, End, Handle, ServeError, Tasks, Watch,
 };
@@ -45,6 +45,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// With so many workers priorities under a tight cap are played, since nobody knows how many will come.
+// As `simulate` has it where none are given.
 const WORKERS: u32 = 16;
 
 /// What to serve, and how, checked.
@@ -76,18 +77,9 @@ pub(super) fn time(flag: &str, seconds: f64) -> Result<Duration, Failure> {
     }
 }
 
-/// A size that a flag gives.
-pub(super) fn bytes(flag: &str, text: &str) -> Result<u64, Failure> {
-    size::parse(text).ok_or_else(|| {
-        Failure::usage(
-            format!("{flag} {} is no size", plain(text)),
-            format!("give bytes with a unit, such as {flag} 16GB"),
-        )
-    })
-}
-
 impl Settings {
     pub(crate) fn new(flags: cli::Serve) -> Result<Settings, Failure> {
+        // Before anything else: a token that went in clear once is no secret any more.
         let is_clear = !flags.tls && flags.cert.is_none();
         if is_clear && !flags.listen.ip().is_loopback() {
             return Err(in_clear(&ServeError::Clear(flags.listen)));
@@ -95,25 +87,18 @@ impl Settings {
         let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
         let lifetime = flags.token_lifetime.map(|s| time("--token-lifetime", s));
         let template = template(flags.run.as_deref())?;
-        let family = flags.family.as_deref();
+        let all_uploads = flags.all_uploads.as_deref();
         Ok(Settings {
             pools: pools?,
-            family: Wanted::new(family, flags.until_level, template.as_ref())?,
+            family: Wanted::new(&flags.workflow, template.as_ref())?,
             disk: on_disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
             template,
             workers: Workers::expected(&flags.expected, flags.policy)?,
-            input: cli::Input {
-                file: flags.file.clone().unwrap_or_default(),
-                format: flags.format.clone(),
-            },
-            largest_file: bytes("--largest-file", &flags.largest_file)?,
+            input: flags.workflow.input(),
+            largest_file: caps::size("--largest-file", &flags.largest_file)?,
             uploads: (
-                bytes("--volunteer-uploads", &flags.volunteer_uploads)?,
-                (flags
-                    .all_uploads
-                    .as_deref()
-                    .map(|text| bytes("--all-uploads", text)))
-                .transpose()?,
+                caps::size("--volunteer-uploads", &flags.volunteer_uploads)?,
+                (all_uploads.map(|text| caps::size("--all-uploads", text))).transpose()?,
             ),
             silence: time("--silence", flags.silence)?,
             deadline: (flags.deadline.map(|s| time("--deadline", s))).transpose()?,
@@ -151,18 +136,11 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
 fn refused(error: &BeginError) -> Failure {
     match error {
         BeginError::Store(_) | BeginError::Random(_) => unusable(error),
-        BeginError::OtherCommand { .. } => Failure::usage(
-            plain(&error.to_string()).into_owned(),
-            super::run::OTHER_COMMAND,
-        ),
-        BeginError::OtherFlow(_) => Failure::usage(
-            plain(&error.to_string()).into_owned(),
-            "give the workflow a state of its own with --state",
-        ),
-        BeginError::Cap(unkept) => Failure::usage(
-            plain(&unkept.to_string()).into_owned(),
-            plain(&unkept.cure).into_owned(),
-        ),
+        BeginError::OtherCommand { .. } => Failure::of(error, super::run::OTHER_COMMAND),
+        BeginError::OtherFlow(_) => {
+            Failure::of(error, "give the workflow a state of its own with --state")
+        }
+        BeginError::Cap(unkept) => Failure::of(unkept, plain(&unkept.cure)),
     }
 }
 
@@ -190,6 +168,7 @@ fn serve_family(settings: &Settings, wanted: &Wanted, out: &Output) -> Result<()
     );
     let begun = begun.map_err(|e| refused(&e))?;
     let tokens = tokens(settings, &mut store)?;
+    // Only now: a start that is refused must not change what the state says of volunteers.
     policy.map_or(Ok(()), |policy| policy.keep(&mut store))?;
     let told = Arc::new(Told(wanted.clone()));
     let sight: Arc<dyn http::Sight> = Arc::new(SeenFamily::new(wanted));
@@ -206,19 +185,12 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     // The first line is where it listens: warnings come after.
     let mut silent = *out;
     silent.quiet = true;
-    let (input, times) = (&settings.input, &flags.times);
-    let template = settings.template.as_ref();
-    let whole = runnable::open(input, flags.no_rescue, times, template, &silent)?;
+    let (input, template) = (&settings.input, settings.template.as_ref());
+    let whole = runnable::open(input, flags.no_rescue, &flags.times, template, &silent)?;
     let (flow, jobs) = (whole.flow, whole.jobs);
     let mut rules = make_rules(settings, &flow, &jobs, whole.format)?;
     let mut store = Store::create_or_open(&flags.state, Sync::Full).map_err(|e| unusable(&e))?;
-    let policy = Policy::of(&settings.asked(), &store)?;
-    let tokens = tokens(settings, &mut store)?;
-    if let Some(policy) = &policy {
-        rules.distrust = policy.distrust(&mut store)?;
-        rules.distrust.identities = tokens.identities();
-        (rules.kind_of, rules.kinds) = kinds(&flow);
-    }
+    let (tokens, policy) = see_to_volunteers(settings, &flow, &mut rules, &mut store)?;
     let lookout = lookout(settings, &flow);
     let quick = || lookout.quick();
     let served = Arc::new(Served::new(jobs));
@@ -262,6 +234,7 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let is_planned = begun.is_planned;
     // Under a cap an order must be safe as well: the first stays.
     let goes_on = better.is_none() && caps.is_none();
+    // It stands in the title of a page, and a file may be called anything.
     let name = cairn_dag::plain(whole.source.name()).into_owned();
     let sight = Seen::new(Arc::clone(&flow), short_name(&name), Arc::clone(&is_over));
     let tasks = served.clone();
@@ -282,6 +255,24 @@ fn serve_flow(settings: &Settings, out: &Output) -> Result<(), Failure> {
     ended
 }
 
+/// The tokens, and what results of volunteers count for, where there are any: the rules are told.
+fn see_to_volunteers(
+    settings: &Settings,
+    flow: &Flow,
+    rules: &mut Rules,
+    store: &mut Store,
+) -> Result<(Tokens, Option<Policy>), Failure> {
+    let policy = Policy::of(&settings.asked(), store)?;
+    // Before the rules are complete: they know volunteers by their tokens.
+    let tokens = tokens(settings, store)?;
+    if let Some(policy) = &policy {
+        rules.distrust = policy.distrust(store)?;
+        rules.distrust.identities = tokens.identities();
+        (rules.kind_of, rules.kinds) = kinds(flow);
+    }
+    Ok((tokens, policy))
+}
+
 /// The rules of a workflow that trusts its workers.
 fn make_rules(
     settings: &Settings,
@@ -298,6 +289,7 @@ fn make_rules(
         labels: None,
     };
     let mut rules = rules_for(flow, &wishes, jobs, format)?;
+    // Seconds of people, microseconds of the engine.
     rules.silence = Span(settings.silence.as_micros() as u64);
     rules.losses = flags.losses;
     rules.copies = copies(flow);
@@ -363,7 +355,7 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, F
             BookError::Unread { .. } => "give another file with --book",
             BookError::Strange(_) => "delete it, or give another with --book",
         };
-        Failure::usage(plain(&e.to_string()).into_owned(), cure)
+        Failure::of(&e, cure)
     })?;
     if memory.spoilt() > 0 {
         let lines = counted(memory.spoilt(), "line");
@@ -381,13 +373,12 @@ fn watch(flags: &cli::Serve, flow: &Flow, say: &dyn Fn(&str)) -> Result<Watch, F
         None => Placing::ByOrder,
     };
     let (kind, kinds) = kinds(flow);
-    let expected = Expected {
-        seconds,
-        kind,
-        kinds,
-    };
     Ok(Watch {
-        expected,
+        expected: Expected {
+            seconds,
+            kind,
+            kinds,
+        },
         memory,
         placing,
     })
@@ -405,6 +396,7 @@ fn kinds(flow: &Flow) -> (Vec<u32>, Vec<String>) {
     let kind = numbered(flow.dag().tasks().map(|t| flow.kind(t)));
     let mut names = Vec::new();
     for task in flow.dag().tasks() {
+        // Kinds are numbered as they appear: a new one has the next number.
         if kind[task.index()] as usize == names.len() {
             names.push(flow.kind(task).to_owned());
         }
@@ -414,6 +406,7 @@ fn kinds(flow: &Flow) -> (Vec<u32>, Vec<String>) {
 
 /// What is executed again, by name and with the reason, where there are not too many.
 fn told_again(flow: &Flow, again: &[(TaskId, Why)]) -> Vec<String> {
+    // Chosen by eye, as in `run`.
     const SHOWN: usize = 10;
     let line = |&(task, why): &(TaskId, Why)| {
         let name = flow.shown(task);
@@ -465,13 +458,11 @@ fn serve<P: Position + Send>(
     server.book = with.book;
     let fingerprint = server.certificate.as_ref().map(Certificate::fingerprint);
     let ended = http::serve(begun, store, tasks, server, |handle| {
-        let place = flags.state.join("tokens");
-        let line = format!(
-            "listening on {}, tokens in {}\n",
-            handle.url(),
+        let (url, place) = (handle.url(), flags.state.join("tokens"));
+        Output::say(&format!(
+            "listening on {url}, tokens in {}\n",
             place.display()
-        );
-        Output::say(&line);
+        ));
         if let Some(fingerprint) = fingerprint {
             Output::say(&format!("fingerprint {fingerprint}\n"));
         }
@@ -482,23 +473,18 @@ fn serve<P: Position + Send>(
         ServeError::Clear(_) => in_clear(&error),
         error => unusable(&error),
     })? {
-        End::Executed => out.done(
-            &json!({ "done": true, "failed": false }),
-            "all tasks are executed\n",
-        ),
+        End::Executed => {
+            let value = json!({ "done": true, "failed": false });
+            out.done(&value, "all tasks are executed\n")
+        }
         End::Failed => {
-            out.done(
-                &json!({ "done": true, "failed": true }),
-                "some tasks failed or were given up: `cairn export` tells which\n",
-            )?;
+            let text = "some tasks failed or were given up: `cairn export` tells which\n";
+            out.done(&json!({ "done": true, "failed": true }), text)?;
             Err(Failure::No)
         }
         End::Stuck(missing) => {
-            let words = on_disk::stuck(missing);
-            out.done(
-                &json!({ "done": false, "missing_bytes": missing }),
-                &format!("{words}\n"),
-            )?;
+            let text = format!("{}\n", on_disk::stuck(missing));
+            out.done(&json!({ "done": false, "missing_bytes": missing }), &text)?;
             Err(Failure::No)
         }
         End::Stopped => {
@@ -522,6 +508,7 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     // Whoever shared them once does so at every start, or all volunteers would be others.
     let before = kept.as_ref().and_then(|kept| kept.shared());
     let asked = settings.flags.volunteer_tokens.as_deref();
+    // By the folder itself: the same one may be named by another path.
     let is_other = |asked: &Path| asked.canonicalize().ok().as_deref() != before;
     if asked.is_some_and(is_other) && kept.as_ref().is_some_and(|kept| kept.volunteers() > 0) {
         // By number the engine knows them: whoever has the same number there would inherit what is known of them.
@@ -536,8 +523,8 @@ fn tokens(settings: &Settings, store: &mut Store) -> Result<Tokens, Failure> {
     let adopts = shared.is_some() && !replace;
     seen.and_then(|()| tokens.see_to_volunteers(place, adopts, count, life, now))
         .map_err(|e| match e.kind() {
-            std::io::ErrorKind::InvalidData => Failure::usage(
-                plain(&format!("in {}: {e}", place.display())).into_owned(),
+            std::io::ErrorKind::InvalidData => Failure::of(
+                &format!("in {}: {e}", place.display()),
                 "delete that file: a new token is made",
             ),
             _ => Failure::writing(&place.display().to_string(), &e),
@@ -553,6 +540,7 @@ fn certificate(settings: &Settings) -> Result<Option<Certificate>, Failure> {
     let made = match (&flags.cert, &flags.key) {
         (Some(certificate), Some(key)) => Certificate::load(certificate, key).map(Some),
         _ if flags.tls => {
+            // Both, since workers here and elsewhere call it by different names.
             let names = ["localhost".to_owned(), flags.listen.ip().to_string()];
             Certificate::self_signed(&flags.state.join("tls"), &names).map(Some)
         }
@@ -560,7 +548,7 @@ fn certificate(settings: &Settings) -> Result<Option<Certificate>, Failure> {
     };
     made.map_err(|e| {
         let cure = "give a certificate and its key in PEM files, or --tls to have one made";
-        Failure::usage(plain(&e.to_string()).into_owned(), cure)
+        Failure::of(&e, cure)
     })
 }
 
@@ -568,6 +556,7 @@ fn certificate(settings: &Settings) -> Result<Option<Certificate>, Failure> {
 fn watch_interrupts(handle: Handle) {
     std::thread::spawn(move || {
         while !limits::is_interrupted() {
+            // What people take for at once.
             std::thread::sleep(Duration::from_millis(50));
         }
         handle.stop();

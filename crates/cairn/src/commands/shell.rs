@@ -10,6 +10,7 @@ use serde_json::json;
 use std::path::Path;
 
 pub(crate) fn completions(shell: clap_complete::Shell, out: &Output) -> Result<(), Failure> {
+    // Into memory first: clap panics where standard output is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "cairn", &mut script);
     if out.json {

@@ -76,6 +76,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let read = input::read_rest(&flags.input, &flags.executed, out)?;
     let progress = out.progress("planning");
     let mut plan = orders::make(&read.flow, flags.choices, limits, &clock);
+    // Steps are marked as optimal only where the checker proves it.
     plan.checked = cairn_plan::foresee(&read.flow, &plan);
     let mut gallery = Gallery::new(&read, &plan, &flags.policies);
     drop(progress);
@@ -124,6 +125,7 @@ impl<'a> Gallery<'a> {
         let dag = read.flow.dag();
         let mut wanted: Vec<Policy> = Vec::new();
         for &policy in policies {
+            // In the order given, each once: the first is in front.
             if !wanted.contains(&policy) {
                 wanted.push(policy);
             }
@@ -222,13 +224,12 @@ impl<'a> Gallery<'a> {
     fn disk_use(&self, disk: &Planned<'_>) -> Result<Figure, ShowError> {
         let storage = disk.ground.storage();
         let (cap, bound) = (disk.ground.cap.bytes, disk.ground.lean.bound.bytes);
-        let mut orders: Vec<(&str, Vec<u64>)> = vec![
+        let lean = storage.needs(&disk.ground.lean.order);
+        let mut orders = vec![
             ("under the cap", storage.needs(&disk.order)),
-            (
-                "smallest peak found",
-                storage.needs(&disk.ground.lean.order),
-            ),
+            ("smallest peak found", lean),
         ];
+        // Five lines in all: as many as are told apart at a glance.
         let others = self.shown.iter().take(3);
         orders.extend(others.map(|s| (s.name.as_str(), storage.needs(&s.order))));
         let most = orders.iter().flat_map(|(_, needs)| needs).max();
@@ -267,11 +268,9 @@ impl<'a> Gallery<'a> {
         let points: Vec<(f64, f64)> = (disk.curve.iter())
             .map(|&(cap, area)| (cap as f64 / unit.bytes, self.share(area)))
             .collect();
-        let is_knee = |p: &&(u64, u64)| p.0 == disk.knee;
-        let knee = disk.curve.iter().find(is_knee);
-        let knee: Vec<(&str, f64, f64)> = knee
-            .map(|&(cap, area)| ("knee", cap as f64 / unit.bytes, self.share(area)))
-            .into_iter()
+        let knee = disk.curve.iter().position(|p| p.0 == disk.knee);
+        let knee: Vec<(&str, f64, f64)> = (knee.iter())
+            .map(|&at| ("knee", points[at].0, points[at].1))
             .collect();
         Lines {
             title: &format!("Disk against area: {}", self.title()),
@@ -311,30 +310,24 @@ impl<'a> Gallery<'a> {
             .collect()
     }
 
-    fn share(&self, area: u64) -> f64 {
-        match cairn_theory::profile::area(&self.plan.bound) {
+    /// The part of what no order can exceed, in percent.
+    fn share(&self, reached: u64) -> f64 {
+        match area(&self.plan.bound) {
             0 => 100.0,
-            most => 100.0 * area as f64 / most as f64,
+            most => 100.0 * reached as f64 / most as f64,
         }
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
         let row = |shown: &Shown| {
             let reached = area(&shown.profile);
-            let gaps = shown
-                .profile
-                .iter()
-                .zip(&self.plan.bound)
-                .map(|(p, b)| b - p);
+            let gaps = (shown.profile.iter().zip(&self.plan.bound)).map(|(p, b)| b - p);
+            let best = self.optimal_steps(&shown.profile).len();
             vec![
                 shown.name.clone(),
                 worth::mean_ready(reached, self.read.flow.dag().len()),
                 format!("{:.2} %", self.share(reached)),
-                format!(
-                    "{} of {}",
-                    self.optimal_steps(&shown.profile).len(),
-                    shown.profile.len()
-                ),
+                format!("{best} of {}", shown.profile.len()),
                 gaps.max().unwrap_or(0).to_string(),
                 shown.peak.to_string(),
             ]
@@ -382,14 +375,10 @@ impl<'a> Gallery<'a> {
     fn dag(&self, by_block: bool) -> Result<Figure, ShowError> {
         let flow = &self.read.flow;
         let dag = flow.dag();
-        let blocks: Vec<String> = if by_block {
-            block_kinds(self.plan, dag)
-        } else {
-            Vec::new()
-        };
-        let kinds: Vec<&str> = match by_block {
-            true => blocks.iter().map(String::as_str).collect(),
-            false => dag.tasks().map(|t| flow.kind(t)).collect(),
+        let blocks = by_block.then(|| block_kinds(self.plan, dag));
+        let kinds: Vec<&str> = match &blocks {
+            Some(blocks) => blocks.iter().map(String::as_str).collect(),
+            None => dag.tasks().map(|t| flow.kind(t)).collect(),
         };
         let names: Vec<_> = dag.tasks().map(|t| flow.shown(t)).collect();
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
@@ -398,10 +387,9 @@ impl<'a> Gallery<'a> {
             names: &names,
             order,
             kinds: &kinds,
-            kind_words: if by_block {
-                ("kind of block", "kinds of block")
-            } else {
-                ("kind of job", "kinds of job")
+            kind_words: match by_block {
+                true => ("kind of block", "kinds of block"),
+                false => ("kind of job", "kinds of job"),
             },
             ..DagDrawing::new(self.title(), dag)
         }
@@ -445,9 +433,7 @@ fn block_kinds(plan: &Plan<'_>, dag: &Dag) -> Vec<String> {
     let survey = plan.survey();
     let blocks = survey.blocks();
     let kind = |task: TaskId| {
-        let block = blocks
-            .block_below(task)
-            .or_else(|| blocks.block_above(task));
+        let block = (blocks.block_below(task)).or_else(|| blocks.block_above(task));
         block.map_or("isolated".to_owned(), |b| survey.kind(b).to_string())
     };
     dag.tasks().map(kind).collect()

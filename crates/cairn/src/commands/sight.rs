@@ -12,8 +12,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// So many boxes at the most; or twice as many single tasks.
+// Chosen by eye: a page can be zoomed, so that it holds five times what a printed figure does.
 const BOXES: usize = 250;
 /// The longest that a bound is looked for.
+// As whoever looks for orders has.
 const PLANNING: Duration = Duration::from_secs(60);
 
 /// A flow as a page sees it.
@@ -78,6 +80,7 @@ impl Sight for Seen {
                     is_late || is_over.load(Ordering::Relaxed) || limits::is_interrupted()
                 };
                 let plan = cairn_plan::plan(flow.dag(), &cairn_plan::Limits::default(), &stop);
+                // Nobody else sets it: the flag above lets one thread begin.
                 let _ = found.set(Some(Arc::new(bound(&plan))));
             });
         }
@@ -86,6 +89,7 @@ impl Sight for Seen {
 }
 
 /// The profile of a family is told for so many tasks at the most.
+// A judgement: the order of a family is played step by step for it.
 const STEPS: u64 = 1_000_000;
 
 /// A family that is never written down, as a page sees it.

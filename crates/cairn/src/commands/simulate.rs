@@ -41,6 +41,7 @@ impl Settings {
         if flags.dispatch == Some(cli::DispatchRule::Aware)
             && !flags.policies.contains(&Contender::Aware)
         {
+            // First, so that all ratios are of it.
             flags.policies.insert(0, Contender::Aware);
         }
         let world = cli::World {
@@ -95,16 +96,9 @@ impl Settings {
     fn scene(&self, read: &Read, out: &Output) -> Result<Scene, Failure> {
         let mut scene = self.world.scene(&read.flow)?;
         if read.timed.is_some() {
-            scene.durations = scene
-                .durations
-                .replacen("from the file", "from the logs", 1);
+            scene.durations = (scene.durations).replacen("from the file", "from the logs", 1);
         }
-        if let Some(fitted) = self.world.fitted() {
-            out.remark(fitted);
-        }
-        if let Some(doubt) = scene.doubt() {
-            out.remark(&doubt);
-        }
+        self.world.tell(&scene, out);
         Ok(scene)
     }
 
@@ -156,17 +150,13 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         _ => None,
     };
     let orders = Orders::new(read.flow.dag(), scene.seconds.as_deref(), plan.as_ref());
-    let tight = match &settings.disk {
-        Some(caps) => {
-            let place = (&read, input::folder(&flags.input));
-            let effort = (options, &clock);
-            let has_plan = plan.is_some();
-            Some(Tight::new(
-                caps, place, &orders, has_plan, &scene, effort, out,
-            )?)
-        }
-        None => None,
-    };
+    // After the choice without a cap, which it replaces: under one, lists are chosen by what the disk allows.
+    let tight = settings.disk.as_ref().map(|caps| {
+        let place = (&read, input::folder(&flags.input));
+        let (has_plan, effort) = (plan.is_some(), (options, &clock));
+        Tight::new(caps, place, &orders, has_plan, &scene, effort, out)
+    });
+    let tight = tight.transpose()?;
     let auto: &[TaskId] = match (&tight, &chosen) {
         (Some(tight), _) => tight.chosen().1,
         (None, Some(chosen)) => &chosen.order,
@@ -175,31 +165,29 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let vouched = Vouched::new(flags, &read.flow, &scene);
     let free: Vec<_> = match &vouched {
         Some(vouched) => vouched.policies(&flags.policies, &orders, auto),
-        None => (flags.policies.iter())
-            .map(|&c| simulated(c, &orders, auto))
-            .collect(),
+        None => {
+            let contenders = flags.policies.iter();
+            contenders.map(|&c| simulated(c, &orders, auto)).collect()
+        }
     };
+    // The free ones stay: what starting whatever fits would do is told beside them.
     let policies: Vec<_> = match &tight {
         Some(tight) => free.iter().map(|p| tight.within(p.clone())).collect(),
         None => free.clone(),
     };
     let study = world::simulate(&scene, &read.flow, &policies, options, &clock, out)?;
-    let told = match &tight {
-        Some(tight) => Some(tight.tell(&free, &read, &scene, (options, &clock), out)?),
-        None => None,
-    };
-    let steady = match flags.steady_price {
-        Some(price) => {
-            let scene = settings.steady_world()?.scene(&read.flow)?;
-            let study = world::simulate(&scene, &read.flow, &policies[..1], options, &clock, out)?;
-            Some(Steady { price, study })
-        }
-        None => None,
-    };
+    let told = (tight.as_ref())
+        .map(|tight| tight.tell(&free, &read, &scene, (options, &clock), out))
+        .transpose()?;
+    let steady = flags.steady_price.map(|price| {
+        let scene = settings.steady_world()?.scene(&read.flow)?;
+        let study = world::simulate(&scene, &read.flow, &policies[..1], options, &clock, out)?;
+        Ok(Steady { price, study })
+    });
     let report = Report {
         flags,
         fitted: settings.world.fitted(),
-        steady,
+        steady: steady.transpose()?,
         read: &read,
         scene: &scene,
         study: &study,

@@ -27,6 +27,7 @@ const SIZES: [f64; 13] = [
 ];
 
 /// The policies of the published study, the first against each other.
+// ic against the two that DAGMan and most schedulers have.
 const PUBLISHED: [Policy; 3] = [Policy::Ic, Policy::Fifo, Policy::CriticalPath];
 
 /// What is studied, where and how often, checked.
@@ -126,6 +127,7 @@ impl Settings {
 
 pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let (subjects, mut failed) = subjects(settings, out)?;
+    // After reading and before the first simulation: hours of work must not end at a folder.
     std::fs::create_dir_all(&settings.folder)
         .map_err(|e| Failure::writing(&settings.folder.display().to_string(), &e))?;
     let laboratory = Laboratory {
@@ -196,6 +198,7 @@ fn subjects(settings: &Settings, out: &Output) -> Result<(Vec<Subject>, Failed),
         });
         let (flow, taken) = match read {
             Ok(read) => read,
+            // One file alone is what was asked for: its failure is the answer.
             Err(failure) if settings.files.len() == 1 => return Err(failure),
             Err(failure) => {
                 note(&mut failed, &shown, &failure, out);
@@ -204,6 +207,7 @@ fn subjects(settings: &Settings, out: &Output) -> Result<(Vec<Subject>, Failed),
         };
         let plain = plain_name(file);
         let mut name = plain.clone();
+        // Files of one name from different folders: heat maps are named by it.
         for again in 2.. {
             if subjects.iter().all(|s| s.name != name) {
                 break;

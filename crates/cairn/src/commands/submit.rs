@@ -20,9 +20,23 @@ use cairn_submit::slurm::Place;
 use cairn_submit::{Engine, Handover, HandoverError, NO_PACKAGE, NO_SERVER, Swaps, TASK_FAILED};
 use cairn_submit::{files, unsaid};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+
+/// What every answer says of a hand-over.
+fn told(which: cli::Engine, handover: &Handover, folder: &Path, submitted: bool) -> Value {
+    let unsaid = unsaid(engine(which), handover).into_iter();
+    let unsaid: Value = unsaid
+        .map(|(what, many)| (what, Value::from(many)))
+        .collect();
+    json!({
+        "engine": name(which), "tasks": handover.tasks.len(), "folder": folder.display().to_string(),
+        "submitted": submitted, "not_told": unsaid,
+    })
+}
 
 fn engine(engine: cli::Engine) -> Engine {
     match engine {
@@ -47,6 +61,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
         return slurm::submit_crew(settings, workers, &here, &folder, out);
     }
     let mut is_executed = whole.is_executed;
+    // Only Slurm is followed, and only there can a submission be taken up again.
     let is_slurm = flags.engine == cli::Engine::Slurm && !flags.dry_run;
     let before = match is_slurm {
         true => Place::order(&folder).map_err(|e| slurm::unusable(&e))?,
@@ -59,6 +74,7 @@ pub(crate) fn run(settings: &Settings, out: &Output) -> Result<(), Failure> {
     let title = whole.source.name();
     let handover = Handover::new(title, &here, &jobs, &is_executed, &order);
     let mut handover = handover.map_err(|e| unfit(&e))?;
+    // HyperQueue is quicker with few levels of priority, and levels may only join what the policy holds for equal.
     handover.swaps = match flags.policy {
         Wanted::Given(Policy::Ic) => Swaps::SameNumber,
         // Orders that say of two tasks that are alike which goes first.
@@ -95,7 +111,7 @@ fn unfit(error: &HandoverError) -> Failure {
         HandoverError::Path(_) => "rename it",
         HandoverError::Unspeakable(_) => "give another folder with --state, or -o for --dry-run",
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), cure)
+    Failure::of(error, cure)
 }
 
 /// The order that is wanted, parents first; says whose it is.
@@ -121,11 +137,9 @@ fn taken_up(
     folder: &Path,
 ) -> Result<Vec<TaskId>, Failure> {
     let other = |why: String| {
+        let folder = screen::path(folder);
         Failure::usage(
-            format!(
-                "{} holds the submission of another workflow: {why}",
-                screen::path(folder)
-            ),
+            format!("{folder} holds the submission of another workflow: {why}"),
             "give this one a folder of its own with --state",
         )
     };
@@ -160,20 +174,9 @@ fn remark_unsaid(which: cli::Engine, handover: &Handover, out: &Output) {
             [] => last.clone(),
             others => format!("{} and {last}", others.join(", ")),
         };
-        out.remark(&format!(
-            "{} is not told {parts}: see to it there",
-            name(which)
-        ));
+        let which = name(which);
+        out.remark(&format!("{which} is not told {parts}: see to it there"));
     }
-}
-
-/// The same for programs.
-fn unsaid_value(which: cli::Engine, handover: &Handover) -> Value {
-    let unsaid = unsaid(engine(which), handover);
-    unsaid
-        .into_iter()
-        .map(|(what, many)| (what, Value::from(many)))
-        .collect()
 }
 
 /// Writes what would be submitted.
@@ -190,20 +193,12 @@ fn write(
         std::fs::create_dir_all(parent).map_err(|e| Failure::writing(&screen::path(parent), &e))?;
         write_file(&path, |to| to.write_all(file.text.as_bytes()))?;
     }
-    let (many, tasks) = (made.len(), handover.tasks.len());
-    let value = json!({
-        "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
-        "files": made.iter().map(|f| &f.path).collect::<Vec<_>>(), "submitted": false,
-        "not_told": unsaid_value(which, handover),
-    });
-    let text = format!(
-        "{} for {}: {} in {}; {}\n",
-        counted(tasks, "task"),
-        name(which),
-        counted(many, "file"),
-        screen::path(folder),
-        next(which, folder),
-    );
+    let mut value = told(which, handover, folder, false);
+    value["files"] = made.iter().map(|f| f.path.as_str()).collect();
+    let tasks = counted(handover.tasks.len(), "task");
+    let files = counted(made.len(), "file");
+    let (which, next, folder) = (name(which), next(which, folder), screen::path(folder));
+    let text = format!("{tasks} for {which}: {files} in {folder}; {next}\n");
     out.done(&value, &text)
 }
 
@@ -227,7 +222,6 @@ fn next(which: cli::Engine, folder: &Path) -> String {
 /// The command that hands the files to an engine; Pegasus and Airflow need more than is known here.
 fn command(which: cli::Engine, folder: &Path) -> Option<(&'static str, Vec<PathBuf>)> {
     let file = |name: &str| folder.join(name);
-    let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
     match which {
         cli::Engine::Hyperqueue if is_there("hq") => Some((
             "hq",
@@ -242,13 +236,19 @@ fn command(which: cli::Engine, folder: &Path) -> Option<(&'static str, Vec<PathB
 
 const START_SERVER: &str = "start a server (hq server start), or name its folder in HQ_SERVER_DIR";
 
+/// What comes of a program that is given nothing to read.
+fn ended(program: &str, arguments: &[impl AsRef<OsStr>]) -> io::Result<std::process::Output> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).output()
+}
+
+fn is_there(program: &str) -> bool {
+    ended(program, &["--version"]).is_ok()
+}
+
 /// Whether HyperQueue's server answers. Asked before, since its program ends alike whatever the reason.
 fn is_answered() -> bool {
-    let asked = Command::new("hq")
-        .args(["server", "info"])
-        .stdin(Stdio::null())
-        .output();
-    asked.is_ok_and(|a| a.status.success())
+    ended("hq", &["server", "info"]).is_ok_and(|a| a.status.success())
 }
 
 /// Writes the files and calls the engine, once: a folder that was handed over is not handed over again.
@@ -260,16 +260,11 @@ fn hand_over(
 ) -> Result<(), Failure> {
     let mark = folder.join("submitted");
     if mark.exists() {
+        let (folder, mark, engine) = (screen::path(folder), screen::path(&mark), name(which));
         return Err(Failure::usage(
+            format!("{folder} was handed to {engine} before"),
             format!(
-                "{} was handed to {} before",
-                screen::path(folder),
-                name(which)
-            ),
-            format!(
-                "ask {} how it stands; to submit it once more, remove {} or give another folder with --state",
-                name(which),
-                screen::path(&mark)
+                "ask {engine} how it stands; to submit it once more, remove {mark} or give another folder with --state"
             ),
         ));
     }
@@ -279,16 +274,10 @@ fn hand_over(
             "write them with --dry-run -o FOLDER",
         ));
     };
-    let found = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output();
-    if found.is_err() {
+    if !is_there(program) {
+        let engine = name(which);
         return Err(Failure::usage(
-            format!(
-                "the program '{program}' is not found: is {} installed here?",
-                name(which)
-            ),
+            format!("the program '{program}' is not found: is {engine} installed here?"),
             "install it, or write the files with --dry-run -o FOLDER",
         ));
     }
@@ -307,17 +296,10 @@ fn hand_over(
         Called::Taken(said) => said,
         Called::TasksFailed(said) => return failed(which, handover, folder, &said, out),
     };
-    let tasks = handover.tasks.len();
-    let value = json!({
-        "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
-        "submitted": true, "said": said, "not_told": unsaid_value(which, handover),
-    });
-    let text = format!(
-        "{} handed to {}: {}\n",
-        counted(tasks, "task"),
-        name(which),
-        plain(&said)
-    );
+    let mut value = told(which, handover, folder, true);
+    value["said"] = json!(said);
+    let tasks = counted(handover.tasks.len(), "task");
+    let text = format!("{tasks} handed to {}: {}\n", name(which), plain(&said));
     out.done(&value, &text)
 }
 
@@ -329,17 +311,12 @@ fn failed(
     said: &str,
     out: &Output,
 ) -> Result<(), Failure> {
-    let tasks = handover.tasks.len();
     said.lines().for_each(|line| out.complain(&plain(line)));
-    let value = json!({
-        "engine": name(which), "tasks": tasks, "folder": folder.display().to_string(),
-        "submitted": true, "failed": true, "said": said, "not_told": unsaid_value(which, handover),
-    });
-    let text = format!(
-        "{} handed to {}: not all of them were executed\n",
-        counted(tasks, "task"),
-        name(which)
-    );
+    let mut value = told(which, handover, folder, true);
+    value["failed"] = json!(true);
+    value["said"] = json!(said);
+    let (tasks, which) = (counted(handover.tasks.len(), "task"), name(which));
+    let text = format!("{tasks} handed to {which}: not all of them were executed\n");
     out.done(&value, &text)?;
     Err(Failure::No)
 }
@@ -358,10 +335,7 @@ fn call(
     arguments: &[PathBuf],
     mark: &Path,
 ) -> Result<Called, Failure> {
-    let ended = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output();
+    let ended = ended(program, arguments);
     let ended =
         ended.map_err(|e| Failure::usage(format!("{program} cannot be started: {e}"), ""))?;
     if ended.status.success() {
@@ -369,6 +343,7 @@ fn call(
         return Ok(Called::Taken(said));
     }
     let stderr = String::from_utf8_lossy(&ended.stderr);
+    // The last line: before it Python prints its whole stack.
     let why = stderr.trim().lines().last().unwrap_or("").to_owned();
     let cure = match (which, ended.status.code()) {
         (cli::Engine::Hyperqueue, Some(NO_SERVER)) => Some(START_SERVER),
@@ -385,12 +360,9 @@ fn call(
     if which == cli::Engine::Dask && ended.status.code() == Some(TASK_FAILED) {
         return Ok(Called::TasksFailed(stderr.trim().to_owned()));
     }
+    let (engine, mark) = (name(which), screen::path(mark));
     Err(Failure::usage(
         format!("{program} ended with {}: {}", ended.status, plain(&why)),
-        format!(
-            "see whether {} has the job; if not, remove {} and submit again",
-            name(which),
-            screen::path(mark)
-        ),
+        format!("see whether {engine} has the job; if not, remove {mark} and submit again"),
     ))
 }

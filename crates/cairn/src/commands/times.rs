@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 pub(crate) fn run(flags: &cli::TimesOf, out: &Output) -> Result<(), Failure> {
     let logs = logs::read(&flags.logs)?;
     let kinds = times::by_kind(&logs);
+    // None where no log tells when jobs began: times alone are an answer, too.
     let fitted = times::fit(&logs);
     let files: Vec<Value> = (flags.logs.iter().zip(&logs))
         .map(|(path, log)| {
@@ -85,6 +86,7 @@ fn table(kinds: &[KindTimes]) -> String {
 /// Three digits or so.
 fn short(seconds: f64) -> String {
     match seconds {
+        // A median of few jobs has no more digits to tell.
         s if s >= 100.0 => format!("{s:.0}"),
         s if s >= 1.0 => format!("{s:.1}"),
         s => format!("{s:.3}"),

@@ -15,6 +15,7 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
     let read = input::read_rest(&settings.input, &settings.executed, out)?;
     let mut report = Report::default();
     let source = Source::load(&settings.certificate, &ReadLimits::default(), &mut report);
+    // A certificate that cannot be read is no rejection: exit codes tell them apart.
     let source = source.ok_or(Failure::Input(report))?;
     let name = &*plain(source.name());
     let certificate = parse(source.text().as_bytes()).map_err(|e| {
@@ -54,6 +55,7 @@ pub(crate) fn run(settings: &cli::Verify, out: &Output) -> Result<(), Failure> {
 /// What to say where the certificate may be about the same workflow with other tasks left.
 fn other_moment(read: &Read, certified: u64) -> Option<String> {
     let left = read.flow.dag().len();
+    // No more than the whole workflow has: else it is a certificate of something else, and the rejection says so.
     let is_other = certified != left as u64 && certified <= read.done.whole() as u64;
     is_other.then(|| {
         format!(

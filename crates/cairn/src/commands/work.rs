@@ -1,8 +1,8 @@
 //! `cairn work`: takes tasks from a server and runs them; and the small program that limits a task before it begins.
 
-use super::caps::Bytes;
+use super::caps::{self, Bytes};
 use super::remote::caller;
-use super::serve::{bytes, time};
+use super::serve::time;
 use crate::cli;
 use crate::failure::{Failure, INTERRUPTED_CODE};
 use crate::limits;
@@ -32,6 +32,7 @@ impl Settings {
         let all = || std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let optional =
             |flag: &str, seconds: Option<f64>| seconds.map(|s| time(flag, s)).transpose();
+        // 0 is a time here, as for the grace: leave, or end tasks, at once.
         let idle = match flags.idle_timeout {
             Some(0.0) => Some(Duration::ZERO),
             seconds => optional("--idle-timeout", seconds)?,
@@ -40,7 +41,7 @@ impl Settings {
             0.0 => Duration::ZERO,
             seconds => time("--grace", seconds)?,
         };
-        let memory = flags.memory.as_deref().map(|text| bytes("--memory", text));
+        let memory = (flags.memory.as_deref()).map(|text| caps::size("--memory", text));
         let folder = flags.dir.clone().map_or_else(own_folder, Ok)?;
         let disk = flags.disk.as_deref().map(|text| -> Result<u64, Failure> {
             // The folder may be made later: what is free is the same at whatever of it is there.
@@ -66,6 +67,7 @@ impl Settings {
                 folder,
                 place,
                 allow: (!flags.allow.is_empty()).then_some(flags.allow),
+                // Where neither is said the worker decides, by where the server is.
                 sandbox: (flags.sandbox || flags.no_sandbox).then_some(flags.sandbox),
                 idle,
                 grace,
@@ -89,17 +91,15 @@ fn existing(folder: &Path) -> Result<PathBuf, Failure> {
 fn own_folder() -> Result<PathBuf, Failure> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));
-    let state = state
-        // The specification has relative ones ignored.
-        .filter(|s| s.is_absolute())
-        .or_else(home)
-        .ok_or_else(|| {
-            Failure::usage(
-                "there is no home folder",
-                "name a folder for the worker with --dir",
-            )
-        })?;
-    Ok(state.join("cairn/work"))
+    // The specification has relative ones ignored.
+    let state = state.filter(|s| s.is_absolute()).or_else(home);
+    let none = || {
+        Failure::usage(
+            "there is no home folder",
+            "name a folder for the worker with --dir",
+        )
+    };
+    Ok(state.ok_or_else(none)?.join("cairn/work"))
 }
 
 /// This very program, as the one that limits a task.
@@ -135,7 +135,7 @@ pub(crate) fn run(settings: Settings, out: &Output) -> Result<(), Failure> {
             WorkError::Call(_) | WorkError::Processes(_) => "",
             WorkError::Folder { .. } => "name another folder for the worker with --dir",
         };
-        Failure::usage(plain(&error.to_string()).into_owned(), help)
+        Failure::of(&error, help)
     })?;
     let (done, failed, back) = (summary.executed, summary.failed, summary.given_back);
     out.done(

@@ -6,6 +6,7 @@ pub(crate) use self::kinds::refused;
 use self::kinds::{
     BATCH, HELP, Named, WORKERS, batches, is_volatile, pool, recorded, throttled, trace,
 };
+use super::contender::name;
 use crate::cli::{self, WorldName};
 use crate::failure::Failure;
 use crate::limits::{Clock, is_interrupted};
@@ -17,6 +18,7 @@ use cairn_dag::Flow;
 use cairn_sim::{ArcBytes, Options, Policy, SimulateError, Spread, Study, Trace, Work, World};
 
 /// Runs of each policy where none are asked for.
+// A judgement; `--precision` stops earlier where fewer will do.
 pub(crate) const RUNS: usize = 200;
 /// The durations of the published study.
 pub(crate) const STUDY_WORDS: &str = "Normal(1, 0.1)";
@@ -33,6 +35,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn new(flags: cli::World) -> Result<Settings, Failure> {
+        // Each step in the words of the next: speeds, then what logs say, then slots.
         let (flags, fitted) = from_logs(unequal(flags)?)?;
         let flags = slotted(flags)?;
         let name = flags.world.unwrap_or(WorldName::Batches);
@@ -78,6 +81,12 @@ impl Settings {
         self.fitted.as_deref()
     }
 
+    /// Says how the workers were found, where logs tell that, and what is taken for nothing.
+    pub(crate) fn tell(&self, scene: &Scene, out: &Output) {
+        let remarks = [self.fitted.clone(), scene.doubt()];
+        remarks.iter().flatten().for_each(|words| out.remark(words));
+    }
+
     /// How many workers there are at all, where that is known.
     pub(crate) fn all_workers(&self) -> Option<u32> {
         match (self.name, &self.trace) {
@@ -101,10 +110,8 @@ impl Settings {
         let kind = if flags.was_slots { "slot" } else { "worker" };
         match (self.name, &self.trace) {
             (WorldName::Batches, _) => {
-                format!(
-                    "workers that come in batches of {}",
-                    flags.size.unwrap_or(BATCH)
-                )
+                let size = flags.size.unwrap_or(BATCH);
+                format!("workers that come in batches of {size}")
             }
             (WorldName::Throttled, _) => counted(workers, "slot"),
             (WorldName::Trace, Some((file, _))) => format!("the workers of {file}"),
@@ -171,6 +178,7 @@ pub(crate) fn check_noise(flags: &cli::World) -> Result<(), Failure> {
     let Some(sigma) = flags.noise else {
         return Ok(());
     };
+    // e¹⁰: a factor of twenty thousand either way is no noise any more.
     if !(0.0..=10.0).contains(&sigma) {
         return Err(Failure::usage(
             format!("--noise {sigma} is no sigma of a log-normal factor"),
@@ -178,6 +186,7 @@ pub(crate) fn check_noise(flags: &cli::World) -> Result<(), Failure> {
         ));
     }
     match flags.durations {
+        // They differ from run to run already.
         Some(Durations::Drawn(_) | Durations::Study) => Err(Failure::usage(
             "--noise means nothing where durations are drawn from a distribution",
             "leave out one of the two",
@@ -209,12 +218,9 @@ fn from_logs(mut flags: cli::World) -> Result<(cli::World, Option<String>), Fail
     if flags.world_from.is_empty() {
         return Ok((flags, None));
     }
-    if let Some(name @ (WorldName::Batches | WorldName::Trace)) = flags.world {
+    if let Some(world @ (WorldName::Batches | WorldName::Trace)) = flags.world {
         return Err(Failure::usage(
-            format!(
-                "--world-from makes no world '{}'",
-                super::contender::name(&name)
-            ),
+            format!("--world-from makes no world '{}'", name(&world)),
             "leave out --world, or choose --world pool or throttled",
         ));
     }
@@ -256,6 +262,7 @@ fn from_logs(mut flags: cli::World) -> Result<(cli::World, Option<String>), Fail
 /// `--speeds` in the words of `--speed`.
 fn unequal(mut flags: cli::World) -> Result<cli::World, Failure> {
     if let Some(sigma) = flags.speeds.take() {
+        // e⁵: machines that differ by a factor of 150 are not one pool.
         if !(0.0..=5.0).contains(&sigma) {
             return Err(Failure::usage(
                 format!("--speeds {sigma} is no spread of speeds"),
@@ -275,18 +282,14 @@ fn slotted(mut flags: cli::World) -> Result<cli::World, Failure> {
     let Some(slots) = flags.slots.take() else {
         return Ok(flags);
     };
-    if let Some(name @ (WorldName::Batches | WorldName::Trace)) = flags.world {
+    if let Some(world @ (WorldName::Batches | WorldName::Trace)) = flags.world {
         return Err(Failure::usage(
-            format!(
-                "--slots means nothing in the world '{}'",
-                super::contender::name(&name)
-            ),
+            format!("--slots means nothing in the world '{}'", name(&world)),
             "leave out --world, or choose --world throttled or pool",
         ));
     }
-    let only_pools = given(&flags)
-        .iter()
-        .any(|(_, worlds)| !worlds.contains(&WorldName::Throttled));
+    let mut given = given(&flags).into_iter();
+    let only_pools = given.any(|(_, worlds)| !worlds.contains(&WorldName::Throttled));
     flags.world = flags.world.or(Some(match only_pools {
         true => WorldName::Pool,
         false => WorldName::Throttled,
@@ -385,10 +388,10 @@ pub(crate) fn failed(error: &SimulateError, flow: &Flow) -> Failure {
             of,
             needs,
             has,
-        } => format!(
-            "task '{}' needs {needs} {of}, but a worker has {has}",
-            flow.shown(*task)
-        ),
+        } => {
+            let task = flow.shown(*task);
+            format!("task '{task}' needs {needs} {of}, but a worker has {has}")
+        }
         SimulateError::NeverFinishes(long) => long.words(&flow.shown(long.task)),
         other => other.to_string(),
     };
@@ -465,15 +468,12 @@ pub(crate) fn first_flag(world: &cli::World, runs: &cli::Runs) -> Option<&'stati
 }
 
 /// A setting of another world would be forgotten in silence: say so instead.
-fn refuse_strangers(flags: &cli::World, name: WorldName) -> Result<(), Failure> {
+fn refuse_strangers(flags: &cli::World, world: WorldName) -> Result<(), Failure> {
     for (flag, worlds) in given(flags) {
-        if !worlds.contains(&name) {
-            let names: Vec<String> = worlds.iter().map(super::contender::name).collect();
+        if !worlds.contains(&world) {
+            let names: Vec<String> = worlds.iter().map(name).collect();
             return Err(Failure::usage(
-                format!(
-                    "{flag} means nothing in the world '{}'",
-                    super::contender::name(&name)
-                ),
+                format!("{flag} means nothing in the world '{}'", name(&world)),
                 format!("leave it out, or choose --world {}", names.join(" or ")),
             ));
         }

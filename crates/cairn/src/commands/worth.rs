@@ -26,6 +26,14 @@ pub(crate) fn verdict(verdict: Verdict, how: &str, share: f64) -> String {
     }
 }
 
+/// The part of what no order can exceed that an area is; all of it where there is nothing to reach.
+pub(crate) fn share(area: u64, most: u64) -> f64 {
+    match most {
+        0 => 1.0,
+        most => area as f64 / most as f64,
+    }
+}
+
 /// A share with one decimal; all of it only where it is all of it.
 pub(crate) fn percent(share: f64) -> String {
     match (share * 1000.0).round() {
@@ -59,14 +67,10 @@ pub(crate) fn table(rows: &[Beside], (tasks, most): (usize, u64), width: usize) 
     }
     let header: Vec<String> = header.into_iter().map(str::to_owned).collect();
     let row = |row: &Beside| {
-        let share = match most {
-            0 => 1.0,
-            most => row.area as f64 / most as f64,
-        };
         let mut cells = vec![
             row.name.clone(),
             mean_ready(row.area, tasks),
-            percent(share),
+            percent(share(row.area, most)),
             row.peak.to_string(),
         ];
         cells.extend(row.disk.map(|bytes| size::words(bytes.into())));

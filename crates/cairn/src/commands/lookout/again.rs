@@ -5,7 +5,6 @@ use super::super::contender::name;
 use super::super::estimates::less_or_more;
 use super::super::orders::{self, Orders, policy_of};
 use super::super::world;
-use crate::cli;
 use crate::failure::Failure;
 use crate::plural::counted;
 use cairn_dag::{Flow, TaskId};
@@ -17,11 +16,13 @@ use cairn_sim::{
 };
 
 /// The runs of a contest are the same every time.
+// The one of `simulate` too, so that people can see by hand what was seen here.
 pub(super) const SEED: u64 = 1;
 
 /// So often at the most, in seconds: whoever comes and goes does not keep a processor busy with choosing.
 const SELDOM: f64 = 60.0;
 /// Not before workers have been seen for so long.
+// A judgement, as those below: the first workers of a batch system come over some seconds.
 const FIRST: f64 = 5.0;
 /// Fewer returns than this, or than two a processor, say little of who works.
 const RETURNS: u64 = 32;
@@ -70,9 +71,11 @@ impl Seen {
     /// Median and standard deviation of the logarithms of speeds.
     fn speed(&self) -> (f64, f64) {
         let count = self.speeds.len().max(1) as f64;
+        // A speed of nothing would have no logarithm.
         let logs = || self.speeds.iter().map(|s| s.max(1e-9).ln());
         let mean = logs().sum::<f64>() / count;
         let square = logs().map(|log| (log - mean).powi(2)).sum::<f64>() / count;
+        // Of logarithms: half and twice as fast are equally far from the mean.
         (mean.exp(), square.sqrt())
     }
 
@@ -80,6 +83,7 @@ impl Seen {
     pub(super) fn is_time(&self, before: Option<&Seen>) -> bool {
         // As if it had been looked at before: the first time comes when `FIRST` has passed.
         let since = before.map_or(self.began + FIRST - SELDOM, |before| before.last);
+        // Never below zero: a task may be reopened.
         let returned = self.executed - before.map_or(0, |b| b.executed).min(self.executed);
         let enough = RETURNS.max(2 * self.speeds.len() as u64);
         !self.speeds.is_empty()
@@ -99,6 +103,7 @@ impl Seen {
         let (median, sigma) = self.speed();
         let passed = (self.last - self.began).max(1e-3);
         let processors = self.speeds.len().clamp(1, 100_000);
+        // Whoever comes brings several processors at once.
         let each = processors as f64 / self.here.max(1) as f64;
         let goes = self.went >= VISITS && self.presence > 0.0;
         let settings = PoolSettings {
@@ -122,14 +127,8 @@ impl Seen {
             ..PoolSettings::default()
         };
         // Without newcomers, those who go would leave nobody behind in some runs: then nobody is said to go.
-        let settings = match settings.stay.is_some() && settings.joins.is_none() {
-            true => PoolSettings {
-                stay: None,
-                ..settings
-            },
-            false => settings,
-        };
-        World::pool(settings).map_err(world::refused)
+        let stay = settings.stay.filter(|_| settings.joins.is_some());
+        World::pool(PoolSettings { stay, ..settings }).map_err(world::refused)
     }
 }
 
@@ -143,6 +142,7 @@ pub(super) fn again(
     let open: Vec<TaskId> = (flow.dag().tasks())
         .filter(|t| left.is_over.get(t.index()) == Some(&false))
         .collect();
+    // Less than two tasks a processor: nearly all of them are handed out already.
     if open.len() < FEW.max(2 * seen.speeds.len()) {
         return Ok(None);
     }
@@ -158,20 +158,17 @@ pub(super) fn again(
     let known: Vec<Option<f64>> = seconds.iter().map(|&s| Some(s)).collect();
     let work = Work::known(&known).map_err(world::refused)?;
     let worlds = [seen.world()?];
-    let plan = orders::plan(
-        &rest,
-        cli::Choices::default(),
-        &cairn_plan::Limits::default(),
-        stop,
-    );
+    let plan = orders::usual(&rest, stop);
     let orders = Orders::new(rest.dag(), Some(&seconds), Some(&plan));
     let effort = Plays::for_dag(open.len(), Rule::ALL.len() + 1, worlds.len());
+    // One fewer than is paid for: the order in force plays, too, and first, so that it is kept unless one gains.
     let candidates = orders.candidates(effort.policies.saturating_sub(1).max(1), stop);
     let mut policies = vec![Policy::order("in force", &in_force)];
     policies.extend((candidates.iter()).map(|(rule, order)| Policy::order(rule.name(), order)));
     let options = Options {
         runs: effort.runs,
         seed: SEED,
+        // The others are for whatever this machine does beside.
         threads: Some(1),
         stop: Some(stop),
         ..Options::default()

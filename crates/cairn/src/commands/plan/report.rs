@@ -67,12 +67,7 @@ impl Report<'_> {
     }
 
     fn ratio(&self, reached: u64) -> f64 {
-        let most = area(&self.found.plan.bound);
-        if most == 0 {
-            1.0
-        } else {
-            reached as f64 / most as f64
-        }
+        worth::share(reached, area(&self.found.plan.bound))
     }
 
     /// The most bytes in use along an order, where they are counted.
@@ -81,16 +76,9 @@ impl Report<'_> {
     }
 
     fn largest_gap(&self) -> (usize, u32) {
-        let gaps = self
-            .found
-            .plan
-            .bound
-            .iter()
-            .zip(&self.found.reached.profile)
-            .map(|(b, p)| b - p);
-        let largest = gaps
-            .enumerate()
-            .max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
+        let (bound, reached) = (&self.found.plan.bound, &self.found.reached.profile);
+        let gaps = bound.iter().zip(reached).map(|(b, p)| b - p).enumerate();
+        let largest = gaps.max_by_key(|&(t, gap)| (gap, std::cmp::Reverse(t)));
         largest.unwrap_or((0, 0))
     }
 
@@ -99,14 +87,10 @@ impl Report<'_> {
         let dag = flow.dag();
         let reached = area(&self.found.reached.profile);
         let (step, gap) = self.largest_gap();
+        let memory = self.found.disk.as_ref().and_then(Planned::as_memory);
         let baselines: Map<String, Value> = (self.baselines.iter())
             .map(|b| {
-                let is_bytes = self
-                    .found
-                    .disk
-                    .as_ref()
-                    .is_some_and(|d| d.as_memory().is_some());
-                let peak = b.disk.filter(|_| is_bytes).unwrap_or(b.peak);
+                let peak = b.disk.filter(|_| memory.is_some()).unwrap_or(b.peak);
                 let mut value = json!({
                     "area": b.area, "area_ratio": self.ratio(b.area), "memory_peak": peak,
                 });
@@ -129,11 +113,12 @@ impl Report<'_> {
             "skeleton_removed": plan.survey().removed(),
             "baselines": baselines, "policy": name(&self.found.policy),
         });
-        if let Some(memory) = self.found.disk.as_ref().and_then(Planned::as_memory) {
+        if let Some(memory) = memory {
             value["memory"] = memory;
         }
         self.read.done.tell(&mut value);
         self.read.tell_times(&mut value);
+        // After `memory` may have been replaced by what the disk found.
         value["memory"]["executed_needed"] = json!(self.read.done.needed());
         if let Some(choice) = &self.found.choice {
             value["auto"] = choice.json();
@@ -154,14 +139,9 @@ impl Report<'_> {
             value["storage"] = disk.json();
         }
         if arrays {
-            let tasks = self.found.reached.order.len();
-            let order: Vec<&str> = self
-                .found
-                .reached
-                .order
-                .iter()
-                .map(|&t| flow.name(t))
-                .collect();
+            let order = &self.found.reached.order;
+            let tasks = order.len();
+            let order: Vec<&str> = order.iter().map(|&t| flow.name(t)).collect();
             let priority: Map<String, Value> = (order.iter().enumerate())
                 .map(|(i, name)| ((*name).to_owned(), json!(tasks - i)))
                 .collect();
@@ -176,11 +156,8 @@ impl Report<'_> {
     /// The verdict in plain words, with the reason where it is one of the flags.
     fn plain(&self) -> String {
         let share = self.ratio(area(&self.found.reached.profile));
-        let words = worth::verdict(
-            self.verdict(),
-            &how(self.verdict(), &self.found.plan),
-            share,
-        );
+        let how = how(self.verdict(), &self.found.plan);
+        let words = worth::verdict(self.verdict(), &how, share);
         match self.verdict() {
             Verdict::Suboptimal if self.is_narrowed() => format!(
                 "as good as found under the cap: it has {} of the ready tasks of an order without {}",
@@ -215,17 +192,12 @@ impl Report<'_> {
         if let Some(over_time) = &self.found.over_time {
             text += &line("seconds", &over_time.text());
         }
-        text += &line(
-            "memory",
-            &format!(
-                "{} at the most{}",
-                memory::words(self.found.peak),
-                match self.read.done.needed() {
-                    0 => String::new(),
-                    needed => format!(", besides those of {}", counted(needed, "executed task")),
-                }
-            ),
-        );
+        let besides = match self.read.done.needed() {
+            0 => String::new(),
+            needed => format!(", besides those of {}", counted(needed, "executed task")),
+        };
+        let peak = memory::words(self.found.peak);
+        text += &line("memory", &format!("{peak} at the most{besides}"));
         if let Some(disk) = &self.found.disk {
             text += &line("disk", &disk.text());
             text += &line("files", &disk.assumed);
@@ -237,11 +209,11 @@ impl Report<'_> {
             text += &line("auto", &would.would());
         }
         if out.verbose {
-            let words = verdict_words(self.verdict(), plan, flow);
-            text += &line("verdict", &words);
+            text += &line("verdict", &verdict_words(self.verdict(), plan, flow));
             text += &line("area", &self.area_words());
         }
         text += &format!("\n{}\n", self.table(out, width));
+        // Chosen by eye: two lines of names on most terminals.
         const SHOWN: usize = 12;
         let first: Vec<String> = (self.found.reached.order.iter().take(SHOWN))
             .map(|&task| layout::whole(&layout::short(&flow.shown(task), width - 13)))
@@ -301,6 +273,7 @@ impl Report<'_> {
                 disk: self.disk_peak(&self.found.plan.order),
             });
         }
+        // DAGMan's and critical path, which stand first in the list: what people would do otherwise.
         let shown = if out.verbose { usize::MAX } else { 2 };
         let own = name(&self.found.policy);
         let others = self.baselines.iter().take(shown);
@@ -331,15 +304,11 @@ impl Report<'_> {
                 Policy::Ic => String::new(),
                 other => format!(" --policy {}", name(&other)),
             };
-            add(
-                format!("cairn prio {file} --in-place{policy}"),
-                "write the order into the file",
-            );
+            let command = format!("cairn prio {file} --in-place{policy}");
+            add(command, "write the order into the file");
         }
-        add(
-            format!("cairn simulate {file}"),
-            "what it saves on workers that come and go",
-        );
+        let about = "what it saves on workers that come and go";
+        add(format!("cairn simulate {file}"), about);
         add(format!("cairn show {file} -o plan.html"), "see it");
         add(
             format!("cairn explain {file}"),

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 const NO_CAP: u64 = u64::MAX >> 2;
 
 /// The largest factor that is no mistake.
+// A judgement: whoever means bytes and not a factor is told.
 const MOST_SAFETY: f64 = 1000.0;
 
 /// The flags, checked.
@@ -129,6 +130,7 @@ pub(crate) fn layout(
         &model.files.unknown,
         part.safety,
     );
+    // Any order will do to begin with: the keeper looks for one within the cap before the first task starts.
     let order = quick();
     let keeper = (sizes.apply(&mut model.files.storage).ok())
         .and_then(|()| Keeper::new(model.files.storage.clone(), &order, NO_CAP).ok());
@@ -199,6 +201,7 @@ impl Part<'_> {
     ) -> Unkept {
         let dag = self.flow.dag();
         let (tasks, storage) = keeper.rest();
+        // At the beginning files have paths, which are named in the proof; of what is left later only sizes are known.
         let is_whole = tasks.len() == dag.len();
         let present: Vec<TaskId> = (0..tasks.len()).map(TaskId::new).collect();
         let (lean, proof) = match (is_whole, Model::marked(self.flow, caps)) {
@@ -214,6 +217,7 @@ impl Part<'_> {
                     .induced(&tasks)
                     .expect("tasks of the dag, each once")
                     .dag;
+                // What is executed takes its files along: the rest is a workflow of its own.
                 let lean = lean_order(&rest, &storage, &present, &mut Work::until(stop));
                 let proof = self.proof_of_rest(&tasks, &storage, &lean);
                 (lean, proof)
@@ -226,6 +230,7 @@ impl Part<'_> {
             false => (" of what is left", " that are not measured"),
         };
         let safety = match self.safety > 1.0 {
+            // Said whenever it may be why: people forget that a default multiplies their sizes.
             true => format!(" (sizes{measured} count {} times: --safety)", self.safety),
             false => String::new(),
         };

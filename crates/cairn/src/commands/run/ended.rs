@@ -1,7 +1,6 @@
 //! How a run ended, for whoever called the program. Tells nothing of its tasks.
 
 use crate::failure::{Failure, INTERRUPTED_CODE};
-use cairn_dag::plain;
 use cairn_serve::run::{RunError, Summary};
 
 /// What the program returns after a run.
@@ -9,6 +8,7 @@ pub(super) fn verdict(summary: &Summary) -> Result<(), Failure> {
     match (summary.is_complete, summary.halted) {
         (true, _) => Ok(()),
         (_, Some(exit)) => Err(Failure::Code(u8::try_from(exit).unwrap_or(1))),
+        // After the exit that a task asked for: DAGMan's ABORT-DAG-ON decides what its user sees.
         _ if summary.was_stopped => Err(Failure::Code(INTERRUPTED_CODE)),
         _ => Err(Failure::No),
     }
@@ -29,5 +29,5 @@ pub(super) fn refused(error: RunError) -> Failure {
         RunError::Cap(unkept) => &unkept.cure,
         RunError::NotOpen { .. } => "name that one too, or use --until",
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help.to_owned())
+    Failure::of(&error, help)
 }

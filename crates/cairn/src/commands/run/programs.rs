@@ -72,6 +72,7 @@ impl Work for Programs {
             stdout,
             stderr,
             ..
+        // Attempts count from 1, and jobs count retries.
         } = self.jobs.attempt(id(task), attempt.saturating_sub(1));
         let line = line(run)?;
         Some(Program {
@@ -105,5 +106,6 @@ impl FlowWork for Programs {
 /// A number of what a task runs: equal as long as that is the same.
 pub(crate) fn fingerprint(jobs: &Jobs, task: TaskId) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = jobs.fingerprint(task);
+    // Half of it is enough to see a change, and is what stores keep.
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

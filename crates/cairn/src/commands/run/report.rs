@@ -18,9 +18,11 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Without a terminal a line says how far the run is, so often.
+// A judgement: a day's run has 8,640 such lines in its log.
 const SELDOM: Duration = Duration::from_secs(10);
 
 /// So much of a log is shown.
+// Chosen by eye, as the next: the end of a stack trace, and the message above it stays on the screen.
 const TAIL: usize = 10;
 
 /// So many tasks that run again are named.
@@ -61,10 +63,12 @@ impl<'a> Reporter<'a> {
         is_dry: bool,
         out: &'a Output,
     ) -> Reporter<'a> {
+        // Never in a dry run: its lines are the answer.
         let show = !out.quiet && !out.json && !is_dry && std::io::stderr().is_terminal();
         let line = show.then(|| {
             let line = indicatif::ProgressBar::new_spinner();
             let style = indicatif::ProgressStyle::with_template("{msg}");
+            // A template that does not parse would be our mistake, and no reason to end a run.
             line.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_spinner()));
             line
         });
@@ -85,6 +89,7 @@ impl<'a> Reporter<'a> {
 
     /// Something happened.
     pub(super) fn hear(&mut self, at: Moment, news: &News<'_>, counts: &Counts) {
+        // Times for machines count from the first news: the engine's own clock begins at some moment of its own.
         self.epoch.get_or_insert(at);
         self.executed_before.get_or_insert(counts.executed);
         if self.out.json {
@@ -95,6 +100,7 @@ impl<'a> Reporter<'a> {
         let is_due = self.last_line.elapsed() >= SELDOM;
         match &self.line {
             Some(line) if matches!(news, News::Pulse) => line.set_message(self.status(counts)),
+            // Where a terminal has its line, that is enough.
             None if is_due && !self.is_dry => {
                 self.last_line = Instant::now();
                 self.out.remark(&self.status(counts));
@@ -425,6 +431,7 @@ fn print_line(value: &Value) {
 fn span(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
+        // Up to a hundred of a unit: "95 s" and "90 min" need no decimals, "1.6 min" would.
         0..10 => format!("{seconds:.1} s"),
         10..100 => format!("{whole} s"),
         100..6000 => format!("{} min", (seconds / 60.0).round()),

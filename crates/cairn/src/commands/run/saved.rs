@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The longest that a bound is looked for.
+// The run is over, and somebody waits: the curve without a tight bound is better than none.
 const BOUNDING: Duration = Duration::from_secs(10);
 
 /// Where it goes, if it is wanted, and the state of the run that it tells of.
@@ -74,6 +75,7 @@ fn write(report: Report<'_>, subject: &dyn Subject, rules: &Rules, shown: Shown<
     let saved = of_store(report.state, subject, rules, shown).map_err(|e| e.to_string());
     let written = saved.and_then(|saved| {
         write_bytes(path, saved.html().as_bytes()).map_err(|e| match e {
+            // The run has ended as it has: its exit code must not hang on a report.
             Failure::Usage { message, .. } => message,
             _ => "nobody reads it".to_owned(),
         })

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::spare;
 use crate::states;
 use cairn_dag::plain;
-use cairn_formats::{Template, size};
+use cairn_formats::Template;
 use cairn_serve::store::{Store, Sync};
 use std::path::PathBuf;
 
@@ -28,6 +28,7 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(flags: cli::Run) -> Result<Settings, Failure> {
         let cpus = match flags.jobs {
+            // Processors that this process may use, which a container or a batch system may have narrowed.
             None => std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             Some(jobs) => (u32::try_from(jobs).ok().filter(|&n| n > 0)).ok_or_else(|| {
                 Failure::usage(
@@ -37,29 +38,17 @@ impl Settings {
             })?,
         };
         let pools: Result<_, Failure> = flags.pool.iter().map(|text| pool(text)).collect();
-        let memory = match &flags.memory {
-            None => None,
-            Some(text) => Some(size::parse(text).ok_or_else(|| {
-                Failure::usage(
-                    format!("--memory {} is no size", plain(text)),
-                    "give bytes with a unit, such as --memory 16GB",
-                )
-            })?),
-        };
-        let input = cli::Input {
-            file: flags.file.clone().unwrap_or_default(),
-            format: flags.format.clone(),
-        };
+        let memory = (flags.memory.as_deref()).map(|text| caps::size("--memory", text));
+        let input = flags.workflow.input();
         let template = template(flags.run.as_deref())?;
-        let family = flags.family.as_deref();
         Ok(Settings {
             cpus,
             pools: pools?,
-            memory,
+            memory: memory.transpose()?,
             disk: super::disk::checked(&flags.disk, flags.safety, flags.ignore_files)?,
-            family: Wanted::new(family, flags.until_level, template.as_ref())?,
+            family: Wanted::new(&flags.workflow, template.as_ref())?,
             template,
-            state: match (&flags.state, &flags.family) {
+            state: match (&flags.state, &flags.workflow.family) {
                 (Some(state), _) => state.clone(),
                 (None, Some(family)) => states::of_family(family),
                 (None, None) => states::of_file(&input.file)?,
@@ -71,19 +60,20 @@ impl Settings {
 
     /// The store; for a dry run without one, an empty one that nobody sees.
     pub(super) fn open_store(&self) -> Result<(Option<tempfile::TempDir>, Store), Failure> {
+        // Two types of one meaning: the store knows no flags.
         let sync = match self.flags.sync {
             cli::Sync::Full => Sync::Full,
             cli::Sync::Normal => Sync::Normal,
         };
         let mut scrap = None;
         let mut folder = self.state.as_path();
+        // A dry run leaves no trace, not even an empty state that a later run would resume.
         if self.flags.dry_run && !folder.join(cairn_serve::store::FILE).exists() {
             let made = tempfile::tempdir();
             let made = made.map_err(|e| Failure::writing("a temporary folder", &e))?;
             folder = scrap.insert(made).path();
         }
-        let store = Store::create_or_open(folder, sync)
-            .map_err(|e| Failure::usage(plain(&e.to_string()).into_owned(), ""))?;
+        let store = Store::create_or_open(folder, sync).map_err(|e| Failure::of(&e, ""))?;
         Ok((scrap, store))
     }
 
@@ -122,6 +112,7 @@ pub(crate) fn pool(text: &str) -> Result<(String, u32), Failure> {
             "such as --pool licence=4",
         )
     };
+    // From the right, as names may have an equals sign.
     let (name, many) = text.rsplit_once('=').ok_or_else(wrong)?;
     let many = many.trim().parse().map_err(|_| wrong())?;
     match name.trim() {

@@ -56,6 +56,7 @@ impl Tasks for Told {
 
     /// The one program, unless its own name has the level or the place in it.
     fn programs(&self) -> Option<Vec<String>> {
+        // Two places that have no number in common: whatever hangs on either differs.
         let [one, other] = [(0, 1), (2, 3)].map(|(level, index)| {
             let command = self.command(level, index);
             command.program().map(str::to_owned)

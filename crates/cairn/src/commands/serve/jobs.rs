@@ -20,6 +20,7 @@ pub(super) struct Served {
 }
 
 /// Workers are told so many programs at the most.
+// Sent to every worker that joins: a judgement of how long such a list may be.
 const MOST_PROGRAMS: usize = 1000;
 
 impl Served {

@@ -1,7 +1,6 @@
 //! What the state of a server keeps from start to start: the hashes of its tokens. Knows no flags.
 
 use crate::failure::Failure;
-use cairn_dag::plain;
 use cairn_serve::store::Store;
 use cairn_serve::tokens::Tokens;
 
@@ -10,7 +9,7 @@ const TOKENS: &str = "tokens";
 
 /// The state cannot be read or written.
 pub(super) fn unusable(error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(plain(&error.to_string()).into_owned(), "")
+    Failure::of(error, "")
 }
 
 pub(super) fn tokens(store: &Store) -> Result<Option<Tokens>, Failure> {

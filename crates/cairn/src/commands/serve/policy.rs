@@ -12,7 +12,9 @@ use std::time::Duration;
 const KEPT: &str = "trust-policy";
 
 /// What holds where nobody says otherwise.
+// Two equal results: the least that one liar cannot bring about.
 const QUORUM: u32 = 2;
+// Ten minutes: a judgement, which `--deadline` and ten times a task's own time correct.
 const DEADLINE: u64 = 600_000_000;
 
 /// The numbers of a state. They hold at every start: results that wait were asked for by them.
@@ -63,6 +65,7 @@ impl Policy {
         }
         let deadline = asked.deadline.map(|time| time.as_micros() as u64);
         let numbers = Numbers {
+            // What the state has goes before what is usual: results that wait were asked for under it.
             quorum: (asked.quorum.or(before.as_ref().map(|b| b.quorum))).unwrap_or(QUORUM),
             replicate_all: asked.replicate_all || before.as_ref().is_some_and(|b| b.replicate_all),
             deadline_micros: (deadline.or(before.as_ref().map(|b| b.deadline_micros)))

@@ -50,17 +50,15 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     pub(super) fn json(&self) -> Value {
         let study = self.study;
-        let policies: Map<String, Value> = (self.policies.iter().enumerate())
-            .map(|(p, name)| {
-                let measures = self.measures().map(|m| {
-                    let summary = study.summary(p, m);
-                    let mut value = estimate_json(summary.mean, summary.ends(), summary.all_equal);
-                    value["median"] = json!(summary.median);
-                    (m.name().to_owned(), value)
-                });
-                (name.clone(), Value::Object(measures.collect()))
-            })
-            .collect();
+        let policies = self.by_policy(|p| {
+            let measures = self.measures().map(|m| {
+                let summary = study.summary(p, m);
+                let mut value = estimate_json(summary.mean, summary.ends(), summary.all_equal);
+                value["median"] = json!(summary.median);
+                (m.name().to_owned(), value)
+            });
+            Value::Object(measures.collect())
+        });
         let ratios: Map<String, Value> = (1..self.policies.len())
             .map(|p| {
                 let measures = self.measures().filter_map(|m| {
@@ -79,19 +77,17 @@ impl Report<'_> {
             "runs_asked": self.asked, "out_of_time": study.out_of_time,
             "policies": policies, "ratios": ratios,
         });
+        // The sentence too: programs that only pass it on need not make one.
         value["answer"] = json!(self.answer());
         if let Some(deadline) = self.flags.deadline {
-            let by_policy = (self.policies.iter().enumerate()).map(|(p, name)| {
-                let within = self.within(p, deadline);
-                (name.clone(), estimate_json(within.0, Some(within.1), false))
+            let by_policy = self.by_policy(|p| {
+                let (share, ends) = self.within(p, deadline);
+                estimate_json(share, Some(ends), false)
             });
-            let by_policy: Map<String, Value> = by_policy.collect();
             value["deadline"] = json!({ "seconds": deadline, "probability": by_policy });
         }
         if let Some(price) = self.flags.price {
-            let by_policy = (self.policies.iter().enumerate())
-                .map(|(p, name)| (name.clone(), cost_json(study, p, price)));
-            let by_policy: Map<String, Value> = by_policy.collect();
+            let by_policy = self.by_policy(|p| cost_json(study, p, price));
             value["cost"] = json!({ "price": price, "policies": by_policy });
             if let Some(steady) = &self.steady {
                 let time = steady.study.summary(0, Measure::Makespan);
@@ -121,6 +117,12 @@ impl Report<'_> {
         value
     }
 
+    /// Something of every policy, by its name.
+    fn by_policy(&self, of: impl Fn(usize) -> Value) -> Map<String, Value> {
+        let policies = self.policies.iter().enumerate();
+        policies.map(|(p, name)| (name.clone(), of(p))).collect()
+    }
+
     /// What is measured: bytes only where they are counted, and what becomes of results where that may differ.
     fn measures(&self) -> impl Iterator<Item = Measure> + '_ {
         let counts = |m: &Measure| match m {
@@ -140,6 +142,7 @@ impl Report<'_> {
     /// The share of runs that end within a time, and where its true value lies (Wilson 1927).
     fn within(&self, policy: usize, deadline: f64) -> (f64, Interval) {
         let times = self.study.outcomes[policy].column(Measure::Makespan);
+        // The normal quantile of 95 %. Wilson's, since with a share near 0 or 1 the plain interval would leave them.
         let (n, z) = (times.len() as f64, 1.96f64);
         let share = times.iter().filter(|t| **t <= deadline).count() as f64 / n;
         let middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
@@ -156,12 +159,14 @@ impl Report<'_> {
     fn time(&self, mean: f64, interval: Option<Interval>) -> String {
         let (unit, words) = match self.scene.seconds {
             None => (1.0, "task times"),
+            // Each unit from two of the next on: "90 min" is said, not "1.5 h".
             Some(_) if mean < 120.0 => (1.0, "s"),
             Some(_) if mean < 7200.0 => (60.0, "min"),
             Some(_) if mean < 3.0 * 86400.0 => (3600.0, "h"),
             Some(_) => (86400.0, "days"),
         };
         let digits = match mean / unit {
+            // Three digits: more would be noise.
             v if v >= 100.0 => 0,
             v if v >= 10.0 => 1,
             _ => 2,
@@ -179,11 +184,8 @@ impl Report<'_> {
             _ => self.policies[0].clone(),
         };
         let time = self.study.summary(0, Measure::Makespan);
-        let mut words = format!(
-            "On {}, {first} takes {}",
-            self.scene.place,
-            self.time(time.mean, time.interval)
-        );
+        let time = self.time(time.mean, time.interval);
+        let mut words = format!("On {}, {first} takes {time}", self.scene.place);
         let others: Vec<(String, Ratio)> = (1..self.policies.len())
             .filter_map(|p| {
                 let ratio = self.study.ratio(0, p, Measure::Makespan)?;
@@ -198,21 +200,16 @@ impl Report<'_> {
             words += &format!(" It comes to {}.", volunteers::outcome(self.study, 0));
         }
         let trusted = self.vouched.map(Vouched::trusted);
-        let trusted = self
-            .policies
-            .iter()
-            .position(|p| Some(p.as_str()) == trusted);
-        if let Some(place) = trusted {
+        let mut policies = self.policies.iter();
+        if let Some(place) = policies.position(|p| Some(p.as_str()) == trusted) {
             let outcome = volunteers::outcome(self.study, place);
             words += &format!(" With all of them trusted: {outcome}.");
         }
         if let Some(deadline) = self.flags.deadline {
             let (share, ends) = self.within(0, deadline);
+            let (time, low, high) = (self.time(deadline, None), ends.low, ends.high);
             words += &format!(
-                " It ends within {} with a probability of {share:.2} [{:.2}, {:.2}].",
-                self.time(deadline, None),
-                ends.low,
-                ends.high
+                " It ends within {time} with a probability of {share:.2} [{low:.2}, {high:.2}]."
             );
         }
         if let Some(price) = self.flags.price {
@@ -371,29 +368,26 @@ impl Report<'_> {
             header: &header,
             rows: &rows,
         };
-        let captioned = |figure, caption| Captioned { figure, caption };
-        let mut figures = vec![captioned(
-            &times,
-            "Time from the start to the last completion; left is better.",
-        )];
-        if let Some(ratios) = &ratios {
-            figures.push(captioned(
-                ratios,
-                "All policies met the same workers and durations in each run. Left of 1 the first policy is faster.",
-            ));
-        }
         let curve = self.curve().map_err(|e| pictures::not_drawn(&e))?;
-        if let Some(curve) = &curve {
-            figures.push(captioned(
-                curve,
-                "Time under ever tighter caps on the disk; the knee is where a cap begins to cost.",
-            ));
-        }
-        let page = Page {
-            title: &format!(
-                "{}: policies compared",
-                pictures::short_name(&self.read.name)
+        let figures = [
+            (
+                Some(&times),
+                "Time from the start to the last completion; left is better.",
             ),
+            (
+                ratios.as_ref(),
+                "All policies met the same workers and durations in each run. Left of 1 the first policy is faster.",
+            ),
+            (
+                curve.as_ref(),
+                "Time under ever tighter caps on the disk; the knee is where a cap begins to cost.",
+            ),
+        ];
+        let captioned =
+            |(figure, caption): (Option<_>, _)| figure.map(|figure| Captioned { figure, caption });
+        let figures: Vec<Captioned<'_>> = figures.into_iter().filter_map(captioned).collect();
+        let page = Page {
+            title: &format!("{}: policies compared", self.title()),
             lead: &self.setting(),
             tables: &[table],
             figures: &figures,
@@ -402,31 +396,35 @@ impl Report<'_> {
         pictures::write(path, kind, &times, &page, value)
     }
 
+    /// The file's own name, as titles have no room for folders.
+    fn title(&self) -> &str {
+        pictures::short_name(&self.read.name)
+    }
+
+    /// What a mean time is called beside an axis.
+    fn time_name(&self) -> &'static str {
+        match self.scene.seconds {
+            Some(_) => "mean time (seconds)",
+            None => "mean time (task times)",
+        }
+    }
+
     /// Time against the cap on the disk; none without one.
     fn curve(&self) -> Result<Option<Figure>, ShowError> {
-        let Some(points) = self.told.as_ref().map(Told::points) else {
+        let points = self.told.as_ref().map(Told::points);
+        let Some(points) = points.filter(|points| !points.is_empty()) else {
             return Ok(None);
         };
-        if points.is_empty() {
-            return Ok(None);
-        }
         let unit = DiskUnit::of(points.iter().map(|p| p.0));
         let line: Vec<(f64, f64)> = points.iter().map(|p| (p.0 / unit.bytes, p.1)).collect();
         let knee = points.iter().filter(|p| !p.2.is_empty());
-        let knee: Vec<(&str, f64, f64)> = knee
-            .map(|p| (p.2.as_str(), p.0 / unit.bytes, p.1))
-            .collect();
+        let knee = knee.map(|p| (p.2.as_str(), p.0 / unit.bytes, p.1));
+        let knee: Vec<(&str, f64, f64)> = knee.collect();
         let figure = Lines {
-            title: &format!(
-                "Time against disk: {}",
-                pictures::short_name(&self.read.name)
-            ),
+            title: &format!("Time against disk: {}", self.title()),
             subtitle: &self.setting(),
             x_name: &format!("cap on the disk ({})", unit.name),
-            y_name: match self.scene.seconds {
-                Some(_) => "mean time (seconds)",
-                None => "mean time (task times)",
-            },
+            y_name: self.time_name(),
             lines: &[Line {
                 name: "best of the priorities tried",
                 points: &line,
@@ -446,11 +444,7 @@ impl Report<'_> {
         let rows: Vec<IntervalRow<'_>> = (self.policies.iter().zip(summaries))
             .map(|(name, estimate)| IntervalRow { name, estimate })
             .collect();
-        let unit = match self.scene.seconds {
-            Some(_) => "mean time (seconds)",
-            None => "mean time (task times)",
-        };
-        self.intervals("Time of each policy", unit, &rows, None)
+        self.intervals("Time of each policy", self.time_name(), &rows, None)
     }
 
     /// Ratios of the first policy over each other; none where there is only one.
@@ -465,14 +459,11 @@ impl Report<'_> {
             return Ok(None);
         }
         let rows: Vec<IntervalRow<'_>> = (named.iter())
-            .map(|(name, estimate)| IntervalRow {
-                name,
-                estimate: *estimate,
-            })
+            .map(|&(ref name, estimate)| IntervalRow { name, estimate })
             .collect();
         let title = format!("{} against the others", self.policies[0]);
-        self.intervals(&title, "ratio of mean times", &rows, Some(1.0))
-            .map(Some)
+        let figure = self.intervals(&title, "ratio of mean times", &rows, Some(1.0));
+        figure.map(Some)
     }
 
     fn intervals(
@@ -483,7 +474,7 @@ impl Report<'_> {
         reference: Option<f64>,
     ) -> Result<Figure, ShowError> {
         Intervals {
-            title: &format!("{title}: {}", pictures::short_name(&self.read.name)),
+            title: &format!("{title}: {}", self.title()),
             subtitle: &self.setting(),
             value_name,
             interval_name: "95 % interval",

@@ -12,8 +12,10 @@ use cairn_sim::{Measure, Natures, Policy, Serving, Study, Terms};
 use serde_json::{Value, json};
 
 /// So many liars say the same where nobody says otherwise.
+// The least that defeats a quorum of two: one liar alone never does.
 const COLLUDING: u32 = 2;
 /// Where durations are in task times, one stands for a minute.
+// A judgement: deadlines and silence of the engine are in seconds, and volunteers' tasks take minutes.
 const TASK_TIME: f64 = 60.0;
 
 /// The flags of the world, with what is said of its workers here. A pool, where nobody says otherwise.
@@ -27,6 +29,7 @@ pub(super) fn place(flags: &cli::Volunteers, mut world: cli::World) -> cli::Worl
     };
     world.nobody_vouches = flags.volunteers;
     let says_where = world.world.is_some() || world.slots.is_some() || !world.world_from.is_empty();
+    // Batches have no workers that could lie.
     if is_told(flags) && !says_where {
         world.world = Some(WorldName::Pool);
     }
@@ -51,6 +54,7 @@ pub(super) fn check(flags: &cli::Simulate, world: &world::Settings) -> Result<()
     if !flags.volunteers.volunteers {
         return Ok(());
     }
+    // The engine serves volunteers by a list, and by nothing that chooses among workers.
     let listed = |contender: &&Contender| !matches!(contender, Contender::Listed(_));
     if let Some(other) = flags.policies.iter().find(listed) {
         return Err(Failure::usage(

@@ -33,6 +33,7 @@ pub(super) fn study(
         let cells = match cells(laboratory, subject, gaps, sizes) {
             Ok(cells) => cells,
             Err(failure) if subjects.len() == 1 => return Err(failure),
+            // Ctrl-C ends all of it, not this dag alone.
             Err(stopped @ Failure::Interrupted(_)) => return Err(stopped),
             Err(failure) => {
                 note(failed, &subject.file, &failure, laboratory.out);
@@ -92,6 +93,12 @@ struct Grid<'a> {
 }
 
 impl Grid<'_> {
+    /// The gap and the size of a cell.
+    fn place(&self, cell: usize) -> (f64, f64) {
+        let columns = self.sizes.len();
+        (self.gaps[cell / columns], self.sizes[cell % columns])
+    }
+
     /// The ratios to one rival, by cell.
     fn against(&self, rival: usize) -> Vec<Option<Ratio>> {
         self.ratios.iter().map(|cell| cell[rival]).collect()
@@ -108,11 +115,7 @@ impl Grid<'_> {
                     (format!("{first}/{rival}"), value)
                 })
                 .collect();
-            let (gap, size) = (
-                self.gaps[i / self.sizes.len()],
-                self.sizes[i % self.sizes.len()],
-            );
-            let runs = cell.study.runs();
+            let ((gap, size), runs) = (self.place(i), cell.study.runs());
             let mut value = json!({ "gap": gap, "size": size, "runs": runs, "ratios": ratios });
             if let Some(chosen) = &cell.chosen {
                 value["chosen"] = json!(chosen);
@@ -168,10 +171,7 @@ impl Grid<'_> {
         let best = ends.clone().min_by(|a, b| a.2.high.total_cmp(&b.2.high));
         let worst = ends.max_by(|a, b| a.2.low.total_cmp(&b.2.low));
         let words = |(i, ratio, _): (usize, Ratio, cairn_sim::Interval)| {
-            let (gap, size) = (
-                self.gaps[i / self.sizes.len()],
-                self.sizes[i % self.sizes.len()],
-            );
+            let (gap, size) = self.place(i);
             let words = interval_text(ratio.mean, ratio.interval, ratio.all_equal, 3);
             format!("{words} at gap {gap}, size {size}")
         };

@@ -188,6 +188,7 @@ pub(super) fn cell_text(ratio: Option<&Ratio>) -> String {
 pub(super) fn tally<'r>(ratios: impl Iterator<Item = &'r Ratio>) -> [usize; 3] {
     let mut count = [0; 3];
     for ratio in ratios {
+        // Less, equal, greater are −1, 0 and 1.
         count[(side(ratio) as i8 + 1) as usize] += 1;
     }
     count

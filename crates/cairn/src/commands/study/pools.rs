@@ -45,6 +45,7 @@ fn three_pools(
 ) -> Result<Vec<Vec<Option<Ratio>>>, Failure> {
     let prepared = laboratory.prepare(subject)?;
     let taken = &subject.taken;
+    // Pools are stretched to it: a task that no worker stays for would never end.
     let longest = (taken.seconds.iter().flatten()).fold(0.0, |a: f64, &b| a.max(b));
     let one = |pool: &StudyPool| {
         let world = pool.world(width, taken.mean, longest);

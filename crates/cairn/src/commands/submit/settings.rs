@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::commands::caps;
+use crate::commands::contender;
 use crate::commands::lookout::Workers;
 use crate::commands::run::{disk, template};
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(flags: cli::Submit) -> Result<Settings, Failure> {
         let template = template(flags.run.as_deref())?;
+        // Every other number is a time, and is kept between its limits later.
         if flags.poll.is_nan() {
             return Err(Failure::usage(
                 "--poll is no time",
@@ -34,6 +36,7 @@ impl Settings {
             (Some(folder), _) | (None, Some(folder)) => folder.clone(),
             (None, None) => {
                 let mut folder = states::of_file(&flags.input.file)?.into_os_string();
+                // One an engine: a workflow may be handed to two of them.
                 folder.push(format!("-{}", name(flags.engine)));
                 folder.into()
             }
@@ -65,23 +68,17 @@ impl Settings {
             ));
         }
         let disk = disk::checked(&flags.disk, flags.safety, false)?;
-        let instead = [
-            (
-                flags.dry_run,
+        let why = match disk {
+            Some(_) if flags.dry_run => Some(
                 "--dry-run writes a script that nobody follows, and --disk needs somebody who does",
-                "leave one of them away",
             ),
-            (
-                flags.crew.is_some(),
-                "--crew has a server of its own, and --disk is not handed on to it",
-                "leave one of them away",
-            ),
-        ];
-        let wrong = instead
-            .iter()
-            .find(|(is_given, ..)| *is_given && disk.is_some());
-        if let Some((_, why, cure)) = wrong {
-            return Err(Failure::usage(*why, *cure));
+            Some(_) if flags.crew.is_some() => {
+                Some("--crew has a server of its own, and --disk is not handed on to it")
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(Failure::usage(why, "leave one of them away"));
         }
         Ok(Settings {
             workers: Workers::expected(&flags.expected, flags.policy)?,
@@ -93,15 +90,8 @@ impl Settings {
     }
 }
 
-pub(super) fn name(engine: cli::Engine) -> &'static str {
-    match engine {
-        cli::Engine::Slurm => "slurm",
-        cli::Engine::Hyperqueue => "hyperqueue",
-        cli::Engine::Htcondor => "htcondor",
-        cli::Engine::Pegasus => "pegasus",
-        cli::Engine::Dask => "dask",
-        cli::Engine::Airflow => "airflow",
-    }
+pub(super) fn name(engine: cli::Engine) -> String {
+    contender::name(&engine)
 }
 
 /// Checks what is handed to `sbatch`, and what it would take from the environment.

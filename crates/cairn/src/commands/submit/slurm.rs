@@ -28,7 +28,7 @@ pub(super) fn unusable(error: &PlaceError) -> Failure {
             "put the old command back, or submit all of it again with another --state"
         }
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help)
+    Failure::of(error, help)
 }
 
 fn no_tools(error: &ToolsError) -> Failure {
@@ -38,7 +38,7 @@ fn no_tools(error: &ToolsError) -> Failure {
         }
         ToolsError::Silent(_) => "nothing was submitted; try again when the controller is back",
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help)
+    Failure::of(error, help)
 }
 
 fn refused(error: &Trouble) -> Failure {
@@ -49,7 +49,7 @@ fn refused(error: &Trouble) -> Failure {
         Trouble::NoRoom(no_room) => &no_room.cure,
         Trouble::Journal(_) => "mend that; the same command goes on from there",
     };
-    Failure::usage(plain(&error.to_string()).into_owned(), help.to_owned())
+    Failure::of(error, help)
 }
 
 /// Two ways to submit a workflow do not know of each other: together they would run tasks twice.
@@ -62,28 +62,17 @@ fn mixed(folder: &Path, what: &str) -> Failure {
 
 /// A crew that is not submitted.
 fn no_crew(error: &CrewError) -> Failure {
-    let help = match error {
+    let help: &str = match error {
         CrewError::Queued(job) => {
-            format!("wait for it, or end it: scancel {job}; the same command goes on then")
+            &format!("wait for it, or end it: scancel {job}; the same command goes on then")
         }
-        CrewError::Journal(_) => {
-            "wait for it to end, or give another folder with --state".to_owned()
-        }
-        CrewError::Io { .. } => {
-            "check that you may write there, and that the disk is not full".to_owned()
-        }
-        CrewError::Silent(_) => {
-            "nothing was submitted; try again when the controller is back".to_owned()
-        }
-        CrewError::Refused(_) => "mend that, for instance with --sbatch".to_owned(),
-        CrewError::Unknown(_) => {
-            "the same command looks for the job before it submits another".to_owned()
-        }
+        CrewError::Journal(_) => "wait for it to end, or give another folder with --state",
+        CrewError::Io { .. } => "check that you may write there, and that the disk is not full",
+        CrewError::Silent(_) => "nothing was submitted; try again when the controller is back",
+        CrewError::Refused(_) => "mend that, for instance with --sbatch",
+        CrewError::Unknown(_) => "the same command looks for the job before it submits another",
     };
-    Failure::usage(
-        plain(&error.to_string()).into_owned(),
-        plain(&help).into_owned(),
-    )
+    Failure::of(error, plain(help))
 }
 
 /// Submits, or takes up again what was submitted before.
@@ -102,25 +91,25 @@ pub(super) fn submit(
     let place = Place::open(folder, handover).map_err(|e| unusable(&e))?;
     let opened = Journal::open(&folder.join("journal"));
     let (mut journal, events) = opened.map_err(|e| {
-        let help = "wait for it to end, or give another folder with --state";
-        Failure::usage(plain(&e.to_string()).into_owned(), help)
+        Failure::of(
+            &e,
+            "wait for it to end, or give another folder with --state",
+        )
     })?;
-    let lock = journal
-        .lock()
-        .map_err(|e| Failure::writing("the journal", &e))?;
+    let lock = journal.lock();
+    let lock = lock.map_err(|e| Failure::writing("the journal", &e))?;
     let mut tools = Tools::new(handover, place.clone(), lock);
     let wishes = Wishes {
         most_queued: flags.max_queued.map_or(usize::MAX, |n| n as usize),
+        // A judgement: one refusal or one loss then concerns a thousand tasks at the most.
         most_in_array: longest.min(1000),
     };
     let mut window = Window::new(handover, wishes, &events);
     if flags.cancel {
         let ended = window.cancel(&mut tools, &mut |event| journal.write(event));
         let ended = ended.map_err(|said| no_tools(&ToolsError::Silent(said)))?;
-        let text = format!(
-            "{} ended; the same command without --cancel goes on\n",
-            counted(ended, "job")
-        );
+        let jobs = counted(ended, "job");
+        let text = format!("{jobs} ended; the same command without --cancel goes on\n");
         return out.done(&json!({ "cancelled": ended }), &text);
     }
     let mut reporter = Reporter::new(handover, &place, out);
@@ -145,6 +134,7 @@ pub(super) fn submit(
             }
             Step::Submitted | Step::Unfinished => {}
         }
+        // No controller is asked more than twenty times a second, whatever somebody types.
         let until = Instant::now() + Duration::from_secs_f64(flags.poll.clamp(0.05, 3600.0));
         while Instant::now() < until && !limits::is_interrupted() {
             std::thread::sleep(Duration::from_millis(50));
@@ -213,12 +203,11 @@ impl<'a> Reporter<'a> {
                     _ => ("aborted", None),
                 };
                 self.line(&json!({ "task": name(place), "state": state, "exit": exit }));
-                let log = window
-                    .call_of(place)
-                    .map(|call| self.place.log(place, call));
-                let log = log.map_or(String::new(), |log| {
+                let log = window.call_of(place).map(|call| {
+                    let log = self.place.log(place, call);
                     format!("; log: {}", screen::path(&log))
                 });
+                let log = log.unwrap_or_default();
                 let shown = plain(name(place));
                 match standing {
                     Standing::Failed(code) => {
@@ -340,11 +329,8 @@ pub(super) fn submit_crew(
     let path = folder.join("crew.sh");
     crate::output::write_file(&path, |to| to.write_all(script.as_bytes()))?;
     if flags.dry_run {
-        let text = format!("wrote {}\n", screen::path(&path));
-        return out.done(
-            &json!({ "submitted": false, "files": ["crew.sh"], "folder": state }),
-            &text,
-        );
+        let value = json!({ "submitted": false, "files": ["crew.sh"], "folder": state });
+        return out.done(&value, &format!("wrote {}\n", screen::path(&path)));
     }
     // Theirs first: of two options that are alike, Slurm takes the last.
     let mut arguments = flags.sbatch.clone();
@@ -357,15 +343,10 @@ pub(super) fn submit_crew(
     ]);
     let job = cairn_submit::slurm::submit_crew(folder, &arguments, &utf8(&path)?);
     let job = job.map_err(|e| no_crew(&e))?;
-    let text = format!(
-        "job {} starts {}\n",
-        plain(&job),
-        counted(workers as usize, "worker")
-    );
-    out.done(
-        &json!({ "submitted": true, "job": job, "workers": workers, "folder": state }),
-        &text,
-    )
+    let (job_text, many) = (plain(&job), counted(workers as usize, "worker"));
+    let text = format!("job {job_text} starts {many}\n");
+    let value = json!({ "submitted": true, "job": job, "workers": workers, "folder": state });
+    out.done(&value, &text)
 }
 
 /// What `cairn serve` is given inside the job: what `submit` was given, with paths from anywhere.

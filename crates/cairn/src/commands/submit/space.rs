@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The longest that an order within the cap is looked for.
+// As a run has for it.
 const PLANNING: Duration = Duration::from_secs(60);
 
 /// What a cap is held against.
@@ -81,6 +82,7 @@ impl<'f> Wanted<'f> {
             share @ Bytes::OfFree(_) => {
                 let free = share.in_folder(self.home)?;
                 let of = free.of_free.map_or(1.0, |(share, _)| share);
+                // What lies there already is ours to write over: it counts as free.
                 (there.sum::<u64>() as f64 * of) as u64 + free.bytes
             }
         };

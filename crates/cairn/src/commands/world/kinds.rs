@@ -8,10 +8,12 @@ use crate::spread;
 use cairn_sim::{Breaks, Crew, Lease, Link, Natures, PoolSettings, Spread, Tail, Trace, World};
 
 /// Workers where none are given.
+// A judgement, as those below: a small cluster.
 pub(super) const WORKERS: u32 = 16;
 /// Requests in a batch, on the mean, where nothing is given.
 pub(super) const BATCH: f64 = 16.0;
 /// A task is given out again after so many times its expected duration.
+// Long enough that a slow worker is not taken for a lost one, short against a run.
 const LEASE: f64 = 3.0;
 /// Who vanishes does so within so many mean durations.
 const VANISH: f64 = 10.0;
@@ -146,6 +148,7 @@ fn crew(flags: &cli::World, mean: f64, volatile: bool) -> Crew {
         cores: flags.cores.unwrap_or(1),
         link,
         lease,
+        // One more than the first: a third would keep workers from tasks that nobody has.
         tail: flags.tail.map(|tasks| Tail { tasks, copies: 2 }),
         natures: Natures {
             vanish_within: VANISH * mean,
