@@ -47,6 +47,8 @@ pub enum Placing {
 
 /// Workers differ where the mean square of their speeds is above the square of the mean by this factor: the spread is more
 /// than about a fifth.
+// A judgement between two figures of docs/dispatch.md: of equal workers the order alone loses 4 % to HEFT, at a spread of 0.3 half
+// as much again as HEFT takes.
 const UNEVEN: f64 = 1.05;
 
 /// What to do.

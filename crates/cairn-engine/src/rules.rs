@@ -75,6 +75,7 @@ impl Default for Rules {
             retries_of: Vec::new(),
             never_retry_on: HashMap::new(),
             halt_on: HashMap::new(),
+            // Judgements, all three. A task over which so many workers were lost may well be the reason for it.
             losses: 5,
             silence: Span::seconds(15),
             gone: 1_000,

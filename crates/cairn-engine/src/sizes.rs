@@ -17,6 +17,7 @@ use cairn_theory::storage::{FileId, Storage, StorageError};
 pub const SAFETY: f64 = 1.3;
 
 /// After so many files of a class its kind does not start slowly any more.
+// A judgement: by then a fourth of the safety is left as room to spare.
 const KNOWN: u32 = 16;
 
 /// Outputs of a task from this one on are of one class.

@@ -5,32 +5,34 @@ pub(crate) mod run {
     /// After so many events in a row without a completion a run is given up: a few seconds of computing.
     pub(crate) const PATIENCE: u64 = 10_000_000;
 
-    /// Steps of work that an event counts for: some events choose whole batches.
+    /// Steps of work that an event counts for: some events choose whole batches. A judgement.
     pub(crate) const STEPS_AN_EVENT: u64 = 16;
 
     /// Eligible tasks that are looked at under a cap, in the policy's order and in the keeper's own: more are seldom let in
-    /// where the first are not.
+    /// where the first are not. A judgement.
     pub(crate) const LOOK: usize = 48;
 }
 
 /// A study.
 pub(crate) mod study {
     /// Whether a study may stop is decided after every so many runs, so that the answer depends on no thread.
+    // A judgement: intervals of so many runs hold what they promise (docs/guide-simulate.md).
     pub(crate) const RUNS_BETWEEN_DECISIONS: usize = 50;
 }
 
 /// A contest of policies.
 pub(crate) mod contest {
     /// Runs of each policy in each world, where there is time for them.
+    // As many as the research had that found the margin.
     pub(crate) const FULL: usize = 100;
 
-    /// Runs that tell what a choice gains.
+    /// Runs that tell what a choice gains. A judgement: half of those that chose it.
     pub(crate) const FRESH_RUNS: usize = 50;
 
-    /// Fewer runs than this tell little of chance.
+    /// Fewer runs than this tell little of chance. A judgement: of two nobody knows which one is usual.
     pub(crate) const FEWEST: usize = 3;
 
-    /// Before runs fall below this, policies are left out.
+    /// Before runs fall below this, policies are left out. A judgement.
     pub(crate) const FAIR: usize = 10;
 
     /// Tasks to be played, over all policies, worlds and runs: some seconds.

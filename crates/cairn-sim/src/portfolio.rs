@@ -12,6 +12,7 @@ use crate::world::World;
 use cairn_dag::Dag;
 
 /// A policy must promise to be faster than the first by this share of time to replace it.
+// The research's number. On average there is less than that to gain (docs/evaluation.md): what seems to be less is mostly chance.
 const MARGIN: f64 = 0.003;
 
 /// How many policies to play, and how often.

@@ -68,10 +68,13 @@ pub struct Terms {
 }
 
 /// How far off a benchmark is: the standard deviation of its logarithm.
+// As the engine takes it to be (`HANDSHAKE` of its book).
 const BENCHMARK: f64 = 0.3;
 /// Memory is counted in so many parts of the unit of the tasks'.
+// The engine counts whole numbers.
 const PARTS: f64 = 1024.0;
 /// For ever, as good as.
+// No end of the numbers: moments are added to it.
 const EVER: Span = Span(u64::MAX / 4);
 
 fn span(seconds: f64) -> Span {

@@ -7,7 +7,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// How many eligible tasks are looked at.
-// So a request costs some hundred comparisons, however many tasks are eligible; `fill` sees to the rest.
+// The prototype's: so a request costs some hundred comparisons, however many tasks are eligible; `fill` sees to the rest.
 pub(super) const LOOK: usize = 64;
 
 /// A lane as a task finds it: free at a time, after what was kept for it before.

@@ -209,8 +209,8 @@ fn copy(
     moves
 }
 
-fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit) -> Vec<Move> {
-    let idle = idle(d, asking);
+/// Lanes at copies that others end sooner, but for the oldest.
+fn redundant(d: &Dispatch, now: f64) -> Vec<u32> {
     let mut redundant = Vec::new();
     for (lane, Busy { task, since, .. }) in busy(d) {
         let all = copies(d, task);
@@ -220,55 +220,50 @@ fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit)
             redundant.push(lane);
         }
     }
-    // Every lane: free when, how fast, in which class, and whether a task may start there.
+    redundant
+}
+
+/// Every lane: free when, how fast, in which class, and whether a task may start there.
+fn all_lanes(d: &Dispatch, now: f64, idle: &[u32], redundant: &[u32]) -> Vec<(Free, bool)> {
     let mut lanes: Vec<(Free, bool)> = Vec::new();
-    for (
-        lane,
-        Busy {
-            kind, base, since, ..
-        },
-    ) in busy(d)
-    {
+    for (lane, own) in busy(d) {
         if !redundant.contains(&lane) {
             let client = d.lanes.client(d.lanes.worker(lane));
-            let speed = d.book.speed_at(client, kind, base, now - since);
+            let speed = (d.book).speed_at(client, own.kind, own.base, now - own.since);
             let at = now + left(d, lane, now);
             lanes.push((Free { at, lane, speed }, false));
         }
     }
-    for &lane in idle.iter().chain(&redundant) {
-        let speed = speed(d, lane);
-        lanes.push((
-            Free {
-                at: now,
-                lane,
-                speed,
-            },
-            true,
-        ));
+    for &lane in idle.iter().chain(redundant) {
+        let (at, speed) = (now, speed(d, lane));
+        lanes.push((Free { at, lane, speed }, true));
     }
+    lanes
+}
+
+/// The lane of each class that is free first, fastest class first.
+fn heads(lanes: &[(Free, bool)], redundant: &[u32], barred: &[i32]) -> Vec<(i32, usize)> {
     let class = |s: f64| (4.0 * s.ln()).round().clamp(-32.0, 32.0) as i32;
-    // The lane of each class that is free first, fastest class first.
-    let heads = |lanes: &[(Free, bool)], barred: &[i32]| {
-        let mut numbers: Vec<i32> = lanes.iter().map(|l| class(l.0.speed)).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers.retain(|n| !barred.contains(n));
-        let head = |n: i32| {
-            let own = (0..lanes.len()).filter(|&i| class(lanes[i].0.speed) == n);
-            own.min_by(|&a, &b| {
-                let stops = |i: usize| lanes[i].1 && redundant.contains(&lanes[i].0.lane);
-                (lanes[a].0.at.total_cmp(&lanes[b].0.at))
-                    .then(stops(a).cmp(&stops(b)))
-                    .then(lanes[a].0.lane.cmp(&lanes[b].0.lane))
-            })
-        };
-        numbers
-            .into_iter()
-            .rev()
-            .map(|n| (n, head(n).unwrap()))
-            .collect::<Vec<_>>()
+    let mut numbers: Vec<i32> = lanes.iter().map(|l| class(l.0.speed)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.retain(|n| !barred.contains(n));
+    let head = |n: i32| {
+        let own = (0..lanes.len()).filter(|&i| class(lanes[i].0.speed) == n);
+        own.min_by(|&a, &b| {
+            let stops = |i: usize| lanes[i].1 && redundant.contains(&lanes[i].0.lane);
+            (lanes[a].0.at.total_cmp(&lanes[b].0.at))
+                .then(stops(a).cmp(&stops(b)))
+                .then(lanes[a].0.lane.cmp(&lanes[b].0.lane))
+        })
     };
+    let fastest = numbers.into_iter().rev();
+    fastest.map(|n| (n, head(n).unwrap())).collect()
+}
+
+fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit) -> Vec<Move> {
+    let (idle, redundant) = (idle(d, asking), redundant(d, now));
+    let mut lanes = all_lanes(d, now, &idle, &redundant);
     let mut tasks: Vec<u32> = (0..d.outlook.len() as u32)
         .filter(|&t| d.outlook.state(t) == State::Eligible)
         .collect();
@@ -284,7 +279,7 @@ fn place(d: &Dispatch, now: f64, asking: &Asking, fit: &dyn Fn(u32, u32) -> Fit)
         let mut barred = Vec::new();
         let chosen = loop {
             let end = |i: usize| lanes[i].0.at + d.outlook.work(task) / lanes[i].0.speed;
-            let heads = heads(&lanes, &barred);
+            let heads = heads(&lanes, &redundant, &barred);
             let best = heads
                 .into_iter()
                 .reduce(|a, b| if end(b.1) < end(a.1) { b } else { a });

@@ -144,7 +144,7 @@ impl<P: Position> Engine<P> {
         }
     }
 
-    /// How often a task is overtaken before its room is kept on this worker.
+    /// How often a task is overtaken before its room is kept on this worker: a judgement, twice what it may run at once.
     fn patience(&self, worker: WorkerId) -> u32 {
         2 * self.workers[worker.index()].offer.cpus.max(4)
     }

@@ -11,10 +11,10 @@ use cairn_theory::game::Standing;
 use std::cmp::Reverse;
 
 /// For so long what is to be tried again is kept for reliable clients, where there are some.
-// As BOINC does: retries go to reliable hosts first. Not for long: those may be busy.
+// As BOINC does: retries go to reliable hosts first. Not for long: those may be busy. The minute is a judgement.
 const KEPT: Span = Span::seconds(60);
 /// So many tasks that are longest out are looked at when somebody fast has nothing to do.
-// A request must not go over all that is out.
+// A request must not go over all that is out; how many is a judgement.
 const LOOKS: usize = 256;
 
 /// Who asks for copies.

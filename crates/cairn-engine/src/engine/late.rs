@@ -7,6 +7,7 @@ use crate::{Granted, Moment, Outbox, Position, Release, Span, Task, Token, Worke
 
 /// So many times slower or faster than others a volunteer may be for its deadlines: else one that dawdles could keep tasks
 /// for ever longer.
+// A judgement: where logarithms of speeds have a deviation of 0.7, 95 of a hundred are within it.
 const FURTHEST: f64 = 4.0;
 
 impl<P: Position> Engine<P> {

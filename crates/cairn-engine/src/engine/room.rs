@@ -10,7 +10,7 @@ use crate::{Needs, PoolId, Position, Task, WorkerId};
 use cairn_theory::game::Standing;
 
 /// So many tasks of a class that are too large for a worker are passed over to find one that is not.
-// Each is taken out of the queue and put back, for every request.
+// Each is taken out of the queue and put back, for every request; how many is a judgement.
 const PASSED: usize = 64;
 
 impl<P: Position> Engine<P> {

@@ -135,6 +135,7 @@ pub enum Why {
 }
 
 /// Of very many ancestors that were given up, so many are named.
+// A judgement: people read it, and whoever has seen to these asks again.
 const NAMED: usize = 20;
 
 impl<P: Position> Engine<P> {

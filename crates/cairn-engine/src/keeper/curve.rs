@@ -7,10 +7,11 @@ use cairn_theory::profile::{area, profile};
 use std::ops::RangeInclusive;
 
 /// How many caps a curve has.
-// Each is a whole order of all tasks.
+// Each is a whole order of all tasks; a dozen draw a curve.
 const POINTS: usize = 12;
 
 /// The knee is the smallest cap at which so much of the area is left.
+// A judgement: what people take for as good as all.
 const KNEE: f64 = 0.95;
 
 /// Caps with the area under the eligible tasks that an order keeps under each.

@@ -37,6 +37,7 @@ pub struct Distrust {
 }
 
 /// A copy that is late and still worked on is waited for until it has had its time so often.
+// A judgement: by then a task has taken a hundred times what such tasks do.
 const PATIENCE: u64 = 10;
 
 impl Default for Distrust {
@@ -54,14 +55,16 @@ impl Distrust {
         let times = quorum.saturating_sub(1).max(1);
         Distrust {
             quorum,
-            // These and the numbers of the tail are BOINC's.
+            // These, what is earned and the numbers of the tail are BOINC's.
             max_errors: 3 * times,
             max_successes: 4 * times,
             max_total: 8 * times,
             earned: Some(10),
             seed: 0,
+            // A judgement: ten times what is expected, and no less than ten minutes.
             deadline: Span::seconds(600),
             slack: 10,
+            // A judgement.
             most: 64,
             tail: 20,
             tail_percent: 85,
