@@ -260,7 +260,9 @@ pub fn begin<'f>(
     let mut stamps = files.map(Stamps::new);
     if let Some(stamps) = &mut stamps {
         // How their inputs were when they began is not known any more: as they are now is the nearest.
-        engine.held().for_each(|(_, task, _)| stamps.started(task));
+        engine
+            .held()
+            .for_each(|(_, task, token)| stamps.started(task, token));
     }
     Ok(Begun {
         // States of earlier versions tell it by the number of the order alone.
