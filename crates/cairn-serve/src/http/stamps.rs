@@ -40,7 +40,7 @@ impl<'f> Stamps<'f> {
         let task = task.frozen()?;
         let begun = self.inputs.remove(&task).unwrap_or_default();
         let own = begun.iter().find(|(other, _)| *other == token);
-        // Of an attempt that an earlier server gave out, nobody knows how it began.
+        // Of an attempt that was lost before this server began, nobody knows how it began.
         let inputs = own.map_or_else(|| self.files.inputs(task), |&(_, inputs)| inputs);
         self.files.stamp(task, inputs)
     }
