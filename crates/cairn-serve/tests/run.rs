@@ -13,6 +13,8 @@ use cairn_theory::families::EvolvingMesh;
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -123,14 +125,15 @@ fn go(folder: &Path, flow: &Flow, stop_after: usize) -> (Summary, Vec<TaskId>) {
         is_dry: false,
     };
     let store = Store::create_or_open(folder, Sync::Full).unwrap();
-    let started = std::cell::RefCell::new(Vec::new());
-    let asked = || u32::from(started.borrow().len() >= stop_after);
+    let started = Mutex::new(Vec::new());
+    let asked = || u32::from(started.lock().unwrap().len() >= stop_after);
     let summary = run(store, setup, orders, &asked, &mut |_, news, _| {
         if let News::Started { task, .. } = news {
-            started.borrow_mut().push(task.frozen().unwrap());
+            let task = task.frozen().unwrap();
+            started.lock().unwrap().push(task);
         }
     });
-    (summary.unwrap(), started.into_inner())
+    (summary.unwrap(), started.into_inner().unwrap())
 }
 
 /// After many events a resume begins with what the log came to. The events stay, and the order in force too.
@@ -227,10 +230,11 @@ fn an_order_that_is_settled_is_looked_for_no_more() {
             is_dry: false,
         };
         let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
-        let started = std::cell::Cell::new(0);
-        let asked = || u32::from(started.get() >= stop_after);
+        let started = AtomicUsize::new(0);
+        let asked = || u32::from(started.load(Ordering::Relaxed) >= stop_after);
         let summary = run(store, setup, orders, &asked, &mut |_, news, _| {
-            started.set(started.get() + usize::from(matches!(news, News::Started { .. })));
+            let is_start = matches!(news, News::Started { .. });
+            started.fetch_add(usize::from(is_start), Ordering::Relaxed);
         });
         let store = Store::create_or_open(folder.path(), Sync::Full).unwrap();
         let number = store.newest_order().unwrap().unwrap().0;
