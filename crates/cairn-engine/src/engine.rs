@@ -420,12 +420,9 @@ impl<P: Position> Engine<P> {
         self.hear_of_late(now, worker, holding, out);
         let known = &self.workers[worker.index()];
         let stale = |&&(task, token): &&(Task, Token)| {
-            // Work on a task that nobody has may still count, though it was given up for lost; so may work beside another's, but
-            // nobody is at one task twice.
-            let has_anew = |held: &(Task, Token)| held.0 == task;
+            // Work on a task that was given up for lost may still count, while nobody else is at it, or beside that one.
             !known.holds.contains(&(task, token))
-                && (known.holds.iter().any(has_anew)
-                    || !self.would_take(worker, task, token, Outcome::Executed))
+                && !self.would_take(worker, task, token, Outcome::Executed)
         };
         let stale: Vec<_> = holding.iter().filter(stale).copied().collect();
         let missing = |held: &&(Task, Token)| !holding.contains(held);
@@ -442,6 +439,19 @@ impl<P: Position> Engine<P> {
             }
         }
         Ok(stale)
+    }
+
+    /// What of this the worker should stop, since it was given the task anew: the first attempt may still count, but two at once
+    /// take twice the memory that the worker was asked for.
+    pub fn doubled(&self, worker: WorkerId, holding: &[(Task, Token)]) -> Vec<(Task, Token)> {
+        let Some(known) = self.workers.get(worker.index()) else {
+            return Vec::new();
+        };
+        let is_anew = |held: &&(Task, Token)| {
+            let mut own = known.holds.iter();
+            own.any(|now| now.0 == held.0) && !known.holds.contains(held)
+        };
+        holding.iter().filter(is_anew).copied().collect()
     }
 
     /// Ends the run: nothing more is leased, and what is leased is to be ended.

@@ -877,31 +877,3 @@ fn a_liar_begins_the_next_run_as_one() {
     assert_eq!((anna.invalid, anna.row, anna.quota), (1, 0, 1));
     assert_eq!((record(1).invalid, record(1).row), (0, 1));
 }
-
-/// Nothing is eligible, and the first who asks gets nothing: the other, who is known to be fast, gets a copy of what is late.
-#[test]
-fn who_asks_after_one_that_is_refused_may_be_served() {
-    let dag = dag(12);
-    let mut rules = rules(1);
-    rules.distrust.deadline = Span::seconds(10_000);
-    let mut run = Run::new(&dag, rules);
-    let (stuck, fast, new) = (run.volunteer(1), run.volunteer(2), run.volunteer(3));
-    run.ask(0, stuck).unwrap();
-    let mut at = 0;
-    for _ in 1..12 {
-        let Granted { task, token, .. } = run.ask(at, fast).unwrap();
-        at += 2;
-        let back = Returned {
-            task,
-            token,
-            outcome: Outcome::Executed,
-            digest: Some(RIGHT),
-        };
-        run.engine.take_back(second(at), fast, &back, &mut run.out);
-    }
-    // Only what the first took is left, by now for longer than such tasks take.
-    let both = [(new, 1), (fast, 1)];
-    let answers = (run.engine).ask_together(second(at + 100), &both, &mut run.out);
-    assert_eq!(answers[0], Err(Refusal::NothingEligible));
-    assert_eq!(answers[1].as_ref().map(|given| given[0].task), Ok(T));
-}

@@ -881,7 +881,8 @@ fn a_late_one_counts_only_where_it_is_in_nobodys_way() {
             true => vec![(task, first), (task, second)],
             false => vec![(task, first)],
         };
-        let stale = engine.heartbeat(now, late, &holding, &mut out).unwrap();
+        let mut stale = engine.heartbeat(now, late, &holding, &mut out).unwrap();
+        stale.extend(engine.doubled(late, &holding));
         let goes_on = is_free && !is_its_own;
         assert_eq!(
             stale.is_empty(),

@@ -333,7 +333,7 @@ impl<P: Position> Engine<P> {
                 (None, None) => match self.choose(now, worker) {
                     Ok((class, task)) => Ok(vec![self.grant(now, worker, class, task, out)]),
                     Err(refusal) => {
-                        over = Some(refusal).filter(|r| self.is_for_all(*r));
+                        over = Some(refusal).filter(|r| super::together::is_for_all(*r));
                         Err(refusal)
                     }
                 },

@@ -42,7 +42,7 @@ impl<P: Position> Engine<P> {
                 match next {
                     Ok((class, task)) => granted.push(self.grant(now, worker, class, task, out)),
                     Err(refusal) if granted.is_empty() => {
-                        over = Some(refusal).filter(|r| self.is_for_all(*r));
+                        over = Some(refusal).filter(|r| is_for_all(*r));
                         return Err(refusal);
                     }
                     Err(_) => break,
@@ -55,18 +55,6 @@ impl<P: Position> Engine<P> {
 
     fn is_eligible(&self, task: Task) -> bool {
         self.position.standing(task) == Ok(Standing::Eligible)
-    }
-
-    /// Whether whoever asks next is refused as well.
-    pub(super) fn is_for_all(&self, refusal: Refusal) -> bool {
-        match refusal {
-            // Of volunteers one that is fast may get a copy of what others are late with.
-            Refusal::NothingEligible => self.trust.is_idle(),
-            Refusal::Paused | Refusal::TooManyFailures | Refusal::Halted | Refusal::Finished => {
-                true
-            }
-            _ => false,
-        }
     }
 
     /// The best tasks for all requests together; none where they are to be chosen one by one.
@@ -102,4 +90,16 @@ impl<P: Position> Engine<P> {
 /// Whether the task takes nothing but one processor.
 fn is_light(needs: &Needs) -> bool {
     needs.cpus <= 1 && needs.memory == 0 && needs.pools.is_empty()
+}
+
+/// Whether whoever asks next is refused as well.
+pub(super) fn is_for_all(refusal: Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::NothingEligible
+            | Refusal::Paused
+            | Refusal::TooManyFailures
+            | Refusal::Halted
+            | Refusal::Finished
+    )
 }

@@ -327,12 +327,14 @@ impl<'f, P: Position> Desk<'f, P> {
                 ..
             } => {
                 let stale = engine.heartbeat(now, worker, &holding, out);
+                let doubled = engine.doubled(worker, &holding);
                 let over = engine.is_over();
                 self.heard(worker, &holding);
                 let answer = stale.map(|mut stop| {
                     let kills = self.kills.get(&worker).map(|kills| &kills.attempts);
                     let kills = kills.into_iter().flatten();
                     stop.extend(kills.filter(|held| holding.contains(held)));
+                    stop.extend(doubled);
                     stop.sort_unstable();
                     stop.dedup();
                     (stop, over)

@@ -71,7 +71,7 @@ Examples:
 
 /// The flags of one world and of questions about it, which mean nothing where many worlds are played.
 // By their ids, as clap knows them, and one by one: of a group it would name all members in its complaint.
-const ONE_WORLD: [&str; 31] = [
+const ONE_WORLD: [&str; 32] = [
     "world",
     "gap",
     "size",
@@ -87,6 +87,7 @@ const ONE_WORLD: [&str; 31] = [
     "trace",
     "repeat",
     "speed",
+    "speeds",
     "cores",
     "bandwidth",
     "latency",
